@@ -1,0 +1,14 @@
+/// What a push carries: the number under which the device collects the payload.
+///
+/// Positive and random; its width is the server's choice.
+package struct NotificationID: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
+    package let rawValue: Int64
+
+    /// `nil` unless positive.
+    package init?(rawValue: Int64) {
+        guard rawValue > 0 else { return nil }
+        self.rawValue = rawValue
+    }
+
+    package var description: String { String(self.rawValue) }
+}

@@ -1,0 +1,32 @@
+package import Foundation
+
+/// A way to a provider.
+///
+/// `send` has a deadline of its own and never tries twice, except once with a fresh access token: when to try again is
+/// for `DeliveryState` to say.
+package protocol PushSender: Sendable {
+    /// Returns once the provider has accepted the push, which is not yet delivery.
+    func send(_ push: Push) async throws(SendFailure) -> Acceptance
+}
+
+/// The provider's yes.
+package struct Acceptance: Sendable, Hashable {
+    /// The provider's own name for the push, for support.
+    package let providerID: String?
+
+    package init(providerID: String? = nil) {
+        self.providerID = providerID
+    }
+}
+
+/// The provider's no, sorted by what it asks of us. Reasons are the provider's words, safe to store and to log.
+package enum SendFailure: Error, Sendable, Hashable {
+    /// Later, perhaps: the provider or the way to it has a problem.
+    case unavailable(reason: String, retryAfter: Duration? = nil)
+    /// The address is dead; `since`, if known, is when the provider last saw that, and a later registration lives.
+    case deviceGone(reason: String, since: Date? = nil)
+    /// This push will never be accepted; the device and the sender are fine.
+    case rejected(reason: String)
+    /// Our credentials or set-up are wrong: nothing gets through until an operator acts.
+    case misconfigured(reason: String)
+}

@@ -1,0 +1,37 @@
+/// A connection's bytes, in clear or through TLS: calls that never block, and waits for when they would.
+///
+/// ```swift
+/// while true {
+///     if let count = try stream.read(into: buffer) { return count }
+///     try await stream.waitToRead(until: deadline)
+/// }
+/// ```
+/// On the stream's loop only.
+package protocol ByteStream: AnyObject {
+    /// Reads what is there. `nil`: nothing yet; 0: the peer has ended its side.
+    func read(into buffer: UnsafeMutableRawBufferPointer) throws(StreamError) -> Int?
+
+    /// Writes what fits. `nil`: nothing fits now.
+    func write(_ bytes: UnsafeRawBufferPointer) throws(StreamError) -> Int?
+
+    /// Waits until `read` is worth another try.
+    func waitToRead(until deadline: ContinuousClock.Instant) async throws(WaitError)
+
+    /// Waits until `write` is worth another try.
+    func waitToWrite(until deadline: ContinuousClock.Instant) async throws(WaitError)
+
+    /// Tells the peer that no more will be written; reading goes on.
+    func endWriting()
+
+    /// Ends the waits and closes the connection; again and again is fine.
+    func close()
+}
+
+/// A connection that can carry nothing more.
+package struct StreamError: Error, Hashable, CustomStringConvertible {
+    package let description: String
+
+    package init(_ description: String) {
+        self.description = description
+    }
+}

@@ -1,0 +1,126 @@
+internal import Glibc
+
+/// Why a wait for readiness ended without it.
+package enum WaitError: Error, Hashable {
+    case timedOut
+    case cancelled
+    case closed
+}
+
+/// A non-blocking descriptor that tasks of one loop can wait on. Owns and closes the descriptor.
+///
+/// Readiness is remembered, so try the call first and wait only when it says that it would block; a wait may return
+/// early, so try again. On the loop only.
+package final class Descriptor: ReadinessHandler {
+    package let number: Int32
+    package let loop: EventLoop
+
+    private var token: WatchToken?
+    private let reader: Side
+    private let writer: Side
+
+    /// Takes over `number`, which must be non-blocking; it is closed even if this throws.
+    package init(_ number: Int32, on loop: EventLoop) throws(SystemError) {
+        self.number = number
+        self.loop = loop
+        self.reader = Side(loop: loop)
+        self.writer = Side(loop: loop)
+        do {
+            self.token = try loop.watch(number, for: [.read, .write, .hangUp], trigger: .edge, handler: self)
+        } catch {
+            Glibc.close(number)
+            throw error
+        }
+    }
+
+    /// Waits until a read would not block.
+    package func waitToRead(until deadline: ContinuousClock.Instant) async throws(WaitError) {
+        self.loop.assertOnLoop()
+        try await self.reader.wait(until: deadline)
+    }
+
+    /// Waits until a write would not block.
+    package func waitToWrite(until deadline: ContinuousClock.Instant) async throws(WaitError) {
+        self.loop.assertOnLoop()
+        try await self.writer.wait(until: deadline)
+    }
+
+    /// Ends the waits, forgets the watch and closes the descriptor; again and again is fine.
+    package func close() {
+        guard let token = self.token.take() else { return }
+        self.loop.forget(token, of: self.number)
+        Glibc.close(self.number)
+        self.reader.end(.closed)
+        self.writer.end(.closed)
+    }
+
+    /// Runs `body`; when the task is cancelled, its waits, the present one and all later ones, end with `cancelled`.
+    ///
+    /// One handler for a whole connection instead of one for each wait, which would cost more than the wait.
+    package func cancellingWaits<Result>(_ body: () async -> Result) async -> Result {
+        // Safe: the reference is used on the loop only, where the descriptor lives.
+        nonisolated(unsafe) let descriptor = self
+        let loop = self.loop
+        return await withTaskCancellationHandler {
+            await body()
+        } onCancel: {
+            loop.execute { descriptor.cancelWaits() }
+        }
+    }
+
+    /// Ends the waits, the present ones and all later ones, with `cancelled`.
+    package func cancelWaits() {
+        self.reader.end(.cancelled)
+        self.writer.end(.cancelled)
+    }
+
+    package func handle(_ readiness: Readiness) {
+        if !readiness.isDisjoint(with: [.read, .hangUp]) { self.reader.markReady() }
+        if !readiness.isDisjoint(with: [.write, .hangUp]) { self.writer.markReady() }
+    }
+}
+
+/// One direction of a descriptor.
+private final class Side {
+    private var isReady = false
+    private var ended: WaitError?
+    private var waiter: CheckedContinuation<WaitError?, Never>?
+    private var timer: LoopTimer?
+
+    init(loop: EventLoop) {
+        self.timer = LoopTimer(loop: loop) { [weak self] in self?.resume(.timedOut) }
+    }
+
+    func wait(until deadline: ContinuousClock.Instant) async throws(WaitError) {
+        if let ended { throw ended }
+        if self.isReady {
+            self.isReady = false
+            return
+        }
+        precondition(self.waiter == nil, "one wait at a time on each side")
+        let failure = await withCheckedContinuation { continuation in
+            self.waiter = continuation
+            self.timer?.arm(at: deadline)
+        }
+        if let failure { throw failure }
+    }
+
+    func markReady() {
+        if self.waiter == nil {
+            self.isReady = true
+        } else {
+            self.resume(nil)
+        }
+    }
+
+    func end(_ reason: WaitError) {
+        if self.ended == nil { self.ended = reason }
+        self.resume(reason)
+    }
+
+    private func resume(_ failure: WaitError?) {
+        guard let waiter = self.waiter.take() else { return }
+        self.timer?.disarm()
+        waiter.resume(returning: failure)
+    }
+}

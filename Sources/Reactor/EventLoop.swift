@@ -1,0 +1,222 @@
+internal import CEpoll
+internal import Glibc
+internal import Synchronization
+
+/// One thread that waits in epoll and runs the tasks, timers and watches given to it.
+///
+/// A task started with `executorPreference: loop` runs wholly on this thread, so whatever only such tasks touch needs
+/// no lock. Blocking in one of them stops every connection of the loop.
+///
+/// `@unchecked Sendable`: everything under "Confined to the thread" is touched on the loop's thread only, which
+/// `assertOnLoop` checks in debug builds; what other threads reach lies behind `inbox`.
+package final class EventLoop: TaskExecutor, @unchecked Sendable {
+    private struct Inbox {
+        var jobs: [UnownedJob] = []
+        var calls: [@Sendable () -> Void] = []
+        var wakeIsPending = false
+        var isStopped = false
+    }
+
+    /// Position in its group, from 0: an index into anything that is kept once per loop.
+    package let index: Int
+
+    private let inbox = Mutex(Inbox())
+    private let epoll: Int32
+    private let wakeUp: Int32
+    private let thread = Mutex<pthread_t?>(nil)
+    /// Set by the thread before it runs anything; 0 before that.
+    private let threadID = Atomic<pthread_t>(0)
+
+    // MARK: Confined to the thread
+
+    private var isStopping = false
+    private var ready: [UnownedJob] = []
+    private var running: [UnownedJob] = []
+    private var watches = WatchTable()
+    private var timers = TimerQueue()
+    private var events = [epoll_event](repeating: epoll_event(), count: 256)
+
+    /// Starts the thread.
+    ///
+    /// Throws `SystemError` if the kernel refuses a descriptor or a thread.
+    package init(index: Int) throws(SystemError) {
+        self.index = index
+        self.epoll = try SystemError.check("epoll_create1") { epoll_create1(Int32(EPOLL_CLOEXEC)) }
+        self.wakeUp = try SystemError.check("eventfd") {
+            eventfd(0, Int32(EFD_CLOEXEC | EFD_NONBLOCK))
+        }
+        var interest = epoll_event(events: EPOLLIN.rawValue, data: epoll_data(u64: WatchTable.wakeUpToken))
+        _ = try SystemError.check("epoll_ctl") { epoll_ctl(self.epoll, EPOLL_CTL_ADD, self.wakeUp, &interest) }
+        try self.startThread()
+    }
+
+    /// Ends the thread after what is ready has run, and waits for that.
+    ///
+    /// A task that still prefers this loop goes on in the global pool, so none is left hanging. Not from the loop.
+    package func stop() {
+        precondition(!self.isCurrent, "a loop cannot wait for its own end")
+        guard let thread = self.thread.withLock({ $0.take() }) else { return }
+        self.execute { self.isStopping = true }
+        pthread_join(thread, nil)
+    }
+
+    // MARK: Executor
+
+    package func enqueue(_ job: consuming ExecutorJob) {
+        let job = UnownedJob(job)
+        if self.isCurrent {
+            self.ready.append(job)
+            return
+        }
+        let (isStopped, mustWake) = self.inbox.withLock { inbox in
+            if inbox.isStopped { return (true, false) }
+            inbox.jobs.append(job)
+            defer { inbox.wakeIsPending = true }
+            return (false, !inbox.wakeIsPending)
+        }
+        if isStopped { globalConcurrentExecutor.enqueue(job) }
+        if mustWake { self.wake() }
+    }
+
+    /// Runs a short synchronous call on the loop, from any thread.
+    package func execute(_ call: @escaping @Sendable () -> Void) {
+        let mustWake = self.inbox.withLock { inbox in
+            inbox.calls.append(call)
+            defer { inbox.wakeIsPending = true }
+            return !inbox.wakeIsPending
+        }
+        if mustWake { self.wake() }
+    }
+
+    /// Whether the caller is on the loop's thread.
+    package var isCurrent: Bool {
+        self.threadID.load(ordering: .relaxed) == pthread_self()
+    }
+
+    package func assertOnLoop() {
+        assert(self.isCurrent, "only on the loop's own thread")
+    }
+
+    // MARK: Watches and timers
+
+    /// Reports the readiness of a descriptor to `handler` until it is forgotten.
+    ///
+    /// On the loop only. Edge-triggered watches report changes, level-triggered ones a state.
+    package func watch(
+        _ descriptor: Int32,
+        for interest: Readiness,
+        trigger: Trigger,
+        handler: any ReadinessHandler
+    ) throws(SystemError) -> WatchToken {
+        self.assertOnLoop()
+        let token = self.watches.insert(handler)
+        var event = epoll_event(events: interest.mask(trigger), data: epoll_data(u64: token.rawValue))
+        guard epoll_ctl(self.epoll, EPOLL_CTL_ADD, descriptor, &event) == 0 else {
+            let error = SystemError(call: "epoll_ctl", code: errno)
+            self.watches.remove(token)
+            throw error
+        }
+        return token
+    }
+
+    /// Changes what a watch reports. On the loop only.
+    package func change(_ token: WatchToken, of descriptor: Int32, to interest: Readiness, trigger: Trigger) {
+        self.assertOnLoop()
+        var event = epoll_event(events: interest.mask(trigger), data: epoll_data(u64: token.rawValue))
+        _ = epoll_ctl(self.epoll, EPOLL_CTL_MOD, descriptor, &event)
+    }
+
+    /// Ends a watch; events already fetched for it are dropped. On the loop only, before the descriptor is closed.
+    package func forget(_ token: WatchToken, of descriptor: Int32) {
+        self.assertOnLoop()
+        self.watches.remove(token)
+        _ = epoll_ctl(self.epoll, EPOLL_CTL_DEL, descriptor, nil)
+    }
+
+    func insert(_ timer: LoopTimer, at deadline: ContinuousClock.Instant) {
+        self.assertOnLoop()
+        self.timers.insert(timer, at: deadline)
+    }
+
+    // MARK: - The thread
+
+    private func startThread() throws(SystemError) {
+        // The thread owns one reference until it ends: a loop that nobody stops lives as long as the process.
+        let context = Unmanaged.passRetained(self)
+        var thread = pthread_t()
+        let code = pthread_create(&thread, nil, { context in
+            guard let context else { return nil }
+            Unmanaged<EventLoop>.fromOpaque(context).takeRetainedValue().run()
+            return nil
+        }, context.toOpaque())
+        guard code == 0 else {
+            context.release()
+            throw SystemError(call: "pthread_create", code: code)
+        }
+        self.thread.withLock { $0 = thread }
+    }
+
+    private func run() {
+        self.threadID.store(pthread_self(), ordering: .relaxed)
+        repeat {
+            self.waitForEvents()
+            self.takeInbox()
+            self.runReadyJobs()
+            self.fireTimers()
+        } while !self.isStopping || !self.ready.isEmpty
+        // Whatever came after the last look goes to the global pool, as everything will from here on.
+        let late = self.inbox.withLock { inbox in
+            inbox.isStopped = true
+            return inbox.jobs
+        }
+        for job in late { globalConcurrentExecutor.enqueue(job) }
+        close(self.epoll)
+        close(self.wakeUp)
+    }
+
+    private func takeInbox() {
+        var calls: [@Sendable () -> Void] = []
+        self.inbox.withLock { inbox in
+            swap(&calls, &inbox.calls)
+            self.ready.append(contentsOf: inbox.jobs)
+            inbox.jobs.removeAll(keepingCapacity: true)
+            inbox.wakeIsPending = false
+        }
+        for call in calls { call() }
+    }
+
+    /// Runs what was ready at the start; jobs that those add wait for the next turn, so that sockets get theirs.
+    private func runReadyJobs() {
+        swap(&self.ready, &self.running)
+        for job in self.running {
+            job.runSynchronously(on: self.asUnownedTaskExecutor())
+        }
+        self.running.removeAll(keepingCapacity: true)
+    }
+
+    private func fireTimers() {
+        let now = ContinuousClock.now
+        // One at a time: an action may arm timers, and must find the queue free.
+        while let fire = self.timers.takeDue(now: now) { fire() }
+    }
+
+    private func waitForEvents() {
+        let timeout = self.ready.isEmpty ? self.timers.millisecondsToNext(now: .now) : 0
+        let count = epoll_wait(self.epoll, &self.events, Int32(self.events.count), timeout)
+        guard count > 0 else { return }
+        for event in self.events[..<Int(count)] {
+            let token = event.data.u64
+            if token == WatchTable.wakeUpToken {
+                var value: UInt64 = 0
+                read(self.wakeUp, &value, MemoryLayout<UInt64>.size)
+            } else {
+                self.watches.handler(token)?.handle(Readiness(mask: event.events))
+            }
+        }
+    }
+
+    private func wake() {
+        var one: UInt64 = 1
+        write(self.wakeUp, &one, MemoryLayout<UInt64>.size)
+    }
+}

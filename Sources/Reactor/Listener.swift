@@ -1,0 +1,131 @@
+internal import CEpoll
+internal import Glibc
+
+/// A listening socket, bound and ready before any loop serves it, so that its port is known and no client is refused.
+package final class Listener: Sendable {
+    private let socket: Int32
+    /// Where it really listens: port 0 has become a number.
+    package let address: SocketAddress
+
+    /// Binds and listens. A unix socket that nobody listens on any more is replaced.
+    ///
+    /// Throws `SystemError`, with the address in its text, if the address is taken or not ours.
+    package init(_ address: SocketAddress, backlog: Int32 = 4096) throws(SystemError) {
+        let family: Int32
+        switch address {
+        case .tcp(let host, _): family = host.contains(":") ? AF_INET6 : AF_INET
+        case .unix: family = AF_UNIX
+        }
+        let type = Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue)
+        self.socket = try SystemError.check("socket") { Glibc.socket(family, type, 0) }
+        do {
+            try Self.bind(self.socket, to: address)
+            try SystemError.check("listen on \(address)") { [socket] in listen(socket, backlog) }
+            self.address = try Self.boundAddress(self.socket, asked: address)
+        } catch {
+            close(self.socket)
+            throw error
+        }
+    }
+
+    deinit {
+        close(self.socket)
+    }
+
+    /// Takes connections on `loop` until the task is cancelled; each is a non-blocking descriptor, the caller's to own.
+    ///
+    /// At the descriptor limit, and after other passing failures, it rests for a moment and goes on. Ends with the
+    /// listening socket still open; dropping the listener closes it.
+    package func accept(on loop: EventLoop, _ connection: (Int32) -> Void) async {
+        // A duplicate, because a descriptor closes what it owns.
+        guard
+            let duplicate = try? SystemError.check("dup", { dup(self.socket) }),
+            let descriptor = try? Descriptor(duplicate, on: loop)
+        else { return }
+        defer { descriptor.close() }
+        await descriptor.cancellingWaits {
+            while !Task.isCancelled {
+                let accepted = cepoll_accept(duplicate)
+                if accepted >= 0 {
+                    connection(accepted)
+                    continue
+                }
+                switch errno {
+                case EINTR, ECONNABORTED: continue
+                case EAGAIN:
+                    // Thrown only for cancellation, which the loop's condition sees.
+                    try? await descriptor.waitToRead(until: .now + .seconds(3600))
+                default:
+                    try? await Task.sleep(for: .milliseconds(50))
+                }
+            }
+        }
+    }
+
+    // MARK: - Private
+
+    private static func bind(_ socket: Int32, to address: SocketAddress) throws(SystemError) {
+        let call = "bind to \(address)"
+        switch address {
+        case .tcp(let host, let port):
+            var yes: Int32 = 1
+            setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, socklen_t(MemoryLayout<Int32>.size))
+            if host.contains(":") {
+                var name = sockaddr_in6()
+                name.sin6_family = sa_family_t(AF_INET6)
+                name.sin6_port = port.bigEndian
+                inet_pton(AF_INET6, host, &name.sin6_addr)
+                try self.bind(socket, &name, call)
+            } else {
+                var name = sockaddr_in()
+                name.sin_family = sa_family_t(AF_INET)
+                name.sin_port = port.bigEndian
+                inet_pton(AF_INET, host, &name.sin_addr)
+                try self.bind(socket, &name, call)
+            }
+        case .unix(let path):
+            var name = sockaddr_un()
+            name.sun_family = sa_family_t(AF_UNIX)
+            withUnsafeMutableBytes(of: &name.sun_path) { $0.copyBytes(from: path.utf8.prefix($0.count - 1)) }
+            if self.isAbandoned(&name) { unlink(path) }
+            try self.bind(socket, &name, call)
+        }
+    }
+
+    private static func bind<Name>(_ socket: Int32, _ name: inout Name, _ call: String) throws(SystemError) {
+        let result = withUnsafeBytes(of: &name) { bytes in
+            bytes.withMemoryRebound(to: sockaddr.self) {
+                Glibc.bind(socket, $0.baseAddress, socklen_t(MemoryLayout<Name>.size))
+            }
+        }
+        try SystemError.check(call) { result }
+    }
+
+    /// Whether the path is a socket that refuses connections: left behind by a process that was killed.
+    private static func isAbandoned(_ name: inout sockaddr_un) -> Bool {
+        let probe = Glibc.socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+        guard probe >= 0 else { return false }
+        defer { close(probe) }
+        let result = withUnsafeBytes(of: &name) { bytes in
+            bytes.withMemoryRebound(to: sockaddr.self) {
+                connect(probe, $0.baseAddress, socklen_t(MemoryLayout<sockaddr_un>.size))
+            }
+        }
+        return result == -1 && errno == ECONNREFUSED
+    }
+
+    private static func boundAddress(
+        _ socket: Int32,
+        asked: SocketAddress
+    ) throws(SystemError) -> SocketAddress {
+        guard case .tcp(let host, _) = asked else { return asked }
+        // The port stands at the same place in both families.
+        var name = sockaddr_in6()
+        var length = socklen_t(MemoryLayout<sockaddr_in6>.size)
+        let result = withUnsafeMutableBytes(of: &name) { bytes in
+            bytes.withMemoryRebound(to: sockaddr.self) { getsockname(socket, $0.baseAddress, &length) }
+        }
+        try SystemError.check("getsockname") { result }
+        return .tcp(host: host, port: UInt16(bigEndian: name.sin6_port))
+    }
+}

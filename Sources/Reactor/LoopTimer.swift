@@ -1,0 +1,72 @@
+internal import HeapModule
+
+/// A deadline on a loop that can be moved as often as one likes at the price of a stored property.
+///
+/// The loop's queue holds at most a few entries for it: an entry that comes due before the deadline, because the
+/// deadline was moved, is put back. On the loop only.
+package final class LoopTimer {
+    private let loop: EventLoop
+    private let action: () -> Void
+    private var deadline: ContinuousClock.Instant?
+    private var earliestEntry: ContinuousClock.Instant?
+
+    package init(loop: EventLoop, action: @escaping () -> Void) {
+        self.loop = loop
+        self.action = action
+    }
+
+    /// Sets the only deadline; an earlier call's is forgotten.
+    package func arm(at deadline: ContinuousClock.Instant) {
+        self.deadline = deadline
+        if let earliestEntry, earliestEntry <= deadline { return }
+        self.earliestEntry = deadline
+        self.loop.insert(self, at: deadline)
+    }
+
+    package func disarm() {
+        self.deadline = nil
+    }
+
+    fileprivate func entryIsDue(_ entry: ContinuousClock.Instant, now: ContinuousClock.Instant) {
+        if entry == self.earliestEntry { self.earliestEntry = nil }
+        guard let deadline else { return }
+        if deadline <= now {
+            self.deadline = nil
+            self.action()
+        } else {
+            self.arm(at: deadline)
+        }
+    }
+}
+
+/// The timers of a loop, earliest first.
+struct TimerQueue {
+    private struct Entry: Comparable {
+        let due: ContinuousClock.Instant
+        let timer: LoopTimer
+
+        static func < (lhs: Entry, rhs: Entry) -> Bool { lhs.due < rhs.due }
+        static func == (lhs: Entry, rhs: Entry) -> Bool { lhs.due == rhs.due }
+    }
+
+    private var entries = Heap<Entry>()
+
+    mutating func insert(_ timer: LoopTimer, at due: ContinuousClock.Instant) {
+        self.entries.insert(Entry(due: due, timer: timer))
+    }
+
+    mutating func takeDue(now: ContinuousClock.Instant) -> (() -> Void)? {
+        guard let first = self.entries.min, first.due <= now else { return nil }
+        self.entries.removeMin()
+        return { first.timer.entryIsDue(first.due, now: now) }
+    }
+
+    /// How long epoll may sleep: rounded up, so that it does not wake just before the time; -1 for ever.
+    func millisecondsToNext(now: ContinuousClock.Instant) -> Int32 {
+        guard let first = self.entries.min else { return -1 }
+        let wait = first.due - now
+        guard wait > .zero else { return 0 }
+        let milliseconds = wait.components.seconds * 1000 + wait.components.attoseconds / 1_000_000_000_000_000 + 1
+        return Int32(clamping: milliseconds)
+    }
+}

@@ -1,0 +1,49 @@
+internal import CEpoll
+internal import Glibc
+
+/// A connected socket in clear.
+package final class SocketStream: ByteStream {
+    package let descriptor: Descriptor
+
+    package init(_ descriptor: Descriptor) {
+        self.descriptor = descriptor
+    }
+
+    package func read(into buffer: UnsafeMutableRawBufferPointer) throws(StreamError) -> Int? {
+        try Self.result(of: "recv") { recv(self.descriptor.number, buffer.baseAddress, buffer.count, 0) }
+    }
+
+    package func write(_ bytes: UnsafeRawBufferPointer) throws(StreamError) -> Int? {
+        try Self.result(of: "send") {
+            send(self.descriptor.number, bytes.baseAddress, bytes.count, Int32(MSG_NOSIGNAL))
+        }
+    }
+
+    package func waitToRead(until deadline: ContinuousClock.Instant) async throws(WaitError) {
+        try await self.descriptor.waitToRead(until: deadline)
+    }
+
+    package func waitToWrite(until deadline: ContinuousClock.Instant) async throws(WaitError) {
+        try await self.descriptor.waitToWrite(until: deadline)
+    }
+
+    package func endWriting() {
+        shutdown(self.descriptor.number, Int32(SHUT_WR))
+    }
+
+    package func close() {
+        self.descriptor.close()
+    }
+
+    private static func result(of call: String, _ body: () -> Int) throws(StreamError) -> Int? {
+        while true {
+            let count = body()
+            if count >= 0 { return count }
+            switch errno {
+            case EAGAIN: return nil
+            case EINTR: continue
+            case let code: throw StreamError(SystemError(call: call, code: code).description)
+            }
+        }
+    }
+}

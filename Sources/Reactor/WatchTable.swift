@@ -1,0 +1,38 @@
+/// Names one watch of one loop; never names a later one in the same slot.
+package struct WatchToken: Sendable, Hashable {
+    let rawValue: UInt64
+}
+
+/// The handlers of a loop by slot, each slot with a generation, so that an event fetched before its watch was
+/// forgotten does not reach the slot's next owner.
+struct WatchTable {
+    static let wakeUpToken = UInt64.max
+
+    private var slots: [(generation: UInt32, handler: (any ReadinessHandler)?)] = []
+    private var free: [UInt32] = []
+
+    mutating func insert(_ handler: any ReadinessHandler) -> WatchToken {
+        let slot: UInt32
+        if let reused = self.free.popLast() {
+            slot = reused
+            self.slots[Int(slot)].generation &+= 1
+            self.slots[Int(slot)].handler = handler
+        } else {
+            slot = UInt32(self.slots.count)
+            self.slots.append((0, handler))
+        }
+        return WatchToken(rawValue: UInt64(self.slots[Int(slot)].generation) << 32 | UInt64(slot))
+    }
+
+    mutating func remove(_ token: WatchToken) {
+        guard self.handler(token.rawValue) != nil else { return }
+        let slot = UInt32(truncatingIfNeeded: token.rawValue)
+        self.slots[Int(slot)].handler = nil
+        self.free.append(slot)
+    }
+
+    func handler(_ token: UInt64) -> (any ReadinessHandler)? {
+        let slot = self.slots[Int(UInt32(truncatingIfNeeded: token))]
+        return slot.generation == UInt32(truncatingIfNeeded: token >> 32) ? slot.handler : nil
+    }
+}

@@ -1,0 +1,176 @@
+import Foundation
+import Glibc
+import Reactor
+import Testing
+
+/// A loop for the length of a test, and a pair of connected sockets on it.
+func withLoop<Result: Sendable>(_ body: @Sendable @escaping (EventLoop) async throws -> Result) async throws -> Result {
+    let loop = try EventLoop(index: 0)
+    defer { loop.stop() }
+    return try await withThrowingTaskGroup(of: Result.self) { group in
+        group.addTask(executorPreference: loop) { try await body(loop) }
+        guard let result = try await group.next() else { throw CancellationError() }
+        return result
+    }
+}
+
+private func socketPair(on loop: EventLoop) throws -> (SocketStream, SocketStream) {
+    var pair: [Int32] = [0, 0]
+    let type = Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue)
+    try SystemError.check("socketpair") { socketpair(AF_UNIX, type, 0, &pair) }
+    return (SocketStream(try Descriptor(pair[0], on: loop)), SocketStream(try Descriptor(pair[1], on: loop)))
+}
+
+@Suite struct EventLoopTests {
+    @Test func aTaskRunsOnItsLoopFromStartToEndAlsoAfterAWait() async throws {
+        let places = try await withLoop { loop in
+            var places = [loop.isCurrent]
+            await Task.yield()
+            places.append(loop.isCurrent)
+            try await Task.sleep(for: .milliseconds(1))
+            places.append(loop.isCurrent)
+            return places
+        }
+        #expect(places == [true, true, true])
+    }
+
+    @Test func aWaitEndsWhenBytesArrive() async throws {
+        let received = try await withLoop { loop in
+            let (left, right) = try socketPair(on: loop)
+            defer {
+                left.close()
+                right.close()
+            }
+            var buffer = [UInt8](repeating: 0, count: 8)
+            #expect(try buffer.withUnsafeMutableBytes { try left.read(into: $0) } == nil)
+            let other = right.descriptor.number
+            async let written = Glibc.write(other, "hello", 5)
+            try await left.waitToRead(until: .now + .seconds(5))
+            #expect(await written == 5)
+            // The first wait may end early: the socket was writable, never yet read.
+            while true {
+                if let count = try buffer.withUnsafeMutableBytes({ try left.read(into: $0) }) {
+                    return String(decoding: buffer[..<count], as: UTF8.self)
+                }
+                try await left.waitToRead(until: .now + .seconds(5))
+            }
+        }
+        #expect(received == "hello")
+    }
+
+    @Test func aWaitEndsAtItsDeadline() async throws {
+        let (error, waited) = try await withLoop { loop in
+            let (left, right) = try socketPair(on: loop)
+            defer {
+                left.close()
+                right.close()
+            }
+            let start = ContinuousClock.now
+            do throws(WaitError) {
+                try await left.waitToRead(until: start + .milliseconds(30))
+                return (WaitError?.none, ContinuousClock.now - start)
+            } catch {
+                return (error, ContinuousClock.now - start)
+            }
+        }
+        #expect(error == .timedOut)
+        #expect(waited >= .milliseconds(30))
+    }
+
+    @Test func cancellingTheTaskEndsItsWaitsThePresentAndTheLater() async throws {
+        let errors = try await withLoop { loop in
+            let (left, right) = try socketPair(on: loop)
+            defer {
+                left.close()
+                right.close()
+            }
+            return await withTaskGroup(of: [WaitError].self) { group in
+                // Safe: all of it stays on this loop.
+                nonisolated(unsafe) let stream = left
+                group.addTask(executorPreference: loop) {
+                    await stream.descriptor.cancellingWaits {
+                        var errors: [WaitError] = []
+                        for _ in 0..<2 {
+                            do throws(WaitError) {
+                                try await stream.waitToRead(until: .now + .seconds(60))
+                            } catch {
+                                errors.append(error)
+                            }
+                        }
+                        return errors
+                    }
+                }
+                await Task.yield()
+                group.cancelAll()
+                return await group.next() ?? []
+            }
+        }
+        #expect(errors == [.cancelled, .cancelled])
+    }
+
+    @Test func timersFireInTheOrderOfTheirDeadlinesAndAMovedOneOnlyAtItsLast() async throws {
+        let order = try await withLoop { loop in
+            let (events, continuation) = AsyncStream.makeStream(of: String.self)
+            let start = ContinuousClock.now
+            let timers = ["moved", "second", "first", "never"].map { name in
+                LoopTimer(loop: loop) { continuation.yield(name) }
+            }
+            for timer in timers { timer.arm(at: start + .milliseconds(5)) }
+            timers[0].arm(at: start + .milliseconds(40))
+            timers[1].arm(at: start + .milliseconds(20))
+            timers[3].disarm()
+            var order: [String] = []
+            for await event in events {
+                order.append(event)
+                if order.count == 3 { break }
+            }
+            return order
+        }
+        #expect(order == ["first", "second", "moved"])
+    }
+
+    @Test func aTaskThatOutlivesItsLoopStillEnds() async throws {
+        let loop = try EventLoop(index: 0)
+        let (gate, open) = AsyncStream.makeStream(of: Void.self)
+        let result = await withTaskGroup(of: Int.self) { group in
+            group.addTask(executorPreference: loop) {
+                for await _ in gate {}
+                return 7
+            }
+            loop.stop()
+            open.finish()
+            return await group.next()
+        }
+        #expect(result == 7)
+    }
+}
+
+@Suite struct SocketAddressTests {
+    @Test(arguments: [
+        ("127.0.0.1:8080", SocketAddress.tcp(host: "127.0.0.1", port: 8080)),
+        ("[::1]:0", .tcp(host: "::1", port: 0)),
+        ("unix:/run/x.sock", .unix(path: "/run/x.sock")),
+    ])
+    func itsTextIsReadAndWrittenAlike(text: String, address: SocketAddress) {
+        #expect(SocketAddress(text) == address)
+        #expect(address.description == text)
+    }
+
+    @Test(arguments: [
+        "", ":", "8080", "localhost:8080", "127.0.0.1", "127.0.0.1:65536", "127.0.0.1:-1", "::1:80", "[::1]", "unix:",
+        "unix:/" + String(repeating: "x", count: 200), "256.0.0.1:80", "[zz]:1",
+    ])
+    func otherTextIsNone(text: String) {
+        #expect(SocketAddress(text) == nil)
+    }
+
+    @Test func aSocketLeftBehindIsReplacedAndALiveOneIsNot() throws {
+        let path = "/tmp/sealpost-\(UInt64.random(in: 0 ... .max)).sock"
+        defer { unlink(path) }
+        let address = SocketAddress.unix(path: path)
+        _ = try Listener(address)
+        let second = try Listener(address)
+        #expect(throws: SystemError.self) { try Listener(address) }
+        #expect(second.address == address)
+    }
+}
