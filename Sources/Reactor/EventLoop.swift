@@ -144,11 +144,16 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
         // The thread owns one reference until it ends: a loop that nobody stops lives as long as the process.
         let context = Unmanaged.passRetained(self)
         var thread = pthread_t()
-        let code = pthread_create(&thread, nil, { context in
-            guard let context else { return nil }
-            Unmanaged<EventLoop>.fromOpaque(context).takeRetainedValue().run()
-            return nil
-        }, context.toOpaque())
+        let code = pthread_create(
+            &thread,
+            nil,
+            { context in
+                guard let context else { return nil }
+                Unmanaged<EventLoop>.fromOpaque(context).takeRetainedValue().run()
+                return nil
+            },
+            context.toOpaque()
+        )
         guard code == 0 else {
             context.release()
             throw SystemError(call: "pthread_create", code: code)
