@@ -47,7 +47,10 @@ let package = Package(
         .systemLibrary(name: "CNghttp2"),
         .systemLibrary(name: "COpenSSL"),
 
-        room("PushCore", []),
+        .target(name: "Migrations", path: "Migrations", resources: [.embedInCode("sql")], swiftSettings: strict),
+        room("PushAPI", []),
+        room("PushCore", ["CArgon2", crypto]),
+        room("PushStore", ["Migrations", "PushCore", database]),
         room("Reactor", ["CEpoll", heap]),
 
         tests("ReactorTests", ["Reactor"]),
