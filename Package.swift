@@ -50,9 +50,19 @@ let package = Package(
         .target(name: "Migrations", path: "Migrations", resources: [.embedInCode("sql")], swiftSettings: strict),
         room("PushAPI", []),
         room("PushCore", ["CArgon2", crypto]),
+        room("PushDelivery", ["PushCore", "PushStore", lifecycle, logging]),
         room("PushStore", ["Migrations", "PushCore", database]),
         room("Reactor", ["CEpoll", heap]),
 
+        .target(
+            name: "PushTesting",
+            dependencies: ["PushCore", "PushStore"],
+            path: "Tests/PushTesting",
+            swiftSettings: strict
+        ),
+        tests("PushAPITests", ["PushAPI"]),
+        tests("PushCoreTests", ["PushCore"]),
+        tests("PushStoreTests", ["PushCore", "PushStore", "PushTesting"]),
         tests("ReactorTests", ["Reactor"]),
     ]
 )

@@ -5,6 +5,9 @@ public enum Paths {
     /// Notifications: the tutorial's `api/notifications`.
     public static let notifications = "/api/notifications"
 
+    /// Users, for administrators.
+    public static let users = "/api/users"
+
     /// One registration.
     public static func registration(_ id: String) -> String { "\(self.register)/\(id)" }
 

@@ -144,6 +144,27 @@ extension Store {
         }
     }
 
+    /// Gives a payload that may be read once to a recipient: `false` if it was given already.
+    ///
+    /// With the last recipient the payload is erased.
+    package func take(_ id: NotificationID, by user: Int64) async throws -> Bool {
+        try await self.writer.write { db in
+            try db.execute(
+                sql: "delete from recipient where notification_id = ? and user_id = ?",
+                arguments: [id.rawValue, user]
+            )
+            guard db.changesCount == 1 else { return false }
+            try db.execute(
+                sql: """
+                    update notification set payload = null
+                    where id = ?1 and not exists (select 1 from recipient where notification_id = ?1)
+                    """,
+                arguments: [id.rawValue]
+            )
+            return true
+        }
+    }
+
     // MARK: - Private
 
     private static func insert(_ db: Database, _ notification: NewNotification) throws -> Bool {

@@ -1,0 +1,38 @@
+import Foundation
+import PushAPI
+import Testing
+
+@Suite struct NotificationItemTests {
+    private let item = NotificationItem(
+        id: 7,
+        payload: .string("a \"b\""),
+        isRead: false,
+        createdAt: Date(timeIntervalSince1970: 1_795_248_000.9),
+        expiresAt: Date(timeIntervalSince1970: 1_797_840_000)
+    )
+
+    @Test func theTutorialsMembersComeFirst() {
+        #expect(
+            String(decoding: self.item.json.bytes, as: UTF8.self)
+                == #"{"Id":7,"Payload":"a \"b\"","Read":false,"#
+                + #""CreatedAt":"2026-11-21T08:00:00Z","ExpiresAt":"2026-12-21T08:00:00Z"}"#
+        )
+    }
+
+    @Test func theWireFormIsReadBackToTheSecond() throws {
+        let read = try #require(NotificationItem(self.item.json))
+        #expect(read.id == 7)
+        #expect(read.payload == .string("a \"b\""))
+        #expect(read.createdAt == Date(timeIntervalSince1970: 1_795_248_000))
+        #expect(read.expiresAt == self.item.expiresAt)
+    }
+
+    @Test(arguments: [
+        (0.0, "1970-01-01T00:00:00Z"), (951_782_400, "2000-02-29T00:00:00Z"), (-1, "1969-12-31T23:59:59Z"),
+        (4_107_542_399, "2100-02-28T23:59:59Z"), (4_107_542_400, "2100-03-01T00:00:00Z"),
+    ])
+    func timesAreWrittenInRFC3339(seconds: Double, text: String) {
+        #expect(Date(timeIntervalSince1970: seconds).rfc3339 == text)
+        #expect(Date(rfc3339: text) == Date(timeIntervalSince1970: seconds))
+    }
+}

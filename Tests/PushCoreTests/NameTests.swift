@@ -1,0 +1,111 @@
+import PushCore
+import Testing
+
+@Suite struct UsernameTests {
+    @Test(arguments: ["a", "Alice", "a.b-c_d@e#f", String(repeating: "x", count: 100)])
+    func namesAreTaken(text: String) {
+        #expect(Username(text)?.description == text)
+    }
+
+    @Test(arguments: ["", "a:b", "a b", "é", "a/b", "a\n", String(repeating: "x", count: 101)])
+    func otherTextIsNoName(text: String) {
+        #expect(Username(text) == nil)
+    }
+
+    @Test func namesAreComparedWithoutCase() throws {
+        #expect(try #require(Username("Alice")) == #require(Username("aLICE")))
+    }
+
+    @Test func eachRoleMayWhatThoseBeforeItMay() {
+        #expect(Role.device < .publisher)
+        #expect(Role.publisher < .admin)
+    }
+}
+
+@Suite struct TagTests {
+    @Test func tagsAreKeptInLowerCase() {
+        #expect(Tag("News")?.description == "news")
+    }
+
+    @Test(arguments: ["", "a b", "é", "a,b", "a&b", String(repeating: "x", count: 121)])
+    func otherTextIsNoTag(text: String) {
+        #expect(Tag(text) == nil)
+    }
+
+    @Test(arguments: ["username:alice", "USERNAME:alice", "from:bob"])
+    func theServersOwnPrefixesAreReserved(text: String) throws {
+        #expect(try #require(Tag(text)).isReserved)
+    }
+}
+
+@Suite struct TagExpressionTests {
+    private func tag(_ text: String) throws -> TagExpression {
+        .tag(try #require(Tag(text)))
+    }
+
+    @Test func notBindsTighterThanAndAndThatTighterThanOr() throws {
+        let (a, b, c) = (try tag("a"), try tag("b"), try tag("c"))
+        #expect(try TagExpression("a || b && !c") == .or(a, .and(b, .not(c))))
+        #expect(try TagExpression("(a||b)&&c") == .and(.or(a, b), c))
+        #expect(try TagExpression("!!a") == .not(.not(a)))
+        #expect(try TagExpression(" a && b && c ") == .and(.and(a, b), c))
+    }
+
+    @Test(arguments: ["", " ", "a b", "a &&", "&& a", "a & b", "(a", "a)", "!", "()", "a || || b", "a,b"])
+    func whatIsNoExpressionIsRefused(text: String) {
+        #expect(throws: TagExpression.Invalid.self) { try TagExpression(text) }
+    }
+
+    @Test func depthAndSizeAreBounded() {
+        #expect(throws: TagExpression.Invalid.self) { try TagExpression(String(repeating: "(", count: 100_000)) }
+        #expect(throws: TagExpression.Invalid.self) { try TagExpression(String(repeating: "!", count: 100_000) + "a") }
+        let many = (0..<21).map { "t\($0)" }.joined(separator: "||")
+        #expect(throws: TagExpression.Invalid.self) { try TagExpression(many) }
+    }
+
+    @Test func aUsersOwnTagIsTheUser() throws {
+        #expect(try TagExpression("username:Alice").onlyUsername == Username("alice"))
+        #expect(try TagExpression("!username:alice").onlyUsername == nil)
+        #expect(try TagExpression("news").onlyUsername == nil)
+    }
+}
+
+@Suite struct DeviceTests {
+    @Test func hexadecimalHandlesAreComparedWithoutCase() throws {
+        #expect(try #require(DeviceHandle("ABCDEF12")) == #require(DeviceHandle("abcdef12")))
+        #expect(try #require(DeviceHandle("ABCDEFG")) != #require(DeviceHandle("abcdefg")))
+    }
+
+    @Test(arguments: ["", "a b", "a\u{0}", "é", String(repeating: "x", count: 4097)])
+    func otherTextIsNoHandle(text: String) {
+        #expect(DeviceHandle(text) == nil)
+    }
+
+    @Test func aMaskedHandleCannotBeSentTo() throws {
+        #expect(try #require(DeviceHandle("0123456789abcdef")).masked == "0123…cdef")
+        #expect(try #require(DeviceHandle("0123456789ab")).masked == "…")
+    }
+
+    @Test func gcmIsFCM() {
+        #expect(Platform("gcm") == Platform("fcm"))
+    }
+
+    @Test(arguments: ["", ".", "..", "a/b", "a b", "a:b", "é", String(repeating: "x", count: 129)])
+    func otherTextIsNoRegistrationID(text: String) {
+        #expect(RegistrationID(text) == nil)
+    }
+
+    @Test func newRegistrationIDsDiffer() {
+        let ids = Set((0..<100).map { _ in RegistrationID.random() })
+        #expect(ids.count == 100)
+        #expect(ids.allSatisfy { $0.description.count == 32 })
+    }
+
+    @Test func aSecretPrintsAsNothing() {
+        let secret = Secret("hunter2")
+        #expect(!"\(secret) \(String(reflecting: secret))".contains("hunter2"))
+        var dumped = ""
+        dump(secret, to: &dumped)
+        #expect(!dumped.contains("hunter2"))
+    }
+}

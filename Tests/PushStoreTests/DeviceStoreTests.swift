@@ -1,0 +1,133 @@
+import Foundation
+import PushCore
+import PushStore
+import PushTesting
+import Testing
+
+@Suite struct DeviceStoreTests {
+    private let fixture: StoreFixture
+    private var store: Store { self.fixture.store }
+
+    init() throws {
+        self.fixture = try StoreFixture()
+    }
+
+    private func registration(_ handle: String, platform: String = "apns") throws -> DeviceRegistration {
+        DeviceRegistration(platform: Platform(platform), handle: try #require(DeviceHandle(handle)), tags: [])
+    }
+
+    @Test func aUserIsFoundInAnyCaseAndMadeOnce() async throws {
+        let alice = try await fixture.addUser("Alice", role: .publisher)
+        #expect(alice.role == .publisher)
+        #expect(try fixture.user("ALICE") == alice)
+        let again = try await store.addUser(
+            #require(Username("alice")),
+            role: .admin,
+            password: PasswordHash(phc: "x"),
+            now: fixture.now
+        )
+        #expect(!again)
+        #expect(try fixture.user("alice").role == .publisher)
+    }
+
+    @Test func aHandleGivesBackTheRegistrationOfItsUser() async throws {
+        let alice = try await fixture.addUser("alice")
+        let id = try await fixture.addDevice(of: alice, handle: "ABCDEF")
+        let handle = DeviceHandle("abcdef")
+        #expect(try await store.requestRegistration(ofUser: alice.id, handle: handle, now: fixture.now) == id)
+        let bob = try await fixture.addUser("bob")
+        #expect(try await store.requestRegistration(ofUser: bob.id, handle: handle, now: fixture.now) != id)
+    }
+
+    @Test func doublesOfAHandleGoWhenItIsAskedFor() async throws {
+        let alice = try await fixture.addUser("alice")
+        try await fixture.addDevice(of: alice, platform: "apns", handle: "abc")
+        try await fixture.addDevice(of: alice, platform: "fcm", handle: "abc")
+        #expect(try fixture.reader.devices(ofUser: alice.id).count == 2)
+        let id = try await store.requestRegistration(ofUser: alice.id, handle: DeviceHandle("abc"), now: fixture.now)
+        #expect(try fixture.reader.devices(ofUser: alice.id).map(\.id) == [id])
+    }
+
+    @Test func anIDNeverIssuedIsTakenIfItsHandleIsFree() async throws {
+        let alice = try await fixture.addUser("alice")
+        let id = try #require(RegistrationID("made-by-a-client"))
+        let outcome = try await store.register(registration("abc"), as: id, for: alice, now: fixture.now)
+        #expect(outcome == .registered)
+        #expect(try fixture.reader.devices(ofUser: alice.id).map(\.id) == [id])
+    }
+
+    @Test func anIDNeverIssuedCannotTakeAHandleFromAnother() async throws {
+        let (alice, bob) = (try await fixture.addUser("alice"), try await fixture.addUser("bob"))
+        try await fixture.addDevice(of: alice, handle: "abc")
+        let outcome = try await store.register(
+            registration("abc"),
+            as: #require(RegistrationID("made")),
+            for: bob,
+            now: fixture.now
+        )
+        #expect(outcome == .gone(reason: "its handle is registered to another account"))
+        #expect(try fixture.reader.devices(ofUser: alice.id).count == 1)
+    }
+
+    @Test func anIssuedIDMovesTheHandleAndCancelsThePushesOfTheOldOwner() async throws {
+        let (alice, bob) = (try await fixture.addUser("alice"), try await fixture.addUser("bob"))
+        let old = try await fixture.addDevice(of: alice, handle: "abc")
+        try await fixture.post(1, from: alice, to: "username:alice")
+        try await fixture.addDevice(of: bob, handle: "abc")
+        #expect(try fixture.reader.devices(ofUser: alice.id).isEmpty)
+        #expect(try fixture.reader.devices(ofUser: bob.id).count == 1)
+        let leased = try await store.claim(for: Platform("apns"), now: fixture.now, lease: .seconds(60), limit: 10)
+        #expect(leased.isEmpty)
+        let outcome = try await store.register(registration("abc"), as: old, for: alice, now: fixture.now)
+        #expect(outcome == .gone(reason: "its handle was registered anew"))
+    }
+
+    @Test func anotherUsersIDCannotBeTakenOver() async throws {
+        let (alice, bob) = (try await fixture.addUser("alice"), try await fixture.addUser("bob"))
+        let id = try await fixture.addDevice(of: alice, handle: "abc")
+        let outcome = try await store.register(registration("xyz"), as: id, for: bob, now: fixture.now)
+        #expect(outcome == .gone(reason: "it was not issued to this account"))
+        #expect(try await !store.unregister(id, ofUser: bob.id))
+        #expect(try fixture.reader.devices(ofUser: alice.id).map(\.handle) == [DeviceHandle("abc")])
+    }
+
+    @Test func aRegistrationIsForgottenAgainAndAgain() async throws {
+        let alice = try await fixture.addUser("alice")
+        let id = try await fixture.addDevice(of: alice, handle: "abc")
+        #expect(try await store.unregister(id, ofUser: alice.id))
+        #expect(try await store.unregister(id, ofUser: alice.id))
+        #expect(try fixture.reader.devices(ofUser: alice.id).isEmpty)
+    }
+
+    @Test func aDeviceThatRegisteredAfterTheProvidersTimeIsNotRetired() async throws {
+        let alice = try await fixture.addUser("alice")
+        let id = try await fixture.addDevice(of: alice, handle: "abc").description
+        let (earlier, later) = (fixture.now - 1, fixture.now + 1)
+        #expect(try await !store.retire(device: id, reason: "gone", since: earlier, now: fixture.now))
+        #expect(try await store.retire(device: id, reason: "gone", since: later, now: fixture.now))
+        #expect(try fixture.reader.devices(ofUser: alice.id).isEmpty)
+        let outcome = try await store.register(
+            registration("abc"),
+            as: #require(RegistrationID(id)),
+            for: alice,
+            now: fixture.now
+        )
+        #expect(outcome == .gone(reason: "gone"))
+    }
+
+    @Test func idsGivenOutAndNeverUsedDoNotPileUp() async throws {
+        let alice = try await fixture.addUser("alice")
+        var ids: [RegistrationID] = []
+        for _ in 0..<25 {
+            fixture.clock.advance(by: 1)
+            ids.append(try await store.requestRegistration(ofUser: alice.id, handle: nil, now: fixture.now))
+        }
+        // Only an id that is still known may take a handle over: the newest may, the oldest was forgotten.
+        let bob = try await fixture.addUser("bob")
+        try await fixture.addDevice(of: bob, handle: "abc")
+        let first = try await store.register(registration("abc"), as: ids[0], for: alice, now: fixture.now)
+        let last = try await store.register(registration("abc"), as: ids[24], for: alice, now: fixture.now)
+        #expect(first == .gone(reason: "its handle is registered to another account"))
+        #expect(last == .registered)
+    }
+}

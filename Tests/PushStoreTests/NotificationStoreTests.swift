@@ -1,0 +1,107 @@
+import Foundation
+import PushCore
+import PushStore
+import PushTesting
+import Testing
+
+@Suite struct NotificationStoreTests {
+    private let fixture: StoreFixture
+    private var store: Store { self.fixture.store }
+
+    init() throws {
+        self.fixture = try StoreFixture()
+    }
+
+    private func fetch(_ id: Int64, as user: User, alsoAsSender: Bool = false) throws -> StoredNotification? {
+        let id = try #require(NotificationID(rawValue: id))
+        return try self.fixture.reader.notification(
+            id,
+            for: user.id,
+            alsoAsSender: alsoAsSender,
+            now: self.fixture.now
+        )
+    }
+
+    private func claim(_ platform: String) async throws -> [LeasedDelivery] {
+        try await self.store.claim(for: Platform(platform), now: self.fixture.now, lease: .seconds(60), limit: 100)
+    }
+
+    @Test func onlyARecipientOrItsSenderAsSuchGetsIt() async throws {
+        let (alice, bob) = (try await fixture.addUser("alice"), try await fixture.addUser("bob"))
+        try await fixture.post(7, from: alice, to: "username:bob")
+        #expect(try self.fetch(7, as: bob)?.sealedPayload == Data("sealed 7".utf8))
+        #expect(try self.fetch(7, as: alice) == nil)
+        #expect(try self.fetch(7, as: alice, alsoAsSender: true)?.isRecipient == false)
+        let carol = try await fixture.addUser("carol")
+        #expect(try self.fetch(7, as: carol, alsoAsSender: true) == nil)
+    }
+
+    @Test func itIsThereUntilItExpires() async throws {
+        let alice = try await fixture.addUser("alice")
+        try await fixture.post(7, from: alice, to: "username:alice", expiresIn: 60)
+        fixture.clock.advance(by: 59.999)
+        #expect(try self.fetch(7, as: alice) != nil)
+        fixture.clock.advance(by: 0.001)
+        #expect(try self.fetch(7, as: alice) == nil)
+    }
+
+    @Test func anIDInUseIsNotGivenOutAgain() async throws {
+        let alice = try await fixture.addUser("alice")
+        #expect(try await fixture.post(7, from: alice, to: "username:alice") == .stored(pushes: 0))
+        #expect(try await fixture.post(7, from: alice, to: "username:alice") == .idTaken)
+    }
+
+    @Test func anUnknownUserLeavesNothingBehind() async throws {
+        let alice = try await fixture.addUser("alice")
+        try await fixture.addDevice(of: alice, handle: "abc")
+        let outcome = try await fixture.post(7, from: alice, to: "username:alice", "username:nobody")
+        #expect(outcome == .unknownUser(try #require(Username("nobody"))))
+        #expect(try self.fetch(7, as: alice) == nil)
+        #expect(try await self.claim("apns").isEmpty)
+    }
+
+    @Test func aTagExpressionFindsItsDevicesAndTheirUsers() async throws {
+        let (alice, bob) = (try await fixture.addUser("alice"), try await fixture.addUser("bob"))
+        try await fixture.addDevice(of: alice, handle: "a1", tags: ["news"])
+        try await fixture.addDevice(of: alice, platform: "fcm", handle: "a2", tags: ["news", "beta"])
+        try await fixture.addDevice(of: bob, handle: "b1", tags: ["News", "beta"])
+        #expect(try await fixture.post(1, from: alice, to: "news && !beta") == .stored(pushes: 1))
+        #expect(try await fixture.post(2, from: alice, to: "NEWS") == .stored(pushes: 3))
+        #expect(try await fixture.post(3, from: alice, to: "news && (username:bob || sport)") == .stored(pushes: 1))
+        #expect(try await fixture.post(4, from: alice, to: "news", platforms: ["fcm"]) == .stored(pushes: 1))
+        #expect(try await fixture.post(5, from: alice, to: "sport") == .stored(pushes: 0))
+        #expect(try self.fetch(1, as: bob) == nil)
+        #expect(try self.fetch(3, as: bob) != nil)
+        #expect(try await self.claim("fcm").map(\.push.notification.rawValue).sorted() == [2, 4])
+    }
+
+    @Test func aDeviceNamedByTwoExpressionsIsPushedOnce() async throws {
+        let alice = try await fixture.addUser("alice")
+        try await fixture.addDevice(of: alice, handle: "a1", tags: ["news"])
+        #expect(try await fixture.post(1, from: alice, to: "news", "username:alice") == .stored(pushes: 1))
+    }
+
+    @Test func aPayloadToBeReadOnceIsGivenOnceToEachRecipientAndThenErased() async throws {
+        let (alice, bob) = (try await fixture.addUser("alice"), try await fixture.addUser("bob"))
+        try await fixture.post(9, from: alice, to: "username:alice", "username:bob", isReadOnce: true)
+        let id = try #require(NotificationID(rawValue: 9))
+        #expect(try await store.take(id, by: alice.id))
+        #expect(try await !store.take(id, by: alice.id))
+        #expect(try self.fetch(9, as: bob) != nil)
+        #expect(try await store.take(id, by: bob.id))
+        #expect(try self.fetch(9, as: alice, alsoAsSender: true) == nil)
+        await store.finish()
+        #expect(try fixture.folder.contents().range(of: Data("sealed 9".utf8)) == nil)
+    }
+
+    @Test func theFirstFetchIsTheReceipt() async throws {
+        let alice = try await fixture.addUser("alice")
+        try await fixture.post(9, from: alice, to: "username:alice")
+        let id = try #require(NotificationID(rawValue: 9))
+        let first = fixture.now
+        store.noteFetch(of: id, by: alice.id, now: first)
+        store.noteFetch(of: id, by: alice.id, now: first + 5)
+        await store.finish()
+        #expect(try self.fetch(9, as: alice)?.fetchedAt == first)
+    }
+}

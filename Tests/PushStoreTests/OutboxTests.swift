@@ -1,0 +1,96 @@
+import Foundation
+import PushCore
+import PushStore
+import PushTesting
+import Testing
+
+@Suite struct OutboxTests {
+    private let fixture: StoreFixture
+    private let apns = Platform("apns")
+
+    init() throws {
+        self.fixture = try StoreFixture()
+    }
+
+    private func claim(limit: Int = 10) async throws -> [LeasedDelivery] {
+        try await self.fixture.store.claim(
+            for: self.apns,
+            now: self.fixture.now,
+            lease: .seconds(60),
+            limit: limit
+        )
+    }
+
+    /// One user with one device, and `count` notifications for it.
+    private func fill(_ count: Int64 = 1) async throws {
+        let alice = try await fixture.addUser("alice")
+        try await fixture.addDevice(of: alice, handle: "abc")
+        for number in 1...count { try await fixture.post(number, from: alice, to: "username:alice") }
+    }
+
+    @Test func aClaimedPushIsHiddenUntilItsLeaseEndsAndKeepsItsAttemptID() async throws {
+        try await self.fill()
+        let first = try #require(try await self.claim().first)
+        #expect(first.push.handle == "abc")
+        #expect(first.state.attempts == 1)
+        #expect(try await self.claim().isEmpty)
+        #expect(try fixture.reader.nextDue(for: apns) == fixture.now + 60)
+        fixture.clock.advance(by: 60)
+        let second = try #require(try await self.claim().first)
+        #expect(second.push.attemptID == first.push.attemptID)
+        #expect(second.state.attempts == 2)
+    }
+
+    @Test func theOldestAreClaimedFirstAndNoMoreThanAsked() async throws {
+        try await self.fill(5)
+        #expect(try await self.claim(limit: 2).count == 2)
+        #expect(try await self.claim(limit: 10).count == 3)
+        #expect(try await self.claim(limit: 10).isEmpty)
+    }
+
+    @Test(arguments: [
+        Store.Settlement.accepted(providerID: "p"), .expired, .failed(reason: "no"),
+    ])
+    func aSettledPushIsNeverClaimedAgain(settlement: Store.Settlement) async throws {
+        try await self.fill()
+        let leased = try #require(try await self.claim().first)
+        try await fixture.store.settle(leased, as: settlement, now: fixture.now)
+        fixture.clock.advance(by: 1_000_000)
+        #expect(try await self.claim().isEmpty)
+        #expect(try fixture.reader.nextDue(for: apns) == nil)
+    }
+
+    @Test func aRetriedPushComesBackAtItsTime() async throws {
+        try await self.fill()
+        let leased = try #require(try await self.claim().first)
+        try await fixture.store.settle(
+            leased,
+            as: .retried(at: fixture.now + 10, reason: "busy"),
+            now: fixture.now
+        )
+        fixture.clock.advance(by: 9.999)
+        #expect(try await self.claim().isEmpty)
+        fixture.clock.advance(by: 0.001)
+        #expect(try await self.claim().count == 1)
+    }
+
+    @Test func anAnswerThatComesAfterTheNextTryBeganChangesNothingButSuccess() async throws {
+        try await self.fill()
+        let first = try #require(try await self.claim().first)
+        fixture.clock.advance(by: 60)
+        _ = try await self.claim()
+        try await fixture.store.settle(first, as: .retried(at: fixture.now, reason: "late"), now: fixture.now)
+        #expect(try await self.claim().isEmpty)
+        try await fixture.store.settle(first, as: .accepted(providerID: nil), now: fixture.now)
+        fixture.clock.advance(by: 1000)
+        #expect(try await self.claim().isEmpty)
+    }
+
+    @Test func anAcceptedPushIsSeenAtItsDevice() async throws {
+        try await self.fill()
+        let leased = try #require(try await self.claim().first)
+        try await fixture.store.settle(leased, as: .accepted(providerID: nil), now: fixture.now)
+        let alice = try fixture.user("alice")
+        #expect(try fixture.reader.devices(ofUser: alice.id).first?.pushedAt == fixture.now)
+    }
+}

@@ -1,0 +1,67 @@
+import Foundation
+import PushCore
+import PushStore
+import PushTesting
+import Testing
+
+@Suite struct StoreTests {
+    @Test func aSecondProcessIsRefused() throws {
+        let folder = try TemporaryFolder()
+        let path = folder.file("a.db")
+        let first = try Store(path: path)
+        let error = #expect(throws: StoreError.self) { try Store(path: path) }
+        #expect("\(try #require(error))" == "the database \(path) is in use by another process")
+        withExtendedLifetime(first) {}
+    }
+
+    @Test func whatWasStoredIsThereAfterOpeningAnew() async throws {
+        let folder = try TemporaryFolder()
+        let path = folder.file("a.db")
+        let name = try #require(Username("alice"))
+        do {
+            let store = try Store(path: path)
+            _ = try await store.addUser(name, role: .admin, password: PasswordHash(phc: "x"), now: Date())
+        }
+        #expect(try Store(path: path).makeReader().user(named: name)?.role == .admin)
+    }
+
+    @Test func aFileThatIsNoDatabaseIsRefusedAndKept() throws {
+        let folder = try TemporaryFolder()
+        let path = folder.file("a.db")
+        let text = String(repeating: "this is no database ", count: 100)
+        try text.write(toFile: path, atomically: true, encoding: .utf8)
+        #expect(throws: StoreError.self) { try Store(path: path) }
+        #expect(try String(contentsOfFile: path, encoding: .utf8) == text)
+    }
+
+    @Test func aFolderThatCannotBeMadeIsNamed() throws {
+        let error = #expect(throws: StoreError.self) { try Store(path: "/dev/null/a.db") }
+        #expect("\(try #require(error))".hasPrefix("cannot open /dev/null/a.db"))
+    }
+
+    @Test func theDatabaseIsItsOwnersOnly() throws {
+        let folder = try TemporaryFolder()
+        let store = try Store(path: folder.file("a.db"))
+        let mode = try FileManager.default.attributesOfItem(atPath: store.path)[.posixPermissions] as? Int
+        #expect(mode == 0o600)
+    }
+
+    @Test func writesThatWaitAreCommittedTogetherAndEachGetsItsOwnAnswer() async throws {
+        let fixture = try StoreFixture()
+        let outcomes = try await withThrowingTaskGroup(of: Bool.self) { group in
+            for index in 0..<200 {
+                group.addTask {
+                    // Half of the names are there twice: their jobs fail alone.
+                    try await fixture.store.addUser(
+                        #require(Username("user\(index % 100)")),
+                        role: .device,
+                        password: PasswordHash(phc: "x"),
+                        now: fixture.now
+                    )
+                }
+            }
+            return try await group.reduce(into: [Bool]()) { $0.append($1) }
+        }
+        #expect(outcomes.filter(\.self).count == 100)
+    }
+}

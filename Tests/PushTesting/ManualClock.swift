@@ -1,0 +1,17 @@
+package import Foundation
+internal import Synchronization
+
+/// A time that stands until it is moved.
+package final class ManualClock: Sendable {
+    private let time: Mutex<Date>
+
+    package init(_ time: Date = Date(timeIntervalSince1970: 1_800_000_000)) {
+        self.time = Mutex(time)
+    }
+
+    package var now: Date { self.time.withLock { $0 } }
+
+    package func advance(by seconds: TimeInterval) {
+        self.time.withLock { $0 += seconds }
+    }
+}

@@ -1,0 +1,91 @@
+package import Foundation
+package import PushCore
+package import PushStore
+
+/// A new store in a folder of its own, with what tests need to fill it.
+package struct StoreFixture: Sendable {
+    package let folder: TemporaryFolder
+    package let store: Store
+    package let reader: Reader
+    package let clock = ManualClock()
+
+    package init() throws {
+        self.folder = try TemporaryFolder()
+        self.store = try Store(path: self.folder.file("test.db"))
+        self.reader = try self.store.makeReader()
+    }
+
+    package var now: Date { self.clock.now }
+
+    /// Makes a user whose password nobody knows; hashing one takes long.
+    @discardableResult
+    package func addUser(_ name: String, role: Role = .device) async throws -> User {
+        guard let username = Username(name) else { throw Missing("\(name) is no name") }
+        _ = try await self.store.addUser(username, role: role, password: PasswordHash(phc: "none"), now: self.now)
+        return try self.user(name)
+    }
+
+    package func user(_ name: String) throws -> User {
+        guard let username = Username(name), let user = try self.reader.user(named: username) else {
+            throw Missing("there is no user \(name)")
+        }
+        return user
+    }
+
+    /// Registers a device under a new id.
+    @discardableResult
+    package func addDevice(
+        of user: User,
+        platform: String = "apns",
+        handle: String,
+        tags: [String] = []
+    ) async throws -> RegistrationID {
+        guard let deviceHandle = DeviceHandle(handle) else { throw Missing("\(handle) is no handle") }
+        let id = try await self.store.requestRegistration(ofUser: user.id, handle: nil, now: self.now)
+        let registration = DeviceRegistration(
+            platform: Platform(platform),
+            handle: deviceHandle,
+            tags: Set(tags.compactMap { Tag($0) })
+        )
+        _ = try await self.store.register(registration, as: id, for: user, now: self.now)
+        return id
+    }
+
+    /// Stores a notification whose payload is not sealed.
+    @discardableResult
+    package func post(
+        _ number: Int64,
+        from sender: User,
+        to expressions: String...,
+        platforms: [String]? = nil,
+        isReadOnce: Bool = false,
+        expiresIn: TimeInterval = 3600
+    ) async throws -> Store.PostOutcome {
+        guard let id = NotificationID(rawValue: number) else { throw Missing("\(number) is no id") }
+        return try await self.store.post(
+            NewNotification(
+                id: id,
+                sender: sender.id,
+                sealedPayload: Data("sealed \(number)".utf8),
+                audience: Audience(
+                    try expressions.map { try TagExpression($0) },
+                    platforms: platforms.map { Set($0.map { Platform($0) }) }
+                ),
+                isStoredByClients: true,
+                isReadOnce: isReadOnce,
+                priority: .high,
+                collapseKey: nil,
+                createdAt: self.now,
+                expiresAt: self.now + expiresIn
+            )
+        )
+    }
+
+    package struct Missing: Error {
+        package let what: String
+
+        package init(_ what: String) {
+            self.what = what
+        }
+    }
+}
