@@ -1,0 +1,29 @@
+# Two stages: a toolchain that builds, and a Debian that runs. The same packages as in the Makefile.
+FROM swift:6.3-bookworm AS build
+RUN apt-get update \
+    && apt-get install --yes --no-install-recommends \
+        libssl-dev libsqlite3-dev libcurl4-openssl-dev libargon2-dev libnghttp2-dev \
+    && rm -rf /var/lib/apt/lists/*
+WORKDIR /source
+COPY Package.swift ./
+COPY Migrations Migrations
+COPY Sources Sources
+COPY Tests Tests
+RUN swift build -c release --product sealpost --static-swift-stdlib \
+    && strip .build/release/sealpost
+
+FROM debian:bookworm-slim
+RUN apt-get update \
+    && apt-get install --yes --no-install-recommends \
+        ca-certificates libssl3 libsqlite3-0 libcurl4 libargon2-1 libnghttp2-14 \
+    && rm -rf /var/lib/apt/lists/* \
+    && useradd --system --uid 65532 --home-dir /var/lib/sealpost --create-home sealpost
+COPY --from=build /source/.build/release/sealpost /usr/local/bin/sealpost
+USER 65532:65532
+WORKDIR /var/lib/sealpost
+VOLUME /var/lib/sealpost
+# In a container the loopback address would be out of reach; publish the port to the host's loopback only.
+ENV SEALPOST_SERVER_LISTEN=0.0.0.0:8080
+EXPOSE 8080
+ENTRYPOINT ["sealpost"]
+CMD ["serve"]

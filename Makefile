@@ -1,0 +1,45 @@
+# The two commands that matter: `make demo` and `make test`. Each installs what is missing and works on a bare machine.
+
+PACKAGES = libssl-dev libsqlite3-dev libcurl4-openssl-dev libargon2-dev libnghttp2-dev
+BENCH_PACKAGES = wrk curl
+SOURCES = Package.swift Migrations Sources Tests Benchmarks/Package.swift Benchmarks/Sources
+
+.PHONY: demo test check build release bench e2e format docker packages bench-packages
+
+demo: packages
+	swift build --product sealpost
+	.build/debug/sealpost demo
+
+test: packages
+	swift test
+
+# What has to be green before a change lands.
+check: packages
+	swift format lint --strict --recursive $(SOURCES)
+	swift test
+
+build: packages
+	swift build
+
+release: packages
+	swift build -c release --product sealpost
+
+# Requests a second against Hummingbird doing nothing, as a ratio of one run.
+bench: packages bench-packages
+	scripts/bench
+
+# kill -9 in the middle of work, and what must be left of it.
+e2e: packages
+	swift test --filter EndToEnd
+
+format:
+	swift format --in-place --recursive $(SOURCES)
+
+docker:
+	docker build --tag sealpost .
+
+packages:
+	@scripts/install-packages $(PACKAGES)
+
+bench-packages:
+	@scripts/install-packages $(BENCH_PACKAGES)
