@@ -77,6 +77,47 @@ private func socketPair(on loop: EventLoop) throws -> (SocketStream, SocketStrea
         #expect(waited >= .milliseconds(30))
     }
 
+    @Test func theEndOfTheStreamIsNotMissedWhenItComesTogetherWithBytes() async throws {
+        let counts = try await withLoop { loop in
+            let (left, right) = try socketPair(on: loop)
+            defer { left.close() }
+            #expect(Glibc.write(right.descriptor.number, "hello", 5) == 5)
+            right.close()
+            var counts: [Int] = []
+            var buffer = [UInt8](repeating: 0, count: 8)
+            while counts.last != 0 {
+                try await left.waitToRead(until: .now + .seconds(5))
+                if let count = try buffer.withUnsafeMutableBytes({ try left.read(into: $0) }) { counts.append(count) }
+            }
+            return counts
+        }
+        #expect(counts == [5, 0])
+    }
+
+    @Test func bytesThatComeAfterAnEmptyReadEndTheNextWait() async throws {
+        let received = try await withLoop { loop in
+            let (left, right) = try socketPair(on: loop)
+            defer {
+                left.close()
+                right.close()
+            }
+            var (buffer, received) = ([UInt8](repeating: 0, count: 8), 0)
+            for _ in 0..<3 {
+                #expect(Glibc.write(right.descriptor.number, "hello", 5) == 5)
+                while true {
+                    if let count = try buffer.withUnsafeMutableBytes({ try left.read(into: $0) }) {
+                        received += count
+                        break
+                    }
+                    try await left.waitToRead(until: .now + .seconds(5))
+                }
+                #expect(try buffer.withUnsafeMutableBytes { try left.read(into: $0) } == nil)
+            }
+            return received
+        }
+        #expect(received == 15)
+    }
+
     @Test func cancellingTheTaskEndsItsWaitsThePresentAndTheLater() async throws {
         let errors = try await withLoop { loop in
             let (left, right) = try socketPair(on: loop)
