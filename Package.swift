@@ -49,7 +49,9 @@ let package = Package(
 
         room("PushCore", []),
         room("Reactor", ["CEpoll", heap]),
+        room("SocketHTTP", ["Reactor", httpTypes]),
 
         tests("ReactorTests", ["Reactor"]),
+        tests("SocketHTTPTests", ["SocketHTTP", "Reactor", httpTypes]),
     ]
 )
