@@ -53,6 +53,7 @@ let package = Package(
         room("PushDelivery", ["PushCore", "PushStore", lifecycle, logging]),
         room("PushStore", ["Migrations", "PushCore", database]),
         room("Reactor", ["CEpoll", heap]),
+        room("SocketHTTP", ["Reactor", httpTypes]),
 
         .target(
             name: "PushTesting",
@@ -64,5 +65,6 @@ let package = Package(
         tests("PushCoreTests", ["PushCore"]),
         tests("PushStoreTests", ["PushCore", "PushStore", "PushTesting"]),
         tests("ReactorTests", ["Reactor"]),
+        tests("SocketHTTPTests", ["SocketHTTP", "Reactor", httpTypes]),
     ]
 )

@@ -74,7 +74,17 @@ package final class Descriptor: ReadinessHandler {
         self.writer.end(.cancelled)
     }
 
+    /// Whether there may be something to read that no wait has reported yet.
+    package var mayRead: Bool { self.reader.isReady }
+
+    /// Forgets a readiness that the coming read makes use of.
+    package func willRead() {
+        self.reader.useReadiness()
+    }
+
     package func handle(_ readiness: Readiness) {
+        // The end of the stream comes with no second edge, perhaps together with bytes: it must not be used up.
+        if readiness.contains(.hangUp) { self.reader.staysReady = true }
         if !readiness.isDisjoint(with: [.read, .hangUp]) { self.reader.markReady() }
         if !readiness.isDisjoint(with: [.write, .hangUp]) { self.writer.markReady() }
     }
@@ -82,9 +92,12 @@ package final class Descriptor: ReadinessHandler {
 
 /// One direction of a descriptor.
 private final class Side {
-    private var isReady = false
+    private(set) var isReady = false
+    var staysReady = false
     private var ended: WaitError?
-    private var waiter: CheckedContinuation<WaitError?, Never>?
+    /// Unsafe, because a checked one costs an allocation for each wait; `resume` takes it before it uses it, and the
+    /// owner of the descriptor closes it, which ends the wait.
+    private var waiter: UnsafeContinuation<WaitError?, Never>?
     private var timer: LoopTimer?
 
     init(loop: EventLoop) {
@@ -94,11 +107,11 @@ private final class Side {
     func wait(until deadline: ContinuousClock.Instant) async throws(WaitError) {
         if let ended { throw ended }
         if self.isReady {
-            self.isReady = false
+            self.useReadiness()
             return
         }
         precondition(self.waiter == nil, "one wait at a time on each side")
-        let failure = await withCheckedContinuation { continuation in
+        let failure = await withUnsafeContinuation { continuation in
             self.waiter = continuation
             self.timer?.arm(at: deadline)
         }
@@ -109,8 +122,13 @@ private final class Side {
         if self.waiter == nil {
             self.isReady = true
         } else {
+            self.useReadiness()
             self.resume(nil)
         }
+    }
+
+    func useReadiness() {
+        self.isReady = self.staysReady
     }
 
     func end(_ reason: WaitError) {

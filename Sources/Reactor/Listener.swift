@@ -1,11 +1,20 @@
 internal import CEpoll
 internal import Glibc
+internal import Synchronization
 
 /// A listening socket, bound and ready before any loop serves it, so that its port is known and no client is refused.
 package final class Listener: Sendable {
     private let socket: Int32
     /// Where it really listens: port 0 has become a number.
     package let address: SocketAddress
+    /// A mutex, because whoever stops the listener is on no loop.
+    private let stopping = Mutex(Stopping())
+
+    private struct Stopping {
+        var isStopped = false
+        /// Ends the wait of each `accept` that runs.
+        var wakes: [@Sendable () -> Void] = []
+    }
 
     /// Binds and listens. A unix socket that nobody listens on any more is replaced.
     ///
@@ -32,7 +41,19 @@ package final class Listener: Sendable {
         close(self.socket)
     }
 
-    /// Takes connections on `loop` until the task is cancelled; each is a non-blocking descriptor, the caller's to own.
+    /// Lets every `accept` take what already waits to be taken, and end; later ones do the same.
+    ///
+    /// Other than cancelling its task, this leaves the tasks alone that the accepting one has started.
+    package func stop() {
+        let wakes = self.stopping.withLock { stopping in
+            stopping.isStopped = true
+            return stopping.wakes
+        }
+        for wake in wakes { wake() }
+    }
+
+    /// Takes connections on `loop` until `stop()` or until the task is cancelled; each is a non-blocking descriptor,
+    /// the caller's to own.
     ///
     /// At the descriptor limit, and after other passing failures, it rests for a moment and goes on. Ends with the
     /// listening socket still open; dropping the listener closes it.
@@ -43,6 +64,7 @@ package final class Listener: Sendable {
             let descriptor = try? Descriptor(duplicate, on: loop)
         else { return }
         defer { descriptor.close() }
+        self.wakeWhenStopped(descriptor)
         await descriptor.cancellingWaits {
             while !Task.isCancelled {
                 let accepted = cepoll_accept(duplicate)
@@ -53,7 +75,8 @@ package final class Listener: Sendable {
                 switch errno {
                 case EINTR, ECONNABORTED: continue
                 case EAGAIN:
-                    // Thrown only for cancellation, which the loop's condition sees.
+                    if self.stopping.withLock({ $0.isStopped }) { return }
+                    // Thrown only for cancellation and `stop()`, which the next turn sees.
                     try? await descriptor.waitToRead(until: .now + .seconds(3600))
                 default:
                     try? await Task.sleep(for: .milliseconds(50))
@@ -64,12 +87,23 @@ package final class Listener: Sendable {
 
     // MARK: - Private
 
+    private func wakeWhenStopped(_ descriptor: Descriptor) {
+        let loop = descriptor.loop
+        // Safe: the reference is used on the loop only, where the descriptor lives.
+        nonisolated(unsafe) let descriptor = descriptor
+        self.stopping.withLock { stopping in
+            stopping.wakes.append { loop.execute { descriptor.cancelWaits() } }
+        }
+    }
+
     private static func bind(_ socket: Int32, to address: SocketAddress) throws(SystemError) {
         let call = "bind to \(address)"
         switch address {
         case .tcp(let host, let port):
             var yes: Int32 = 1
             setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, socklen_t(MemoryLayout<Int32>.size))
+            // Inherited by what is accepted: one call instead of one for each connection.
+            setsockopt(socket, Int32(IPPROTO_TCP), TCP_NODELAY, &yes, socklen_t(MemoryLayout<Int32>.size))
             if host.contains(":") {
                 var name = sockaddr_in6()
                 name.sin6_family = sa_family_t(AF_INET6)

@@ -4,13 +4,20 @@ internal import Glibc
 /// A connected socket in clear.
 package final class SocketStream: ByteStream {
     package let descriptor: Descriptor
+    /// The last read did not fill its buffer, so that the next would only say that there is nothing.
+    private var isDrained = false
 
     package init(_ descriptor: Descriptor) {
         self.descriptor = descriptor
     }
 
     package func read(into buffer: UnsafeMutableRawBufferPointer) throws(StreamError) -> Int? {
-        try Self.result(of: "recv") { recv(self.descriptor.number, buffer.baseAddress, buffer.count, 0) }
+        if self.isDrained, !self.descriptor.mayRead { return nil }
+        self.descriptor.willRead()
+        let count = try Self.result(of: "recv") { recv(self.descriptor.number, buffer.baseAddress, buffer.count, 0) }
+        // Read to the end, zero is the answer for ever; an edge that comes from here on is seen in `mayRead`.
+        self.isDrained = count.map { $0 > 0 && $0 < buffer.count } ?? true
+        return count
     }
 
     package func write(_ bytes: UnsafeRawBufferPointer) throws(StreamError) -> Int? {
@@ -21,6 +28,7 @@ package final class SocketStream: ByteStream {
 
     package func waitToRead(until deadline: ContinuousClock.Instant) async throws(WaitError) {
         try await self.descriptor.waitToRead(until: deadline)
+        self.isDrained = false
     }
 
     package func waitToWrite(until deadline: ContinuousClock.Instant) async throws(WaitError) {

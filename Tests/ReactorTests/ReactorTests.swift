@@ -77,6 +77,47 @@ private func socketPair(on loop: EventLoop) throws -> (SocketStream, SocketStrea
         #expect(waited >= .milliseconds(30))
     }
 
+    @Test func theEndOfTheStreamIsNotMissedWhenItComesTogetherWithBytes() async throws {
+        let counts = try await withLoop { loop in
+            let (left, right) = try socketPair(on: loop)
+            defer { left.close() }
+            #expect(Glibc.write(right.descriptor.number, "hello", 5) == 5)
+            right.close()
+            var counts: [Int] = []
+            var buffer = [UInt8](repeating: 0, count: 8)
+            while counts.last != 0 {
+                try await left.waitToRead(until: .now + .seconds(5))
+                if let count = try buffer.withUnsafeMutableBytes({ try left.read(into: $0) }) { counts.append(count) }
+            }
+            return counts
+        }
+        #expect(counts == [5, 0])
+    }
+
+    @Test func bytesThatComeAfterAnEmptyReadEndTheNextWait() async throws {
+        let received = try await withLoop { loop in
+            let (left, right) = try socketPair(on: loop)
+            defer {
+                left.close()
+                right.close()
+            }
+            var (buffer, received) = ([UInt8](repeating: 0, count: 8), 0)
+            for _ in 0..<3 {
+                #expect(Glibc.write(right.descriptor.number, "hello", 5) == 5)
+                while true {
+                    if let count = try buffer.withUnsafeMutableBytes({ try left.read(into: $0) }) {
+                        received += count
+                        break
+                    }
+                    try await left.waitToRead(until: .now + .seconds(5))
+                }
+                #expect(try buffer.withUnsafeMutableBytes { try left.read(into: $0) } == nil)
+            }
+            return received
+        }
+        #expect(received == 15)
+    }
+
     @Test func cancellingTheTaskEndsItsWaitsThePresentAndTheLater() async throws {
         let errors = try await withLoop { loop in
             let (left, right) = try socketPair(on: loop)
@@ -172,5 +213,45 @@ private func socketPair(on loop: EventLoop) throws -> (SocketStream, SocketStrea
         let second = try Listener(address)
         #expect(throws: SystemError.self) { try Listener(address) }
         #expect(second.address == address)
+    }
+}
+
+@Suite struct ListenerTests {
+    @Test func aStoppedListenerTakesWhatWaitsAndEnds() async throws {
+        let listener = try Listener(.tcp(host: "127.0.0.1", port: 0))
+        guard case .tcp(_, let port) = listener.address else { return }
+        let client = try SystemError.check("socket") { socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0) }
+        defer { close(client) }
+        var name = sockaddr_in()
+        name.sin_family = sa_family_t(AF_INET)
+        name.sin_port = port.bigEndian
+        name.sin_addr = in_addr(s_addr: UInt32(0x7F00_0001).bigEndian)
+        let connected = withUnsafeBytes(of: &name) { bytes in
+            bytes.withMemoryRebound(to: sockaddr.self) {
+                connect(client, $0.baseAddress, socklen_t(MemoryLayout<sockaddr_in>.size))
+            }
+        }
+        #expect(connected == 0)
+        listener.stop()
+        let accepted = try await withLoop { loop in
+            var accepted = 0
+            await listener.accept(on: loop) { descriptor in
+                accepted += 1
+                close(descriptor)
+            }
+            return accepted
+        }
+        #expect(accepted == 1)
+    }
+
+    @Test func stoppingEndsAnAcceptThatWaits() async throws {
+        let listener = try Listener(.tcp(host: "127.0.0.1", port: 0))
+        try await withLoop { loop in
+            await withTaskGroup(of: Void.self) { group in
+                group.addTask(executorPreference: loop) { await listener.accept(on: loop) { close($0) } }
+                await Task.yield()
+                listener.stop()
+            }
+        }
     }
 }

@@ -1,0 +1,18 @@
+/// Why a body could not be read. The connection ends after the answer.
+package enum BodyError: Error, Hashable {
+    case tooLarge
+    case timedOut
+    case malformed
+    /// The client went away, or the exchange is over.
+    case closed
+
+    /// What to answer: the same as if the server itself had refused the request.
+    package var refusal: Refusal {
+        switch self {
+        case .tooLarge: .bodyTooLarge
+        case .timedOut: .timedOut
+        case .malformed: .badRequest("The body is not framed as announced.")
+        case .closed: .badRequest("The body is incomplete.")
+        }
+    }
+}

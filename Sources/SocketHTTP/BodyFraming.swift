@@ -1,0 +1,64 @@
+/// Where a request's body ends (RFC 9112 §6.3).
+enum BodyFraming: Sendable, Hashable {
+    case none
+    /// Not zero.
+    case length(Int)
+    case chunked
+}
+
+extension RequestHead {
+    /// Decides about the body's end from the fields, refusing whatever two parsers might read differently.
+    ///
+    /// `Content-Length` is taken once and in digits only: the list of equal values that RFC 9110 §8.6 lets a recipient
+    /// accept is refused.
+    func framing(_ bytes: Span<UInt8>) throws(Refusal) -> BodyFraming {
+        var length: Int?
+        var codings: [ByteRange]?
+        for field in self.lines {
+            if bytes.equals(field.name, anyCase: "content-length") {
+                guard length == nil else { throw .badRequest("There is more than one Content-Length.") }
+                length = try Self.contentLength(bytes, field.value)
+            } else if bytes.equals(field.name, anyCase: "transfer-encoding") {
+                codings = (codings ?? []) + bytes.listElements(field.value)
+            }
+        }
+        guard let codings else { return length.map { $0 == 0 ? .none : .length($0) } ?? .none }
+        guard length == nil else { throw .badRequest("There are both Content-Length and Transfer-Encoding.") }
+        guard !self.isVersion10 else { throw .badRequest("HTTP/1.0 has no Transfer-Encoding.") }
+        guard
+            let last = codings.last,
+            bytes.equals(last, anyCase: "chunked"),
+            !codings.dropLast().contains(where: { bytes.equals($0, anyCase: "chunked") || $0.isEmpty })
+        else { throw .badRequest("Transfer-Encoding must end in chunked, once.") }
+        guard codings.count == 1 else { throw .notImplemented }
+        return .chunked
+    }
+
+    private static func contentLength(_ bytes: Span<UInt8>, _ range: ByteRange) throws(Refusal) -> Int {
+        var length = 0
+        var overflows = range.isEmpty
+        for index in range.range {
+            guard bytes[index].isDigit else { throw .badRequest("Content-Length is not a number.") }
+            let (product, productOverflows) = length.multipliedReportingOverflow(by: 10)
+            let (sum, sumOverflows) = product.addingReportingOverflow(Int(bytes[index] - 0x30))
+            length = sum
+            overflows = overflows || productOverflows || sumOverflows
+        }
+        guard !overflows else { throw .badRequest("Content-Length is empty or too large.") }
+        return length
+    }
+}
+
+extension Span<UInt8> {
+    /// The elements between commas, without the blanks around them.
+    func listElements(_ range: ByteRange) -> [ByteRange] {
+        var elements: [ByteRange] = []
+        var start = range.start
+        for index in range.range where self[index] == UInt8(ascii: ",") {
+            elements.append(self.trimmed(ByteRange(start, index)))
+            start = index + 1
+        }
+        elements.append(self.trimmed(ByteRange(start, range.end)))
+        return elements
+    }
+}

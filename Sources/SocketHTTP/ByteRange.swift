@@ -1,0 +1,48 @@
+/// Where something lies in the bytes of a request's head. Half the size of a `Range<Int>`; heads are short.
+struct ByteRange: Sendable, Hashable {
+    private let lowerBound: UInt32
+    private let upperBound: UInt32
+
+    init(_ start: Int, _ end: Int) {
+        self.lowerBound = UInt32(clamping: start)
+        self.upperBound = UInt32(clamping: end)
+    }
+
+    var start: Int { Int(self.lowerBound) }
+    var end: Int { Int(self.upperBound) }
+    var count: Int { self.end - self.start }
+    var isEmpty: Bool { self.lowerBound == self.upperBound }
+    var range: Range<Int> { self.start..<self.end }
+}
+
+extension Span<UInt8> {
+    /// Whether the bytes of `range` are `text`, which is in lower case, in any case.
+    func equals(_ range: ByteRange, anyCase text: StaticString) -> Bool {
+        guard range.count == text.utf8CodeUnitCount else { return false }
+        for offset in 0..<range.count where self[range.start + offset].lowercased != text.utf8Start[offset] {
+            return false
+        }
+        return true
+    }
+
+    /// Whether the bytes of `range` are exactly `text`.
+    func equals(_ range: ByteRange, _ text: StaticString) -> Bool {
+        guard range.count == text.utf8CodeUnitCount else { return false }
+        for offset in 0..<range.count where self[range.start + offset] != text.utf8Start[offset] {
+            return false
+        }
+        return true
+    }
+
+    /// `range` without blanks and tabs at its ends.
+    func trimmed(_ range: ByteRange) -> ByteRange {
+        var (start, end) = (range.start, range.end)
+        while start < end, self[start].isBlank { start += 1 }
+        while start < end, self[end - 1].isBlank { end -= 1 }
+        return ByteRange(start, end)
+    }
+
+    func string(_ range: ByteRange) -> String {
+        self.extracting(range.range).withUnsafeBufferPointer { String(decoding: $0, as: UTF8.self) }
+    }
+}

@@ -1,0 +1,42 @@
+/// A set of ASCII bytes, as two words that the compiler can fold into the code.
+struct ByteSet: Sendable {
+    private let low: UInt64
+    private let high: UInt64
+
+    init(low: UInt64, high: UInt64) {
+        self.low = low
+        self.high = high
+    }
+
+    func contains(_ byte: UInt8) -> Bool {
+        let word = byte < 64 ? self.low : self.high
+        return byte < 128 && (word &>> UInt64(byte & 63)) & 1 == 1
+    }
+
+    /// `tchar` of RFC 9110 §5.6.2: methods, field names, codings.
+    static let token = ByteSet(low: 0x03FF_6CFA_0000_0000, high: 0x57FF_FFFF_C7FF_FFFE)
+    /// `unreserved` and `sub-delims` of RFC 3986, which is what a `reg-name` is made of apart from encoded bytes.
+    static let hostName = ByteSet(low: 0x2BFF_7FD2_0000_0000, high: 0x47FF_FFFE_87FF_FFFE)
+    /// `pchar` of RFC 3986 and `/`, apart from encoded bytes.
+    static let path = ByteSet(low: 0x2FFF_FFD2_0000_0000, high: 0x47FF_FFFE_87FF_FFFF)
+    /// `pchar` of RFC 3986, `/` and `?`, apart from encoded bytes.
+    static let query = ByteSet(low: 0xAFFF_FFD2_0000_0000, high: 0x47FF_FFFE_87FF_FFFF)
+}
+
+extension UInt8 {
+    /// `field-vchar`, blank or tab of RFC 9110 §5.5: no control character, so no CR, LF or NUL.
+    var isFieldValue: Bool { self >= 0x20 ? self != 0x7F : self == 0x09 }
+
+    /// Blank or tab.
+    var isBlank: Bool { self == 0x20 || self == 0x09 }
+
+    var isDigit: Bool { self &- 0x30 < 10 }
+
+    var hexDigitValue: UInt8? {
+        if self.isDigit { return self &- 0x30 }
+        let letter = (self | 0x20) &- 0x61
+        return letter < 6 ? letter + 10 : nil
+    }
+
+    var lowercased: UInt8 { self &- 0x41 < 26 ? self | 0x20 : self }
+}

@@ -1,0 +1,230 @@
+internal import HTTPTypes
+internal import Reactor
+
+/// One connection: requests in, responses out, one after the other. On its loop only.
+///
+/// Every wait has a deadline, and ends when the stream is closed from outside.
+final class Connection {
+    /// Why there is no further request to answer.
+    private enum Ending: Error {
+        case refused(Refusal)
+        /// Nothing more can or need be said.
+        case silent
+    }
+
+    let stream: any ByteStream
+    let limits: ServerLimits
+    var input = InputBuffer()
+    var body = BodyFraming.none
+    var chunks: ChunkDecoder?
+    /// The client waits for leave to send its body.
+    var awaitsContinue = false
+    /// The body's end cannot be found any more, so no request can follow.
+    var isBroken = false
+
+    private let responder: any Responder
+    private let peer: PeerAddress
+    private let others: LoopConnections
+    private var parser: HeadParser
+    private var output: [UInt8] = []
+    private var served = 0
+    private var isIdle = true
+
+    init(
+        _ stream: any ByteStream,
+        peer: PeerAddress,
+        limits: ServerLimits,
+        responder: any Responder,
+        others: LoopConnections
+    ) {
+        self.stream = stream
+        self.peer = peer
+        self.limits = limits
+        self.responder = responder
+        self.others = others
+        self.parser = HeadParser(limits: limits)
+    }
+
+    /// Serves until one side has had enough, and closes.
+    func serve() async {
+        if self.others.insert(self) {
+            do throws(Ending) {
+                while true {
+                    try await self.readHead()
+                    try await self.answer()
+                }
+            } catch {
+                if case .refused(let refusal) = error { await self.refuse(refusal) }
+            }
+            self.others.remove(self)
+        }
+        self.close()
+    }
+
+    /// Refuses the connection itself.
+    func turnAway(_ refusal: Refusal) async {
+        if self.others.insert(self) {
+            await self.refuse(refusal)
+            self.others.remove(self)
+        }
+        self.close()
+    }
+
+    func close() {
+        self.stream.close()
+    }
+
+    func closeIfIdle() {
+        if self.isIdle { self.close() }
+    }
+
+    // MARK: - Requests
+
+    private func readHead() async throws(Ending) {
+        self.parser.reset()
+        self.isIdle = self.input.isEmpty
+        var deadline = self.isIdle ? ContinuousClock.now + self.patience : nil
+        while try !self.parseHead() {
+            if self.isIdle != self.input.isEmpty || deadline == nil {
+                // From the first byte on, whenever that came.
+                self.isIdle = false
+                deadline = .now + self.limits.headerTimeout
+            }
+            try await self.fillOrWait(until: deadline ?? .now)
+        }
+        self.isIdle = false
+    }
+
+    /// How long nothing at all may come.
+    private var patience: Duration {
+        if self.others.isStopping { return LoopConnections.lastMoment }
+        return self.served == 0 ? self.limits.headerTimeout : self.limits.idleTimeout
+    }
+
+    /// Whether the head is complete.
+    private func parseHead() throws(Ending) -> Bool {
+        guard !self.input.isEmpty else { return false }
+        let length: Int?
+        do throws(Refusal) {
+            length = try self.input.withUnread { (bytes) throws(Refusal) in try self.parser.parse(bytes) }
+        } catch {
+            throw .refused(error)
+        }
+        guard let length else { return false }
+        self.input.consume(length)
+        return true
+    }
+
+    private func fillOrWait(until deadline: ContinuousClock.Instant) async throws(Ending) {
+        switch self.fill() {
+        case .bytes: return
+        case .ended: throw .silent
+        case .nothing: break
+        }
+        do throws(WaitError) {
+            try await self.stream.waitToRead(until: deadline)
+        } catch {
+            // Whoever has sent nothing has asked nothing, and hears nothing.
+            throw error == .timedOut && !self.input.isEmpty ? .refused(.timedOut) : .silent
+        }
+    }
+
+    private func answer() async throws(Ending) {
+        let head = self.parser.head
+        self.prepareBody(head)
+        let body = RequestBody(framing: head.body, limit: self.limits.bodyBytes, connection: self)
+        let response = await self.responder.respond(
+            to: Request(head: head, body: body, peer: self.peer, loopIndex: self.others.loop.index)
+        )
+        body.detach()
+        self.served += 1
+
+        let rest = self.discardBuffered()
+        let closes =
+            response.closesConnection || !head.keepsAlive || rest == .tooMuch || self.others.isStopping
+            || self.served >= self.limits.requestsPerConnection
+        guard await self.send(response, to: head, closes: closes) else { throw .silent }
+        if closes {
+            // A client that asked for the end sends no more, and a reset could not hurt it.
+            if head.keepsAlive || rest != .nothing || !self.input.isEmpty { await self.linger() }
+            throw .silent
+        }
+        if rest == .little, await !self.discardRest() { throw .silent }
+    }
+
+    private func refuse(_ refusal: Refusal) async {
+        let head = self.parser.fieldsAreRead ? self.parser.head : nil
+        let response = self.responder.refuse(refusal, head: head)
+        if await self.send(response, to: head, closes: true) { await self.linger() }
+    }
+
+    // MARK: - Responses
+
+    private func send(_ response: Response, to head: RequestHead?, closes: Bool) async -> Bool {
+        var response = response
+        // A handler's slip; sent as it is, the client would wait for the real answer for ever.
+        if response.status.code < 200 { response = Response(status: .internalServerError) }
+        let isHead = head?.method == .head
+        self.others.encoder.appendHead(
+            of: response,
+            isHead: isHead,
+            connection: closes ? .close : head?.isVersion10 == true ? .keepAlive : .implied,
+            now: DateLine.now,
+            to: &self.output
+        )
+        guard !isHead, response.status.allowsContent else { return await self.flush() }
+        if response.body.count <= 32_768 {
+            self.output.append(contentsOf: response.body)
+            return await self.flush()
+        }
+        // A second call is cheaper than the copy.
+        guard await self.flush() else { return false }
+        return await self.write(response.body)
+    }
+
+    /// Says something before the response.
+    func sendInterim(_ bytes: [UInt8]) async -> Bool {
+        await self.write(bytes)
+    }
+
+    /// Sends what has been encoded. `false` if the client did not take it all in time, or went away.
+    private func flush() async -> Bool {
+        do throws(StreamError) {
+            let written = try self.output.withUnsafeBufferPointer { (bytes) throws(StreamError) in
+                try self.stream.write(UnsafeRawBufferPointer(bytes))
+            }
+            if written == self.output.count {
+                self.output.removeAll(keepingCapacity: self.output.capacity <= 2 * InputBuffer.usualSize)
+                return true
+            }
+            let rest = self.output
+            self.output = []
+            return await self.write(rest, from: written ?? 0)
+        } catch {
+            return false
+        }
+    }
+
+    private func write(_ bytes: [UInt8], from start: Int = 0) async -> Bool {
+        let deadline = ContinuousClock.now + self.limits.writeTimeout
+        var written = start
+        do {
+            while written < bytes.count {
+                if let count = try self.writeOnce(bytes, from: written) {
+                    written += count
+                } else {
+                    try await self.stream.waitToWrite(until: deadline)
+                }
+            }
+            return true
+        } catch {
+            return false
+        }
+    }
+
+    private func writeOnce(_ bytes: [UInt8], from start: Int) throws(StreamError) -> Int? {
+        try bytes.span.withUnsafeBytes { (buffer) throws(StreamError) -> Int? in
+            try self.stream.write(UnsafeRawBufferPointer(rebasing: buffer[start...]))
+        }
+    }
+}

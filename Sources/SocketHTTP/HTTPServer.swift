@@ -1,0 +1,161 @@
+internal import Glibc
+package import Reactor
+internal import Synchronization
+
+/// An HTTP/1.1 server over event loops.
+///
+/// ```swift
+/// let server = HTTPServer(listeners: [try Listener(address)], loops: loops, responder: application)
+/// await server.run()  // until server.stop()
+/// ```
+/// Each connection is a task that stays on one loop.
+package final class HTTPServer: Sendable {
+    /// Makes the stream of a connection, for instance by a TLS handshake; runs on the connection's loop. The descriptor
+    /// is closed if it throws.
+    package typealias StreamMaker = @Sendable (Descriptor) async throws -> any ByteStream
+
+    /// Where the server listens: port 0 has become a number.
+    package var addresses: [SocketAddress] { self.listeners.map(\.address) }
+
+    private let listeners: [Listener]
+    private let limits: ServerLimits
+    private let responder: any Responder
+    private let grace: Duration
+    private let makeStream: StreamMaker?
+    private let shares: [LoopConnections]
+    private let connectionCount = Atomic(0)
+    private let nextLoop = Atomic(0)
+    private let graceEnded = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+
+    /// Above the limit of connections, so many more at a time are told so; the rest is just closed.
+    private static let turnedAwayAtOnce = 1024
+
+    package init(
+        listeners: [Listener],
+        loops: EventLoopGroup,
+        limits: ServerLimits = ServerLimits(),
+        grace: Duration = .seconds(20),
+        responder: any Responder,
+        makeStream: StreamMaker? = nil
+    ) {
+        self.listeners = listeners
+        self.limits = limits
+        self.responder = responder
+        self.grace = grace
+        self.makeStream = makeStream
+        self.shares = loops.loops.map(LoopConnections.init)
+    }
+
+    // MARK: Life
+
+    /// Serves until `stop()`, and returns when all connections are closed.
+    ///
+    /// Cancelling the task stops it too, but cancels the handlers at once, as they are children of it.
+    package func run() async {
+        await withTaskCancellationHandler {
+            await withTaskGroup(of: Event.self) { group in
+                for (index, listener) in self.listeners.enumerated() {
+                    let loop = self.shares[index % self.shares.count].loop
+                    group.addTask(executorPreference: loop) {
+                        await self.serve(listener, on: loop)
+                        return .listenerEnded
+                    }
+                }
+                group.addTask {
+                    for await _ in self.graceEnded.stream { break }
+                    return .graceEnded
+                }
+                var serving = self.listeners.count
+                while serving > 0, let event = await group.next() {
+                    switch event {
+                    case .listenerEnded: serving -= 1
+                    case .graceEnded: group.cancelAll()
+                    }
+                }
+                group.cancelAll()
+            }
+        } onCancel: {
+            self.stop()
+        }
+    }
+
+    /// Takes no more connections, closes idle ones and lets running requests finish until the grace has passed; then
+    /// closes everything, and `run()` cancels what handlers are left. From any thread; again and again is fine.
+    package func stop() {
+        for listener in self.listeners { listener.stop() }
+        for share in self.shares { share.stop() }
+        guard let loop = self.shares.first?.loop else { return }
+        loop.execute {
+            // A timer and not a sleep, which would end at once in a task that has been cancelled.
+            let timer = LoopTimer(loop: loop) { self.endGrace() }
+            timer.arm(at: .now + self.grace)
+        }
+    }
+
+    private enum Event {
+        case listenerEnded, graceEnded
+    }
+
+    private func endGrace() {
+        for share in self.shares { share.close() }
+        self.graceEnded.continuation.yield()
+    }
+
+    // MARK: Connections
+
+    /// Serves a connection that somebody else has accepted, and closes it. On the stream's loop, which must be one of
+    /// the server's; stops with the server.
+    package func serveConnection(_ stream: any ByteStream, peer: PeerAddress, on loop: EventLoop) async {
+        loop.assertOnLoop()
+        await self.connection(stream, peer, self.shares[loop.index]).serve()
+    }
+
+    private func serve(_ listener: Listener, on acceptor: EventLoop) async {
+        await withDiscardingTaskGroup { connections in
+            await listener.accept(on: acceptor) { socket in
+                self.start(socket, in: &connections)
+            }
+        }
+    }
+
+    private func start(_ socket: Int32, in connections: inout DiscardingTaskGroup) {
+        let count = self.connectionCount.add(1, ordering: .relaxed).newValue
+        guard count <= self.limits.maxConnections + Self.turnedAwayAtOnce else {
+            self.connectionCount.subtract(1, ordering: .relaxed)
+            close(socket)
+            return
+        }
+        let turn = self.nextLoop.wrappingAdd(1, ordering: .relaxed).oldValue
+        let share = self.shares[Int(UInt(bitPattern: turn) % UInt(self.shares.count))]
+        let refusal = count > self.limits.maxConnections ? Refusal.overloaded : nil
+        connections.addTask(executorPreference: share.loop) {
+            await self.serve(socket, refusing: refusal, share)
+            self.connectionCount.subtract(1, ordering: .relaxed)
+        }
+    }
+
+    private func serve(_ socket: Int32, refusing refusal: Refusal?, _ share: LoopConnections) async {
+        // Out of memory or of watches: closed already, and nobody to tell.
+        guard let descriptor = try? Descriptor(socket, on: share.loop) else { return }
+        let peer = PeerAddress(of: socket)
+        guard let makeStream else {
+            let connection = self.connection(SocketStream(descriptor), peer, share)
+            guard let refusal else { return await connection.serve() }
+            return await connection.turnAway(refusal)
+        }
+        // A handshake is the last thing to spend time on when there is none.
+        guard refusal == nil else { return descriptor.close() }
+        // What it throws has been logged by whoever made it, if it is worth that; here there is nobody to answer.
+        let stream = await descriptor.cancellingWaits { try? await makeStream(descriptor) }
+        guard let stream else { return descriptor.close() }
+        await self.connection(stream, peer, share).serve()
+    }
+
+    private func connection(
+        _ stream: any ByteStream,
+        _ peer: PeerAddress,
+        _ share: LoopConnections
+    ) -> Connection {
+        Connection(stream, peer: peer, limits: self.limits, responder: self.responder, others: share)
+    }
+}

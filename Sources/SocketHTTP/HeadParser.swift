@@ -1,0 +1,177 @@
+internal import HTTPTypes
+
+/// Reads the head of a request, exactly as RFC 9112 spells it, from bytes that may come in any portions.
+///
+/// ```swift
+/// var parser = HeadParser(limits: limits)
+/// while try parser.parse(unread) == nil { /* get more */ }
+/// use(parser.head)
+/// parser.reset()
+/// ```
+/// Pure: it reads no socket and no clock. Whatever the portions are, the outcome is the same.
+struct HeadParser {
+    /// What has been read so far; of use when `parse` has given a length, or thrown and `fieldsAreRead`.
+    private(set) var head = RequestHead()
+    /// Whether a refusal concerns a head that was read to its end.
+    private(set) var fieldsAreRead = false
+
+    private let limits: ServerLimits
+    private var lineStart = 0
+    private var searched = 0
+    private var requestLineIsRead = false
+
+    init(limits: ServerLimits) {
+        self.limits = limits
+    }
+
+    /// Makes ready for the next request; the room of the last one is used again unless somebody still has it.
+    mutating func reset() {
+        self.head.lines.removeAll(keepingCapacity: true)
+        self.head.host = nil
+        self.fieldsAreRead = false
+        self.lineStart = 0
+        self.searched = 0
+        self.requestLineIsRead = false
+    }
+
+    /// Goes on reading: `bytes` is everything from the start of the request, those of earlier calls included.
+    ///
+    /// Gives the length of the head once it is complete, `nil` while it is not.
+    mutating func parse(_ bytes: Span<UInt8>) throws(Refusal) -> Int? {
+        try self.checkFirstByte(bytes)
+        while let lineFeed = self.nextLineFeed(bytes) {
+            try self.checkLimits(lineFeed + 1)
+            guard lineFeed > self.lineStart, bytes[lineFeed - 1] == UInt8(ascii: "\r") else {
+                throw .badRequest("A line ends without a carriage return.")
+            }
+            let line = ByteRange(self.lineStart, lineFeed - 1)
+            self.lineStart = lineFeed + 1
+            if !self.requestLineIsRead {
+                // RFC 9112 §2.2: an empty line before the request is an old client's slip, to be forgiven.
+                if line.isEmpty, line.start == 0 {
+                    try self.checkFirstByte(bytes)
+                    continue
+                }
+                try self.readRequestLine(bytes, line)
+            } else if !line.isEmpty {
+                try self.readField(bytes, line)
+            } else {
+                try self.finish(bytes.extracting(..<self.lineStart))
+                return self.lineStart
+            }
+        }
+        try self.checkLimits(bytes.count)
+        return nil
+    }
+
+    // MARK: - Lines
+
+    private mutating func nextLineFeed(_ bytes: Span<UInt8>) -> Int? {
+        var index = self.searched
+        while index < bytes.count {
+            if bytes[index] == UInt8(ascii: "\n") {
+                self.searched = index + 1
+                return index
+            }
+            index += 1
+        }
+        self.searched = index
+        return nil
+    }
+
+    /// Tells at once what is no HTTP at all, such as a TLS greeting, instead of waiting for the end of a line.
+    private func checkFirstByte(_ bytes: Span<UInt8>) throws(Refusal) {
+        guard !self.requestLineIsRead, self.lineStart < bytes.count else { return }
+        let first = bytes[self.lineStart]
+        guard ByteSet.token.contains(first) || (self.lineStart == 0 && (first == 0x0D || first == 0x0A)) else {
+            throw .badRequest("The request does not start with a method.")
+        }
+    }
+
+    /// The same for the end of a line and for all that has come without one, so that portions make no difference.
+    private func checkLimits(_ count: Int) throws(Refusal) {
+        if !self.requestLineIsRead {
+            // Room for a method and a version beside the target.
+            let longest = min(self.limits.targetBytes + 64, self.limits.headerBytes)
+            guard count - self.lineStart <= longest else { throw .targetTooLong }
+        } else {
+            guard count <= self.limits.headerBytes else { throw .headerTooLarge }
+        }
+    }
+
+    private mutating func readRequestLine(_ bytes: Span<UInt8>, _ line: ByteRange) throws(Refusal) {
+        var index = line.start
+        while index < line.end, ByteSet.token.contains(bytes[index]) { index += 1 }
+        let method = ByteRange(line.start, index)
+        guard !method.isEmpty, index < line.end, bytes[index] == 0x20 else {
+            throw .badRequest("The method is invalid.")
+        }
+        let targetStart = index + 1
+        index = targetStart
+        while index < line.end, bytes[index] > 0x20, bytes[index] < 0x7F { index += 1 }
+        guard index < line.end, bytes[index] == 0x20 else { throw .badRequest("The request line is malformed.") }
+        let target = ByteRange(targetStart, index)
+        try self.readVersion(bytes, ByteRange(index + 1, line.end))
+        guard target.count <= self.limits.targetBytes else { throw .targetTooLong }
+
+        self.head.method = Self.knownMethod(bytes, method) ?? HTTPRequest.Method(rawValue: bytes.string(method)) ?? .get
+        // The target of CONNECT has a grammar of its own, and what is not implemented is refused anyway, further down.
+        if self.head.method != .connect {
+            self.head.place = try RequestTarget(bytes, target, isOptions: self.head.method == .options)
+        }
+        self.requestLineIsRead = true
+    }
+
+    private mutating func readVersion(_ bytes: Span<UInt8>, _ range: ByteRange) throws(Refusal) {
+        guard
+            range.count == 8,
+            bytes.equals(ByteRange(range.start, range.start + 5), "HTTP/"),
+            bytes[range.start + 5].isDigit,
+            bytes[range.start + 6] == UInt8(ascii: "."),
+            bytes[range.start + 7].isDigit
+        else { throw .badRequest("The HTTP version is malformed.") }
+        guard bytes[range.start + 5] == UInt8(ascii: "1") else { throw .versionNotSupported }
+        // RFC 9110 §2.5: a higher minor version is treated as the highest one known.
+        self.head.isVersion10 = bytes[range.start + 7] == UInt8(ascii: "0")
+    }
+
+    private mutating func readField(_ bytes: Span<UInt8>, _ line: ByteRange) throws(Refusal) {
+        guard self.head.lines.count < self.limits.headerCount else { throw .headerTooLarge }
+        var index = line.start
+        while index < line.end, ByteSet.token.contains(bytes[index]) { index += 1 }
+        // A folded line starts with a blank, and so has an empty name.
+        guard index > line.start, index < line.end, bytes[index] == UInt8(ascii: ":") else {
+            throw .badRequest("A field name is invalid.")
+        }
+        let name = ByteRange(line.start, index)
+        index += 1
+        let value = bytes.trimmed(ByteRange(index, line.end))
+        while index < line.end {
+            guard bytes[index].isFieldValue else { throw .badRequest("A field value has a control character.") }
+            index += 1
+        }
+        self.head.lines.append(RequestHead.Line(name: name, value: value))
+    }
+
+    // MARK: - The whole
+
+    private mutating func finish(_ bytes: Span<UInt8>) throws(Refusal) {
+        self.head.bytes.removeAll(keepingCapacity: true)
+        bytes.withUnsafeBufferPointer { self.head.bytes.append(contentsOf: $0) }
+        self.fieldsAreRead = true
+        try self.head.interpret(bytes)
+    }
+
+    private static func knownMethod(_ bytes: Span<UInt8>, _ range: ByteRange) -> HTTPRequest.Method? {
+        switch range.count {
+        case 3 where bytes.equals(range, "GET"): .get
+        case 3 where bytes.equals(range, "PUT"): .put
+        case 4 where bytes.equals(range, "POST"): .post
+        case 4 where bytes.equals(range, "HEAD"): .head
+        case 5 where bytes.equals(range, "PATCH"): .patch
+        case 6 where bytes.equals(range, "DELETE"): .delete
+        case 7 where bytes.equals(range, "OPTIONS"): .options
+        default: nil
+        }
+    }
+}

@@ -1,0 +1,52 @@
+internal import Reactor
+
+/// What the connections of one loop have in common.
+///
+/// `@unchecked Sendable`: everything but `loop` is touched on the loop's thread only.
+final class LoopConnections: @unchecked Sendable {
+    let loop: EventLoop
+    /// While stopping, how long an idle connection stays open: a request on its way is answered and not reset.
+    static let lastMoment = Duration.milliseconds(50)
+
+    private(set) var isStopping = false
+    private var connections: [ObjectIdentifier: Connection] = [:]
+    private var isClosed = false
+    /// Here because the date in it is good for all of them.
+    var encoder = ResponseEncoder()
+
+    init(loop: EventLoop) {
+        self.loop = loop
+    }
+
+    /// `false` after the end: the connection must not be served.
+    func insert(_ connection: Connection) -> Bool {
+        self.loop.assertOnLoop()
+        guard !self.isClosed else { return false }
+        self.connections[ObjectIdentifier(connection)] = connection
+        return true
+    }
+
+    func remove(_ connection: Connection) {
+        self.loop.assertOnLoop()
+        self.connections[ObjectIdentifier(connection)] = nil
+    }
+
+    /// Lets every connection answer what it has begun, and close. From any thread.
+    func stop() {
+        self.loop.execute {
+            self.isStopping = true
+            let timer = LoopTimer(loop: self.loop) {
+                for connection in self.connections.values { connection.closeIfIdle() }
+            }
+            timer.arm(at: .now + Self.lastMoment)
+        }
+    }
+
+    /// Closes all, whatever it is doing. From any thread.
+    func close() {
+        self.loop.execute {
+            self.isClosed = true
+            for connection in self.connections.values { connection.close() }
+        }
+    }
+}

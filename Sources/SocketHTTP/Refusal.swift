@@ -1,0 +1,44 @@
+package import HTTPTypes
+
+/// Why a request is answered by the server itself, before any handler; the connection is closed afterwards.
+package enum Refusal: Error, Hashable {
+    /// Not HTTP, or ambiguous enough that two parsers might disagree; the text says what, without quoting it.
+    case badRequest(String)
+    case targetTooLong
+    case headerTooLarge
+    case bodyTooLarge
+    case expectationFailed
+    case notImplemented
+    case versionNotSupported
+    case timedOut
+    case overloaded
+
+    package var status: HTTPResponse.Status {
+        switch self {
+        case .badRequest: .badRequest
+        case .targetTooLong: .uriTooLong
+        case .headerTooLarge: .requestHeaderFieldsTooLarge
+        case .bodyTooLarge: .contentTooLarge
+        case .expectationFailed: .expectationFailed
+        case .notImplemented: .notImplemented
+        case .versionNotSupported: .httpVersionNotSupported
+        case .timedOut: .requestTimeout
+        case .overloaded: .serviceUnavailable
+        }
+    }
+
+    /// For people; safe to send.
+    package var detail: String {
+        switch self {
+        case .badRequest(let detail): detail
+        case .targetTooLong: "The request target is too long."
+        case .headerTooLarge: "The header fields are too large or too many."
+        case .bodyTooLarge: "The request's body is too large."
+        case .expectationFailed: "The only expectation understood is 100-continue."
+        case .notImplemented: "The method or the transfer coding is not implemented."
+        case .versionNotSupported: "Only HTTP/1.1 and HTTP/1.0 are spoken here."
+        case .timedOut: "The request took too long to arrive."
+        case .overloaded: "The server has too many connections; try again later."
+        }
+    }
+}

@@ -1,0 +1,58 @@
+/// A request's body, read from the connection when a handler asks for it. On the connection's loop only.
+package final class RequestBody {
+    /// What `Content-Length` says; 0 without a body, `nil` for a chunked one.
+    package let declaredLength: Int?
+
+    private let limit: Int
+    private var connection: Connection?
+    private var outcome: Result<[UInt8], BodyError>?
+
+    /// A body that is already there, for handlers' tests.
+    package init(_ bytes: [UInt8]) {
+        self.declaredLength = bytes.count
+        self.limit = ServerLimits().bodyBytes
+        self.outcome = .success(bytes)
+    }
+
+    init(framing: BodyFraming, limit: Int, connection: Connection) {
+        self.limit = limit
+        switch framing {
+        case .none:
+            self.declaredLength = 0
+            self.outcome = .success([])
+        case .length(let length):
+            self.declaredLength = length
+            self.connection = connection
+        case .chunked:
+            self.declaredLength = nil
+            self.connection = connection
+        }
+    }
+
+    /// Reads the body to its end, on the first call; later ones give the same.
+    ///
+    /// Tells a client that waits for it to go on. A length announced above `limit`, by default the server's, is
+    /// refused before a byte is read; nothing above it is ever kept.
+    package func collect(upTo limit: Int? = nil) async throws(BodyError) -> [UInt8] {
+        let limit = max(0, limit ?? self.limit)
+        if let declaredLength, declaredLength > limit { throw .tooLarge }
+        if self.outcome == nil { self.outcome = await self.read(upTo: limit) }
+        guard let bytes = try self.outcome?.get() else { throw .closed }
+        guard bytes.count <= limit else { throw .tooLarge }
+        return bytes
+    }
+
+    /// Ends the exchange: what has not been read cannot be any more.
+    func detach() {
+        self.connection = nil
+    }
+
+    private func read(upTo limit: Int) async -> Result<[UInt8], BodyError> {
+        guard let connection else { return .failure(.closed) }
+        do throws(BodyError) {
+            return .success(try await connection.readBody(upTo: limit))
+        } catch {
+            return .failure(error)
+        }
+    }
+}

@@ -1,0 +1,106 @@
+package import HTTPTypes
+
+/// A request's line and fields, in the bytes they came in; strings are made only of what is asked for.
+package struct RequestHead: Sendable {
+    /// One field line.
+    struct Line: Sendable {
+        let name: ByteRange
+        let value: ByteRange
+    }
+
+    package internal(set) var method = HTTPRequest.Method.get
+
+    var bytes: [UInt8] = []
+    var lines: [Line] = []
+    var place = RequestTarget.root
+    var isVersion10 = false
+    var body = BodyFraming.none
+    var keepsAlive = true
+    var expectsContinue = false
+    /// The line of the only `Host`.
+    var host: ByteRange?
+
+    init() {}
+
+    /// Reads a whole head, for handlers' tests. `nil` unless the server would take it.
+    ///
+    /// ```swift
+    /// RequestHead("GET /healthz HTTP/1.1\r\nHost: example\r\n\r\n")
+    /// ```
+    package init?(_ text: String, limits: ServerLimits = ServerLimits()) {
+        let bytes = Array(text.utf8)
+        var parser = HeadParser(limits: limits)
+        // A refusal's reason is of no use to a test that wants a head.
+        guard (try? parser.parse(bytes.span)) == bytes.count else { return nil }
+        self = parser.head
+    }
+
+    // MARK: Target
+
+    /// Path and query as sent: origin-form, also if the client sent absolute-form; `*` for asterisk-form.
+    package var target: String {
+        guard let query else { return self.path }
+        return "\(self.path)?\(query)"
+    }
+
+    /// Still percent-encoded, but without dot segments, in disguise or not, and without encoded slashes, backslashes
+    /// and control characters. Starts with `/`, or is `*`.
+    package var path: String {
+        self.place.path.isEmpty ? "/" : self.string(self.place.path)
+    }
+
+    /// What follows the question mark, still percent-encoded.
+    package var query: String? {
+        self.place.query.map(self.string)
+    }
+
+    /// Host and port that the client meant, as sent: of absolute-form, else of `Host`, which HTTP/1.0 may lack.
+    package var authority: String? {
+        (self.place.authority ?? self.host).map(self.string)
+    }
+
+    // MARK: Fields
+
+    /// How many field lines there are.
+    package var count: Int { self.lines.count }
+
+    /// The value, several lines joined by a comma; what is not UTF-8 is repaired.
+    package subscript(_ name: HTTPField.Name) -> String? {
+        let values = self.ranges(of: name)
+        guard let first = values.first else { return nil }
+        guard values.count > 1 else { return self.string(first) }
+        return values.map(self.string).joined(separator: ", ")
+    }
+
+    /// The value of each line of that name.
+    package func values(_ name: HTTPField.Name) -> [String] {
+        self.ranges(of: name).map(self.string)
+    }
+
+    package func count(of name: HTTPField.Name) -> Int {
+        self.ranges(of: name).count
+    }
+
+    /// The fields in their order, for logs and tests.
+    package var fields: [(name: String, value: String)] {
+        self.lines.map { (self.string($0.name), self.string($0.value)) }
+    }
+
+    // MARK: - Private
+
+    private func ranges(of name: HTTPField.Name) -> [ByteRange] {
+        let wanted = name.canonicalName.utf8
+        var found: [ByteRange] = []
+        for line in self.lines where line.name.count == wanted.count {
+            // Both are tokens, and the wanted one is in lower case.
+            if self.bytes[line.name.range].elementsEqual(wanted, by: { $0.lowercased == $1 }) {
+                found.append(line.value)
+            }
+        }
+        return found
+    }
+
+    private func string(_ range: ByteRange) -> String {
+        String(decoding: self.bytes[range.range], as: UTF8.self)
+    }
+}

@@ -1,0 +1,33 @@
+@testable import SocketHTTP
+
+/// What a parser makes of a stream of bytes.
+enum Outcome: Hashable {
+    case complete(Int)
+    case refused(Refusal)
+    case incomplete
+}
+
+/// Feeds a head as the server does: everything so far, each time that more has come.
+func outcome(of text: String, in portions: [Int], limits: ServerLimits = ServerLimits()) -> Outcome {
+    let bytes = Array(text.utf8)
+    var parser = HeadParser(limits: limits)
+    do throws(Refusal) {
+        for end in portions + [bytes.count] {
+            if let length = try parser.parse(bytes.span.extracting(..<end)) { return .complete(length) }
+        }
+        return .incomplete
+    } catch {
+        return .refused(error)
+    }
+}
+
+/// Nothing at once, one byte at a time, and two portions with each possible border.
+func portions(_ count: Int) -> [[Int]] {
+    [[], Array(0..<count)] + (0..<count).map { [$0] }
+}
+
+/// Whether a refusal has this name, whatever its text.
+func isBadRequest(_ outcome: Outcome) -> Bool {
+    if case .refused(.badRequest) = outcome { return true }
+    return false
+}

@@ -1,0 +1,109 @@
+import Glibc
+import Reactor
+
+/// A client that sends exactly the bytes it is told to, and reads responses as strictly as it needs. On its loop only.
+final class RawClient {
+    struct Response: Hashable {
+        var status = ""
+        var fields: [String] = []
+        var body = ""
+
+        func value(_ name: String) -> String? {
+            self.fields.first { $0.hasPrefix("\(name): ") }.map { String($0.dropFirst(name.utf8.count + 2)) }
+        }
+    }
+
+    struct Failure: Error {
+        let text: String
+    }
+
+    let stream: SocketStream
+    private var received: [UInt8] = []
+    private var hasEnded = false
+
+    init(to address: SocketAddress, on loop: EventLoop, receiveBuffer: Int32? = nil) throws {
+        guard case .tcp(_, let port) = address else { throw Failure(text: "not TCP") }
+        let socket = try SystemError.check("socket") { Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0) }
+        if var receiveBuffer {
+            setsockopt(socket, SOL_SOCKET, SO_RCVBUF, &receiveBuffer, socklen_t(MemoryLayout<Int32>.size))
+        }
+        var name = sockaddr_in()
+        name.sin_family = sa_family_t(AF_INET)
+        name.sin_port = port.bigEndian
+        name.sin_addr = in_addr(s_addr: UInt32(0x7F00_0001).bigEndian)
+        let result = withUnsafeBytes(of: &name) { bytes in
+            bytes.withMemoryRebound(to: sockaddr.self) {
+                connect(socket, $0.baseAddress, socklen_t(MemoryLayout<sockaddr_in>.size))
+            }
+        }
+        try SystemError.check("connect") { result }
+        try SystemError.check("fcntl") { fcntl(socket, F_SETFL, O_NONBLOCK) }
+        self.stream = SocketStream(try Descriptor(socket, on: loop))
+    }
+
+    deinit {
+        self.stream.close()
+    }
+
+    func send(_ text: String) async throws {
+        var rest = Array(text.utf8)[...]
+        while !rest.isEmpty {
+            if let count = try rest.withUnsafeBytes({ try self.stream.write($0) }) {
+                rest.removeFirst(count)
+            } else {
+                try await self.stream.waitToWrite(until: .now + .seconds(10))
+            }
+        }
+    }
+
+    /// The next response, with the body that its length announces unless it is known to have none.
+    func response(bodyless: Bool = false) async throws -> Response {
+        while true {
+            if let end = self.received.firstRange(of: Array("\r\n\r\n".utf8)) {
+                var response = Response()
+                let lines = String(decoding: self.received[..<end.lowerBound], as: UTF8.self).split(separator: "\r\n")
+                response.status = lines.first.map(String.init) ?? ""
+                response.fields = lines.dropFirst().map(String.init)
+                self.received.removeSubrange(..<end.upperBound)
+                let length = bodyless ? 0 : response.value("Content-Length").flatMap { Int($0) } ?? 0
+                while self.received.count < length { try await self.receive() }
+                response.body = String(decoding: self.received.prefix(length), as: UTF8.self)
+                self.received.removeFirst(length)
+                return response
+            }
+            try await self.receive()
+        }
+    }
+
+    /// Everything up to the end of the connection.
+    func rest() async throws -> String {
+        while !self.hasEnded { try await self.receive() }
+        defer { self.received = [] }
+        return String(decoding: self.received, as: UTF8.self)
+    }
+
+    /// Whether anything happens on the connection, without reading it.
+    func hasNews(within time: Duration) async throws -> Bool {
+        do throws(WaitError) {
+            try await self.stream.waitToRead(until: .now + time)
+            return true
+        } catch .timedOut {
+            return false
+        }
+    }
+
+    private func receive() async throws {
+        guard !self.hasEnded else {
+            throw Failure(text: "ended after: \(String(decoding: self.received, as: UTF8.self))")
+        }
+        var buffer = [UInt8](repeating: 0, count: 65_536)
+        while true {
+            if let count = try buffer.withUnsafeMutableBytes({ try self.stream.read(into: $0) }) {
+                self.received += buffer.prefix(count)
+                self.hasEnded = count == 0
+                return
+            }
+            try await self.stream.waitToRead(until: .now + .seconds(10))
+        }
+    }
+}

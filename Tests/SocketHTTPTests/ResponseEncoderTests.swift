@@ -1,0 +1,91 @@
+import Glibc
+import HTTPTypes
+import Testing
+
+@testable import SocketHTTP
+
+private func encode(
+    _ response: Response,
+    isHead: Bool = false,
+    connection: ResponseEncoder.ConnectionLine = .implied
+) -> String {
+    var encoder = ResponseEncoder()
+    var output: [UInt8] = []
+    encoder.appendHead(of: response, isHead: isHead, connection: connection, now: 784_111_777, to: &output)
+    return String(decoding: output, as: UTF8.self)
+}
+
+private let date = "Date: Sun, 06 Nov 1994 08:49:37 GMT\r\n"
+
+@Suite struct ResponseEncoderTests {
+    @Test func fieldsKeepTheirOrderAndSpellingAndOursFollow() throws {
+        let name = try #require(HTTPField.Name("MyToken"))
+        let response = Response(
+            status: .ok,
+            fields: [.wwwAuthenticate: "Basic", name: "20", .wwwAuthenticate: "Bearer"],
+            body: Array("hello".utf8)
+        )
+        #expect(
+            encode(response) == "HTTP/1.1 200 OK\r\nWWW-Authenticate: Basic\r\nMyToken: 20\r\n"
+                + "WWW-Authenticate: Bearer\r\n\(date)Content-Length: 5\r\n\r\n"
+        )
+    }
+
+    @Test func whatTheServerDecidesIsNotForHandlersToSay() {
+        let response = Response(
+            status: .ok,
+            fields: [
+                .contentLength: "99", .transferEncoding: "chunked", .connection: "x", .date: "then",
+                .init("Keep-Alive") ?? .age: "y",
+            ]
+        )
+        #expect(
+            encode(response, connection: .close)
+                == "HTTP/1.1 200 OK\r\nDate: then\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+        )
+    }
+
+    @Test func headTellsTheLengthOfGet() {
+        #expect(encode(Response(status: .ok, body: [1, 2, 3]), isHead: true).hasSuffix("Content-Length: 3\r\n\r\n"))
+        let bare = Response(status: .ok, fields: [.contentLength: "7"])
+        #expect(encode(bare, isHead: true).hasSuffix("Content-Length: 7\r\n\r\n"))
+        #expect(encode(bare).hasSuffix("Content-Length: 0\r\n\r\n"))
+    }
+
+    @Test(arguments: [204, 304]) func statusesWithoutContentHaveNoLength(code: Int) {
+        let text = encode(Response(status: .init(code: code, reasonPhrase: "X"), body: [1]))
+        #expect(text == "HTTP/1.1 \(code) X\r\n\(date)\r\n")
+    }
+
+    @Test func aValueCannotBreakOutOfItsLine() {
+        let evil = "a\r\nSet-Cookie: x\n\r\0b\r\n\r\n<html>"
+        let lenient = HTTPField(name: .location, lenientValue: evil.utf8)
+        var response = Response(
+            status: .init(code: 200, reasonPhrase: "O\r\nK"),
+            fields: [.location: evil]
+        )
+        response.fields.append(lenient)
+        let text = encode(response)
+        #expect(text.utf8.count { $0 == 0x0D } == 6)
+        #expect(text.utf8.count { $0 == 0x0A } == 6)
+        #expect(!text.utf8.contains(0))
+    }
+
+    @Test func datesAreThoseOfTheSystemInEnglish() {
+        for second in stride(from: 0, to: 8_000_000_000, by: 1_234_567) {
+            var (time, fields) = (time_t(second), tm())
+            gmtime_r(&time, &fields)
+            let text = withUnsafeTemporaryAllocation(of: CChar.self, capacity: 64) { buffer in
+                strftime(buffer.baseAddress, 64, "%a, %d %b %Y %H:%M:%S GMT", &fields)
+                return buffer.baseAddress.map { String(cString: $0) }
+            }
+            #expect(DateLine.text(second) == text)
+        }
+    }
+
+    @Test func theDateLineFollowsTheClock() {
+        var line = DateLine()
+        #expect(String(decoding: line.bytes(at: 784_111_777), as: UTF8.self) == date)
+        #expect(line.bytes(at: 784_111_777) != line.bytes(at: 784_111_778))
+    }
+}

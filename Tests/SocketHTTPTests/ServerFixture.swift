@@ -1,0 +1,79 @@
+import HTTPTypes
+import Reactor
+
+@testable import SocketHTTP
+
+/// Answers by a closure, and refuses in plain text that tells whether a head was there.
+struct TestResponder: Responder {
+    let answer: @Sendable (Request) async -> Response
+
+    func respond(to request: Request) async -> Response {
+        await self.answer(request)
+    }
+
+    func refuse(_ refusal: Refusal, head: RequestHead?) -> Response {
+        Response(
+            status: refusal.status,
+            fields: [.contentType: "text/plain"],
+            body: Array("\(head == nil ? "no head" : "head"): \(refusal.detail)".utf8)
+        )
+    }
+}
+
+/// What tests do with a server while it runs; on a loop of its own, that of the clients.
+struct TestServer {
+    let server: HTTPServer
+    let loop: EventLoop
+
+    func client(receiveBuffer: Int32? = nil) throws -> RawClient {
+        try RawClient(to: self.server.addresses[0], on: self.loop, receiveBuffer: receiveBuffer)
+    }
+}
+
+/// Answers with method, path and body.
+@Sendable func echo(_ request: Request) async -> Response {
+    do throws(BodyError) {
+        let body = try await request.body.collect()
+        let line = "\(request.head.method.rawValue) \(request.head.target) "
+        return Response(status: .ok, body: Array(line.utf8) + body)
+    } catch {
+        return Response(status: error.refusal.status, body: Array("\(error)".utf8))
+    }
+}
+
+func withServer<Result: Sendable>(
+    limits: ServerLimits = ServerLimits(),
+    grace: Duration = .seconds(10),
+    makeStream: HTTPServer.StreamMaker? = nil,
+    answer: @Sendable @escaping (Request) async -> Response = echo,
+    _ body: @Sendable @escaping (TestServer) async throws -> Result
+) async throws -> Result {
+    let loops = try EventLoopGroup(count: 2)
+    let clients = try EventLoop(index: 0)
+    defer {
+        loops.stop()
+        clients.stop()
+    }
+    let server = HTTPServer(
+        listeners: [try Listener(.tcp(host: "127.0.0.1", port: 0))],
+        loops: loops,
+        limits: limits,
+        grace: grace,
+        responder: TestResponder(answer: answer),
+        makeStream: makeStream
+    )
+    return try await withThrowingTaskGroup(of: Result?.self) { group in
+        group.addTask {
+            await server.run()
+            return nil
+        }
+        group.addTask(executorPreference: clients) {
+            defer { server.stop() }
+            return try await body(TestServer(server: server, loop: clients))
+        }
+        var result: Result?
+        for try await value in group { result = value ?? result }
+        guard let result else { throw CancellationError() }
+        return result
+    }
+}

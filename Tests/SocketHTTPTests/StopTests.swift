@@ -1,0 +1,79 @@
+import HTTPTypes
+import Reactor
+import Testing
+
+@testable import SocketHTTP
+
+@Suite struct StopTests {
+    @Test func aRunningRequestFinishesAndAnIdleConnectionCloses() async throws {
+        let (running, started) = AsyncStream.makeStream(of: Void.self)
+        let (gate, open) = AsyncStream.makeStream(of: Void.self)
+        let answer: @Sendable (Request) async -> Response = { request in
+            guard request.head.path == "/slow" else { return Response(status: .ok) }
+            started.yield()
+            for await _ in gate {}
+            return Response(status: .ok, body: Array("\(Task.isCancelled)".utf8))
+        }
+        try await withServer(answer: answer) { test in
+            let (slow, idle) = (try test.client(), try test.client())
+            try await idle.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n")
+            _ = try await idle.response()
+            try await slow.send("GET /slow HTTP/1.1\r\nHost: h\r\n\r\n")
+            for await _ in running { break }
+            test.server.stop()
+            #expect(try await idle.rest() == "")
+            open.finish()
+            let response = try await slow.response()
+            #expect(response.body == "false")
+            #expect(response.value("Connection") == "close")
+            #expect(try await slow.rest() == "")
+        }
+    }
+
+    @Test func aRequestThatHasBegunToArriveIsStillAnswered() async throws {
+        try await withServer { test in
+            let (begun, idle) = (try test.client(), try test.client())
+            for client in [begun, idle] {
+                try await client.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n")
+                _ = try await client.response()
+            }
+            try await begun.send("GET / HT")
+            test.server.stop()
+            #expect(try await idle.rest() == "")
+            try await begun.send("TP/1.1\r\nHost: h\r\n\r\n")
+            #expect(try await begun.response().value("Connection") == "close")
+        }
+    }
+
+    @Test func whatDoesNotFinishWithinTheGraceIsCancelledAndClosed() async throws {
+        let answer: @Sendable (Request) async -> Response = { _ in
+            // Ends by cancellation only; the outcome does not matter.
+            try? await Task.sleep(for: .seconds(60))
+            return Response(status: .ok)
+        }
+        let start = ContinuousClock.now
+        try await withServer(grace: .milliseconds(30), answer: answer) { test in
+            let client = try test.client()
+            try await client.send("GET / HTTP/1.1\r\nHost: h\r\n\r\nGET /")
+            // The handler runs as soon as the server has read the request, which the stop does not wait for.
+            test.server.stop()
+            #expect((try? await client.rest()) ?? "" == "")
+        }
+        #expect(ContinuousClock.now - start < .seconds(10))
+    }
+
+    @Test func cancellingTheTaskStopsTheServer() async throws {
+        let loops = try EventLoopGroup(count: 1)
+        defer { loops.stop() }
+        let server = HTTPServer(
+            listeners: [try Listener(.tcp(host: "127.0.0.1", port: 0))],
+            loops: loops,
+            responder: TestResponder(answer: echo)
+        )
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask { await server.run() }
+            await Task.yield()
+            group.cancelAll()
+        }
+    }
+}
