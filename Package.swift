@@ -51,6 +51,7 @@ let package = Package(
         room("PushAPI", []),
         room("PushCore", ["CArgon2", crypto]),
         room("PushDelivery", ["PushCore", "PushStore", lifecycle, logging]),
+        room("PushServer", ["PushAPI", "PushCore", "PushStore", "SocketHTTP", crypto, httpTypes, logging]),
         room("PushStore", ["Migrations", "PushCore", database]),
         room("Reactor", ["CEpoll", heap]),
         room("SocketHTTP", ["Reactor", httpTypes]),

@@ -11,7 +11,12 @@ package final class Store: Sendable {
     private let lock: LockFile
 
     /// Opens the database, making it and its folder if need be, and brings its schema up to date.
-    package init(path: String) throws(StoreError) {
+    ///
+    /// `onFailure` is called once, when the disk has failed so that only a restart helps; nothing is acknowledged then.
+    package init(
+        path: String,
+        onFailure: @escaping @Sendable (String) -> Void = { _ in }
+    ) throws(StoreError) {
         self.path = path
         do {
             let folder = URL(fileURLWithPath: path).deletingLastPathComponent()
@@ -29,7 +34,7 @@ package final class Store: Sendable {
             try connection.writeWithoutTransaction { try Schema.prepare($0) }
             // The payloads are sealed; names and handles are not.
             try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path)
-            self.writer = Writer(connection)
+            self.writer = Writer(connection, onFailure: onFailure)
         } catch let error as StoreError {
             throw error
         } catch let error as DatabaseError {
@@ -49,6 +54,9 @@ package final class Store: Sendable {
             throw .cannotOpen(path: self.path, reason: error.localizedDescription)
         }
     }
+
+    /// Why nothing can be stored any more; `nil` while all is well.
+    package var failure: String? { self.writer.failure }
 
     /// Waits for the writes handed in so far and leaves a database that needs no recovery.
     package func finish() async {

@@ -26,12 +26,17 @@ final class Writer: Sendable {
     }
 
     private let connection: DatabaseQueue
+    private let onFailure: @Sendable (String) -> Void
     private let queue = DispatchQueue(label: "sealpost.writer")
     private let state = Mutex(State())
 
-    init(_ connection: DatabaseQueue) {
+    init(_ connection: DatabaseQueue, onFailure: @escaping @Sendable (String) -> Void) {
         self.connection = connection
+        self.onFailure = onFailure
     }
+
+    /// Why nothing is written any more.
+    var failure: String? { self.state.withLock { $0.failure } }
 
     /// Runs `body` in a transaction, with others', and returns once that is on the disk.
     ///
@@ -135,6 +140,7 @@ final class Writer: Sendable {
             // may be acknowledged on this connection any more.
             let reason = error.message ?? "I/O error"
             self.state.withLock { $0.failure = reason }
+            self.onFailure(reason)
             throw .broken(reason: reason)
         } catch let error as DatabaseError {
             throw StoreError(error)

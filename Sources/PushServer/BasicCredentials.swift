@@ -1,0 +1,24 @@
+internal import Foundation
+internal import PushCore
+
+/// A name and a password from `Authorization: Basic`, RFC 7617.
+struct BasicCredentials: Sendable {
+    let username: Username
+    let password: Secret<String>
+
+    /// `nil` if the field is not exactly that: wrong scheme or base64, no colon, not UTF-8, control characters, or a
+    /// name that nobody can have. The first colon divides; a password may have more.
+    init?(field: String) {
+        let words = field.split(separator: " ", maxSplits: 1)
+        guard
+            words.count == 2, words[0].lowercased() == "basic",
+            let bytes = Data(base64Encoded: words[1].trimmingCharacters(in: .init(charactersIn: " "))),
+            let text = String(validating: bytes, as: UTF8.self),
+            !text.unicodeScalars.contains(where: { $0.value < 0x20 || $0.value == 0x7F }),
+            let colon = text.firstIndex(of: ":"),
+            let username = Username(String(text[..<colon]))
+        else { return nil }
+        self.username = username
+        self.password = Secret(String(text[text.index(after: colon)...]))
+    }
+}

@@ -1,0 +1,45 @@
+internal import Crypto
+internal import Foundation
+internal import PushCore
+
+/// A strong validator, RFC 9110 section 8.8.3, with its quotes.
+struct EntityTag: Hashable, Sendable, CustomStringConvertible {
+    let description: String
+
+    /// Whether `If-None-Match` names this tag; weak comparison. A list that cannot be read matches nothing.
+    func isNamed(by list: String) -> Bool {
+        var rest = Substring(list)
+        while true {
+            rest = rest.drop { $0 == " " || $0 == "\t" || $0 == "," }
+            if rest.isEmpty { return false }
+            if rest == "*" || rest.hasPrefix("*,") || rest.hasPrefix("* ") { return true }
+            if rest.hasPrefix("W/") { rest = rest.dropFirst(2) }
+            // A comma may stand between the quotes, so the quotes divide, not the commas.
+            guard rest.first == "\"", let end = rest.dropFirst().firstIndex(of: "\"") else { return false }
+            if rest[...end] == self.description { return true }
+            rest = rest[rest.index(after: end)...]
+        }
+    }
+}
+
+/// Makes tags that tell nothing: an HMAC over what the representation depends on, but not over the payload.
+struct EntityTagMaker: Sendable {
+    private let key: SymmetricKey
+
+    init(keyring: Keyring) {
+        self.key = keyring.derive("entity-tag")
+    }
+
+    /// The tag of a notification as one user sees it. Its content never changes, so id and times stand for it.
+    func tag(of id: NotificationID, for user: Int64, isRead: Bool, createdAt: Date) -> EntityTag {
+        var hmac = HMAC<SHA256>(key: self.key)
+        // The number of this form of the body, then what it shows.
+        let parts: [Int64] = [1, id.rawValue, user, isRead ? 1 : 0, Int64(createdAt.timeIntervalSince1970 * 1000)]
+        parts.withUnsafeBytes { hmac.update(data: $0) }
+        let digest = hmac.finalize().prefix(16).map { byte in
+            let digits = String(byte, radix: 16)
+            return byte < 16 ? "0" + digits : digits
+        }
+        return EntityTag(description: "\"\(digest.joined())\"")
+    }
+}

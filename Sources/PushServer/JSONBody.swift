@@ -1,0 +1,73 @@
+internal import PushAPI
+internal import SocketHTTP
+
+/// The JSON object of a request, member by member. Names are compared without case; unknown members are ignored.
+struct JSONBody {
+    private let json: JSONValue
+
+    /// Throws an `invalid-json` problem unless the bytes are a JSON object.
+    init(_ bytes: [UInt8]) throws(Problem) {
+        let json = try JSONValue(body: bytes)
+        guard case .object = json else { throw Problem(.invalidJSON, "the body is \(json.kind), not an object") }
+        self.json = json
+    }
+
+    init(_ object: JSONValue) {
+        self.json = object
+    }
+
+    /// Any value but null; `nil` if it is absent or null.
+    func value(_ name: String) -> JSONValue? {
+        let value = self.json[name]
+        return value == .null ? nil : value
+    }
+
+    func string(_ name: String) throws(Problem) -> String? {
+        guard let value = self.value(name) else { return nil }
+        guard let text = value.text else { throw self.wrongType(name, value, "a string") }
+        return text
+    }
+
+    func requiredString(_ name: String) throws(Problem) -> String {
+        guard let text = try self.string(name) else { throw Problem(.invalidMember, "\(name) is missing") }
+        return text
+    }
+
+    func strings(_ name: String) throws(Problem) -> [String]? {
+        guard let value = self.value(name) else { return nil }
+        guard case .array(let elements) = value else { throw self.wrongType(name, value, "an array of strings") }
+        var strings: [String] = []
+        for element in elements {
+            guard let text = element.text else { throw self.wrongType(name, element, "an array of strings") }
+            strings.append(text)
+        }
+        return strings
+    }
+
+    func integer(_ name: String) throws(Problem) -> Int? {
+        guard let value = self.value(name) else { return nil }
+        guard let number = value.integer else { throw self.wrongType(name, value, "an integer") }
+        return number
+    }
+
+    func bool(_ name: String) throws(Problem) -> Bool? {
+        guard let value = self.value(name) else { return nil }
+        guard case .bool(let bool) = value else { throw self.wrongType(name, value, "true or false") }
+        return bool
+    }
+
+    private func wrongType(_ name: String, _ value: JSONValue, _ wanted: String) -> Problem {
+        Problem(.invalidMember, "\(name) must be \(wanted), not \(value.kind)")
+    }
+}
+
+extension JSONValue {
+    /// Throws an `invalid-json` problem that says where the text stops being JSON.
+    init(body bytes: [UInt8]) throws(Problem) {
+        do throws(JSONSyntaxError) {
+            self = try JSONValue(reading: bytes)
+        } catch {
+            throw Problem(.invalidJSON, error.description)
+        }
+    }
+}

@@ -1,0 +1,78 @@
+internal import Foundation
+internal import PushAPI
+internal import PushCore
+internal import PushStore
+
+/// What a `POST /api/notifications` asks for, checked.
+struct NotificationOrder {
+    let payload: JSONValue
+    let audience: Audience
+    let lifetime: Duration
+    let priority: Push.Priority
+    let collapseKey: String?
+    let isStoredByClients: Bool
+    let isReadOnce: Bool
+
+    /// The short forms: a text to one user, on one platform or on all.
+    init(payload: String, to username: Username, platform: Platform?, lifetime: Duration) {
+        self.payload = .string(payload)
+        self.audience = Audience([.tag(Tag(of: username))], platforms: platform.map { [$0] })
+        self.lifetime = lifetime
+        self.priority = .high
+        self.collapseKey = nil
+        self.isStoredByClients = true
+        self.isReadOnce = false
+    }
+
+    /// The full form. Throws problems that name the member.
+    init(_ body: JSONBody, caller: Username, settings: ServerSettings) throws {
+        guard let payload = body.value("Payload") else { throw Problem(.invalidMember, "Payload is missing") }
+        self.payload = payload
+        let expressions = try body.strings("To")?.map(Self.expression) ?? [.tag(Tag(of: caller))]
+        guard (1...20).contains(expressions.count) else { throw Problem(.invalidMember, "To must have 1 to 20 elements") }
+        let platforms = try body.strings("Platforms")?.map(settings.platform(named:))
+        self.audience = Audience(expressions, platforms: platforms.map(Set.init))
+        self.lifetime = try Self.lifetime(body, longest: settings.lifetime)
+        self.priority = try Self.choice(body, "Priority", ["high": .high, "normal": .normal]) ?? .high
+        self.collapseKey = try body.string("CollapseKey")
+        if let collapseKey, !Self.isCollapseKey(collapseKey) {
+            throw Problem(.invalidMember, "CollapseKey must be 1 to 64 visible ASCII characters")
+        }
+        self.isStoredByClients = try Self.choice(body, "Store", ["cacheable": true, "never": false]) ?? true
+        self.isReadOnce = try body.bool("ReadOnce") ?? false
+    }
+
+    /// Whether it goes to this user and nobody else: all that a device may ask for.
+    func isOnly(for user: Username) -> Bool {
+        self.audience.expressions.allSatisfy { $0.onlyUsername == user }
+    }
+
+    private static func expression(_ text: String) throws -> TagExpression {
+        do throws(TagExpression.Invalid) {
+            return try TagExpression(text)
+        } catch {
+            throw Problem(.invalidMember, "To has an element that is no tag expression: \(error)")
+        }
+    }
+
+    private static func lifetime(_ body: JSONBody, longest: Duration) throws -> Duration {
+        guard let seconds = try body.integer("ExpiresIn") else { return longest }
+        guard (1...longest.components.seconds).contains(Int64(seconds)) else {
+            throw Problem(.invalidMember, "ExpiresIn must be 1 to \(longest.components.seconds) seconds")
+        }
+        return .seconds(seconds)
+    }
+
+    private static func choice<Value>(_ body: JSONBody, _ name: String, _ choices: [String: Value]) throws -> Value? {
+        guard let text = try body.string(name) else { return nil }
+        guard let value = choices[text] else {
+            let list = choices.keys.sorted().map { "\"\($0)\"" }.joined(separator: " or ")
+            throw Problem(.invalidMember, "\(name) must be \(list)")
+        }
+        return value
+    }
+
+    private static func isCollapseKey(_ text: String) -> Bool {
+        (1...64).contains(text.utf8.count) && text.utf8.allSatisfy { (0x21...0x7E).contains($0) }
+    }
+}

@@ -1,0 +1,137 @@
+internal import Foundation
+internal import HTTPTypes
+internal import PushAPI
+internal import PushCore
+internal import PushStore
+internal import SocketHTTP
+
+extension PushServer {
+    static let notificationRoutes = [
+        Route(.post, Paths.notifications, .atLeast(.device)) { try await $0.postNotification($1) },
+        Route(.get, "\(Paths.notifications)/{id}", .atLeast(.device)) { try await $0.getNotification($1) },
+    ]
+
+    // MARK: Sending
+
+    private func postNotification(_ call: Call) async throws -> Response {
+        let bytes = try await call.request.body.collect()
+        let (order, isFullForm) = try self.order(bytes, call)
+        let user = try call.user
+        guard user.role >= .publisher || order.isOnly(for: user.name) else {
+            throw Problem(.forbidden, "a device may send to its own user only")
+        }
+        let payload = order.payload.bytes
+        guard payload.count <= self.settings.maximumPayload else {
+            throw Problem(.payloadTooLarge, "Payload is over \(self.settings.maximumPayload) bytes")
+        }
+        let id = try await self.store(order, payload: payload, sender: user.id, now: call.now)
+        self.workIsWaiting()
+        let item = NotificationItem(
+            id: id.rawValue,
+            payload: isFullForm ? nil : order.payload,
+            isRead: false,
+            createdAt: call.now,
+            expiresAt: call.now + TimeInterval(order.lifetime.components.seconds)
+        )
+        var response = Response(status: isFullForm ? .created : .ok, uncached: item.json)
+        if isFullForm { response.fields.append(HTTPField(name: .location, value: Paths.notification(id.rawValue))) }
+        return response
+    }
+
+    /// Reads one of the three forms: nothing, a string with its addressee in the query, or an object.
+    private func order(_ bytes: [UInt8], _ call: Call) throws -> (order: NotificationOrder, isFullForm: Bool) {
+        let caller = try call.user.name
+        let lifetime = self.settings.lifetime
+        if bytes.isEmpty {
+            let payload = self.settings.emptyPayload
+            return (NotificationOrder(payload: payload, to: caller, platform: nil, lifetime: lifetime), false)
+        }
+        let json = try JSONValue(body: bytes)
+        switch json {
+        case .string(let payload):
+            let query = try Query(call.request.head.query)
+            let platform = try query["pns"].map { try self.settings.platform(named: $0.lowercased()) }
+            let recipient = try query["to_tag"].map(self.username) ?? caller
+            return (NotificationOrder(payload: payload, to: recipient, platform: platform, lifetime: lifetime), false)
+        case .object:
+            return (try NotificationOrder(JSONBody(json), caller: caller, settings: self.settings), true)
+        default:
+            throw Problem(.invalidJSON, "the body is \(json.kind), not a string or an object")
+        }
+    }
+
+    private func username(_ text: String) throws -> Username {
+        guard let name = Username(text) else { throw Problem(.invalidParameter, "to_tag is not a user's name") }
+        return name
+    }
+
+    private func store(_ order: NotificationOrder, payload: [UInt8], sender: Int64, now: Date) async throws
+        -> NotificationID
+    {
+        // Random ids of 31 bits do meet; the tries are bounded only so that a full table ends in an error.
+        for _ in 0..<100 {
+            guard let id = NotificationID(rawValue: .random(in: 1..<1 << self.settings.idBits)) else { continue }
+            let notification = NewNotification(
+                id: id,
+                sender: sender,
+                sealedPayload: try self.vault.seal(payload, in: .payload(id)),
+                audience: order.audience,
+                isStoredByClients: order.isStoredByClients,
+                isReadOnce: order.isReadOnce,
+                priority: order.priority,
+                collapseKey: order.collapseKey,
+                createdAt: now,
+                expiresAt: now + TimeInterval(order.lifetime.components.seconds)
+            )
+            switch try await self.store.post(notification) {
+            case .stored: return id
+            case .idTaken: continue
+            case .unknownUser(let name): throw Problem(.unknownUser, "there is no user \(name)")
+            }
+        }
+        throw Problem(.busy, "no id is free")
+    }
+
+    // MARK: Collecting
+
+    private func getNotification(_ call: Call) async throws -> Response {
+        let user = try call.user
+        guard
+            let number = Int64(call.parameter), let id = NotificationID(rawValue: number),
+            let found = try self.readers[call.request.loopIndex].notification(
+                id, for: user.id, alsoAsSender: user.role >= .publisher, now: call.now)
+        else { throw Problem(.notFound) }
+        if found.isReadOnce { return try await self.takeNotification(id, found, call) }
+        let view = NotificationView(
+            id: id,
+            notification: found,
+            tag: self.tags.tag(of: id, for: user.id, isRead: found.readAt != nil, createdAt: found.createdAt),
+            maxAge: self.settings.cacheMaxAge,
+            now: call.now
+        )
+        let response =
+            view.isUnchanged(for: call.request.head)
+            ? view.notModified
+            : view.full(payload: try self.vault.open(found.sealedPayload, in: .payload(id)))
+        if found.isRecipient, found.fetchedAt == nil, call.request.head.method == .get {
+            self.store.noteFetch(of: id, by: user.id, now: call.now)
+        }
+        return response
+    }
+
+    /// Answers a payload that goes with being collected. `HEAD` shows it without taking it.
+    private func takeNotification(
+        _ id: NotificationID,
+        _ found: StoredNotification,
+        _ call: Call
+    ) async throws -> Response {
+        let user = try call.user
+        let payload = try self.vault.open(found.sealedPayload, in: .payload(id))
+        if found.isRecipient, call.request.head.method == .get {
+            guard try await self.store.take(id, by: user.id) else { throw Problem(.notFound) }
+        }
+        let tag = self.tags.tag(of: id, for: user.id, isRead: false, createdAt: found.createdAt)
+        return NotificationView(id: id, notification: found, tag: tag, maxAge: .zero, now: call.now)
+            .full(payload: payload)
+    }
+}

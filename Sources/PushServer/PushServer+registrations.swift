@@ -1,0 +1,101 @@
+internal import HTTPTypes
+internal import PushAPI
+internal import PushCore
+internal import PushStore
+internal import SocketHTTP
+
+extension PushServer {
+    static let registrationRoutes = [
+        Route(.post, Paths.register, .atLeast(.device)) { try await $0.requestRegistration($1) },
+        Route(.get, Paths.register, .atLeast(.device)) { try $0.listRegistrations($1) },
+        Route(.put, Paths.registration("{id}"), .atLeast(.device)) { try await $0.register($1) },
+        Route(.delete, Paths.registration("{id}"), .atLeast(.device)) { try await $0.unregister($1) },
+    ]
+
+    /// The tutorial's clients cut the first and the last character off the body: it must be a quoted string.
+    private func requestRegistration(_ call: Call) async throws -> Response {
+        // A body is allowed and means nothing.
+        _ = try await call.request.body.collect()
+        let handle = try Query(call.request.head.query)["handle"]
+        let id = try await self.store.requestRegistration(
+            ofUser: call.user.id,
+            handle: try handle.map(self.handle),
+            now: call.now
+        )
+        return Response(uncached: .string(id.description))
+    }
+
+    private func register(_ call: Call) async throws -> Response {
+        let id = try self.registrationID(call)
+        let registration = try self.registration(JSONBody(try await call.request.body.collect()))
+        switch try await self.store.register(registration, as: id, for: call.user, now: call.now) {
+        case .registered: return .empty
+        case .gone(let reason): throw Problem(.registrationGone, reason)
+        }
+    }
+
+    private func unregister(_ call: Call) async throws -> Response {
+        guard try await self.store.unregister(self.registrationID(call), ofUser: call.user.id) else {
+            throw Problem(.notFound)
+        }
+        return .empty
+    }
+
+    private func listRegistrations(_ call: Call) throws -> Response {
+        let devices = try self.readers[call.request.loopIndex].devices(ofUser: call.user.id)
+        return Response(
+            uncached: .array(
+                devices.map { device in
+                    .object([
+                        .init("Id", .string(device.id.description)),
+                        .init("Platform", .string(device.platform.description)),
+                        .init("Handle", .string(device.handle.masked)),
+                        .init("Tags", .array(device.tags.map { .string($0.description) })),
+                        .init("CreatedAt", .string(device.createdAt.rfc3339)),
+                        .init("LastPush", device.pushedAt.map { .string($0.rfc3339) } ?? .null),
+                    ])
+                }))
+    }
+
+    // MARK: - Decoding
+
+    private func registrationID(_ call: Call) throws -> RegistrationID {
+        guard let id = RegistrationID(call.parameter) else {
+            throw Problem(.invalidParameter, "the registration id is not 1 to 128 letters, digits, -, _ or .")
+        }
+        return id
+    }
+
+    private func handle(_ text: String) throws -> DeviceHandle {
+        guard let handle = DeviceHandle(text) else {
+            throw Problem(.invalidMember, "Handle is not 1 to \(DeviceHandle.maximumLength) visible ASCII characters")
+        }
+        return handle
+    }
+
+    private func registration(_ body: JSONBody) throws -> DeviceRegistration {
+        let name = try body.requiredString("Platform")
+        let platform = try self.settings.platform(named: name)
+        let handle = try self.handle(body.requiredString("Handle"))
+        if let objection = self.settings.platforms[platform]?.objection(handle) {
+            throw Problem(.invalidMember, "Handle is none of \(platform): \(objection)")
+        }
+        return DeviceRegistration(platform: platform, handle: handle, tags: try self.tags(body.strings("Tags") ?? []))
+    }
+
+    private func tags(_ texts: [String]) throws -> Set<Tag> {
+        guard texts.count <= Tag.maximumPerDevice else {
+            throw Problem(.invalidMember, "Tags has more than \(Tag.maximumPerDevice) elements")
+        }
+        return Set(
+            try texts.map { text in
+                guard let tag = Tag(text) else {
+                    throw Problem(.invalidMember, "Tags has an element that is not 1 to 120 of -_@#.:A-Za-z0-9")
+                }
+                guard !tag.isReserved else {
+                    throw Problem(.invalidMember, "Tags has an element that only the server may give: \(tag)")
+                }
+                return tag
+            })
+    }
+}

@@ -1,0 +1,33 @@
+internal import Foundation
+internal import PushAPI
+
+/// The parameters after the question mark, percent-decoded; a plus is a blank.
+struct Query {
+    private let parameters: [(name: String, value: String)]
+
+    /// Throws an `invalid-parameter` problem if something is not percent-encoded UTF-8.
+    init(_ query: String?) throws(Problem) {
+        var parameters: [(String, String)] = []
+        for pair in (query ?? "").split(separator: "&") {
+            let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            parameters.append((try Self.decode(parts[0]), parts.count == 2 ? try Self.decode(parts[1]) : ""))
+        }
+        self.parameters = parameters
+    }
+
+    /// The value of a parameter; throws an `invalid-parameter` problem if it is there twice.
+    subscript(_ name: String) -> String? {
+        get throws(Problem) {
+            let values = self.parameters.filter { $0.name == name }.map(\.value)
+            guard values.count <= 1 else { throw Problem(.invalidParameter, "\(name) is there more than once") }
+            return values.first
+        }
+    }
+
+    private static func decode(_ text: Substring) throws(Problem) -> String {
+        guard let decoded = text.replacing("+", with: " ").removingPercentEncoding else {
+            throw Problem(.invalidParameter, "the query is not percent-encoded UTF-8")
+        }
+        return decoded
+    }
+}

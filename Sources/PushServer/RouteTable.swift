@@ -1,0 +1,118 @@
+internal import Foundation
+internal import HTTPTypes
+internal import PushAPI
+internal import PushCore
+internal import PushStore
+internal import SocketHTTP
+
+/// One request on its way through a route.
+struct Call {
+    let request: Request
+    /// `nil` only where anybody may call.
+    let caller: User?
+    /// What stands in the path where the route has `{id}`.
+    let parameter: String
+    let now: Date
+
+    /// The caller. Throws an `unauthorized` problem where there is none.
+    var user: User {
+        get throws(Problem) {
+            guard let caller else { throw Problem(.unauthorized) }
+            return caller
+        }
+    }
+}
+
+/// Who may use a route: whoever is not named, may not.
+enum Access: Sendable, Hashable {
+    case anybody
+    case atLeast(Role)
+
+    var role: Role {
+        switch self {
+        case .anybody: .device
+        case .atLeast(let role): role
+        }
+    }
+}
+
+/// A method and a path, who may, and what happens.
+struct Route: Sendable {
+    let method: HTTPRequest.Method
+    /// `{id}` stands for any one segment.
+    let path: String
+    let access: Access
+    let run: @Sendable (PushServer, Call) async throws -> Response
+
+    private let segments: [String]
+
+    init(
+        _ method: HTTPRequest.Method,
+        _ path: String,
+        _ access: Access,
+        _ run: @escaping @Sendable (PushServer, Call) async throws -> Response
+    ) {
+        self.method = method
+        self.path = path
+        self.access = access
+        self.run = run
+        self.segments = path.split(separator: "/").map(String.init)
+    }
+
+    /// The parameter, empty if the route has none; `nil` if the path is another's.
+    ///
+    /// Fixed segments are compared without case, as ASP.NET does with the names of controllers.
+    func parameter(of segments: [Substring]) -> Substring? {
+        guard segments.count == self.segments.count else { return nil }
+        var parameter: Substring = ""
+        for (own, sent) in zip(self.segments, segments) {
+            if own == "{id}" {
+                guard !sent.isEmpty else { return nil }
+                parameter = sent
+            } else if own != sent, own != sent.lowercased() {
+                return nil
+            }
+        }
+        return parameter
+    }
+}
+
+/// All routes; what is not here does not exist.
+struct RouteTable: Sendable {
+    enum Match {
+        case route(Route, parameter: String)
+        case wrongMethod(allowed: [String], isOpen: Bool)
+        case nothing(isOpen: Bool)
+
+        /// Whether the caller must be known before anything is answered.
+        var needsCaller: Bool {
+            switch self {
+            case .route(let route, _): route.access != .anybody
+            case .wrongMethod(_, let isOpen), .nothing(let isOpen): !isOpen
+            }
+        }
+    }
+
+    static let all = RouteTable(
+        routes: PushServer.registrationRoutes + PushServer.notificationRoutes + PushServer.userRoutes
+            + PushServer.healthRoutes)
+
+    let routes: [Route]
+
+    func match(method: HTTPRequest.Method, segments: [Substring]) -> Match {
+        // HEAD is GET without the body, which the HTTP server leaves out.
+        let method = method == .head ? .get : method
+        var allowed: [String] = []
+        var isOpen = segments.first?.lowercased() != "api"
+        for route in self.routes {
+            guard let parameter = route.parameter(of: segments) else { continue }
+            if route.method == method {
+                return .route(route, parameter: String(parameter).removingPercentEncoding ?? "")
+            }
+            allowed.append(route.method.rawValue)
+            if route.method == .get { allowed.append("HEAD") }
+            isOpen = isOpen && route.access == .anybody
+        }
+        return allowed.isEmpty ? .nothing(isOpen: isOpen) : .wrongMethod(allowed: allowed, isOpen: isOpen)
+    }
+}

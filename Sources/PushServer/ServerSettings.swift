@@ -1,0 +1,58 @@
+internal import PushAPI
+package import PushCore
+
+/// What operators decide about notifications and devices.
+package struct ServerSettings: Sendable {
+    /// What a name of the configuration's `senders` stands for at registration.
+    package struct PlatformRule: Sendable {
+        /// Why a handle cannot be one of this platform, or `nil` if it can.
+        package let objection: @Sendable (DeviceHandle) -> String?
+
+        package init(objection: @escaping @Sendable (DeviceHandle) -> String?) {
+            self.objection = objection
+        }
+    }
+
+    /// Ids are below two to this power; 31 for clients that read them into a 32-bit integer.
+    package var idBits: Int
+    /// What is sent when nothing is given, as by the tutorial's button.
+    package var emptyPayload: String
+    /// Bytes of a payload as JSON text.
+    package var maximumPayload: Int
+    /// How long a payload is kept unless its sender says otherwise, and at most.
+    package var lifetime: Duration
+    /// For how long a phone may answer from its cache.
+    package var cacheMaxAge: Duration
+    package var platforms: [Platform: PlatformRule]
+
+    package init(
+        idBits: Int = 31,
+        emptyPayload: String = "Secure confirmation.",
+        maximumPayload: Int = 65_536,
+        lifetime: Duration = .seconds(2_592_000),
+        cacheMaxAge: Duration = .seconds(60),
+        platforms: [Platform: PlatformRule] = [:]
+    ) {
+        self.idBits = idBits
+        self.emptyPayload = emptyPayload
+        self.maximumPayload = maximumPayload
+        self.lifetime = lifetime
+        self.cacheMaxAge = cacheMaxAge
+        self.platforms = platforms
+    }
+
+    /// The platform of that name. Throws an `unknown-platform` problem that lists those there are.
+    func platform(named name: String) throws -> Platform {
+        let platform = Platform(name)
+        guard self.platforms[platform] != nil else {
+            throw self.unknownPlatform(name)
+        }
+        return platform
+    }
+
+    private func unknownPlatform(_ name: String) -> Problem {
+        let known = self.platforms.keys.map(\.description).sorted()
+        let list = known.isEmpty ? "no sender is configured" : "the known ones are \(known.joined(separator: ", "))"
+        return Problem(.unknownPlatform, "\"\(name.prefix(40))\" is unknown; \(list)")
+    }
+}

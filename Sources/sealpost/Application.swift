@@ -1,0 +1,114 @@
+import Foundation
+import Logging
+import PushCore
+import PushDelivery
+import PushServer
+import PushStore
+import Reactor
+import ServiceLifecycle
+import SocketHTTP
+
+/// The daemon, wired: the one builder for production, the demonstration and the tests.
+struct Application: Sendable {
+    let store: Store
+    let status = SenderStatus()
+    private let server: HTTPServer
+    private let delivery: DeliveryService
+    private let loops: EventLoopGroup
+    private let outboundLoop: EventLoop
+    private let closeSenders: [@Sendable () async -> Void]
+    private let logger: Logger
+
+    /// Opens the database and listens; answers nobody before `run()`.
+    ///
+    /// Throws `ConfigurationError`, `StoreError` or `SystemError` with the thing that is wrong.
+    init(_ configuration: Configuration, logger: Logger) throws {
+        self.logger = logger
+        let keyring = try KeyringFile.load(configuration.keyring, database: configuration.database)
+        self.store = try Store(path: configuration.database) { reason in
+            logger.critical("storage failed; ending at once, for nothing can be promised", metadata: ["reason": "\(reason)"])
+            exit(1)
+        }
+        self.loops = try EventLoopGroup()
+        // Of its own: what providers take their time over must not delay an answer to a phone.
+        self.outboundLoop = try EventLoop(index: 0)
+        let setups = try configuration.senders.map { [outboundLoop] name, sender in
+            (name, try SenderSetup(sender, name: name, on: outboundLoop))
+        }
+        self.closeSenders = setups.map(\.1.close)
+        let wakeUp = WakeUp()
+        self.delivery = DeliveryService(
+            store: self.store,
+            senders: Dictionary(uniqueKeysWithValues: setups.map { ($0, $1.sender) }),
+            wakeUp: wakeUp,
+            status: self.status,
+            logger: logger
+        )
+        let settings = ServerSettings(
+            idBits: configuration.idBits,
+            emptyPayload: configuration.emptyPayload,
+            maximumPayload: configuration.maximumPayload,
+            lifetime: .seconds(configuration.expiresIn),
+            cacheMaxAge: .seconds(configuration.cacheMaxAge),
+            platforms: Dictionary(uniqueKeysWithValues: setups.map { ($0, $1.rule) })
+        )
+        let responder = PushServer(
+            store: self.store,
+            readers: try self.loops.loops.map { [store] _ in try store.makeReader() },
+            keyring: keyring,
+            authenticator: try Authenticator(workers: max(1, EventLoopGroup.coreCount - 1)),
+            settings: settings,
+            logger: logger,
+            workIsWaiting: { wakeUp() },
+            troubles: { [store, status] in (store.failure.map { ["storage failed: \($0)"] } ?? []) + status.troubles }
+        )
+        self.server = HTTPServer(
+            listeners: try configuration.listen.compactMap(SocketAddress.init).map { try Listener($0) },
+            loops: self.loops,
+            limits: configuration.limits,
+            responder: responder
+        )
+    }
+
+    /// Where it listens; a port 0 of the configuration has become a number.
+    var addresses: [SocketAddress] { self.server.addresses }
+
+    /// Serves and sends until graceful shutdown or cancellation; running requests and pushes are finished first.
+    func run(signals: [UnixSignal] = []) async throws {
+        let group = ServiceGroup(
+            configuration: .init(
+                services: [.init(service: self.delivery), .init(service: HTTPService(server: self.server))],
+                gracefulShutdownSignals: signals,
+                logger: self.logger
+            )
+        )
+        self.logger.info(
+            "serving", metadata: ["addresses": "\(self.addresses.map(\.description).joined(separator: " "))"])
+        let result: Result<Void, any Error>
+        do {
+            result = .success(try await group.run())
+        } catch {
+            result = .failure(error)
+        }
+        for close in self.closeSenders { await close() }
+        await self.store.finish()
+        self.loops.stop()
+        self.outboundLoop.stop()
+        self.logger.info("stopped")
+        try result.get()
+    }
+}
+
+extension DeliveryService: Service {}
+
+private struct HTTPService: Service {
+    let server: HTTPServer
+
+    func run() async throws {
+        await withGracefulShutdownHandler {
+            await self.server.run()
+        } onGracefulShutdown: {
+            self.server.stop()
+        }
+    }
+}

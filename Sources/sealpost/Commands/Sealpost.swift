@@ -1,0 +1,52 @@
+import ArgumentParser
+import Foundation
+import Logging
+import PushStore
+import Reactor
+
+/// The command line.
+@main
+struct Sealpost: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "sealpost",
+        abstract: "Keeps what is secret at home, and sends only a claim ticket through other people's networks.",
+        subcommands: [Serve.self, Demo.self, Simulate.self, UserCommand.self, Migrate.self]
+    )
+}
+
+/// What every command that touches the database takes.
+struct ConfigurationOptions: ParsableArguments {
+    @Option(name: .customLong("config"), help: "The configuration file; without one, the defaults hold.")
+    var file: String?
+
+    func load() throws -> Configuration {
+        try Configuration.load(file: self.file, environment: ProcessInfo.processInfo.environment)
+    }
+}
+
+/// sysexits(3): what can only be mended by changing the configuration.
+private let badConfiguration: Int32 = 78
+
+/// Runs a command's work and turns what an operator can mend into one line and an exit code.
+func reportingErrors(_ body: () async throws -> Void) async throws {
+    do {
+        try await body()
+    } catch let error as ConfigurationError {
+        FileHandle.standardError.write(Data("sealpost: \(error)\n".utf8))
+        throw ExitCode(badConfiguration)
+    } catch let error as StoreError {
+        FileHandle.standardError.write(Data("sealpost: \(error)\n".utf8))
+        throw ExitCode(1)
+    } catch let error as SystemError {
+        FileHandle.standardError.write(Data("sealpost: \(error)\n".utf8))
+        throw ExitCode(1)
+    }
+}
+
+extension Configuration {
+    func makeLogger() -> Logger {
+        let level = Logger.Level(rawValue: self.logLevel) ?? .info
+        let format: LineLogHandler.Format = self.logFormat == "json" ? .json : .text
+        return Logger(label: "sealpost") { _ in LineLogHandler(logLevel: level, format: format) }
+    }
+}

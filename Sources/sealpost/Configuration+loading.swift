@@ -1,0 +1,117 @@
+import Foundation
+import PushCore
+import Reactor
+import SocketHTTP
+import Yams
+
+extension Configuration {
+    /// Reads a file, or takes the defaults without one, and then the environment.
+    ///
+    /// Throws `ConfigurationError` for an unknown key or a bad value.
+    static func load(file: String?, environment: [String: String]) throws -> Configuration {
+        let source = try ConfigurationSource(file: file, environment: environment)
+        let root = ConfigurationSection(source: source, path: [], node: source.root)
+        var configuration = Configuration()
+        try configuration.readServer(root.section("server"))
+        try configuration.readNotifications(root.section("notifications"))
+        try configuration.readLog(root.section("log"))
+        let cache = try root.section("cache")
+        configuration.cacheMaxAge = try cache.integer("maxAge", in: 0...31_536_000) ?? configuration.cacheMaxAge
+        try cache.finish()
+        configuration.database = try root.string("database") ?? configuration.database
+        configuration.keyring = try root.string("keyring") ?? configuration.keyring
+        let senders = try root.section("senders")
+        for name in senders.names {
+            configuration.senders[Platform(name)] = try SenderConfiguration(senders.section(name), name: name)
+        }
+        try root.finish()
+        try source.finish()
+        return configuration
+    }
+
+    private mutating func readServer(_ section: ConfigurationSection) throws {
+        self.listen = try section.strings("listen") ?? self.listen
+        for address in self.listen where SocketAddress(address) == nil {
+            throw section.error(
+                "listen", nil, "\"\(address)\" must be a numeric address and a port, or unix: and a path")
+        }
+        let limits = try section.section("limits")
+        self.limits.maxConnections = try limits.integer("maxConnections", in: 1...1_000_000) ?? self.limits.maxConnections
+        self.limits.headerBytes = try limits.integer("headerBytes", in: 1024...1_048_576) ?? self.limits.headerBytes
+        self.limits.bodyBytes = try limits.integer("bodyBytes", in: 1024...16_777_216) ?? self.limits.bodyBytes
+        self.limits.headerTimeout = try limits.seconds("headerTimeout") ?? self.limits.headerTimeout
+        self.limits.bodyTimeout = try limits.seconds("bodyTimeout") ?? self.limits.bodyTimeout
+        self.limits.idleTimeout = try limits.seconds("idleTimeout") ?? self.limits.idleTimeout
+        try limits.finish()
+        try section.finish()
+    }
+
+    private mutating func readNotifications(_ section: ConfigurationSection) throws {
+        self.idBits = try section.integer("idBits", in: 16...53) ?? self.idBits
+        self.emptyPayload = try section.string("emptyPayload") ?? self.emptyPayload
+        self.maximumPayload = try section.integer("maxPayload", in: 1...1_048_576) ?? self.maximumPayload
+        self.expiresIn = try section.integer("expiresIn", in: 1...31_536_000) ?? self.expiresIn
+        try section.finish()
+    }
+
+    private mutating func readLog(_ section: ConfigurationSection) throws {
+        let levels = ["trace", "debug", "info", "notice", "warning", "error", "critical"]
+        self.logLevel = try section.string("level", oneOf: levels) ?? self.logLevel
+        self.logFormat = try section.string("format", oneOf: ["text", "json"]) ?? self.logFormat
+        try section.finish()
+    }
+}
+
+extension SenderConfiguration {
+    fileprivate init(_ section: ConfigurationSection, name: String) throws {
+        guard Tag(name) != nil, name == name.lowercased() else {
+            throw section.error("type", nil, "a sender's name is made of lower case letters, digits, - and _")
+        }
+        switch try section.requiredString("type") {
+        case "apns": self = .apns(try APNs(section))
+        case "fcm": self = .fcm(try FCM(section))
+        case "wns": self = .wns(try WNS(section))
+        default: throw section.error("type", nil, "must be one of apns, fcm, wns")
+        }
+        try section.finish()
+    }
+}
+
+extension SenderConfiguration.APNs {
+    fileprivate init(_ section: ConfigurationSection) throws {
+        self.init(
+            keyFile: try section.requiredString("keyFile"),
+            keyID: try section.requiredString("keyID"),
+            teamID: try section.requiredString("teamID"),
+            topic: try section.requiredString("topic")
+        )
+        self.envelope = try section.string("envelope", oneOf: ["background", "alert"]) ?? self.envelope
+        self.endpoint = try section.string("endpoint") ?? self.endpoint
+        self.caFile = try section.string("caFile")
+        self.connections = try section.integer("connections", in: 1...100) ?? self.connections
+        self.streams = try section.integer("streams", in: 1...1000) ?? self.streams
+    }
+}
+
+extension SenderConfiguration.FCM {
+    fileprivate init(_ section: ConfigurationSection) throws {
+        self.init(serviceAccount: try section.requiredString("serviceAccount"))
+        self.endpoint = try section.string("endpoint") ?? self.endpoint
+        self.tokenEndpoint = try section.string("tokenEndpoint")
+        self.caFile = try section.string("caFile")
+    }
+}
+
+extension SenderConfiguration.WNS {
+    fileprivate init(_ section: ConfigurationSection) throws {
+        self.init(
+            tenantID: try section.requiredString("tenantID"),
+            clientID: try section.requiredString("clientID"),
+            clientSecretFile: try section.requiredString("clientSecretFile")
+        )
+        self.tokenEndpoint = try section.string("tokenEndpoint")
+        self.allowedHosts = try section.strings("allowedHosts") ?? self.allowedHosts
+        self.allowsPrivateAddresses = try section.bool("allowPrivateAddresses") ?? self.allowsPrivateAddresses
+        self.caFile = try section.string("caFile")
+    }
+}

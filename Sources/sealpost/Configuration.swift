@@ -1,0 +1,70 @@
+import Foundation
+import PushCore
+import PushServer
+import Reactor
+import SocketHTTP
+
+/// Everything an operator can set, with the values that hold when nothing is.
+///
+/// `config/sealpost.yaml` shows each key with its default and its meaning.
+struct Configuration: Sendable {
+    var listen = ["127.0.0.1:8080"]
+    var limits = ServerLimits()
+    var database = "var/sealpost.db"
+    var keyring = "var/keyring"
+    var logLevel = "info"
+    var logFormat = "text"
+    var idBits = 31
+    var emptyPayload = "Secure confirmation."
+    var maximumPayload = 65_536
+    var expiresIn = 2_592_000
+    var cacheMaxAge = 60
+    var senders: [Platform: SenderConfiguration] = [:]
+}
+
+/// A sender by its `type`, checked as far as that is possible without its files.
+enum SenderConfiguration: Sendable, Hashable {
+    case apns(APNs)
+    case fcm(FCM)
+    case wns(WNS)
+
+    struct APNs: Sendable, Hashable {
+        var keyFile: String
+        var keyID: String
+        var teamID: String
+        var topic: String
+        var envelope = "background"
+        var endpoint = "https://api.push.apple.com"
+        var caFile: String?
+        var connections = 1
+        var streams = 100
+    }
+
+    struct FCM: Sendable, Hashable {
+        var serviceAccount: String
+        var endpoint = "https://fcm.googleapis.com"
+        /// `nil`: Google's, whatever the service account says.
+        var tokenEndpoint: String?
+        var caFile: String?
+    }
+
+    struct WNS: Sendable, Hashable {
+        var tenantID: String
+        var clientID: String
+        var clientSecretFile: String
+        var tokenEndpoint: String?
+        var allowedHosts = ["*.notify.windows.com"]
+        /// Whether those hosts may be at addresses that are not the public Internet's.
+        var allowsPrivateAddresses = false
+        var caFile: String?
+    }
+}
+
+/// A configuration that cannot be used: names the key, and the line if it came from a file.
+struct ConfigurationError: Error, Hashable, CustomStringConvertible {
+    let description: String
+
+    init(_ description: String) {
+        self.description = description
+    }
+}

@@ -1,0 +1,158 @@
+import Foundation
+import Yams
+
+/// One mapping of the configuration file, read key by key; the environment overrides each.
+///
+/// `finish()` refuses what nobody asked for, so a misspelt key cannot be silently without effect.
+final class ConfigurationSection {
+    private let source: ConfigurationSource
+    private let path: [String]
+    private let node: Node.Mapping?
+    private var known: Set<String> = []
+
+    init(source: ConfigurationSource, path: [String], node: Node.Mapping?) {
+        self.source = source
+        self.path = path
+        self.node = node
+    }
+
+    /// The names in the file, in their order.
+    var names: [String] { self.node?.keys.compactMap(\.string) ?? [] }
+
+    func section(_ key: String) throws -> ConfigurationSection {
+        self.known.insert(key)
+        let node = self.node?[Node(key)]
+        guard let node, node != "", node.null == nil else {
+            return ConfigurationSection(source: self.source, path: self.path + [key], node: nil)
+        }
+        guard let mapping = node.mapping else { throw self.error(key, node, "must be a mapping") }
+        return ConfigurationSection(source: self.source, path: self.path + [key], node: mapping)
+    }
+
+    func string(_ key: String) throws -> String? {
+        guard let node = try self.value(key) else { return nil }
+        guard let text = node.scalar?.string else { throw self.error(key, node, "must be a text") }
+        return text
+    }
+
+    func requiredString(_ key: String) throws -> String {
+        guard let text = try self.string(key), !text.isEmpty else {
+            throw ConfigurationError("\(self.source.place(of: self.path)): \(key) is missing")
+        }
+        return text
+    }
+
+    func string(_ key: String, oneOf choices: [String]) throws -> String? {
+        guard let text = try self.string(key) else { return nil }
+        guard choices.contains(text) else {
+            throw self.error(key, try self.value(key), "must be one of \(choices.joined(separator: ", "))")
+        }
+        return text
+    }
+
+    func integer(_ key: String, in range: ClosedRange<Int>) throws -> Int? {
+        guard let node = try self.value(key) else { return nil }
+        guard let number = node.scalar.flatMap({ Int($0.string) }), range.contains(number) else {
+            throw self.error(key, node, "must be a whole number from \(range.lowerBound) to \(range.upperBound)")
+        }
+        return number
+    }
+
+    func seconds(_ key: String) throws -> Duration? {
+        try self.integer(key, in: 1...31_536_000).map { .seconds($0) }
+    }
+
+    func bool(_ key: String) throws -> Bool? {
+        try self.string(key, oneOf: ["true", "false"]).map { $0 == "true" }
+    }
+
+    /// A list, or a single text for a list of one.
+    func strings(_ key: String) throws -> [String]? {
+        guard let node = try self.value(key) else { return nil }
+        if let text = node.scalar?.string { return [text] }
+        guard let elements = node.sequence?.map({ $0.scalar?.string }), !elements.contains(nil) else {
+            throw self.error(key, node, "must be a list of texts")
+        }
+        return elements.compactMap(\.self)
+    }
+
+    /// Throws `ConfigurationError` for a key of the file that nobody has read.
+    func finish() throws {
+        for key in self.node?.keys.compactMap({ $0 }) ?? [] where !self.known.contains(key.string ?? "") {
+            let known = self.known.sorted().joined(separator: ", ")
+            throw self.error(key.string ?? "?", key, "is not known here; known are \(known)")
+        }
+    }
+
+    func error(_ key: String, _ node: Node?, _ reason: String) -> ConfigurationError {
+        ConfigurationError("\(self.source.place(of: self.path + [key], node)): \(reason)")
+    }
+
+    private func value(_ key: String) throws -> Node? {
+        self.known.insert(key)
+        if let text = self.source.override(of: self.path + [key]) {
+            return text.hasPrefix("[") ? try Yams.compose(yaml: text) : Node(text)
+        }
+        guard let node = self.node?[Node(key)], node.null == nil else { return nil }
+        return node
+    }
+}
+
+/// The file and the environment that a configuration is read from.
+final class ConfigurationSource {
+    private static let prefix = "SEALPOST_"
+
+    let root: Node.Mapping?
+    private let file: String?
+    private let environment: [String: String]
+    private var usedVariables: Set<String> = []
+
+    /// Throws `ConfigurationError` if the file cannot be read or is not a YAML mapping.
+    init(file: String?, environment: [String: String]) throws {
+        self.file = file
+        self.environment = environment
+        guard let file else {
+            self.root = nil
+            return
+        }
+        do {
+            let text = try String(contentsOfFile: file, encoding: .utf8)
+            let node = try Yams.compose(yaml: text)
+            guard node == nil || node?.mapping != nil else { throw ConfigurationError("\(file): must be a mapping") }
+            self.root = node?.mapping
+        } catch let error as YamlError {
+            throw ConfigurationError("\(file): is not YAML: \(error)")
+        } catch let error as ConfigurationError {
+            throw error
+        } catch {
+            throw ConfigurationError("\(file): cannot be read: \(error.localizedDescription)")
+        }
+    }
+
+    /// The value of `SEALPOST_` and the path in upper case, joined by underscores.
+    func override(of path: [String]) -> String? {
+        let name = Self.variable(path)
+        self.usedVariables.insert(name)
+        return self.environment[name]
+    }
+
+    /// Throws `ConfigurationError` for a variable that looks like ours and is not.
+    func finish() throws {
+        let unknown = self.environment.keys.filter { $0.hasPrefix(Self.prefix) && !self.usedVariables.contains($0) }
+        if let name = unknown.sorted().first {
+            throw ConfigurationError("\(name): this environment variable is not known")
+        }
+    }
+
+    /// Where a key stands, for an error: the variable that overrides it, or file and line, and the key's path.
+    func place(of path: [String], _ node: Node? = nil) -> String {
+        let variable = Self.variable(path)
+        if self.environment[variable] != nil { return variable }
+        let line = (node?.mark?.line).map { ":\($0)" } ?? ""
+        return "\(self.file ?? "configuration")\(line): \(path.joined(separator: "."))"
+    }
+
+    private static func variable(_ path: [String]) -> String {
+        self.prefix + path.joined(separator: "_").uppercased().replacing("-", with: "_")
+    }
+}

@@ -1,0 +1,86 @@
+import Foundation
+import PushCore
+import PushSimulators
+
+/// The three simulated providers with their credentials in files, as real ones would give them.
+struct Providers: Sendable {
+    let apns: APNsSimulator
+    let fcm: FCMSimulator
+    let wns: WNSSimulator
+    private let folder: String
+
+    /// Makes the folder, new keys and certificates in it, and listens.
+    init(folder: String, onPush: (@Sendable (String, ReceivedPush) -> Void)? = nil) throws {
+        self.folder = folder
+        try FileManager.default.createDirectory(
+            atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        let authority = try TestAuthority()
+        func options(_ name: String) -> SimulatorOptions {
+            var options = SimulatorOptions()
+            if let onPush { options.onPush = { onPush(name, $0) } }
+            return options
+        }
+        self.apns = try APNsSimulator(authority: authority, options: options("apns"))
+        self.fcm = try FCMSimulator(authority: authority, options: options("fcm"))
+        self.wns = try WNSSimulator(authority: authority, options: options("wns"))
+        try authority.write(to: "\(folder)/ca.pem")
+        for (name, text) in [
+            ("AuthKey.p8", self.apns.credentials.privateKey), ("service-account.json", self.fcm.serviceAccount),
+            ("wns.secret", self.wns.credentials.clientSecret),
+        ] {
+            try text.write(toFile: "\(folder)/\(name)", atomically: true, encoding: .utf8)
+        }
+    }
+
+    /// What `senders` of a configuration must say.
+    var senders: [Platform: SenderConfiguration] {
+        let ca = "\(self.folder)/ca.pem"
+        var apns = SenderConfiguration.APNs(
+            keyFile: "\(self.folder)/AuthKey.p8",
+            keyID: self.apns.credentials.keyID,
+            teamID: self.apns.credentials.teamID,
+            topic: self.apns.credentials.topic
+        )
+        apns.endpoint = self.apns.endpoint
+        apns.caFile = ca
+        var fcm = SenderConfiguration.FCM(serviceAccount: "\(self.folder)/service-account.json")
+        fcm.endpoint = self.fcm.endpoint
+        fcm.tokenEndpoint = self.fcm.tokenEndpoint
+        fcm.caFile = ca
+        var wns = SenderConfiguration.WNS(
+            tenantID: self.wns.credentials.tenantID,
+            clientID: self.wns.credentials.clientID,
+            clientSecretFile: "\(self.folder)/wns.secret"
+        )
+        wns.tokenEndpoint = self.wns.tokenEndpoint
+        wns.allowedHosts = ["localhost:\(self.wns.port)"]
+        wns.allowsPrivateAddresses = true
+        wns.caFile = ca
+        return [Platform("apns"): .apns(apns), Platform("fcm"): .fcm(fcm), Platform("wns"): .wns(wns)]
+    }
+
+    /// The same as a file.
+    var yaml: String {
+        """
+        senders:
+          apns: {type: apns, keyFile: \(self.folder)/AuthKey.p8, keyID: "\(self.apns.credentials.keyID)",
+            teamID: "\(self.apns.credentials.teamID)", topic: \(self.apns.credentials.topic),
+            endpoint: "\(self.apns.endpoint)", caFile: \(self.folder)/ca.pem}
+          fcm: {type: fcm, serviceAccount: \(self.folder)/service-account.json, endpoint: "\(self.fcm.endpoint)",
+            tokenEndpoint: "\(self.fcm.tokenEndpoint)", caFile: \(self.folder)/ca.pem}
+          wns: {type: wns, tenantID: "\(self.wns.credentials.tenantID)", clientID: "\(self.wns.credentials.clientID)",
+            clientSecretFile: \(self.folder)/wns.secret, tokenEndpoint: "\(self.wns.tokenEndpoint)",
+            allowedHosts: ["localhost:\(self.wns.port)"], allowPrivateAddresses: true, caFile: \(self.folder)/ca.pem}
+
+        """
+    }
+
+    /// Runs all three as long as `body` does.
+    func whileRunning<Result: Sendable>(_ body: @Sendable () async throws -> Result) async throws -> Result {
+        try await self.apns.whileRunning { _ in
+            try await self.fcm.whileRunning { _ in
+                try await self.wns.whileRunning { _ in try await body() }
+            }
+        }
+    }
+}

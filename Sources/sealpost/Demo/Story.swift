@@ -1,0 +1,131 @@
+import Foundation
+import Logging
+import PushAPI
+import PushClient
+import PushCore
+import PushSimulators
+import Reactor
+import ServiceLifecycle
+
+/// The product's main job as it really happens, told line by line; each claim is checked, and a false one ends it.
+struct Story {
+    private let secret = "Your test result is in: call Dr. Moreau on extension 4711."
+    private let folder = FileManager.default.temporaryDirectory.path + "/sealpost-demo-\(UUID().uuidString)"
+
+    struct Broken: Error, CustomStringConvertible {
+        let description: String
+    }
+
+    func tell() async throws {
+        defer {
+            // The next demonstration makes its own.
+            try? FileManager.default.removeItem(atPath: self.folder)
+        }
+        let providers = try Providers(folder: self.folder)
+        var configuration = Configuration()
+        configuration.listen = ["127.0.0.1:0"]
+        configuration.database = "\(self.folder)/sealpost.db"
+        configuration.keyring = "\(self.folder)/keyring"
+        configuration.logLevel = "warning"
+        configuration.senders = providers.senders
+        let application = try Application(configuration, logger: configuration.makeLogger())
+        try await providers.whileRunning {
+            try await application.whileRunning { server in
+                try await self.tell(application, at: server, with: providers)
+            }
+        }
+    }
+
+    // MARK: - Chapters
+
+    private func tell(_ application: Application, at server: URL, with providers: Providers) async throws {
+        self.say("Three providers speak HTTP/2 over TLS and check every token, all on this machine:")
+        self.say("    APNs \(providers.apns.endpoint)   FCM \(providers.fcm.endpoint)   WNS \(providers.wns.endpoint)")
+        self.say("Sealpost answers at \(server.absoluteString), its database is \(application.store.path)")
+        let alice = try await self.signUp("alice", application, server)
+        let mallory = try await self.signUp("mallory", application, server)
+
+        self.say("\nAlice registers her three phones:")
+        let handles = [
+            ("apns", String(repeating: "0123456789abcdef", count: 4)), ("gcm", "android-\(UUID().uuidString)"),
+            ("wns", providers.wns.makeChannel()),
+        ]
+        for (platform, handle) in handles {
+            let id = try await alice.register(platform: platform, handle: handle)
+            self.say("    \(platform.padding(toLength: 4, withPad: " ", startingAt: 0)) registration \(id)")
+        }
+
+        self.say("\nA secret is posted: \"\(self.secret)\"")
+        let item = try await alice.send(self.secret)
+        self.say("It has the id \(item.id). This is what the providers got to see, byte for byte:")
+        for (name, log) in [
+            ("APNs", providers.apns.pushes), ("FCM", providers.fcm.pushes), ("WNS", providers.wns.pushes),
+        ] {
+            try await self.showPush(at: name, try await log.acceptedPush(1), id: item.id)
+        }
+
+        self.say("\nEach phone comes for it over its own authenticated connection:")
+        for (platform, _) in handles {
+            let collected = try await alice.notification(item.id)
+            try self.check(collected.payload == .string(self.secret), "the payload is the one that was posted")
+            self.say("    \(platform.padding(toLength: 4, withPad: " ", startingAt: 0)) \"\(self.secret)\"")
+        }
+        self.say("Every answer echoed the MyToken of its request (n * 17 + 3); PushClient believes no other.")
+        try await self.showEcho(server, item.id)
+        try await self.showStranger(mallory, item.id)
+        try self.showDisk(application)
+        self.say("\nThat is all: the id went out, the secret stayed at home.")
+    }
+
+    private func signUp(_ name: String, _ application: Application, _ server: URL) async throws -> PushClient {
+        guard let username = Username(name) else { throw Broken(description: "\(name) is no name") }
+        let hash = try PasswordHash(of: "correct horse: \(name)")
+        _ = try await application.store.addUser(username, role: .device, password: hash, now: Date())
+        return PushClient(server: server, username: name, password: "correct horse: \(name)")
+    }
+
+    private func showPush(at provider: String, _ push: ReceivedPush, id: Int64) async throws {
+        let body = String(decoding: push.request.body, as: UTF8.self)
+        self.say("    \(provider.padding(toLength: 4, withPad: " ", startingAt: 0)) \(body)")
+        let everything = body + push.request.path + push.request.headers.map { "\($0.name): \($0.value)" }.joined()
+        try self.check(body.contains(String(id)), "\(provider) got the id")
+        for word in self.secret.split(separator: " ") where word.count > 3 {
+            try self.check(!everything.contains(word), "\(provider) did not get \"\(word)\"")
+        }
+    }
+
+    private func showEcho(_ server: URL, _ id: Int64) async throws {
+        var request = URLRequest(url: server.appending(path: Paths.notification(id)))
+        request.setValue("1000", forHTTPHeaderField: MyToken.fieldName)
+        let (_, response) = try await URLSession.shared.data(for: request)
+        let answer = response as? HTTPURLResponse
+        let echo = answer?.value(forHTTPHeaderField: MyToken.fieldName)
+        try self.check(answer?.statusCode == 401 && echo == "17003", "a 401 echoes the token, too")
+        self.say("    so does a 401: MyToken: 1000 came back as MyToken: 17003")
+    }
+
+    private func showStranger(_ stranger: PushClient, _ id: Int64) async throws {
+        do {
+            _ = try await stranger.notification(id)
+            throw Broken(description: "another user got the payload")
+        } catch PushClientError.problem(let problem) where problem.code == .notFound {
+            self.say("\nMallory has learnt the id, asks for it, and is told: \(problem.status) \(problem.title)")
+        }
+    }
+
+    private func showDisk(_ application: Application) throws {
+        for suffix in ["", "-wal"] {
+            let bytes = try Data(contentsOf: URL(fileURLWithPath: application.store.path + suffix))
+            try self.check(bytes.range(of: Data(self.secret.utf8)) == nil, "the secret is not on the disk")
+            self.say("\(suffix.isEmpty ? "The database" : "Its log") has \(bytes.count) bytes, none of them the secret's.")
+        }
+    }
+
+    private func say(_ line: String) {
+        print(line)
+    }
+
+    private func check(_ isTrue: Bool, _ claim: String) throws {
+        guard isTrue else { throw Broken(description: "not so: \(claim)") }
+    }
+}
