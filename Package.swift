@@ -48,8 +48,10 @@ let package = Package(
         .systemLibrary(name: "COpenSSL"),
 
         room("PushCore", []),
+        room("PushSimulators", ["CNghttp2", "COpenSSL", "Reactor"]),
         room("Reactor", ["CEpoll", heap]),
 
+        tests("PushSimulatorsTests", ["COpenSSL", "PushSimulators", "Reactor"]),
         tests("ReactorTests", ["Reactor"]),
     ]
 )
