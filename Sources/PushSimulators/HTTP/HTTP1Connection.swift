@@ -13,7 +13,9 @@ func serveHTTP1(_ stream: any ByteStream, limits: SimulatorServer.Limits, handle
                 let refusal = SimulatedResponse(status: 400, headers: [HeaderField("Connection", "close")])
                 return try await HTTP1.write(refusal, to: stream, limits)
             }
-            while input.count < length { guard try await HTTP1.readMore(from: stream, into: &input, limits) else { return } }
+            while input.count < length {
+                guard try await HTTP1.readMore(from: stream, into: &input, limits) else { return }
+            }
             var request = head.request
             request.body = Array(input.prefix(length))
             input.removeFirst(length)

@@ -9,7 +9,15 @@ enum HTTP2Callbacks {
             }
             return 0
         }
-        nghttp2_session_callbacks_set_on_header_callback(callbacks) { _, frame, name, nameLength, value, length, _, context in
+        nghttp2_session_callbacks_set_on_header_callback(callbacks) {
+            _,
+            frame,
+            name,
+            nameLength,
+            value,
+            length,
+            _,
+            context in
             if let frame, HTTP2Callbacks.isRequest(frame) {
                 let field = HeaderField(
                     String(decoding: UnsafeBufferPointer(start: name, count: nameLength), as: UTF8.self),
