@@ -38,23 +38,6 @@ extension PushSimulator {
             return try await body(self)
         }
     }
-
-    /// Answers with what the script holds, or else with the judge's answer, and records either.
-    func answer(
-        _ request: SimulatedRequest,
-        judge: (SimulatedRequest) -> (response: SimulatedResponse, verdict: PushVerdict)
-    ) -> SimulatedResponse {
-        let response: SimulatedResponse
-        let verdict: PushVerdict
-        if let scripted = self.pushes.takeScripted() {
-            response = scripted
-            verdict = .scripted(status: scripted.status)
-        } else {
-            (response, verdict) = judge(request)
-        }
-        self.pushes.record(ReceivedPush(request: request, verdict: verdict))
-        return response
-    }
 }
 
 /// How a simulator serves; every property has a default.

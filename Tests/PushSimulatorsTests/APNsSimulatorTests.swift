@@ -114,7 +114,7 @@ import Testing
                 apns.endpoint + "/3/device/[100000-100999]",
                 headers: self.headers(id: UUID().uuidString.lowercased()),
                 body: "{}",
-                options: ["--http2", "--parallel", "--parallel-max", "100", "--write-out", "%{num_connects}"]
+                options: ["--http2", "--write-out", "%{num_connects}"]
             )
         }
         #expect(self.apns.pushes.acceptedCount == 1000)

@@ -47,14 +47,14 @@ struct Curl {
             // Left over it harms nobody.
             try? FileManager.default.removeItem(at: self.directory)
         }
-        let file = self.directory.appending(path: "body")
-        try Data().write(to: file)
+        let body = self.directory.appending(path: "body")
+        try Data().write(to: body)
         let process = Process()
         process.executableURL = URL(fileURLWithPath: "/usr/bin/curl")
         let ca = self.directory.appending(path: "ca.crt").path
         process.arguments = ["--silent", "--max-time", "20", "--cacert", ca] + arguments
         // A file, as reading a pipe would block a thread that the simulator may need.
-        process.standardOutput = try FileHandle(forWritingTo: file)
+        process.standardOutput = try FileHandle(forWritingTo: body)
         process.standardError = FileHandle.nullDevice
         let (ends, end) = AsyncStream.makeStream(of: Int32.self)
         process.terminationHandler = { ended in
@@ -67,7 +67,7 @@ struct Curl {
         let head = self.directory.appending(path: "head").path
         return (
             try String(contentsOfFile: head, encoding: .utf8),
-            try String(contentsOf: file, encoding: .utf8)
+            try String(contentsOf: body, encoding: .utf8)
         )
     }
 

@@ -55,3 +55,23 @@ extension SigningKey {
         }
     }
 }
+
+extension Tokens {
+    /// The assertion of a service account; the arguments replace what is right.
+    static func assertion(
+        for verifier: AssertionVerifier,
+        issued: Date,
+        algorithm: String = "RS256",
+        issuer: String? = nil,
+        audience: String = AssertionVerifier.audience,
+        scope: String = "https://www.googleapis.com/auth/firebase.messaging",
+        life: Int = 3600
+    ) throws -> String {
+        let time = Int(issued.timeIntervalSince1970)
+        return try self.make(
+            header: #"{"alg":"\#(algorithm)","typ":"JWT","kid":"\#(verifier.keyID)"}"#,
+            claims: #"{"iss":"\#(issuer ?? verifier.clientEmail)","scope":"\#(scope)","aud":"\#(audience)","#
+                + #""iat":\#(time),"exp":\#(time + life)}"#
+        ) { try verifier.key.sign($0) }
+    }
+}

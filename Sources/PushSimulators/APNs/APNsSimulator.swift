@@ -74,29 +74,21 @@ public final class APNsSimulator: PushSimulator {
 
     /// Serves until the task is cancelled.
     public func run() async throws {
-        try await self.server.serve { request in self.answer(request, judge: self.judge) }
+        try await self.server.serve { request in self.pushes.answer(request, judge: self.judge) }
     }
 
-    private func judge(_ request: SimulatedRequest) -> (response: SimulatedResponse, verdict: PushVerdict) {
+    private func judge(_ request: SimulatedRequest) -> Judgement {
         let id = HeaderField("apns-id", request.header("apns-id") ?? UUID().uuidString.lowercased())
         do throws(APNsRefusal) {
             try self.rules.withLock { $0 }.check(request, now: self.now())
             var response = SimulatedResponse(status: 200, headers: [id])
             response.provesClient = true
-            return (response, .accepted)
+            return .accepted(response)
         } catch {
             var response = SimulatedResponse(status: error.status, headers: [id], body: Array(error.json.utf8))
             // The token is looked at before all that any other status is about.
             response.provesClient = ![403, 404, 405].contains(error.status)
-            return (response, .refused(status: error.status, reason: error.reason.rawValue))
+            return .refused(response, reason: error.reason.rawValue)
         }
-    }
-}
-
-/// Identifiers and secrets.
-enum RandomText {
-    /// Upper-case letters and digits.
-    static func make(_ count: Int) -> String {
-        String((0..<count).compactMap { _ in "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789".randomElement() })
     }
 }

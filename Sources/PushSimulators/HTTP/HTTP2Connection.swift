@@ -9,7 +9,6 @@ final class HTTP2Connection: @unchecked Sendable {
     private let session: HTTP2Session
     private let limits: SimulatorServer.Limits
     private let handler: SimulatorServer.Handler
-    private var clientIsProven = false
     private var isFlushing = false
     private var output: [UInt8] = []
 
@@ -23,7 +22,7 @@ final class HTTP2Connection: @unchecked Sendable {
         self.loop = loop
         self.limits = limits
         self.handler = handler
-        self.session = try HTTP2Session(streamLimit: limits.streamsBeforeProof)
+        self.session = try HTTP2Session(streamLimit: limits.streamsBeforeProof, provenStreamLimit: limits.streams)
     }
 
     /// Serves until the client has gone, breaks the protocol or rests too long, or the task is cancelled.
@@ -65,10 +64,6 @@ final class HTTP2Connection: @unchecked Sendable {
     private func answer(_ arrival: HTTP2Session.Arrival) async {
         let response = await self.handler(arrival.request)
         self.session.respond(response, on: arrival.stream)
-        if response.provesClient, !self.clientIsProven {
-            self.clientIsProven = true
-            self.session.allow(streams: self.limits.streams)
-        }
         await self.flush()
     }
 

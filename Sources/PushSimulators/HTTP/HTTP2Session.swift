@@ -34,9 +34,15 @@ final class HTTP2Session {
     private var session: OpaquePointer?
     private var streams: [Int32: Stream] = [:]
     private var arrivals: [Arrival] = []
+    private let streamLimit: Int
+    private let provenStreamLimit: Int
+    private var clientIsProven = false
 
-    /// Begins the server's side; `streamLimit` is how many requests the client may have open at a time.
-    init(streamLimit: Int) throws(Failure) {
+    /// Begins the server's side; the limits are on how many requests the client may have open at a time, the second
+    /// once an answer says that the client is proven.
+    init(streamLimit: Int, provenStreamLimit: Int) throws(Failure) {
+        self.streamLimit = streamLimit
+        self.provenStreamLimit = provenStreamLimit
         var callbacks: OpaquePointer?
         nghttp2_session_callbacks_new(&callbacks)
         defer { nghttp2_session_callbacks_del(callbacks) }
@@ -56,15 +62,6 @@ final class HTTP2Session {
         nghttp2_session_want_read(self.session) == 0 && nghttp2_session_want_write(self.session) == 0
     }
 
-    /// Tells the client how many requests it may have open at a time.
-    func allow(streams: Int) {
-        var setting = nghttp2_settings_entry(
-            settings_id: Int32(NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS.rawValue),
-            value: UInt32(streams)
-        )
-        nghttp2_submit_settings(self.session, UInt8(NGHTTP2_FLAG_NONE.rawValue), &setting, 1)
-    }
-
     /// Takes in what the client sent, and returns the requests that this completed.
     func receive(_ bytes: UnsafeRawBufferPointer) throws(Failure) -> [Arrival] {
         let count = nghttp2_session_mem_recv(self.session, bytes.bindMemory(to: UInt8.self).baseAddress, bytes.count)
@@ -75,6 +72,10 @@ final class HTTP2Session {
 
     /// Queues the answer; dropped if the client has given up the stream.
     func respond(_ response: SimulatedResponse, on stream: Int32) {
+        if response.provesClient, !self.clientIsProven {
+            self.clientIsProven = true
+            if self.provenStreamLimit != self.streamLimit { self.allow(streams: self.provenStreamLimit) }
+        }
         guard self.streams[stream] != nil else { return }
         self.streams[stream]?.answer = response.body
         var block = HeaderBlock()
@@ -159,5 +160,13 @@ final class HTTP2Session {
         let end = state.sentCount + piece.count
         self.streams[stream]?.sentCount = end
         return (piece.count, end == state.answer.count)
+    }
+
+    private func allow(streams: Int) {
+        var setting = nghttp2_settings_entry(
+            settings_id: Int32(NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS.rawValue),
+            value: UInt32(streams)
+        )
+        nghttp2_submit_settings(self.session, UInt8(NGHTTP2_FLAG_NONE.rawValue), &setting, 1)
     }
 }
