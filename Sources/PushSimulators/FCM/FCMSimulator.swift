@@ -119,14 +119,20 @@ public final class FCMSimulator: PushSimulator {
             return .oauthError("invalid_grant", objection)
         }
         let token = self.accessTokens.issue(until: now.addingTimeInterval(Double(Self.tokenLife)))
-        return .accepted(.json(AccessTokenAnswer(access_token: token, expires_in: Self.tokenLife)))
+        return .accepted(.json(AccessTokenAnswer(accessToken: token, expiresIn: Self.tokenLife)))
     }
 }
 
 private struct AccessTokenAnswer: Encodable {
-    let access_token: String
-    let expires_in: Int
-    let token_type = "Bearer"
+    let accessToken: String
+    let expiresIn: Int
+    let tokenType = "Bearer"
+
+    private enum CodingKeys: String, CodingKey {
+        case accessToken = "access_token"
+        case expiresIn = "expires_in"
+        case tokenType = "token_type"
+    }
 }
 
 /// The fields of a service account's file that matter, and those that only make it look like one.

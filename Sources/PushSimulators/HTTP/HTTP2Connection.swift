@@ -3,8 +3,8 @@ internal import Reactor
 /// Carries one HTTP/2 connection: reads requests, has them handled side by side, writes the answers as they come.
 ///
 /// `@unchecked Sendable`: everything is touched on the loop's thread only, where all of its tasks are started.
-final class HTTP2Connection: @unchecked Sendable {
-    private let stream: TLSStream
+final class HTTP2Connection<Stream: ByteStream & SendableMetatype>: @unchecked Sendable {
+    private let stream: Stream
     private let loop: EventLoop
     private let session: HTTP2Session
     private let limits: SimulatorServer.Limits
@@ -13,7 +13,7 @@ final class HTTP2Connection: @unchecked Sendable {
     private var output: [UInt8] = []
 
     init(
-        _ stream: TLSStream,
+        _ stream: Stream,
         loop: EventLoop,
         limits: SimulatorServer.Limits,
         handler: @escaping SimulatorServer.Handler
