@@ -61,9 +61,11 @@ public final class PushLog: Sendable {
         }
         try Task.checkCancellation()
         return try self.state.withLock { state throws in
+            guard number > state.forgottenCount else { throw PushWaitError.forgotten }
             let accepted = state.received.lazy.filter(\.verdict.isAccepted)
-            guard let push = accepted.dropFirst(number - 1 - state.forgottenCount).first, number > state.forgottenCount
-            else { throw PushWaitError.forgotten }
+            guard let push = accepted.dropFirst(number - 1 - state.forgottenCount).first else {
+                preconditionFailure("an accepted push is kept until it is counted as forgotten")
+            }
             return push
         }
     }

@@ -49,16 +49,13 @@ final class SimulatorServer: Sendable {
     }
 
     private func serveConnection(_ number: Int32, on loop: EventLoop, handler: @escaping Handler) async {
-        let stream: TLSStream
-        do {
-            stream = try TLSStream(SocketStream(try Descriptor(number, on: loop)), context: self.context)
-        } catch {
-            // Out of descriptors or memory: this one connection is lost, and the client sees it closed.
-            return
-        }
-        defer { stream.close() }
-        await stream.socket.descriptor.cancellingWaits {
+        // Out of descriptors: this one connection is lost, and the client sees it closed.
+        guard let descriptor = try? Descriptor(number, on: loop) else { return }
+        defer { descriptor.close() }
+        await descriptor.cancellingWaits {
             do {
+                let stream = try TLSStream(SocketStream(descriptor), context: self.context)
+                defer { stream.endWriting() }
                 try await stream.handshake(until: .now + self.limits.handshakeTime)
                 if stream.chosenProtocol == "h2" {
                     try await HTTP2Connection(stream, loop: loop, limits: self.limits, handler: handler).serve()
@@ -68,7 +65,6 @@ final class SimulatorServer: Sendable {
             } catch {
                 // A client that cannot agree on TLS is told so by the alert, and the simulator goes on.
             }
-            stream.endWriting()
         }
     }
 }

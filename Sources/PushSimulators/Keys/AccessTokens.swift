@@ -5,11 +5,16 @@ internal import Synchronization
 final class AccessTokens: Sendable {
     // A lock: tests revoke from anywhere, and each use is short.
     private let ends = Mutex<[String: Date]>([:])
+    /// A sender keeps a token for long; one that asks for so many loses the older ones.
+    private static let limit = 10_000
 
     /// A new token that is good until `end`.
     func issue(until end: Date) -> String {
         let token = "simulated-" + RandomText.make(64)
-        self.ends.withLock { $0[token] = end }
+        self.ends.withLock { ends in
+            if ends.count >= Self.limit { ends.removeAll() }
+            ends[token] = end
+        }
         return token
     }
 

@@ -5,7 +5,9 @@ enum PEM {
     static func readPrivateKey(_ text: String) throws(OpenSSLError) -> OpaquePointer {
         let source = try self.source(text)
         defer { BIO_free(source) }
-        return try OpenSSLError.check("PEM_read_bio_PrivateKey", PEM_read_bio_PrivateKey(source, nil, nil, nil))
+        // Without a callback OpenSSL would ask the terminal for the password of an encrypted key.
+        let key = PEM_read_bio_PrivateKey(source, nil, { _, _, _, _ in -1 }, nil)
+        return try OpenSSLError.check("PEM_read_bio_PrivateKey", key)
     }
 
     /// Reads all certificates of the text; throws if there is none.

@@ -12,6 +12,8 @@ final class TLSWire {
     private let socket: SocketStream
     private var unsent: [UInt8] = []
     private var sentCount = 0
+    /// Whether the peer has ended its side of the socket.
+    private var isEnded = false
     /// Why the socket can carry nothing more, once that is so.
     private(set) var failure: StreamError?
 
@@ -49,7 +51,9 @@ final class TLSWire {
     }
 
     private func receive(into buffer: UnsafeMutableRawBufferPointer) -> Int? {
-        self.attempt { () throws(StreamError) in try self.socket.read(into: buffer) }
+        let count = self.attempt { () throws(StreamError) in try self.socket.read(into: buffer) }
+        if count == 0 { self.isEnded = true }
+        return count
     }
 
     private func send(_ bytes: UnsafeRawBufferPointer) {
@@ -93,7 +97,13 @@ final class TLSWire {
             wire.send(UnsafeRawBufferPointer(start: bytes, count: Int(count)))
             return wire.failure == nil ? count : -1
         }
-        BIO_meth_set_ctrl(method) { _, command, _, _ in command == BIO_CTRL_FLUSH ? 1 : 0 }
+        BIO_meth_set_ctrl(method) { bio, command, _, _ in
+            switch command {
+            case BIO_CTRL_EOF: TLSWire.of(bio)?.isEnded == true ? 1 : 0
+            case BIO_CTRL_FLUSH: 1
+            default: 0
+            }
+        }
         return method
     }()
 

@@ -1,34 +1,8 @@
-import Glibc
 import Reactor
 import Synchronization
 import Testing
 
 @testable import PushSimulators
-
-/// Runs `body` on a loop of its own with the two ends of a connection: the server's as a stream, the client's as a
-/// descriptor, which `body` need not close.
-private func withConnection<Result: Sendable>(
-    _ body: @Sendable @escaping (EventLoop, SocketStream, SocketStream) async throws -> Result
-) async throws -> Result {
-    let loop = try EventLoop(index: 0)
-    defer { loop.stop() }
-    return try await withThrowingTaskGroup(of: Result.self) { group in
-        group.addTask(executorPreference: loop) {
-            var pair: [Int32] = [0, 0]
-            let type = Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue)
-            try SystemError.check("socketpair") { socketpair(AF_UNIX, type, 0, &pair) }
-            let (server, client) = (
-                SocketStream(try Descriptor(pair[0], on: loop)), SocketStream(try Descriptor(pair[1], on: loop))
-            )
-            defer {
-                server.close()
-                client.close()
-            }
-            return try await body(loop, server, client)
-        }
-        return try await #require(group.next())
-    }
-}
 
 extension SocketStream {
     fileprivate func send(_ bytes: [UInt8]) throws {
@@ -100,57 +74,5 @@ extension SocketStream {
             }
         }
         #expect(last?.payload == [0, 0, 0, 1, 0, 0, 0, 0])
-    }
-}
-
-@Suite struct TLSStreamTests {
-    private static func context() throws -> TLSServerContext {
-        let identity = try TestAuthority().makeServerIdentity()
-        return try TLSServerContext(
-            certificates: identity.certificate,
-            privateKey: identity.privateKey,
-            protocols: ["h2"]
-        )
-    }
-
-    @Test func aHandshakeWithASilentClientEndsAtItsDeadline() async throws {
-        await #expect(throws: WaitError.timedOut) {
-            try await withConnection { _, server, _ in
-                try await TLSStream(server, context: Self.context()).handshake(until: .now + .milliseconds(20))
-            }
-        }
-    }
-
-    @Test func aHandshakeWithAClientThatSpeaksNoTLSFails() async throws {
-        await #expect(throws: StreamError.self) {
-            try await withConnection { _, server, client in
-                try client.send(Array("GET / HTTP/1.1\r\n\r\n".utf8))
-                try await TLSStream(server, context: Self.context()).handshake(until: .now + .seconds(10))
-            }
-        }
-    }
-
-    @Test func aHandshakeWithAClientThatLeavesFails() async throws {
-        await #expect(throws: StreamError.self) {
-            try await withConnection { _, server, client in
-                client.close()
-                try await TLSStream(server, context: Self.context()).handshake(until: .now + .seconds(10))
-            }
-        }
-    }
-
-    @Test func aKeyOfAnotherCertificateMakesNoContext() throws {
-        let authority = try TestAuthority()
-        let (one, other) = (try authority.makeServerIdentity(), try authority.makeServerIdentity())
-        #expect(throws: OpenSSLError.self) {
-            try TLSServerContext(certificates: one.certificate, privateKey: other.privateKey, protocols: ["h2"])
-        }
-    }
-
-    @Test(arguments: ["", "no PEM"])
-    func whatIsNoCertificateMakesNoContext(text: String) {
-        #expect(throws: OpenSSLError.self) {
-            try TLSServerContext(certificates: text, privateKey: text, protocols: ["h2"])
-        }
     }
 }
