@@ -48,13 +48,25 @@ let package = Package(
         .systemLibrary(name: "COpenSSL"),
 
         .target(name: "Migrations", path: "Migrations", resources: [.embedInCode("sql")], swiftSettings: strict),
+        room("CurlHTTP", ["CCurl", "Reactor"]),
         room("PushAPI", []),
+        room("PushClient", ["PushAPI"]),
         room("PushCore", ["CArgon2", crypto]),
         room("PushDelivery", ["PushCore", "PushStore", lifecycle, logging]),
+        room("PushSenders", ["CurlHTTP", "PushCore", "Reactor", crypto, cryptoExtras]),
         room("PushServer", ["PushAPI", "PushCore", "PushStore", "SocketHTTP", crypto, httpTypes, logging]),
+        room("PushSimulators", ["CNghttp2", "COpenSSL", "Reactor"]),
         room("PushStore", ["Migrations", "PushCore", database]),
         room("Reactor", ["CEpoll", heap]),
         room("SocketHTTP", ["Reactor", httpTypes]),
+        .executableTarget(
+            name: "sealpost",
+            dependencies: [
+                "CurlHTTP", "PushAPI", "PushClient", "PushCore", "PushDelivery", "PushSenders", "PushServer",
+                "PushSimulators", "PushStore", "Reactor", "SocketHTTP", argumentParser, lifecycle, logging, yaml,
+            ],
+            swiftSettings: strict
+        ),
 
         .target(
             name: "PushTesting",
@@ -62,8 +74,11 @@ let package = Package(
             path: "Tests/PushTesting",
             swiftSettings: strict
         ),
+        tests("CurlHTTPTests", ["CurlHTTP", "Reactor"]),
         tests("PushAPITests", ["PushAPI"]),
         tests("PushCoreTests", ["PushCore"]),
+        tests("PushSendersTests", ["CurlHTTP", "PushCore", "PushSenders", "PushSimulators", "Reactor", crypto, cryptoExtras]),
+        tests("PushSimulatorsTests", ["COpenSSL", "PushSimulators", "Reactor"]),
         tests("PushStoreTests", ["PushCore", "PushStore", "PushTesting"]),
         tests("ReactorTests", ["Reactor"]),
         tests("SocketHTTPTests", ["SocketHTTP", "Reactor", httpTypes]),
