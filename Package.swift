@@ -47,9 +47,11 @@ let package = Package(
         .systemLibrary(name: "CNghttp2"),
         .systemLibrary(name: "COpenSSL"),
 
+        room("CurlHTTP", ["Reactor", "CCurl"]),
         room("PushCore", []),
         room("Reactor", ["CEpoll", heap]),
 
+        tests("CurlHTTPTests", ["CurlHTTP", "Reactor"]),
         tests("ReactorTests", ["Reactor"]),
     ]
 )
