@@ -47,8 +47,11 @@ let package = Package(
         .systemLibrary(name: "CNghttp2"),
         .systemLibrary(name: "COpenSSL"),
 
+        .target(name: "Migrations", path: "Migrations", resources: [.embedInCode("sql")], swiftSettings: strict),
         room("CurlHTTP", ["Reactor", "CCurl"]),
-        room("PushCore", []),
+        room("PushAPI", []),
+        room("PushCore", ["CArgon2", crypto]),
+        room("PushStore", ["Migrations", "PushCore", database]),
         room("Reactor", ["CEpoll", heap]),
 
         tests("CurlHTTPTests", ["CurlHTTP", "Reactor"]),

@@ -1,0 +1,11 @@
+/// One step of the database's schema; a step that was released never changes.
+package struct Migration: Sendable {
+    /// Recorded in the database, so that each step runs once.
+    package let name: String
+    package let sql: String
+
+    /// All steps, in order.
+    package static let all = [
+        Migration(name: "M0001_initial", sql: String(decoding: PackageResources.M0001_initial_sql, as: UTF8.self))
+    ]
+}

@@ -1,0 +1,63 @@
+/// A JSON text (RFC 8259) as it was written: members keep their order, numbers their digits.
+///
+/// A payload that is an object goes out again exactly as it came in, which no reader that turns numbers into `Double`
+/// and members into a dictionary can promise.
+public enum JSONValue: Sendable, Hashable {
+    case null
+    case bool(Bool)
+    /// The digits as written.
+    case number(digits: String)
+    case string(String)
+    case array([JSONValue])
+    case object([Member])
+
+    /// A name and a value.
+    public struct Member: Sendable, Hashable {
+        /// The name as written.
+        public let name: String
+        /// Its value.
+        public let value: JSONValue
+
+        /// A member of an object.
+        public init(_ name: String, _ value: JSONValue) {
+            self.name = name
+            self.value = value
+        }
+    }
+
+    /// An integer.
+    public static func number(_ value: some FixedWidthInteger) -> JSONValue {
+        .number(digits: String(value))
+    }
+
+    /// The text of a string; `nil` of anything else.
+    public var text: String? {
+        if case .string(let text) = self { text } else { nil }
+    }
+
+    /// The value of an integer written without fraction or exponent; `nil` of anything else, also if it is too large.
+    public var integer: Int? {
+        if case .number(let digits) = self { Int(digits) } else { nil }
+    }
+
+    /// What this is, for an error message: "a string", "an object".
+    public var kind: String {
+        switch self {
+        case .null: "null"
+        case .bool: "true or false"
+        case .number: "a number"
+        case .string: "a string"
+        case .array: "an array"
+        case .object: "an object"
+        }
+    }
+
+    /// The members of that name, in any case of its letters.
+    ///
+    /// Of several the last counts, as in most readers.
+    public subscript(_ name: String) -> JSONValue? {
+        guard case .object(let members) = self else { return nil }
+        let wanted = name.lowercased()
+        return members.last { $0.name.lowercased() == wanted }?.value
+    }
+}

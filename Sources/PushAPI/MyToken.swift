@@ -1,0 +1,58 @@
+/// The number a client sends so that it can tell the server's own answer from one that a proxy kept or made up.
+///
+/// The answer carries `n * 17 + 3`. The range is chosen so that this fits a signed 32-bit integer and every client
+/// computes the same.
+///
+/// ```swift
+/// let token = MyToken.random()
+/// request.setValue(token.description, forHTTPHeaderField: MyToken.fieldName)
+/// // ... and in the answer:
+/// response.value(forHTTPHeaderField: MyToken.fieldName) == token.echo
+/// ```
+public struct MyToken: Sendable, Hashable, CustomStringConvertible {
+    /// The header field of both the request and the answer, spelled exactly so in the answer.
+    public static let fieldName = "MyToken"
+
+    /// The numbers a token can have.
+    public static let range: ClosedRange<Int32> = 0...126_322_567
+
+    /// The number.
+    public let value: Int32
+
+    /// `nil` if the number is out of range.
+    public init?(value: Int32) {
+        guard Self.range.contains(value) else { return nil }
+        self.value = value
+    }
+
+    /// Reads a decimal integer without sign or blanks; throws why it is none.
+    public init(text: String) throws(Invalid) {
+        let digits = text.utf8
+        guard !digits.isEmpty, digits.allSatisfy({ (0x30...0x39).contains($0) }) else { throw .notANumber }
+        guard let value = Int32(text), let token = MyToken(value: value) else { throw .outOfRange }
+        self = token
+    }
+
+    /// A token that nobody can foresee.
+    public static func random() -> MyToken {
+        var generator = SystemRandomNumberGenerator()
+        guard let token = MyToken(value: .random(in: self.range, using: &generator)) else {
+            preconditionFailure("a number from the range is in the range")
+        }
+        return token
+    }
+
+    /// What the server sends back: `n * 17 + 3`, in decimal.
+    public var echo: String { String(self.value * 17 + 3) }
+
+    /// The number in decimal, as the client sends it.
+    public var description: String { String(self.value) }
+
+    /// Why a text is no token.
+    public enum Invalid: Error, Sendable, Hashable {
+        /// Something other than decimal digits.
+        case notANumber
+        /// Above 126322567.
+        case outOfRange
+    }
+}

@@ -1,0 +1,44 @@
+public import Foundation
+
+/// A notification as its recipient collects it.
+public struct NotificationItem: Sendable, Hashable {
+    /// The `secureId` of the push.
+    public let id: Int64
+    /// The secret: a string, or any other JSON value. `nil` where the answer leaves it out, as after sending.
+    public let payload: JSONValue?
+    /// Whether the recipient has said that it was read.
+    public let isRead: Bool
+    /// When it was accepted.
+    public let createdAt: Date
+    /// When the payload goes.
+    public let expiresAt: Date
+
+    /// A notification.
+    public init(id: Int64, payload: JSONValue?, isRead: Bool, createdAt: Date, expiresAt: Date) {
+        self.id = id
+        self.payload = payload
+        self.isRead = isRead
+        self.createdAt = createdAt
+        self.expiresAt = expiresAt
+    }
+
+    /// Reads the wire form; `nil` if a member is missing or of another type. Times are optional there.
+    public init?(_ json: JSONValue) {
+        guard let id = json["Id"]?.integer, case .bool(let isRead)? = json["Read"] else { return nil }
+        self.id = Int64(id)
+        self.payload = json["Payload"]
+        self.isRead = isRead
+        self.createdAt = json["CreatedAt"]?.text.flatMap(Date.init(rfc3339:)) ?? .distantPast
+        self.expiresAt = json["ExpiresAt"]?.text.flatMap(Date.init(rfc3339:)) ?? .distantFuture
+    }
+
+    /// The wire form: `Id`, `Payload` and `Read` first, as the published clients read them.
+    public var json: JSONValue {
+        var members: [JSONValue.Member] = [.init("Id", .number(self.id))]
+        if let payload { members.append(.init("Payload", payload)) }
+        members.append(.init("Read", .bool(self.isRead)))
+        members.append(.init("CreatedAt", .string(self.createdAt.rfc3339)))
+        members.append(.init("ExpiresAt", .string(self.expiresAt.rfc3339)))
+        return .object(members)
+    }
+}

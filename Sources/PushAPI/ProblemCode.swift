@@ -1,0 +1,82 @@
+/// Every error a client can be told about: a stable name, its status, and a title that never changes.
+///
+/// The names are in `docs/errors.md`, each with its cause and remedy. A code is never renamed and never given another
+/// meaning.
+public enum ProblemCode: String, Sendable, CaseIterable {
+    case malformedRequest = "malformed-request"
+    case invalidToken = "invalid-mytoken"
+    case invalidJSON = "invalid-json"
+    case invalidMember = "invalid-member"
+    case invalidParameter = "invalid-parameter"
+    case unknownPlatform = "unknown-platform"
+    case unknownUser = "unknown-user"
+    case unauthorized = "unauthorized"
+    case forbidden = "forbidden"
+    case notFound = "not-found"
+    case methodNotAllowed = "method-not-allowed"
+    case requestTimeout = "request-timeout"
+    case conflict = "conflict"
+    case registrationGone = "registration-gone"
+    case payloadTooLarge = "payload-too-large"
+    case targetTooLong = "target-too-long"
+    case unsupportedExpectation = "unsupported-expectation"
+    case headerTooLarge = "header-too-large"
+    case internalError = "internal-error"
+    case notImplemented = "not-implemented"
+    case busy = "busy"
+    case versionNotSupported = "version-not-supported"
+
+    /// The HTTP status that goes with it.
+    public var status: Int {
+        switch self {
+        case .malformedRequest, .invalidToken, .invalidJSON, .invalidMember, .invalidParameter: 400
+        case .unknownPlatform, .unknownUser: 400
+        case .unauthorized: 401
+        case .forbidden: 403
+        case .notFound: 404
+        case .methodNotAllowed: 405
+        case .requestTimeout: 408
+        case .conflict: 409
+        case .registrationGone: 410
+        case .payloadTooLarge: 413
+        case .targetTooLong: 414
+        case .unsupportedExpectation: 417
+        case .headerTooLarge: 431
+        case .internalError: 500
+        case .notImplemented: 501
+        case .busy: 503
+        case .versionNotSupported: 505
+        }
+    }
+
+    /// A short text for humans, the same each time.
+    public var title: String {
+        switch self {
+        case .malformedRequest: "The request is not valid HTTP"
+        case .invalidToken: "The MyToken field is not a number from 0 to 126322567"
+        case .invalidJSON: "The body is not valid JSON"
+        case .invalidMember: "A member of the body is not valid"
+        case .invalidParameter: "A part of the address is not valid"
+        case .unknownPlatform: "There is no sender for this platform"
+        case .unknownUser: "There is no such user"
+        case .unauthorized: "Credentials are missing or wrong"
+        case .forbidden: "This caller may not do this"
+        case .notFound: "There is nothing here"
+        case .methodNotAllowed: "This resource does not know the method"
+        case .requestTimeout: "The request took too long to arrive"
+        case .conflict: "It exists already"
+        case .registrationGone: "This registration is no longer valid"
+        case .payloadTooLarge: "The body is too large"
+        case .targetTooLong: "The address is too long"
+        case .unsupportedExpectation: "The Expect field asks for something unknown"
+        case .headerTooLarge: "The header is too large"
+        case .internalError: "Something went wrong in the server"
+        case .notImplemented: "The server does not do this"
+        case .busy: "The server cannot take more work just now"
+        case .versionNotSupported: "The server speaks HTTP/1.1"
+        }
+    }
+
+    /// The `type` member: names the code, is not meant to be fetched.
+    public var type: String { "urn:sealpost:problem:\(self.rawValue)" }
+}

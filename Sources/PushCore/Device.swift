@@ -1,0 +1,63 @@
+/// The name under which a sender is configured and devices register.
+package struct Platform: Sendable, Hashable, CustomStringConvertible {
+    package let description: String
+
+    /// Takes a name as the client wrote it; `gcm` is `fcm` under its old name.
+    package init(_ name: String) {
+        self.description = name == "gcm" ? "fcm" : name
+    }
+}
+
+/// A device's address at its provider, in the form by which it is compared.
+package struct DeviceHandle: Sendable, Hashable {
+    package static let maximumLength = 4096
+
+    package let value: String
+
+    /// `nil` if it is empty, too long, or has blanks or control characters, which no provider's addresses have.
+    package init?(_ text: String) {
+        let bytes = text.utf8
+        guard (1...Self.maximumLength).contains(bytes.count), bytes.allSatisfy({ (0x21...0x7E).contains($0) }) else {
+            return nil
+        }
+        // Hexadecimal tokens come in either case from the same phone.
+        self.value = bytes.allSatisfy(Self.isHexadecimal) ? text.lowercased() : text
+    }
+
+    /// Enough to tell one's own devices apart, too little to send to one.
+    package var masked: String {
+        self.value.count <= 12 ? "…" : "\(self.value.prefix(4))…\(self.value.suffix(4))"
+    }
+
+    private static func isHexadecimal(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "f"): true
+        case UInt8(ascii: "A")...UInt8(ascii: "F"): true
+        default: false
+        }
+    }
+}
+
+/// Names one registration of a device; clients put it into a path unescaped.
+package struct RegistrationID: Sendable, Hashable, CustomStringConvertible {
+    package let description: String
+
+    /// `nil` unless 1 to 128 of `A-Z a-z 0-9 - _ .`, and not a path segment with a meaning of its own.
+    package init?(_ text: String) {
+        guard
+            (1...128).contains(text.utf8.count), text != ".", text != "..",
+            text.utf8.allSatisfy({ Tag.isAllowed($0) && ![0x3A, 0x40, 0x23].contains($0) })
+        else { return nil }
+        self.description = text
+    }
+
+    /// 128 random bits, in hexadecimal.
+    package static func random() -> RegistrationID {
+        let digits = (0..<2).map { _ in
+            let half = String(UInt64.random(in: 0 ... .max), radix: 16)
+            return String(repeating: "0", count: 16 - half.count) + half
+        }
+        guard let id = RegistrationID(digits.joined()) else { preconditionFailure("hexadecimal digits are allowed") }
+        return id
+    }
+}

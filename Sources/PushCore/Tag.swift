@@ -1,0 +1,37 @@
+/// A word that devices carry and senders aim at: 1 to 120 characters of `-_@#.:A-Za-z0-9`, kept in lower case.
+package struct Tag: Sendable, Hashable, CustomStringConvertible {
+    package static let maximumPerDevice = 60
+
+    package let description: String
+
+    /// `nil` if it is no tag.
+    package init?(_ text: some StringProtocol) {
+        guard (1...120).contains(text.utf8.count), text.utf8.allSatisfy(Self.isAllowed) else { return nil }
+        self.description = text.lowercased()
+    }
+
+    /// The tag that the server gives to every device of a user.
+    package init(of user: Username) {
+        self.description = "username:\(user.key)"
+    }
+
+    /// Whether only the server may give it.
+    package var isReserved: Bool {
+        self.description.hasPrefix("username:") || self.description.hasPrefix("from:")
+    }
+
+    /// The user whose own tag this is.
+    package var username: Username? {
+        self.description.hasPrefix("username:") ? Username(String(self.description.dropFirst("username:".count))) : nil
+    }
+
+    static func isAllowed(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"): true
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): true
+        case UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "@"), UInt8(ascii: "#"): true
+        case UInt8(ascii: "."), UInt8(ascii: ":"): true
+        default: false
+        }
+    }
+}

@@ -1,0 +1,102 @@
+/// Which devices a notification is for: `news && !(beta || username:alice)`.
+///
+/// `!` binds tighter than `&&`, and that tighter than `||`, as in Azure Notification Hubs' tag expressions.
+package indirect enum TagExpression: Sendable, Hashable {
+    case tag(Tag)
+    case not(TagExpression)
+    case and(TagExpression, TagExpression)
+    case or(TagExpression, TagExpression)
+
+    /// Throws what is wrong and where.
+    package init(_ text: String) throws(Invalid) {
+        var reader = Reader(text: Array(text.utf8))
+        self = try reader.readAll()
+    }
+
+    /// The user meant, if the expression is one user's own tag and nothing else.
+    package var onlyUsername: Username? {
+        if case .tag(let tag) = self { tag.username } else { nil }
+    }
+
+    package struct Invalid: Error, Hashable, CustomStringConvertible {
+        package let reason: String
+        package let offset: Int
+
+        package var description: String { "\(self.reason) at character \(self.offset)" }
+    }
+}
+
+private struct Reader {
+    /// Bounds the recursion, and the query made of it.
+    static let maximumTags = 20
+    static let maximumDepth = 20
+
+    let text: [UInt8]
+    var position = 0
+    var tags = 0
+    var depth = 0
+
+    init(text: [UInt8]) {
+        self.text = text
+    }
+
+    mutating func readAll() throws(TagExpression.Invalid) -> TagExpression {
+        let expression = try self.readOr()
+        guard self.position == self.text.count else { throw self.error("an operator is missing") }
+        return expression
+    }
+
+    private mutating func readOr() throws(TagExpression.Invalid) -> TagExpression {
+        var expression = try self.readAnd()
+        while self.take("||") { expression = .or(expression, try self.readAnd()) }
+        return expression
+    }
+
+    private mutating func readAnd() throws(TagExpression.Invalid) -> TagExpression {
+        var expression = try self.readTerm()
+        while self.take("&&") { expression = .and(expression, try self.readTerm()) }
+        return expression
+    }
+
+    private mutating func readTerm() throws(TagExpression.Invalid) -> TagExpression {
+        self.depth += 1
+        defer { self.depth -= 1 }
+        guard self.depth <= Self.maximumDepth else { throw self.error("more than \(Self.maximumDepth) levels") }
+        if self.take("!") { return .not(try self.readTerm()) }
+        if self.take("(") {
+            let expression = try self.readOr()
+            guard self.take(")") else { throw self.error("a closing parenthesis is missing") }
+            return expression
+        }
+        return .tag(try self.readTag())
+    }
+
+    private mutating func readTag() throws(TagExpression.Invalid) -> Tag {
+        self.skipBlanks()
+        let start = self.position
+        while self.position < self.text.count, Tag.isAllowed(self.text[self.position]) { self.position += 1 }
+        guard let tag = Tag(String(decoding: self.text[start..<self.position], as: UTF8.self)) else {
+            throw self.error("a tag is missing or too long")
+        }
+        self.tags += 1
+        guard self.tags <= Self.maximumTags else { throw self.error("more than \(Self.maximumTags) tags") }
+        self.skipBlanks()
+        return tag
+    }
+
+    private mutating func take(_ symbol: String) -> Bool {
+        self.skipBlanks()
+        guard self.text[self.position...].starts(with: symbol.utf8) else { return false }
+        self.position += symbol.utf8.count
+        self.skipBlanks()
+        return true
+    }
+
+    private mutating func skipBlanks() {
+        while self.position < self.text.count, self.text[self.position] == UInt8(ascii: " ") { self.position += 1 }
+    }
+
+    private func error(_ reason: String) -> TagExpression.Invalid {
+        TagExpression.Invalid(reason: reason, offset: self.position)
+    }
+}

@@ -1,0 +1,63 @@
+internal import Crypto
+package import Foundation
+
+/// Seals payloads for storage: AES-256-GCM under the keyring, bound to the place where they are stored.
+///
+/// A sealed value is one byte of format (1), four of key number, big-endian, twelve of nonce, the ciphertext, and
+/// sixteen of tag.
+package struct Vault: Sendable {
+    private static let format: UInt8 = 1
+    private static let headerLength = 5
+    private static let overhead = 5 + 12 + 16
+
+    private let keyring: Keyring
+
+    package init(_ keyring: Keyring) {
+        self.keyring = keyring
+    }
+
+    /// Seals with the first key and a fresh random nonce.
+    package func seal(_ plaintext: some DataProtocol, in place: SealedPlace) throws -> Data {
+        let key = self.keyring.keys[0]
+        let box = try AES.GCM.seal(plaintext, using: key.secret, authenticating: place.bytes(key: key.number))
+        var sealed = Data(capacity: plaintext.count + Self.overhead)
+        sealed.append(Self.format)
+        withUnsafeBytes(of: key.number.bigEndian) { sealed.append(contentsOf: $0) }
+        sealed.append(contentsOf: box.nonce)
+        sealed.append(box.ciphertext)
+        sealed.append(box.tag)
+        return sealed
+    }
+
+    /// Opens what `seal` made for the same place; throws `VaultError` for anything else.
+    package func open(_ sealed: Data, in place: SealedPlace) throws(VaultError) -> Data {
+        guard sealed.count >= Self.overhead, sealed.first == Self.format else { throw .unreadable }
+        let number = sealed.dropFirst().prefix(4).reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
+        guard let key = self.keyring.keys.first(where: { $0.number == number }) else { throw .keyMissing(number) }
+        do {
+            let box = try AES.GCM.SealedBox(combined: sealed.dropFirst(Self.headerLength))
+            return try AES.GCM.open(box, using: key.secret, authenticating: place.bytes(key: number))
+        } catch {
+            throw .unreadable
+        }
+    }
+}
+
+/// The row and column that a sealed value belongs to; anywhere else it does not open.
+package enum SealedPlace: Sendable, Hashable {
+    case payload(NotificationID)
+
+    func bytes(key: UInt32) -> [UInt8] {
+        switch self {
+        case .payload(let id): Array("sealpost 1 \(key) notification.payload \(id.rawValue)".utf8)
+        }
+    }
+}
+
+/// A sealed value that does not open.
+package enum VaultError: Error, Hashable {
+    /// Damaged, forged, or moved from another place.
+    case unreadable
+    /// Sealed with a key that the keyring no longer has.
+    case keyMissing(UInt32)
+}

@@ -1,0 +1,218 @@
+package import Foundation
+internal import GRDB
+package import PushCore
+
+/// A device as its owner sees it.
+package struct RegisteredDevice: Sendable, Hashable {
+    package let id: RegistrationID
+    package let platform: Platform
+    package let handle: DeviceHandle
+    package let tags: [Tag]
+    package let createdAt: Date
+    package let pushedAt: Date?
+}
+
+/// What a device tells about itself.
+package struct DeviceRegistration: Sendable, Hashable {
+    package let platform: Platform
+    package let handle: DeviceHandle
+    /// Without the tag of its user, which is the server's to give.
+    package let tags: Set<Tag>
+
+    package init(platform: Platform, handle: DeviceHandle, tags: Set<Tag>) {
+        self.platform = platform
+        self.handle = handle
+        self.tags = tags
+    }
+}
+
+extension Reader {
+    /// The living devices of a user, oldest first.
+    package func devices(ofUser user: Int64) throws(StoreError) -> [RegisteredDevice] {
+        try self.read { db in
+            let rows = try Row.fetchAll(
+                db.cachedStatement(
+                    sql: """
+                        select id, platform, handle, created_at, pushed_at from device
+                        where user_id = ? and retired_at is null and handle is not null order by created_at, id
+                        """
+                ),
+                arguments: [user]
+            )
+            let tags = try db.cachedStatement(sql: "select tag from device_tag where device_id = ? order by tag")
+            return try rows.compactMap { row in
+                guard let id = RegistrationID(row["id"]), let handle = DeviceHandle(row["handle"]) else { return nil }
+                return RegisteredDevice(
+                    id: id,
+                    platform: Platform(row["platform"]),
+                    handle: handle,
+                    tags: try String.fetchAll(tags, arguments: [id.description]).compactMap { Tag($0) },
+                    createdAt: Date(milliseconds: row["created_at"]),
+                    pushedAt: (row["pushed_at"] as Int64?).map(Date.init(milliseconds:))
+                )
+            }
+        }
+    }
+}
+
+extension Store {
+    /// How many ids a user may have been given without telling a handle; the oldest beyond that are forgotten.
+    private static let unusedLimit = 20
+
+    /// Gives out a registration id: the user's own for that handle, whose doubles go, or else a new one.
+    package func requestRegistration(
+        ofUser user: Int64,
+        handle: DeviceHandle?,
+        now: Date
+    ) async throws -> RegistrationID {
+        try await self.writer.write { db in
+            if let handle, let id = try Self.reuseRegistration(db, user: user, handle: handle) { return id }
+            let id = RegistrationID.random()
+            try db.execute(
+                sql: "insert into device (id, user_id, created_at, registered_at) values (?, ?, ?, ?)",
+                arguments: [id.description, user, now.milliseconds, now.milliseconds]
+            )
+            try db.execute(
+                sql: """
+                    delete from device where user_id = ?1 and handle is null and retired_at is null and id not in (
+                        select id from device where user_id = ?1 and handle is null and retired_at is null
+                        order by created_at desc, rowid desc limit ?2)
+                    """,
+                arguments: [user, Self.unusedLimit]
+            )
+            return id
+        }
+    }
+
+    package enum RegisterOutcome: Sendable, Hashable {
+        case registered
+        /// The id cannot be used any more; the device must ask for a new one.
+        case gone(reason: String)
+    }
+
+    /// Makes or updates a registration. Its handle leaves every other one, whose queued pushes are cancelled.
+    package func register(
+        _ registration: DeviceRegistration,
+        as id: RegistrationID,
+        for user: User,
+        now: Date
+    ) async throws -> RegisterOutcome {
+        let (userID, userTag) = (user.id, Tag(of: user.name))
+        return try await self.writer.write { db in
+            let known = try Row.fetchOne(
+                db.cachedStatement(sql: "select user_id, retired_reason from device where id = ?"),
+                arguments: [id.description]
+            )
+            if let reason = known?["retired_reason"] as String? { return .gone(reason: reason) }
+            if let known, known["user_id"] != userID { return .gone(reason: "it was not issued to this account") }
+            let holder = try Row.fetchOne(
+                db.cachedStatement(
+                    sql: """
+                        select id, user_id from device
+                        where platform = ? and handle = ? and retired_at is null and id <> ?
+                        """
+                ),
+                arguments: [registration.platform.description, registration.handle.value, id.description]
+            )
+            if let holder {
+                // An id that was never issued must not take an address away from somebody else.
+                if known == nil, holder["user_id"] != userID {
+                    return .gone(reason: "its handle is registered to another account")
+                }
+                try Self.retire(db, device: holder["id"], reason: "its handle was registered anew", now: now)
+            }
+            try Self.save(db, registration, id: id, user: userID, userTag: userTag, now: now)
+            return .registered
+        }
+    }
+
+    /// Forgets a registration of the user; `false` if there is one of that id and it is another's.
+    package func unregister(_ id: RegistrationID, ofUser user: Int64) async throws -> Bool {
+        try await self.writer.write { db in
+            let owner = try Int64.fetchOne(
+                db.cachedStatement(sql: "select user_id from device where id = ?"),
+                arguments: [id.description]
+            )
+            guard let owner else { return true }
+            guard owner == user else { return false }
+            try db.execute(sql: "delete from device where id = ?", arguments: [id.description])
+            return true
+        }
+    }
+
+    /// Takes a device out of service unless it registered after `since`, and says whether it did.
+    package func retire(device: String, reason: String, since: Date?, now: Date) async throws -> Bool {
+        try await self.writer.write { db in
+            let registeredAt = try Int64.fetchOne(
+                db.cachedStatement(sql: "select registered_at from device where id = ? and retired_at is null"),
+                arguments: [device]
+            )
+            guard let registeredAt else { return false }
+            if let since, registeredAt > since.milliseconds { return false }
+            try Self.retire(db, device: device, reason: reason, now: now)
+            return true
+        }
+    }
+
+    // MARK: - Private
+
+    private static func reuseRegistration(
+        _ db: Database,
+        user: Int64,
+        handle: DeviceHandle
+    ) throws -> RegistrationID? {
+        let ids = try String.fetchAll(
+            db,
+            sql: """
+                select id from device where user_id = ? and handle = ? and retired_at is null
+                order by registered_at desc, id
+                """,
+            arguments: [user, handle.value]
+        )
+        for double in ids.dropFirst() {
+            try db.execute(sql: "delete from device where id = ?", arguments: [double])
+        }
+        return ids.first.flatMap(RegistrationID.init)
+    }
+
+    private static func retire(_ db: Database, device: String, reason: String, now: Date) throws {
+        try db.execute(
+            sql: "update device set retired_at = ?, retired_reason = ? where id = ?",
+            arguments: [now.milliseconds, reason, device]
+        )
+        try db.execute(
+            sql: """
+                update delivery set state = 'cancelled', settled_at = ?, reason = ?
+                where device_id = ? and state in ('queued', 'sending')
+                """,
+            arguments: [now.milliseconds, reason, device]
+        )
+        try db.execute(sql: "delete from device_tag where device_id = ?", arguments: [device])
+    }
+
+    private static func save(
+        _ db: Database,
+        _ registration: DeviceRegistration,
+        id: RegistrationID,
+        user: Int64,
+        userTag: Tag,
+        now: Date
+    ) throws {
+        try db.execute(
+            sql: """
+                insert into device (id, user_id, platform, handle, created_at, registered_at)
+                values (?1, ?2, ?3, ?4, ?5, ?5)
+                on conflict (id) do update set
+                    platform = excluded.platform, handle = excluded.handle, registered_at = excluded.registered_at
+                """,
+            arguments: [
+                id.description, user, registration.platform.description, registration.handle.value, now.milliseconds,
+            ]
+        )
+        try db.execute(sql: "delete from device_tag where device_id = ?", arguments: [id.description])
+        let insert = try db.cachedStatement(sql: "insert into device_tag (device_id, tag) values (?, ?)")
+        for tag in registration.tags.union([userTag]) {
+            try insert.execute(arguments: [id.description, tag.description])
+        }
+    }
+}

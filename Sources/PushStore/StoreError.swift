@@ -1,0 +1,32 @@
+internal import GRDB
+
+/// Why the store cannot be opened, or did not do its work. Nothing of it was done.
+package enum StoreError: Error, CustomStringConvertible {
+    /// Another process holds the database.
+    case inUse(path: String)
+    /// The database was written by a later version.
+    case tooNew(migration: String)
+    /// More writes are waiting than the store takes on.
+    case busy
+    /// The disk failed at a moment after which nothing can be promised any more; only a restart helps.
+    case broken(reason: String)
+    case cannotOpen(path: String, reason: String)
+    case failed(reason: String)
+
+    package var description: String {
+        switch self {
+        case .inUse(let path): "the database \(path) is in use by another process"
+        case .tooNew(let migration): "the database was written by a later version: it knows the migration \(migration)"
+        case .busy: "too many writes are waiting"
+        case .broken(let reason): "the database failed and must be opened anew: \(reason)"
+        case .cannotOpen(let path, let reason): "cannot open \(path): \(reason)"
+        case .failed(let reason): "the database failed: \(reason)"
+        }
+    }
+}
+
+extension StoreError {
+    init(_ error: DatabaseError) {
+        self = .failed(reason: error.message ?? "\(error.resultCode)")
+    }
+}

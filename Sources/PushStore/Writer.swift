@@ -1,0 +1,185 @@
+internal import Dispatch
+internal import GRDB
+internal import Synchronization
+
+/// The one connection that writes. What is waiting is committed together, and answered only after that.
+///
+/// One `fdatasync` then serves many callers: durability for each at a price that all share.
+final class Writer: Sendable {
+    private static let bound = 10_000
+    /// How many jobs one transaction takes, so that none waits long for the commit of the others.
+    private static let batch = 500
+    /// Changed rows after which the log is moved into the database.
+    private static let checkpointAfter = 5000
+
+    /// One caller's work. Either what `run` returned is called, after the commit, or `fail`.
+    private struct Job: Sendable {
+        let run: @Sendable (Database) throws -> @Sendable () -> Void
+        let fail: @Sendable (StoreError) -> Void
+    }
+
+    private struct State {
+        var waiting: [Job] = []
+        var isRunning = false
+        var failure: String?
+        var rowsAtCheckpoint = 0
+    }
+
+    private let connection: DatabaseQueue
+    private let queue = DispatchQueue(label: "sealpost.writer")
+    private let state = Mutex(State())
+
+    init(_ connection: DatabaseQueue) {
+        self.connection = connection
+    }
+
+    /// Runs `body` in a transaction, with others', and returns once that is on the disk.
+    ///
+    /// What `body` throws undoes its own work only. Throws `StoreError` if the database failed; then nothing of it is
+    /// there.
+    func write<Value: Sendable>(_ body: @escaping @Sendable (Database) throws -> Value) async throws -> Value {
+        try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Value, any Error>) in
+            self.submit(
+                Job(
+                    run: { db in
+                        let result = try db.undoable { try body(db) }
+                        return { continuation.resume(with: result) }
+                    },
+                    fail: { continuation.resume(throwing: $0) }
+                )
+            )
+        }
+    }
+
+    /// As `write`, with one kind of error that undoes the work turned into an outcome.
+    func write<Outcome: Sendable, Refusal: Error>(
+        _ body: @escaping @Sendable (Database) throws -> Outcome,
+        catching outcome: (Refusal) -> Outcome
+    ) async throws -> Outcome {
+        do {
+            return try await self.write(body)
+        } catch let refusal as Refusal {
+            return outcome(refusal)
+        }
+    }
+
+    /// Runs `body` soon, with others, and tells nobody: for what may be lost with a crash.
+    func writeEventually(_ body: @escaping @Sendable (Database) throws -> Void) {
+        self.submit(
+            Job(
+                run: { db in
+                    _ = try db.undoable { try body(db) }
+                    return {}
+                },
+                fail: { _ in }
+            )
+        )
+    }
+
+    /// Waits until everything handed in before is done, and moves the log into the database.
+    func finish() async {
+        await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
+            self.queue.async {
+                // Failing here costs nothing: the log is read again at the next start.
+                try? self.connection.writeWithoutTransaction { _ = try $0.checkpoint(.truncate) }
+                continuation.resume()
+            }
+        }
+    }
+
+    // MARK: - Private
+
+    private func submit(_ job: Job) {
+        let (failure, mustStart) = self.state.withLock { state -> (StoreError?, Bool) in
+            if let reason = state.failure { return (.broken(reason: reason), false) }
+            if state.waiting.count >= Self.bound { return (.busy, false) }
+            state.waiting.append(job)
+            defer { state.isRunning = true }
+            return (nil, !state.isRunning)
+        }
+        if let failure { job.fail(failure) }
+        if mustStart { self.queue.async { self.drain() } }
+    }
+
+    private func drain() {
+        while true {
+            let jobs = self.state.withLock { state -> [Job] in
+                let jobs = Array(state.waiting.prefix(Self.batch))
+                state.waiting.removeFirst(jobs.count)
+                if jobs.isEmpty { state.isRunning = false }
+                return jobs
+            }
+            if jobs.isEmpty { return }
+            do throws(StoreError) {
+                for finish in try self.commit(jobs) { finish() }
+            } catch {
+                for job in jobs { job.fail(error) }
+            }
+            self.checkpointIfDue()
+        }
+    }
+
+    /// Runs the jobs in one transaction and returns what is to be called now that it is on the disk.
+    private func commit(_ jobs: [Job]) throws(StoreError) -> [@Sendable () -> Void] {
+        do {
+            return try self.connection.writeWithoutTransaction { db in
+                var finishes: [@Sendable () -> Void] = []
+                try db.inTransaction(.immediate) {
+                    for job in jobs { finishes.append(try job.run(db)) }
+                    return .commit
+                }
+                return finishes
+            }
+        } catch let error as DatabaseError where error.resultCode == .SQLITE_IOERR {
+            // After a failed fsync the kernel may have dropped the pages and will call the next one a success: nothing
+            // may be acknowledged on this connection any more.
+            let reason = error.message ?? "I/O error"
+            self.state.withLock { $0.failure = reason }
+            throw .broken(reason: reason)
+        } catch let error as DatabaseError {
+            throw StoreError(error)
+        } catch {
+            throw .broken(reason: "\(error)")
+        }
+    }
+
+    private func checkpointIfDue() {
+        // A checkpoint that fails is tried again after the next commit.
+        try? self.connection.writeWithoutTransaction { db in
+            let changes = db.totalChangesCount
+            let isDue = self.state.withLock { $0.rowsAtCheckpoint + Self.checkpointAfter <= changes }
+            guard isDue else { return }
+            _ = try db.checkpoint(.passive)
+            self.state.withLock { $0.rowsAtCheckpoint = changes }
+        }
+    }
+}
+
+extension Database {
+    /// Runs work that is undone alone if it throws. Itself throws only what ends the whole transaction.
+    fileprivate func undoable<Value>(_ body: () throws -> Value) throws -> Result<Value, any Error> {
+        var value: Value?
+        do {
+            try self.inSavepoint {
+                value = try body()
+                return .commit
+            }
+        } catch let error as DatabaseError where error.isFatal {
+            throw error
+        } catch {
+            return .failure((error as? DatabaseError).map(StoreError.init) ?? error)
+        }
+        guard let value else { preconditionFailure("a savepoint runs its body or throws") }
+        return .success(value)
+    }
+}
+
+extension DatabaseError {
+    /// Whether the transaction as a whole is lost, and not just one statement of it.
+    fileprivate var isFatal: Bool {
+        switch self.resultCode {
+        case .SQLITE_IOERR, .SQLITE_FULL, .SQLITE_NOMEM, .SQLITE_CORRUPT, .SQLITE_BUSY, .SQLITE_INTERRUPT: true
+        default: false
+        }
+    }
+}
