@@ -51,10 +51,12 @@ let package = Package(
         room("CurlHTTP", ["Reactor", "CCurl"]),
         room("PushAPI", []),
         room("PushCore", ["CArgon2", crypto]),
+        room("PushSenders", ["PushCore", "CurlHTTP", "Reactor", crypto, cryptoExtras]),
         room("PushStore", ["Migrations", "PushCore", database]),
         room("Reactor", ["CEpoll", heap]),
 
         tests("CurlHTTPTests", ["CurlHTTP", "Reactor"]),
+        tests("PushSendersTests", ["PushSenders", "PushCore", "CurlHTTP", "Reactor", crypto, cryptoExtras]),
         tests("ReactorTests", ["Reactor"]),
     ]
 )
