@@ -78,14 +78,17 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
         if mustWake { self.wake() }
     }
 
-    /// Runs a short synchronous call on the loop, from any thread.
-    package func execute(_ call: @escaping @Sendable () -> Void) {
-        let mustWake = self.inbox.withLock { inbox in
+    /// Runs a short synchronous call on the loop, from any thread; `false`: the loop has ended, and it never will.
+    @discardableResult
+    package func execute(_ call: @escaping @Sendable () -> Void) -> Bool {
+        let (isStopped, mustWake) = self.inbox.withLock { inbox in
+            if inbox.isStopped { return (true, false) }
             inbox.calls.append(call)
             defer { inbox.wakeIsPending = true }
-            return !inbox.wakeIsPending
+            return (false, !inbox.wakeIsPending)
         }
         if mustWake { self.wake() }
+        return !isStopped
     }
 
     /// Whether the caller is on the loop's thread.
@@ -172,9 +175,11 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
         // Whatever came after the last look goes to the global pool, as everything will from here on.
         let late = self.inbox.withLock { inbox in
             inbox.isStopped = true
-            return inbox.jobs
+            return (jobs: inbox.jobs, calls: inbox.calls)
         }
-        for job in late { globalConcurrentExecutor.enqueue(job) }
+        for call in late.calls { call() }
+        // The calls may have made tasks ready here.
+        for job in self.ready + late.jobs { globalConcurrentExecutor.enqueue(job) }
         close(self.epoll)
         close(self.wakeUp)
     }

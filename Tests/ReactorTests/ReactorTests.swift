@@ -170,6 +170,23 @@ private func socketPair(on loop: EventLoop) throws -> (SocketStream, SocketStrea
         #expect(order == ["first", "second", "moved"])
     }
 
+    @Test func aCallIsRunOrRefusedAlsoWhileItsLoopEnds() async throws {
+        for _ in 0..<50 {
+            let loop = try EventLoop(index: 0)
+            async let answers = withTaskGroup(of: Void.self) { group in
+                for _ in 0..<4 {
+                    group.addTask {
+                        await withCheckedContinuation { continuation in
+                            if !loop.execute({ continuation.resume() }) { continuation.resume() }
+                        }
+                    }
+                }
+            }
+            loop.stop()
+            await answers
+        }
+    }
+
     @Test func aTaskThatOutlivesItsLoopStillEnds() async throws {
         let loop = try EventLoop(index: 0)
         let (gate, open) = AsyncStream.makeStream(of: Void.self)

@@ -1,0 +1,80 @@
+internal import Glibc
+
+/// Which addresses a client may connect to, whatever name led there.
+package enum AddressPolicy: Sendable, Hashable {
+    /// All: for places that the operator has named.
+    case any
+    /// Only those of the public Internet: for places that a client has named.
+    case globalOnly
+
+    /// Judges the address that is about to be connected to.
+    func allows(_ address: UnsafePointer<sockaddr>) -> Bool {
+        switch Int32(address.pointee.sa_family) {
+        case AF_INET:
+            if self == .any { return true }
+            return UnsafeRawPointer(address).withMemoryRebound(to: sockaddr_in.self, capacity: 1) {
+                Self.isGlobal(v4: UInt32(bigEndian: $0.pointee.sin_addr.s_addr))
+            }
+        case AF_INET6:
+            if self == .any { return true }
+            return UnsafeRawPointer(address).withMemoryRebound(to: sockaddr_in6.self, capacity: 1) {
+                withUnsafeBytes(of: $0.pointee.sin6_addr) { Self.isGlobal(v6: Array($0)) }
+            }
+        default: return false
+        }
+    }
+
+    /// Judges a numeric address; `false` also for what is none.
+    package func allows(_ text: String) -> Bool {
+        var v4 = in_addr()
+        if inet_pton(AF_INET, text, &v4) == 1 {
+            return self == .any || Self.isGlobal(v4: UInt32(bigEndian: v4.s_addr))
+        }
+        var v6 = in6_addr()
+        guard inet_pton(AF_INET6, text, &v6) == 1 else { return false }
+        return self == .any || withUnsafeBytes(of: v6) { Self.isGlobal(v6: Array($0)) }
+    }
+
+    // MARK: - The registries
+
+    /// What https://www.iana.org/assignments/iana-ipv4-special-registry does not call globally reachable, multicast,
+    /// and one metadata service that lives at a public address.
+    private static let refusedV4: [(network: UInt32, bits: UInt32)] = [
+        (0x0000_0000, 8),  // this network
+        (0x0A00_0000, 8),  // private
+        (0x6440_0000, 10),  // carrier-grade NAT; a metadata service at 100.100.100.200
+        (0x7F00_0000, 8),  // loopback
+        (0xA83F_8110, 32),  // 168.63.129.16, Azure's host
+        (0xA9FE_0000, 16),  // link-local; metadata at 169.254.169.254
+        (0xAC10_0000, 12),  // private
+        (0xC000_0000, 24),  // protocol assignments
+        (0xC000_0200, 24),  // documentation
+        (0xC058_6300, 24),  // 6to4 relays
+        (0xC0A8_0000, 16),  // private
+        (0xC612_0000, 15),  // benchmarks
+        (0xC633_6400, 24),  // documentation
+        (0xCB00_7100, 24),  // documentation
+        (0xE000_0000, 3),  // multicast, reserved, broadcast
+    ]
+
+    private static func isGlobal(v4 address: UInt32) -> Bool {
+        !self.refusedV4.contains { (address ^ $0.network) >> (32 - $0.bits) == 0 }
+    }
+
+    /// Only 2000::/3 is global unicast, and not all of it; every way of writing an IPv4 address inside an IPv6 one is
+    /// refused, except NAT64's, which is judged by what it leads to.
+    private static func isGlobal(v6 bytes: [UInt8]) -> Bool {
+        if bytes.starts(with: [0x00, 0x64, 0xFF, 0x9B, 0, 0, 0, 0, 0, 0, 0, 0]) {
+            return self.isGlobal(v4: bytes[12...].reduce(0) { $0 << 8 | UInt32($1) })
+        }
+        guard bytes[0] & 0xE0 == 0x20 else { return false }
+        switch (bytes[0], bytes[1]) {
+        case (0x20, 0x01):
+            // 2001::/23, protocol assignments and Teredo; 2001:db8::/32, documentation.
+            return bytes[2] >= 0x02 && !(bytes[2] == 0x0D && bytes[3] == 0xB8)
+        case (0x20, 0x02): return false  // 6to4
+        case (0x3F, 0xFF): return bytes[2] & 0xF0 != 0  // documentation
+        default: return true
+        }
+    }
+}

@@ -1,0 +1,177 @@
+internal import CCurl
+internal import Glibc
+internal import Reactor
+
+/// A multi handle with its connections, driven by the loop's watches and one timer. On the loop only.
+///
+/// Lives until it is retired and its last transfer has ended.
+final class ConnectionPool {
+    private let loop: EventLoop
+    private let ended: (Transfer, CURLcode) -> Void
+    private var multi: UnsafeMutableRawPointer?
+    private var timer: LoopTimer?
+    private var sockets: [Int32: SocketWatch] = [:]
+    private var transfers = 0
+    private var isRetired = false
+    /// Keeps a retired pool alive while transfers still run on it.
+    private var whileDraining: ConnectionPool?
+    /// Whether it can take no further transfers: a socket could not be watched.
+    private(set) var isBroken = false
+
+    init(_ settings: HTTPClientSettings, on loop: EventLoop, ended: @escaping (Transfer, CURLcode) -> Void) {
+        Libcurl.start()
+        guard let multi = curl_multi_init() else { preconditionFailure("out of memory") }
+        self.loop = loop
+        self.ended = ended
+        self.multi = multi
+        self.timer = LoopTimer(loop: loop) { [weak self] in self?.act(on: CURL_SOCKET_TIMEOUT, 0) }
+        let context = Unmanaged.passUnretained(self).toOpaque()
+        ccurl_multi_set_context(multi, CURLMOPT_SOCKETDATA, context)
+        ccurl_multi_set_socket_function(multi) { _, socket, what, context, _ in
+            guard let context else { return -1 }
+            return Unmanaged<ConnectionPool>.fromOpaque(context).takeUnretainedValue().watch(socket, what)
+        }
+        ccurl_multi_set_context(multi, CURLMOPT_TIMERDATA, context)
+        ccurl_multi_set_timer_function(multi) { _, milliseconds, context in
+            guard let context else { return -1 }
+            Unmanaged<ConnectionPool>.fromOpaque(context).takeUnretainedValue().wakeUp(in: milliseconds)
+            return 0
+        }
+        ccurl_multi_set_long(multi, CURLMOPT_PIPELINING, Int(CURLPIPE_MULTIPLEX))
+        ccurl_multi_set_long(multi, CURLMOPT_MAX_HOST_CONNECTIONS, settings.connectionsPerHost)
+        ccurl_multi_set_long(multi, CURLMOPT_MAX_CONCURRENT_STREAMS, settings.streamsPerConnection)
+    }
+
+    deinit {
+        self.close()
+    }
+
+    func add(_ transfer: Transfer) throws(OutboundError) {
+        guard curl_multi_add_handle(self.multi, transfer.easy) == CURLM_OK else {
+            throw .interrupted("the transfer could not be started")
+        }
+        self.transfers += 1
+    }
+
+    /// Ends a transfer without its result: its stream is reset, or its connection closed.
+    func remove(_ transfer: Transfer) {
+        self.detach(transfer)
+        self.closeIfDrained()
+    }
+
+    /// Takes no further transfers, and closes its connections once the present ones have ended.
+    func retire() {
+        self.isRetired = true
+        self.whileDraining = self
+        self.closeIfDrained()
+    }
+
+    fileprivate func act(on socket: curl_socket_t, _ events: Int32) {
+        var stillRunning: Int32 = 0
+        if curl_multi_socket_action(self.multi, socket, events, &stillRunning) != CURLM_OK { self.isBroken = true }
+        var queued: Int32 = 0
+        while let message = curl_multi_info_read(self.multi, &queued) {
+            guard message.pointee.msg == CURLMSG_DONE else { continue }
+            // Read first: the message is gone once the handle is removed.
+            let code = ccurl_message_result(message)
+            var context: UnsafeMutableRawPointer?
+            ccurl_get_context(message.pointee.easy_handle, &context)
+            guard let context else { preconditionFailure("a handle without its transfer") }
+            let transfer = Unmanaged<Transfer>.fromOpaque(context).takeUnretainedValue()
+            self.detach(transfer)
+            self.ended(transfer, code)
+        }
+        self.closeIfDrained()
+    }
+
+    // MARK: - Private
+
+    private func detach(_ transfer: Transfer) {
+        curl_multi_remove_handle(self.multi, transfer.easy)
+        self.transfers -= 1
+    }
+
+    private func closeIfDrained() {
+        guard self.isRetired, self.transfers == 0 else { return }
+        self.close()
+        self.whileDraining = nil
+    }
+
+    private func close() {
+        self.timer?.disarm()
+        guard let multi = self.multi.take() else { return }
+        curl_multi_cleanup(multi)
+        // What libcurl has not taken back by now it has closed.
+        for watch in self.sockets.values { watch.end() }
+        self.sockets.removeAll()
+    }
+
+    /// libcurl's wish to be told about a socket; not 0 if that cannot be.
+    private func watch(_ socket: curl_socket_t, _ what: Int32) -> Int32 {
+        if what == CURL_POLL_REMOVE {
+            self.sockets.removeValue(forKey: socket)?.end()
+            return 0
+        }
+        var interest: Readiness = []
+        if what & CURL_POLL_IN != 0 { interest.insert(.read) }
+        if what & CURL_POLL_OUT != 0 { interest.insert(.write) }
+        if let watch = self.sockets[socket] {
+            watch.change(to: interest)
+            return 0
+        }
+        do throws(SystemError) {
+            let watch = SocketWatch(socket, of: self, on: self.loop)
+            try watch.begin(interest)
+            self.sockets[socket] = watch
+            return 0
+        } catch {
+            self.isBroken = true
+            return -1
+        }
+    }
+
+    private func wakeUp(in milliseconds: Int) {
+        if milliseconds < 0 {
+            self.timer?.disarm()
+        } else {
+            self.timer?.arm(at: .now + .milliseconds(milliseconds))
+        }
+    }
+}
+
+/// One socket of a pool.
+private final class SocketWatch: ReadinessHandler {
+    private let socket: curl_socket_t
+    private weak var pool: ConnectionPool?
+    private let loop: EventLoop
+    private var token: WatchToken?
+
+    init(_ socket: curl_socket_t, of pool: ConnectionPool, on loop: EventLoop) {
+        self.socket = socket
+        self.pool = pool
+        self.loop = loop
+    }
+
+    /// Level-triggered: libcurl does not promise to read until nothing is left.
+    func begin(_ interest: Readiness) throws(SystemError) {
+        self.token = try self.loop.watch(self.socket, for: interest, trigger: .level, handler: self)
+    }
+
+    func change(to interest: Readiness) {
+        guard let token else { return }
+        self.loop.change(token, of: self.socket, to: interest, trigger: .level)
+    }
+
+    func end() {
+        guard let token = self.token.take() else { return }
+        self.loop.forget(token, of: self.socket)
+    }
+
+    func handle(_ readiness: Readiness) {
+        var events: Int32 = 0
+        if readiness.contains(.read) { events |= CURL_CSELECT_IN }
+        if readiness.contains(.write) { events |= CURL_CSELECT_OUT }
+        if readiness.contains(.hangUp) { events |= CURL_CSELECT_ERR }
+        self.pool?.act(on: self.socket, events)
+    }
+}

@@ -1,0 +1,70 @@
+internal import Glibc
+package import Reactor
+
+/// Calls over libcurl's multi-socket interface, all of them on one loop.
+///
+/// ```swift
+/// let client = try HTTPClient(HTTPClientSettings(addresses: .any), on: loop)
+/// let response = try await client.send(OutboundRequest(.post, url, body: body))
+/// await client.close()
+/// ```
+/// Cheapest from tasks of that loop; from others each call hops there and back. Never follows a redirect, never asks
+/// the environment for a proxy. `close()` it before its loop is stopped.
+package final class HTTPClient: Sendable {
+    private let loop: EventLoop
+    private let dispatcher: Dispatcher
+
+    /// Throws `OutboundError.tls` if the CA file cannot be read.
+    package init(_ settings: HTTPClientSettings, on loop: EventLoop) throws(OutboundError) {
+        if let caFile = settings.caFile, access(caFile, R_OK) != 0 {
+            throw .tls("the CA file cannot be read")
+        }
+        self.loop = loop
+        self.dispatcher = Dispatcher(settings, on: loop)
+    }
+
+    deinit {
+        let dispatcher = self.dispatcher
+        self.loop.execute { dispatcher.close() }
+    }
+
+    /// Sends a request and collects the response, of whatever status.
+    ///
+    /// Ends at the request's deadline at the latest, and at once when the task is cancelled. libcurl may itself repeat
+    /// a request that a reused connection lost before any byte of a response, or that the peer refused unprocessed.
+    package func send(_ request: OutboundRequest) async throws(OutboundError) -> OutboundResponse {
+        let call = Call(request)
+        let dispatcher = self.dispatcher
+        let result = await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                call.continuation = continuation
+                if self.loop.isCurrent {
+                    dispatcher.start(call)
+                } else if !self.loop.execute({ dispatcher.start(call) }) {
+                    call.finish(.failure(.closed))
+                }
+            }
+        } onCancel: {
+            self.loop.execute { dispatcher.cancel(call) }
+        }
+        return try result.get()
+    }
+
+    /// Lets no further call use the connections there are; calls under way end on them.
+    package func renewConnections() {
+        let dispatcher = self.dispatcher
+        self.loop.execute { dispatcher.renewConnections() }
+    }
+
+    /// Fails what is under way with `closed`, as every later call, and closes the connections.
+    package func close() async {
+        let dispatcher = self.dispatcher
+        await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
+            let isAccepted = self.loop.execute {
+                dispatcher.close()
+                continuation.resume()
+            }
+            if !isAccepted { continuation.resume() }
+        }
+    }
+}

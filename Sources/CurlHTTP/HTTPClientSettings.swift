@@ -1,0 +1,39 @@
+/// What a client may do, and how much of it.
+package struct HTTPClientSettings: Sendable, Hashable {
+    /// Connections to one host at most; further calls wait for a free stream, until their deadline.
+    package var connectionsPerHost: Int
+    /// Calls at a time on one HTTP/2 connection; the peer's own limit counts too.
+    package var streamsPerConnection: Int
+    /// Calls under way, waiting ones included; more fail at once.
+    package var maximumCalls: Int
+    package var maximumResponseBody: Int
+    package var connectTimeout: Duration
+    /// PEM certificates to trust instead of the system's; `nil` for the system's.
+    package var caFile: String?
+    package var allowsPlainHTTP: Bool
+    /// `nil`: every host.
+    package var allowedHosts: [HostPattern]?
+    package var addresses: AddressPolicy
+
+    package init(
+        connectionsPerHost: Int = 1,
+        streamsPerConnection: Int = 100,
+        maximumCalls: Int = 4096,
+        maximumResponseBody: Int = 65536,
+        connectTimeout: Duration = .seconds(10),
+        caFile: String? = nil,
+        allowsPlainHTTP: Bool = false,
+        allowedHosts: [HostPattern]? = nil,
+        addresses: AddressPolicy = .globalOnly
+    ) {
+        self.connectionsPerHost = connectionsPerHost
+        self.streamsPerConnection = streamsPerConnection
+        self.maximumCalls = maximumCalls
+        self.maximumResponseBody = maximumResponseBody
+        self.connectTimeout = connectTimeout
+        self.caFile = caFile
+        self.allowsPlainHTTP = allowsPlainHTTP
+        self.allowedHosts = allowedHosts
+        self.addresses = addresses
+    }
+}

@@ -1,0 +1,29 @@
+/// Hosts that may be called: `push.example.com`, `*.notify.windows.com`, or either with a port of its own.
+///
+/// A star stands for one label or more, never for none. Without a port only the default port of HTTPS matches.
+package struct HostPattern: Sendable, Hashable {
+    private let suffix: String
+    private let isWildcard: Bool
+    private let port: UInt16
+
+    /// `nil` if the text is not a host pattern.
+    package init?(_ text: String) {
+        self.isWildcard = text.hasPrefix("*.")
+        let name = self.isWildcard ? String(text.dropFirst(2)) : text
+        guard
+            let url = OutboundURL("https://" + name), url.text.utf8.allSatisfy({ $0 != UInt8(ascii: "?") }),
+            url.text.utf8.count(where: { $0 == UInt8(ascii: "/") }) == 2,
+            // A star over an address or over a whole top-level domain is a mistake.
+            !self.isWildcard || (!url.host.hasPrefix("[") && url.host.contains("."))
+        else { return nil }
+        self.suffix = self.isWildcard ? "." + url.host : url.host
+        self.port = url.port
+    }
+
+    package func matches(_ url: OutboundURL) -> Bool {
+        guard url.port == self.port else { return false }
+        // A trailing dot names the same host.
+        let host = url.host.hasSuffix(".") ? url.host.dropLast() : url.host[...]
+        return self.isWildcard ? host.count > self.suffix.count && host.hasSuffix(self.suffix) : host == self.suffix
+    }
+}

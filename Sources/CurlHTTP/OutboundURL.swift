@@ -1,0 +1,86 @@
+/// An absolute `http` or `https` URL, kept byte for byte as it was written.
+///
+/// The grammar is narrower than RFC 3986, so that no two parsers can disagree on the host: no user, no fragment, no
+/// backslash, nothing outside printable ASCII, a host of letters, digits, `-` and `.` or an address in brackets.
+package struct OutboundURL: Sendable, Hashable {
+    package static let maximumLength = 2048
+
+    package let text: String
+    package let isSecure: Bool
+    /// In lower case; an IPv6 address keeps its brackets.
+    package let host: String
+    package let port: UInt16
+
+    /// `nil` if the text is not such a URL.
+    package init?(_ text: String) {
+        guard text.utf8.count <= Self.maximumLength else { return nil }
+        let secure = text.hasPrefix("https://")
+        guard secure || text.hasPrefix("http://") else { return nil }
+        let rest = text.utf8.dropFirst(secure ? 8 : 7)
+        let authority = rest.prefix { $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: "?") }
+        let target = rest[authority.endIndex...]
+        guard
+            target.allSatisfy(Self.isTargetByte),
+            let (host, port) = Self.split(authority, defaultPort: secure ? 443 : 80)
+        else { return nil }
+        self.text = text
+        self.isSecure = secure
+        self.host = host
+        self.port = port
+    }
+
+    /// The same place with `path`, which starts with a slash, behind what is there already; `nil` if that is no URL.
+    package func appending(_ path: String) -> OutboundURL? {
+        OutboundURL(self.text.hasSuffix("/") ? self.text + path.dropFirst() : self.text + path)
+    }
+
+    private static func split(_ authority: Substring.UTF8View, defaultPort: UInt16) -> (String, UInt16)? {
+        let host: Substring.UTF8View
+        if authority.first == UInt8(ascii: "[") {
+            guard let end = authority.firstIndex(of: UInt8(ascii: "]")) else { return nil }
+            host = authority[...end]
+            guard host.count >= 4, host.dropFirst().dropLast().allSatisfy(Self.isAddressByte) else { return nil }
+        } else {
+            host = authority.prefix { $0 != UInt8(ascii: ":") }
+            guard !host.isEmpty, host.count <= 253, host.allSatisfy(Self.isHostByte) else { return nil }
+            guard host.first != UInt8(ascii: "."), host.first != UInt8(ascii: "-") else { return nil }
+        }
+        let name = String(Substring(host)).lowercased()
+        let rest = authority[host.endIndex...]
+        guard let colon = rest.first else { return (name, defaultPort) }
+        let digits = rest.dropFirst()
+        guard
+            colon == UInt8(ascii: ":"),
+            digits.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }),
+            let port = UInt16(String(Substring(digits))), port > 0
+        else { return nil }
+        return (name, port)
+    }
+
+    private static func isHostByte(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."):
+            true
+        default: false
+        }
+    }
+
+    private static func isAddressByte(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "f"), UInt8(ascii: "A")...UInt8(ascii: "F"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: ":"), UInt8(ascii: "."):
+            true
+        default: false
+        }
+    }
+
+    private static func isTargetByte(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "#"), UInt8(ascii: "\\"), UInt8(ascii: "\""), UInt8(ascii: "<"), UInt8(ascii: ">"),
+            UInt8(ascii: "^"), UInt8(ascii: "`"), UInt8(ascii: "{"), UInt8(ascii: "|"), UInt8(ascii: "}"):
+            false
+        default: (0x21...0x7E).contains(byte)
+        }
+    }
+}

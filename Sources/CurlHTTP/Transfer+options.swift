@@ -1,0 +1,37 @@
+internal import CCurl
+
+extension Transfer {
+    /// Sets the options that stay for the life of the handle.
+    static func configure(_ easy: UnsafeMutableRawPointer, _ settings: HTTPClientSettings) {
+        let protocols = settings.allowsPlainHTTP ? "http,https" : "https"
+        ccurl_set_text(easy, CURLOPT_PROTOCOLS_STR, protocols)
+        ccurl_set_text(easy, CURLOPT_REDIR_PROTOCOLS_STR, protocols)
+        ccurl_set_long(easy, CURLOPT_FOLLOWLOCATION, 0)
+        // Otherwise https_proxy and its kin in the environment would say where we connect.
+        ccurl_set_text(easy, CURLOPT_PROXY, "")
+        ccurl_set_text(easy, CURLOPT_NOPROXY, "*")
+        ccurl_set_long(easy, CURLOPT_PATH_AS_IS, 1)
+
+        ccurl_set_long(easy, CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_2TLS))
+        // Waits for a connection that may turn out to carry many streams rather than open one for each call.
+        ccurl_set_long(easy, CURLOPT_PIPEWAIT, 1)
+        // Providers ask that connections stay open for hours, also when nothing is sent.
+        ccurl_set_long(easy, CURLOPT_MAXAGE_CONN, 3600)
+        ccurl_set_long(easy, CURLOPT_TCP_KEEPALIVE, 1)
+
+        let connectTimeout = settings.connectTimeout.components
+        let milliseconds = connectTimeout.seconds * 1000 + connectTimeout.attoseconds / 1_000_000_000_000_000
+        ccurl_set_long(easy, CURLOPT_CONNECTTIMEOUT_MS, Int(milliseconds))
+        ccurl_set_long(easy, CURLOPT_NOSIGNAL, 1)
+        // Without it, giving up a call whose name is still being looked up would block the loop until it is found.
+        ccurl_set_long(easy, CURLOPT_QUICK_EXIT, 1)
+        ccurl_set_long(easy, CURLOPT_MAXFILESIZE, settings.maximumResponseBody)
+
+        ccurl_set_long(easy, CURLOPT_SSLVERSION, Int(CURL_SSLVERSION_TLSv1_2))
+        if let caFile = settings.caFile {
+            ccurl_set_text(easy, CURLOPT_CAINFO, caFile)
+            // Debian's libcurl looks into its directory of authorities as well, unless told not to.
+            ccurl_set_text(easy, CURLOPT_CAPATH, nil)
+        }
+    }
+}

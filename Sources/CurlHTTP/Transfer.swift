@@ -1,0 +1,171 @@
+internal import CCurl
+internal import Glibc
+internal import Reactor
+
+/// An easy handle with all that must live as long as it works, used for one call after another. On the loop only.
+final class Transfer {
+    let easy: UnsafeMutableRawPointer
+    /// Where it is at work.
+    var pool: ConnectionPool?
+    var deadline: LoopTimer?
+
+    private let addresses: AddressPolicy
+    private let maximumBody: Int
+    private var method: OutboundRequest.Method?
+    private var headers: UnsafeMutablePointer<curl_slist>?
+    private var upload = UnsafeMutableRawBufferPointer(start: nil, count: 0)
+    private var body: [UInt8] = []
+    private var sawRefusedAddress = false
+    private var isTooLarge = false
+
+    init(_ settings: HTTPClientSettings) {
+        Libcurl.start()
+        guard let easy = curl_easy_init() else { preconditionFailure("out of memory") }
+        self.easy = easy
+        self.addresses = settings.addresses
+        self.maximumBody = settings.maximumResponseBody
+        Self.configure(easy, settings)
+        let context = Unmanaged.passUnretained(self).toOpaque()
+        for option in [CURLOPT_PRIVATE, CURLOPT_WRITEDATA, CURLOPT_OPENSOCKETDATA] {
+            ccurl_set_context(easy, option, context)
+        }
+        ccurl_set_write_function(easy) { bytes, size, count, context in
+            guard let context else { return 0 }
+            let received = UnsafeRawBufferPointer(start: bytes, count: size * count)
+            return Unmanaged<Transfer>.fromOpaque(context).takeUnretainedValue().receive(received)
+        }
+        ccurl_set_open_socket_function(easy) { context, _, address in
+            guard let context, let address else { return -1 }
+            return Unmanaged<Transfer>.fromOpaque(context).takeUnretainedValue().openSocket(for: address)
+        }
+    }
+
+    deinit {
+        curl_easy_cleanup(self.easy)
+        curl_slist_free_all(self.headers)
+        self.upload.deallocate()
+    }
+
+    /// Takes a request in; the options that never change are set already.
+    func load(_ request: OutboundRequest) throws(OutboundError) {
+        var headers: UnsafeMutablePointer<curl_slist>?
+        // Named without a value: libcurl leaves out what it would add by itself.
+        for line in ["Accept:", "Expect:", "Content-Type:"] { headers = curl_slist_append(headers, line) }
+        for header in request.headers {
+            guard header.isWellFormed else {
+                curl_slist_free_all(headers)
+                throw .badRequest("malformed header \(header.name)")
+            }
+            headers = curl_slist_append(headers, header.line)
+        }
+        self.headers = headers
+        ccurl_set_headers(self.easy, headers)
+        ccurl_set_text(self.easy, CURLOPT_URL, request.url.text)
+        switch request.method {
+        case .get:
+            if self.method != .get { ccurl_set_long(self.easy, CURLOPT_HTTPGET, 1) }
+        case .post:
+            if self.method != .post { ccurl_set_long(self.easy, CURLOPT_POST, 1) }
+            self.setUpload(request.body)
+        }
+        self.method = request.method
+    }
+
+    /// Lets go of what belonged to the last request, but keeps the memory.
+    func unload() {
+        ccurl_set_headers(self.easy, nil)
+        curl_slist_free_all(self.headers)
+        self.headers = nil
+        self.body = []
+        self.sawRefusedAddress = false
+        self.isTooLarge = false
+    }
+
+    func outcome(of code: CURLcode) -> Call.Outcome {
+        guard code == CURLE_OK else { return .failure(self.error(for: code)) }
+        var status = 0
+        ccurl_get_long(self.easy, CURLINFO_RESPONSE_CODE, &status)
+        return .success(OutboundResponse(status: status, headers: self.responseHeaders(), body: self.body))
+    }
+
+    // MARK: - Private
+
+    private func setUpload(_ bytes: [UInt8]) {
+        if self.upload.count < bytes.count || self.upload.baseAddress == nil {
+            self.upload.deallocate()
+            self.upload = .allocate(byteCount: max(bytes.count, 256), alignment: 1)
+        }
+        self.upload.copyBytes(from: bytes)
+        ccurl_set_length(self.easy, curl_off_t(bytes.count))
+        ccurl_set_bytes(self.easy, self.upload.baseAddress)
+    }
+
+    private func receive(_ bytes: UnsafeRawBufferPointer) -> Int {
+        guard self.body.count + bytes.count <= self.maximumBody else {
+            self.isTooLarge = true
+            // Any number but the one offered makes libcurl give up.
+            return bytes.isEmpty ? 1 : 0
+        }
+        self.body.append(contentsOf: bytes)
+        return bytes.count
+    }
+
+    /// The last moment before a packet leaves: whatever a name was resolved to, and however it was written, the address
+    /// is now a number.
+    private func openSocket(for address: UnsafeMutablePointer<curl_sockaddr>) -> curl_socket_t {
+        let isAllowed = withUnsafePointer(to: &address.pointee.addr) { self.addresses.allows($0) }
+        guard isAllowed else {
+            self.sawRefusedAddress = true
+            return -1
+        }
+        let type = address.pointee.socktype | Int32(SOCK_CLOEXEC.rawValue)
+        let descriptor = socket(address.pointee.family, type, address.pointee.protocol)
+        // A peer that vanished without a word fails its calls after this long, not after the kernel's quarter of an hour.
+        var milliseconds: UInt32 = 20_000
+        let size = socklen_t(MemoryLayout<UInt32>.size)
+        setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_USER_TIMEOUT, &milliseconds, size)
+        return descriptor
+    }
+
+    private func responseHeaders() -> [OutboundRequest.Header] {
+        var headers: [OutboundRequest.Header] = []
+        var last: UnsafeMutablePointer<curl_header>?
+        while let next = curl_easy_nextheader(self.easy, UInt32(CURLH_HEADER), -1, last) {
+            let (name, value) = (String(cString: next.pointee.name), String(cString: next.pointee.value))
+            headers.append(.init(name.lowercased(), value))
+            last = next
+        }
+        return headers
+    }
+
+    private func error(for code: CURLcode) -> OutboundError {
+        let detail = String(cString: curl_easy_strerror(code))
+        switch code {
+        case CURLE_UNSUPPORTED_PROTOCOL, CURLE_URL_MALFORMAT: return .badRequest(detail)
+        case CURLE_COULDNT_CONNECT where self.sawRefusedAddress: return .refusedAddress
+        case CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_CONNECT: return .couldNotConnect(detail)
+        case CURLE_SSL_CONNECT_ERROR, CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CACERT_BADFILE,
+            CURLE_SSL_CIPHER, CURLE_SSL_ISSUER_ERROR, CURLE_SSL_CERTPROBLEM:
+            return .tls(detail)
+        // Only the time to connect is libcurl's to watch; the deadline is ours.
+        case CURLE_OPERATION_TIMEDOUT: return .couldNotConnect(detail)
+        case CURLE_WRITE_ERROR where self.isTooLarge: return .responseTooLarge
+        case CURLE_FILESIZE_EXCEEDED: return .responseTooLarge
+        default: return .interrupted(detail)
+        }
+    }
+}
+
+extension OutboundRequest.Header {
+    /// Whether it stays one line, whatever it was made from.
+    fileprivate var isWellFormed: Bool {
+        !self.name.isEmpty
+            && self.name.utf8.allSatisfy { (0x21...0x7E).contains($0) && $0 != UInt8(ascii: ":") }
+            && self.value.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F }
+    }
+
+    /// As libcurl reads it: a header without a value is written with a semicolon.
+    fileprivate var line: String {
+        self.value.isEmpty ? self.name + ";" : self.name + ": " + self.value
+    }
+}

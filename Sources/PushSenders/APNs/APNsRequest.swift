@@ -1,0 +1,62 @@
+internal import CurlHTTP
+internal import Foundation
+internal import PushCore
+
+/// A device's address at APNs: the hexadecimal text of the bytes that the app was given.
+package struct APNsDeviceToken: Sendable, Hashable {
+    /// In lower case, so that one device has one spelling.
+    package let text: String
+
+    /// `nil` unless the text is an even number of hexadecimal digits; their number is Apple's to choose.
+    package init?(_ text: String) {
+        guard
+            (2...400).contains(text.utf8.count), text.utf8.count.isMultiple(of: 2),
+            text.utf8.allSatisfy({ Character(Unicode.Scalar($0)).isHexDigit })
+        else { return nil }
+        self.text = text.lowercased()
+    }
+}
+
+/// Writes a push as APNs wants it: https://developer.apple.com/documentation/usernotifications/sending-notification-requests-to-apns
+struct APNsRequest: Sendable {
+    /// The key of the text that the app shows if its extension cannot replace the placeholder.
+    static let placeholderKey = "SEALPOST_NOTIFICATION"
+
+    let endpoint: OutboundURL
+    let topic: String
+    let envelope: APNsSettings.Envelope
+    let timeout: Duration
+
+    /// Throws `deviceGone` for a handle that is no device token.
+    func make(_ push: Push, token: Secret<String>) throws(SendFailure) -> OutboundRequest {
+        guard
+            let device = APNsDeviceToken(push.handle),
+            let url = self.endpoint.appending("/3/device/" + device.text)
+        else { throw .deviceGone(reason: "not a device token") }
+        var headers = [
+            OutboundRequest.Header("authorization", "bearer " + token.exposed),
+            .init("apns-id", push.attemptID.uuidString.lowercased()),
+            .init("apns-push-type", self.envelope.rawValue),
+            .init("apns-priority", self.priority(of: push)),
+            .init("apns-expiration", String(max(0, Int(push.expiresAt.timeIntervalSince1970)))),
+            .init("apns-topic", self.topic),
+        ]
+        if let key = push.collapseKey { headers.append(.init("apns-collapse-id", key)) }
+        let body = Array(self.body(of: push).utf8)
+        return OutboundRequest(.post, url, headers: headers, body: body, timeout: self.timeout)
+    }
+
+    /// Apple calls 10 an error for a background push, whatever the publisher asks for.
+    private func priority(of push: Push) -> String {
+        self.envelope == .alert && push.priority == .high ? "10" : "5"
+    }
+
+    private func body(of push: Push) -> String {
+        let id = push.notification.rawValue
+        return switch self.envelope {
+        case .background: "{\"aps\":{\"content-available\":1},\"secureId\":\"\(id)\"}"
+        case .alert:
+            "{\"aps\":{\"alert\":{\"loc-key\":\"\(Self.placeholderKey)\"},\"mutable-content\":1},\"secureId\":\"\(id)\"}"
+        }
+    }
+}

@@ -1,0 +1,80 @@
+internal import CurlHTTP
+package import Foundation
+package import PushCore
+package import Reactor
+
+/// Sends to Apple's push service with a provider token. `close()` it before its loop is stopped.
+package final class APNsSender: PushSender {
+    private let request: APNsRequest
+    private let token: APNsProviderToken
+    private let client: HTTPClient
+    private let now: @Sendable () -> Date
+
+    /// Throws if a setting or the key is unusable; nothing is sent before the first push.
+    package init(
+        _ settings: APNsSettings,
+        on loop: EventLoop,
+        now: @escaping @Sendable () -> Date = { Date() }
+    ) throws(SenderSettingsError) {
+        guard !settings.topic.isEmpty, settings.topic.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
+            throw .badValue(field: "topic", expected: "the app's bundle identifier")
+        }
+        self.token = try APNsProviderToken(key: settings.key, keyID: settings.keyID, teamID: settings.teamID)
+        self.request = APNsRequest(
+            endpoint: try ConnectionSettings.endpoint(settings.endpoint, field: "endpoint"),
+            topic: settings.topic,
+            envelope: settings.envelope,
+            timeout: settings.connection.timeout
+        )
+        self.client = try settings.connection.makeClient(on: loop)
+        self.now = now
+    }
+
+    /// Whether this can be a device's handle.
+    package static func accepts(_ handle: String) -> Bool {
+        APNsDeviceToken(handle) != nil
+    }
+
+    package func send(_ push: Push) async throws(SendFailure) -> Acceptance {
+        let token = try self.token.token(now: self.now())
+        switch try await self.attempt(push, token) {
+        case .accepted(let acceptance): return acceptance
+        case .failed(let failure): throw failure
+        case .tokenExpired(let reason): return try await self.sendAgain(push, refused: token, reason: reason)
+        }
+    }
+
+    /// Fails what is under way and closes the connections.
+    package func close() async {
+        await self.client.close()
+    }
+
+    // MARK: - Private
+
+    private func attempt(_ push: Push, _ token: APNsProviderToken.Token) async throws(SendFailure) -> Verdict {
+        let request = try self.request.make(push, token: token.text)
+        return APNsResponse.verdict(try await self.client.answer(to: request), now: self.now())
+    }
+
+    private func sendAgain(
+        _ push: Push,
+        refused: APNsProviderToken.Token,
+        reason: String
+    ) async throws(SendFailure) -> Acceptance {
+        let fresh: APNsProviderToken.Token
+        switch try self.token.replacement(for: refused, now: self.now()) {
+        case .made(let token):
+            // A connection that has seen an expired token goes on refusing.
+            self.client.renewConnections()
+            fresh = token
+        case .alreadyMade(let token): fresh = token
+        // Apple calls a token expired that we signed minutes ago: one of the two clocks is wrong.
+        case .tooYoung: throw .misconfigured(reason: reason)
+        }
+        switch try await self.attempt(push, fresh) {
+        case .accepted(let acceptance): return acceptance
+        case .failed(let failure): throw failure
+        case .tokenExpired(let reason): throw .misconfigured(reason: reason)
+        }
+    }
+}

@@ -1,0 +1,40 @@
+package import PushCore
+
+/// What the APNs sender needs to know.
+package struct APNsSettings: Sendable {
+    /// What a push looks like to the device.
+    package enum Envelope: String, Sendable, CaseIterable {
+        /// Silent: wakes the app when iOS sees fit.
+        case background
+        /// A placeholder that the app's extension replaces before it is shown.
+        case alert
+    }
+
+    /// The content of `AuthKey_….p8`.
+    package var key: Secret<String>
+    package var keyID: String
+    package var teamID: String
+    /// The app's bundle identifier.
+    package var topic: String
+    package var envelope: Envelope
+    package var endpoint: String
+    package var connection: ConnectionSettings
+
+    package init(
+        key: Secret<String>,
+        keyID: String,
+        teamID: String,
+        topic: String,
+        envelope: Envelope = .background,
+        endpoint: String = "https://api.push.apple.com",
+        connection: ConnectionSettings = ConnectionSettings()
+    ) {
+        self.key = key
+        self.keyID = keyID
+        self.teamID = teamID
+        self.topic = topic
+        self.envelope = envelope
+        self.endpoint = endpoint
+        self.connection = connection
+    }
+}

@@ -1,0 +1,73 @@
+internal import CurlHTTP
+internal import Foundation
+internal import PushCore
+
+/// A bearer token and how long it serves.
+struct AccessToken: Sendable {
+    let text: Secret<String>
+    let expiresAt: Date
+    /// From here on a new one is fetched while this one still serves.
+    let renewAt: Date
+
+    /// Renewal is due after nine tenths of the lifetime: six minutes before the end of an hour.
+    init(_ text: String, lifetime: TimeInterval, now: Date) {
+        self.text = Secret(text)
+        self.expiresAt = now + lifetime
+        self.renewAt = now + lifetime * 0.9
+    }
+
+    /// Reads the answer of a token endpoint, RFC 6749 section 5.
+    init(_ response: OutboundResponse, now: Date) throws(SendFailure) {
+        guard response.status == 200 else { throw Self.failure(response, now: now) }
+        // What cannot be decoded is not an answer of a token endpoint.
+        guard let answer = try? JSONDecoder().decode(Answer.self, from: Data(response.body)), answer.isUsable else {
+            throw .unavailable(reason: "token endpoint: malformed answer")
+        }
+        self.init(answer.text, lifetime: answer.lifetime, now: now)
+    }
+
+    private static func failure(_ response: OutboundResponse, now: Date) -> SendFailure {
+        // Gateways answer in HTML; then the status is all there is.
+        let code = try? JSONDecoder().decode(Refusal.self, from: Data(response.body)).error
+        let reason = "token endpoint: " + (ProviderWords.code(code) ?? "HTTP \(response.status)")
+        switch (response.status, code) {
+        case (408, _), (429, _), (500..., _), (_, "internal_failure"), (_, "temporarily_unavailable"):
+            return .unavailable(
+                reason: reason,
+                retryAfter: RetryAfter.duration(response.header("retry-after"), now: now)
+            )
+        default: return .misconfigured(reason: reason)
+        }
+    }
+
+    private struct Refusal: Decodable {
+        let error: String
+    }
+
+    private struct Answer: Decodable {
+        let text: String
+        let lifetime: TimeInterval
+
+        private enum Key: String, CodingKey {
+            case accessToken = "access_token"
+            case expiresIn = "expires_in"
+        }
+
+        init(from decoder: any Decoder) throws {
+            let container = try decoder.container(keyedBy: Key.self)
+            self.text = try container.decode(String.self, forKey: .accessToken)
+            // Microsoft's samples show the number as a string, and some leave it out.
+            if let text = try? container.decode(String.self, forKey: .expiresIn) {
+                self.lifetime = TimeInterval(text) ?? 0
+            } else {
+                self.lifetime = try container.decodeIfPresent(TimeInterval.self, forKey: .expiresIn) ?? 3600
+            }
+        }
+
+        /// Fit for a header, and for some time.
+        var isUsable: Bool {
+            !self.text.isEmpty && self.text.utf8.allSatisfy { (0x21...0x7E).contains($0) }
+                && self.lifetime > 0 && self.lifetime.isFinite
+        }
+    }
+}

@@ -1,0 +1,130 @@
+internal import Foundation
+internal import PushCore
+internal import Synchronization
+
+/// The access token of one credential: fetched when needed, once for all who wait.
+///
+/// While one caller renews a token that still serves, the others go on with it. A `Mutex`, not an actor, because a
+/// cancelled waiter has to leave the queue at once, and because a send then asks for the token without suspending.
+final class AccessTokenCache: Sendable {
+    typealias Fetch = @Sendable () async throws(SendFailure) -> AccessToken
+
+    /// What a flight brings those who wait; `nil`: it was cancelled, one of them takes over.
+    private typealias Waiter = CheckedContinuation<Result<Secret<String>, SendFailure>?, Never>
+
+    /// After a failed renewal, the old token serves for so long before the next try.
+    private static let restAfterFailure: TimeInterval = 30
+
+    private struct State {
+        var token: AccessToken?
+        var isFetching = false
+        var noRenewalBefore = Date.distantPast
+        var waiters: [UInt64: Waiter] = [:]
+        var lastWaiter: UInt64 = 0
+    }
+
+    private enum Step {
+        case use(Secret<String>)
+        case fetch
+        case wait
+    }
+
+    private let state = Mutex(State())
+    private let now: @Sendable () -> Date
+    private let fetch: Fetch
+
+    init(now: @escaping @Sendable () -> Date, fetch: @escaping Fetch) {
+        self.now = now
+        self.fetch = fetch
+    }
+
+    /// Returns a token that serves; fetches or waits for one if there is none.
+    func token() async throws(SendFailure) -> Secret<String> {
+        while true {
+            switch self.nextStep() {
+            case .use(let token): return token
+            case .fetch: return try await self.renew()
+            case .wait:
+                if let result = await self.outcomeOfFlight() { return try result.get() }
+                if Task.isCancelled { throw .unavailable(reason: "cancelled") }
+            }
+        }
+    }
+
+    /// Forgets a token that the provider no longer takes, unless it has been replaced already.
+    func discard(_ token: Secret<String>) {
+        self.state.withLock { state in
+            if state.token?.text.exposed == token.exposed { state.token = nil }
+        }
+    }
+
+    // MARK: - Private
+
+    private func nextStep() -> Step {
+        let now = self.now()
+        return self.state.withLock { state in
+            if let token = state.token, now < token.expiresAt {
+                let isDue = now >= token.renewAt && now >= state.noRenewalBefore
+                if !isDue || state.isFetching { return .use(token.text) }
+            } else if state.isFetching {
+                return .wait
+            }
+            state.isFetching = true
+            return .fetch
+        }
+    }
+
+    private func renew() async throws(SendFailure) -> Secret<String> {
+        do throws(SendFailure) {
+            let token = try await self.fetch()
+            self.land { state in
+                state.token = token
+                return .success(token.text)
+            }
+            return token.text
+        } catch {
+            let now = self.now()
+            // The others did not ask for this task's end.
+            let isCancelled = Task.isCancelled
+            let old = self.state.withLock { $0.token }
+            self.land { state in
+                state.noRenewalBefore = now + Self.restAfterFailure
+                return isCancelled ? nil : .failure(error)
+            }
+            if let old, now < old.expiresAt { return old.text }
+            throw error
+        }
+    }
+
+    /// Ends the flight and tells all who wait.
+    private func land(_ body: (inout State) -> Result<Secret<String>, SendFailure>?) {
+        let (waiters, result) = self.state.withLock { state in
+            let result = body(&state)
+            state.isFetching = false
+            defer { state.waiters.removeAll() }
+            return (state.waiters.values, result)
+        }
+        for waiter in waiters { waiter.resume(returning: result) }
+    }
+
+    /// Waits as long as the flight does, which has the deadline of its call, or until the task is cancelled.
+    private func outcomeOfFlight() async -> Result<Secret<String>, SendFailure>? {
+        let id = self.state.withLock { state in
+            state.lastWaiter += 1
+            return state.lastWaiter
+        }
+        return await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let mustWait = self.state.withLock { state in
+                    // It may have landed, or the task been cancelled, since the caller looked.
+                    guard state.isFetching, !Task.isCancelled else { return false }
+                    state.waiters[id] = continuation
+                    return true
+                }
+                if !mustWait { continuation.resume(returning: nil) }
+            }
+        } onCancel: {
+            self.state.withLock { $0.waiters.removeValue(forKey: id) }?.resume(returning: nil)
+        }
+    }
+}

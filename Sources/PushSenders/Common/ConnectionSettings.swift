@@ -1,0 +1,58 @@
+internal import CurlHTTP
+internal import Reactor
+
+/// How a sender reaches its provider.
+package struct ConnectionSettings: Sendable, Hashable {
+    /// PEM certificates to trust instead of the system's; `nil` for the system's.
+    package var caFile: String?
+    package var connections: Int
+    package var streams: Int
+    package var timeout: Duration
+
+    package init(
+        caFile: String? = nil,
+        connections: Int = 1,
+        streams: Int = 100,
+        timeout: Duration = .seconds(15)
+    ) {
+        self.caFile = caFile
+        self.connections = connections
+        self.streams = streams
+        self.timeout = timeout
+    }
+
+    /// A client for places that the operator has named, unless `allowedHosts` says which a device may name.
+    func makeClient(
+        on loop: EventLoop,
+        allowedHosts: [HostPattern]? = nil,
+        addresses: AddressPolicy = .any
+    ) throws(SenderSettingsError) -> HTTPClient {
+        guard (1...1000).contains(self.connections) else {
+            throw .badValue(field: "connections", expected: "a number from 1 to 1000")
+        }
+        guard (1...1000).contains(self.streams) else {
+            throw .badValue(field: "streams", expected: "a number from 1 to 1000")
+        }
+        guard self.timeout > .zero else { throw .badValue(field: "timeout", expected: "more than nothing") }
+        let settings = HTTPClientSettings(
+            connectionsPerHost: self.connections,
+            streamsPerConnection: self.streams,
+            // As many again may wait for a free stream.
+            maximumCalls: max(1024, 2 * self.connections * self.streams),
+            caFile: self.caFile,
+            allowedHosts: allowedHosts,
+            addresses: addresses
+        )
+        do throws(OutboundError) {
+            return try HTTPClient(settings, on: loop)
+        } catch {
+            throw .badValue(field: "caFile", expected: "a file that can be read")
+        }
+    }
+
+    /// An endpoint out of the configuration.
+    static func endpoint(_ text: String, field: String) throws(SenderSettingsError) -> OutboundURL {
+        guard let url = OutboundURL(text), url.isSecure else { throw .badValue(field: field, expected: "an https URL") }
+        return url
+    }
+}

@@ -1,0 +1,51 @@
+internal import CurlHTTP
+internal import Foundation
+internal import PushCore
+
+/// Sends with a cached access token, and once more with a fresh one if the provider asks for that.
+struct TokenSender: Sendable {
+    let tokens: AccessTokenCache
+    let client: HTTPClient
+
+    func send(
+        _ makeRequest: (Secret<String>) throws(SendFailure) -> OutboundRequest,
+        verdict: (OutboundResponse) -> Verdict
+    ) async throws(SendFailure) -> Acceptance {
+        var isSecondTry = false
+        while true {
+            let token = try await self.tokens.token()
+            switch verdict(try await self.client.answer(to: try makeRequest(token))) {
+            case .accepted(let acceptance): return acceptance
+            case .failed(let failure): throw failure
+            case .tokenExpired(let reason):
+                // A second no to a token this fresh is about the credentials behind it.
+                if isSecondTry { throw .misconfigured(reason: reason) }
+                isSecondTry = true
+                self.tokens.discard(token)
+            }
+        }
+    }
+}
+
+extension HTTPClient {
+    /// Sends a request; a call without an answer is sorted for the push.
+    func answer(to request: OutboundRequest) async throws(SendFailure) -> OutboundResponse {
+        do throws(OutboundError) {
+            return try await self.send(request)
+        } catch {
+            throw SendFailure(error)
+        }
+    }
+}
+
+extension SendFailure {
+    /// The call that fetches a token: what would be the push's fault is here the configuration's.
+    var ofTokenEndpoint: SendFailure {
+        switch self {
+        case .unavailable(let reason, let retryAfter):
+            .unavailable(reason: "token endpoint: " + reason, retryAfter: retryAfter)
+        case .rejected(let reason), .deviceGone(let reason, _), .misconfigured(let reason):
+            .misconfigured(reason: "token endpoint: " + reason)
+        }
+    }
+}

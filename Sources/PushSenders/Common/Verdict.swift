@@ -1,0 +1,51 @@
+internal import CurlHTTP
+internal import Foundation
+internal import PushCore
+
+/// What a provider's answer means.
+///
+/// Whatever a device's own handle or a publisher's collapse key can bring about is never `misconfigured`: one device
+/// must not be able to stop the others.
+enum Verdict: Sendable, Hashable {
+    case accepted(Acceptance)
+    case failed(SendFailure)
+    /// The access token is too old: worth one more try with a fresh one.
+    case tokenExpired(reason: String)
+}
+
+extension SendFailure {
+    /// What a call without an answer means for the push.
+    init(_ error: OutboundError) {
+        switch error {
+        case .badRequest, .hostNotAllowed, .refusedAddress:
+            self = .rejected(reason: error.description)
+        case .couldNotConnect, .tls, .timedOut, .interrupted, .responseTooLarge, .overloaded, .cancelled, .closed:
+            self = .unavailable(reason: error.description)
+        }
+    }
+}
+
+/// Words of a provider, made fit for a log.
+enum ProviderWords {
+    /// Names of errors: one word of letters, digits and `_`, `-`, `.`; `nil` for anything else.
+    static func code(_ text: String?) -> String? {
+        guard let text, (1...64).contains(text.utf8.count), text.utf8.allSatisfy(self.isCodeByte) else { return nil }
+        return text
+    }
+
+    /// Sentences: printable ASCII, cut off at 200 characters.
+    static func sentence(_ text: String?) -> String? {
+        guard let text, !text.isEmpty else { return nil }
+        let bytes = text.utf8.prefix(200).map { (0x20...0x7E).contains($0) ? $0 : UInt8(ascii: "?") }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    private static func isCodeByte(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), UInt8(ascii: "-"), UInt8(ascii: "."):
+            true
+        default: false
+        }
+    }
+}

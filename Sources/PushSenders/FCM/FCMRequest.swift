@@ -1,0 +1,36 @@
+internal import CurlHTTP
+internal import Foundation
+internal import PushCore
+
+/// Writes a push as FCM wants it: https://firebase.google.com/docs/reference/fcm/rest/v1/projects.messages
+struct FCMRequest: Sendable {
+    /// Four weeks, the longest that FCM keeps a message.
+    private static let longestTimeToLive = 2_419_200
+
+    let url: OutboundURL
+    let timeout: Duration
+
+    static func accepts(_ handle: String) -> Bool {
+        (1...4096).contains(handle.utf8.count) && handle.utf8.allSatisfy { (0x21...0x7E).contains($0) }
+    }
+
+    /// Throws `deviceGone` for a handle that is no registration token.
+    func make(_ push: Push, token: Secret<String>, now: Date) throws(SendFailure) -> OutboundRequest {
+        guard Self.accepts(push.handle) else { throw .deviceGone(reason: "not a registration token") }
+        let headers = [
+            OutboundRequest.Header("authorization", "Bearer " + token.exposed),
+            .init("content-type", "application/json"),
+        ]
+        let body = Array(Self.body(of: push, now: now).utf8)
+        return OutboundRequest(.post, self.url, headers: headers, body: body, timeout: self.timeout)
+    }
+
+    private static func body(of push: Push, now: Date) -> String {
+        let seconds = Int(min(max(0, push.expiresAt.timeIntervalSince(now)), TimeInterval(self.longestTimeToLive)))
+        var android = "\"priority\":\"\(push.priority == .high ? "HIGH" : "NORMAL")\",\"ttl\":\"\(seconds)s\""
+        if let key = push.collapseKey { android += ",\"collapse_key\":" + JSONText.quoted(key) }
+        let token = JSONText.quoted(push.handle)
+        let id = push.notification.rawValue
+        return "{\"message\":{\"token\":\(token),\"data\":{\"secureId\":\"\(id)\"},\"android\":{\(android)}}}"
+    }
+}

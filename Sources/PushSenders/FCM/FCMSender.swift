@@ -1,0 +1,76 @@
+internal import CurlHTTP
+package import Foundation
+package import PushCore
+package import Reactor
+
+/// Sends to Firebase Cloud Messaging, API v1, as a service account. `close()` it before its loop is stopped.
+package final class FCMSender: PushSender {
+    private let request: FCMRequest
+    private let sender: TokenSender
+    private let now: @Sendable () -> Date
+
+    /// Throws if a setting or the service account is unusable; nothing is sent before the first push.
+    package init(
+        _ settings: FCMSettings,
+        on loop: EventLoop,
+        now: @escaping @Sendable () -> Date = { Date() }
+    ) throws(SenderSettingsError) {
+        let account = try ServiceAccount(settings.serviceAccount, tokenEndpoint: settings.tokenEndpoint)
+        let endpoint = try ConnectionSettings.endpoint(settings.endpoint, field: "endpoint")
+        let tokenURL = try ConnectionSettings.endpoint(account.tokenEndpoint, field: "tokenEndpoint")
+        guard let url = endpoint.appending("/v1/projects/\(account.projectID)/messages:send") else {
+            throw .badValue(field: "endpoint", expected: "a shorter URL")
+        }
+        let client = try settings.connection.makeClient(on: loop)
+        let timeout = settings.connection.timeout
+        self.request = FCMRequest(url: url, timeout: timeout)
+        self.now = now
+        let tokens = AccessTokenCache(now: now) { () throws(SendFailure) in
+            let time = now()
+            let exchange = try Self.exchange(account, at: tokenURL, timeout: timeout, now: time)
+            do throws(SendFailure) {
+                return try AccessToken(try await client.answer(to: exchange), now: time)
+            } catch {
+                throw error.ofTokenEndpoint
+            }
+        }
+        self.sender = TokenSender(tokens: tokens, client: client)
+    }
+
+    /// Whether this can be a device's handle.
+    package static func accepts(_ handle: String) -> Bool {
+        FCMRequest.accepts(handle)
+    }
+
+    package func send(_ push: Push) async throws(SendFailure) -> Acceptance {
+        try await self.sender.send { token throws(SendFailure) in
+            try self.request.make(push, token: token, now: self.now())
+        } verdict: { response in
+            FCMResponse.verdict(response, now: self.now())
+        }
+    }
+
+    /// Fails what is under way and closes the connections.
+    package func close() async {
+        await self.sender.client.close()
+    }
+
+    /// RFC 7523 section 2.1.
+    static func exchange(
+        _ account: ServiceAccount,
+        at url: OutboundURL,
+        timeout: Duration,
+        now: Date
+    ) throws(SendFailure) -> OutboundRequest {
+        // Signing fails only for want of memory; the error says nothing more.
+        guard let assertion = try? account.assertion(now: now) else {
+            throw .misconfigured(reason: "the key cannot sign")
+        }
+        let form = FormText.encoded([
+            ("grant_type", "urn:ietf:params:oauth:grant-type:jwt-bearer"),
+            ("assertion", assertion),
+        ])
+        let headers = [OutboundRequest.Header("content-type", "application/x-www-form-urlencoded")]
+        return OutboundRequest(.post, url, headers: headers, body: Array(form.utf8), timeout: timeout)
+    }
+}

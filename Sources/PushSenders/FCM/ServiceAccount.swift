@@ -1,0 +1,93 @@
+internal import CryptoExtras
+internal import Foundation
+internal import PushCore
+
+/// A Google service account: https://developers.google.com/identity/protocols/oauth2/service-account
+struct ServiceAccount: Sendable {
+    /// Google's own libraries take no other, and a key file that names another may have been tampered with: it would
+    /// have us hand a signed assertion to a stranger.
+    static let googleTokenEndpoint = "https://oauth2.googleapis.com/token"
+    private static let scope = "https://www.googleapis.com/auth/firebase.messaging"
+    /// The longest that Google accepts.
+    private static let assertionLifetime = 3600
+
+    let projectID: String
+    let tokenEndpoint: String
+    private let clientEmail: String
+    private let keyID: String?
+    private let key: _RSA.Signing.PrivateKey
+
+    private struct File: Decodable {
+        let type: String?
+        let projectId: String?
+        let clientEmail: String?
+        let privateKey: String?
+        let privateKeyId: String?
+        let tokenUri: String?
+    }
+
+    /// Reads the JSON file; `tokenEndpoint` is the operator's own, in place of the file's.
+    init(_ json: Secret<String>, tokenEndpoint: String?) throws(SenderSettingsError) {
+        let decoder = JSONDecoder()
+        decoder.keyDecodingStrategy = .convertFromSnakeCase
+        // The decoder's error may quote the file.
+        guard let file = try? decoder.decode(File.self, from: Data(json.exposed.utf8)) else {
+            throw .badValue(field: "serviceAccount", expected: "the JSON file of a service account")
+        }
+        if let type = file.type, type != "service_account" {
+            throw .badValue(field: "type", expected: "service_account")
+        }
+        let projectID = try Self.required(file.projectId, "project_id")
+        guard projectID.utf8.allSatisfy(Self.isProjectByte) else {
+            throw .badValue(field: "project_id", expected: "a project's identifier")
+        }
+        let namedEndpoint = try Self.required(file.tokenUri, "token_uri")
+        guard tokenEndpoint != nil || namedEndpoint == Self.googleTokenEndpoint else {
+            throw .badValue(field: "token_uri", expected: Self.googleTokenEndpoint)
+        }
+        self.projectID = projectID
+        self.tokenEndpoint = tokenEndpoint ?? namedEndpoint
+        self.clientEmail = try Self.required(file.clientEmail, "client_email")
+        self.keyID = file.privateKeyId
+        let pem = try Self.required(file.privateKey, "private_key")
+        do {
+            self.key = try _RSA.Signing.PrivateKey(pemRepresentation: pem)
+        } catch {
+            throw .badKey(field: "private_key", expected: "an RSA private key in PEM of at least 2048 bits")
+        }
+    }
+
+    /// The signed claim that is exchanged for an access token.
+    func assertion(now: Date) throws -> String {
+        let issued = Int(now.timeIntervalSince1970)
+        let keyID = self.keyID.map { ",\"kid\":" + JSONText.quoted($0) } ?? ""
+        let claims = [
+            "\"iss\":" + JSONText.quoted(self.clientEmail),
+            "\"scope\":\"\(Self.scope)\"",
+            // Google's constant, also where the token comes from elsewhere, as in Google's own libraries.
+            "\"aud\":\"\(Self.googleTokenEndpoint)\"",
+            "\"iat\":\(issued)",
+            "\"exp\":\(issued + Self.assertionLifetime)",
+        ]
+        return try JSONWebSignature.compact(
+            header: "{\"alg\":\"RS256\",\"typ\":\"JWT\"\(keyID)}",
+            claims: "{" + claims.joined(separator: ",") + "}",
+            sign: { try self.key.signature(for: $0, padding: .insecurePKCS1v1_5).rawRepresentation }
+        )
+    }
+
+    private static func required(_ value: String?, _ field: String) throws(SenderSettingsError) -> String {
+        guard let value, !value.isEmpty else { throw .missingField(field) }
+        return value
+    }
+
+    /// Old projects are named `example.com:project`.
+    private static func isProjectByte(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"),
+            UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: ":"):
+            true
+        default: false
+        }
+    }
+}

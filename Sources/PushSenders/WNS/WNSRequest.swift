@@ -1,0 +1,52 @@
+internal import CurlHTTP
+internal import Foundation
+internal import PushCore
+
+/// Writes a push as WNS wants it:
+/// https://learn.microsoft.com/windows/apps/develop/notifications/push-notifications/push-request-response-headers
+struct WNSRequest: Sendable {
+    private static let scope = "https://wns.windows.com/.default"
+    /// A channel lives no longer.
+    private static let longestTimeToLive = 30 * 86_400
+
+    let allowedHosts: [HostPattern]
+    let timeout: Duration
+
+    /// Throws `rejected` for a channel that may not be called.
+    func make(_ push: Push, token: Secret<String>, now: Date) throws(SendFailure) -> OutboundRequest {
+        guard let channel = WNSChannel(push.handle, allowedHosts: self.allowedHosts) else {
+            throw .rejected(reason: "channel not allowed")
+        }
+        let seconds = Int(min(max(1, push.expiresAt.timeIntervalSince(now)), TimeInterval(Self.longestTimeToLive)))
+        let headers = [
+            OutboundRequest.Header("Authorization", "Bearer " + token.exposed),
+            // Of raw pushes, always, whatever the bytes are.
+            .init("Content-Type", "application/octet-stream"),
+            .init("X-WNS-Type", "wns/raw"),
+            // Otherwise a device that is offline never gets it.
+            .init("X-WNS-Cache-Policy", "cache"),
+            .init("X-WNS-TTL", String(seconds)),
+            .init("X-WNS-PRIORITY", push.priority == .high ? "1" : "3"),
+            .init("X-WNS-RequestForStatus", "true"),
+        ]
+        let body = Array(push.notification.description.utf8)
+        return OutboundRequest(.post, channel.url, headers: headers, body: body, timeout: self.timeout)
+    }
+
+    /// The request for an access token: client credentials, RFC 6749 section 4.4.
+    static func tokenRequest(
+        at url: OutboundURL,
+        clientID: String,
+        clientSecret: Secret<String>,
+        timeout: Duration
+    ) -> OutboundRequest {
+        let form = FormText.encoded([
+            ("grant_type", "client_credentials"),
+            ("client_id", clientID),
+            ("client_secret", clientSecret.exposed),
+            ("scope", self.scope),
+        ])
+        let headers = [OutboundRequest.Header("content-type", "application/x-www-form-urlencoded")]
+        return OutboundRequest(.post, url, headers: headers, body: Array(form.utf8), timeout: timeout)
+    }
+}

@@ -1,0 +1,77 @@
+internal import CurlHTTP
+package import Foundation
+package import PushCore
+package import Reactor
+
+/// Sends raw notifications through WNS, with a token of Microsoft Entra. `close()` it before its loop is stopped.
+///
+/// Two clients: the token endpoint is the operator's word, the channels are the devices'.
+package final class WNSSender: PushSender {
+    private let request: WNSRequest
+    private let sender: TokenSender
+    private let tokenClient: HTTPClient
+    private let now: @Sendable () -> Date
+
+    /// Throws if a setting is unusable; nothing is sent before the first push.
+    package init(
+        _ settings: WNSSettings,
+        on loop: EventLoop,
+        now: @escaping @Sendable () -> Date = { Date() }
+    ) throws(SenderSettingsError) {
+        guard !settings.clientID.isEmpty else { throw .missingField("clientID") }
+        guard !settings.clientSecret.exposed.isEmpty else { throw .missingField("clientSecret") }
+        let tokenURL = try ConnectionSettings.endpoint(settings.tokenEndpoint, field: "tokenEndpoint")
+        var hosts: [HostPattern] = []
+        for text in settings.allowedHosts {
+            guard let host = HostPattern(text) else {
+                throw .badValue(field: "allowedHosts", expected: "a list of hosts, such as *.notify.windows.com")
+            }
+            hosts.append(host)
+        }
+        let timeout = settings.connection.timeout
+        let tokenClient = try settings.connection.makeClient(on: loop)
+        let tokenRequest = WNSRequest.tokenRequest(
+            at: tokenURL,
+            clientID: settings.clientID,
+            clientSecret: settings.clientSecret,
+            timeout: timeout
+        )
+        let tokens = AccessTokenCache(now: now) { () throws(SendFailure) in
+            do throws(SendFailure) {
+                return try AccessToken(try await tokenClient.answer(to: tokenRequest), now: now())
+            } catch {
+                throw error.ofTokenEndpoint
+            }
+        }
+        self.tokenClient = tokenClient
+        self.request = WNSRequest(allowedHosts: hosts, timeout: timeout)
+        self.sender = TokenSender(
+            tokens: tokens,
+            client: try settings.connection.makeClient(
+                on: loop,
+                allowedHosts: hosts,
+                addresses: settings.addresses
+            )
+        )
+        self.now = now
+    }
+
+    /// Whether this can be a device's handle.
+    package func accepts(_ handle: String) -> Bool {
+        WNSChannel(handle, allowedHosts: self.request.allowedHosts) != nil
+    }
+
+    package func send(_ push: Push) async throws(SendFailure) -> Acceptance {
+        try await self.sender.send { token throws(SendFailure) in
+            try self.request.make(push, token: token, now: self.now())
+        } verdict: { response in
+            WNSResponse.verdict(response, now: self.now())
+        }
+    }
+
+    /// Fails what is under way and closes the connections.
+    package func close() async {
+        await self.sender.client.close()
+        await self.tokenClient.close()
+    }
+}

@@ -1,0 +1,37 @@
+package import CurlHTTP
+package import PushCore
+
+/// What the WNS sender needs to know.
+package struct WNSSettings: Sendable {
+    /// The app registration in Microsoft Entra.
+    package var clientID: String
+    package var clientSecret: Secret<String>
+    package var tokenEndpoint: String
+    /// Hosts that a device may name in its channel; see `HostPattern`.
+    package var allowedHosts: [String]
+    /// Where those names may lead.
+    package var addresses: AddressPolicy
+    package var connection: ConnectionSettings
+
+    package init(
+        clientID: String,
+        clientSecret: Secret<String>,
+        tokenEndpoint: String,
+        allowedHosts: [String] = ["*.notify.windows.com"],
+        addresses: AddressPolicy = .globalOnly,
+        // HTTP/2 is not promised, so that each connection may carry one push at a time.
+        connection: ConnectionSettings = ConnectionSettings(connections: 8)
+    ) {
+        self.clientID = clientID
+        self.clientSecret = clientSecret
+        self.tokenEndpoint = tokenEndpoint
+        self.allowedHosts = allowedHosts
+        self.addresses = addresses
+        self.connection = connection
+    }
+
+    /// Microsoft's token endpoint for a tenant.
+    package static func entraTokenEndpoint(tenantID: String) -> String {
+        "https://login.microsoftonline.com/\(tenantID)/oauth2/v2.0/token"
+    }
+}

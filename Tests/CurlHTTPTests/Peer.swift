@@ -1,0 +1,143 @@
+import CurlHTTP
+import Glibc
+import Reactor
+import Testing
+
+/// What a peer does with each connection's first request.
+enum Reply: Sendable {
+    case text(String)
+    case silence
+    case reset
+}
+
+/// A bare HTTP/1.1 peer on a port of its own, a client, and the loop of both.
+struct Exchange: Sendable {
+    let client: HTTPClient
+    /// Where the peer listens, without a slash at the end.
+    let base: String
+    /// Each request as it came over the wire.
+    let requests: AsyncStream<String>
+    let loop: EventLoop
+
+    func get(_ path: String = "/", timeout: Duration = .seconds(5)) async -> Result<OutboundResponse, OutboundError> {
+        await self.send(.get, path, timeout: timeout)
+    }
+
+    func send(
+        _ method: OutboundRequest.Method,
+        _ path: String = "/",
+        headers: [OutboundRequest.Header] = [],
+        body: String = "",
+        timeout: Duration = .seconds(5)
+    ) async -> Result<OutboundResponse, OutboundError> {
+        guard let url = OutboundURL(self.base + path) else { return .failure(.badRequest("test")) }
+        let request = OutboundRequest(method, url, headers: headers, body: Array(body.utf8), timeout: timeout)
+        do throws(OutboundError) {
+            return .success(try await self.client.send(request))
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    func requestText() async -> String? {
+        var iterator = self.requests.makeAsyncIterator()
+        return await iterator.next()
+    }
+}
+
+extension HTTPClientSettings {
+    /// As the tests need them: in clear, to loopback.
+    static var loopback: HTTPClientSettings { HTTPClientSettings(allowsPlainHTTP: true, addresses: .any) }
+}
+
+extension Result {
+    var failure: Failure? {
+        if case .failure(let error) = self { error } else { nil }
+    }
+}
+
+func withPeer<Value: Sendable>(
+    _ reply: Reply,
+    _ settings: HTTPClientSettings = .loopback,
+    _ body: @Sendable @escaping (Exchange) async throws -> Value
+) async throws -> Value {
+    let loop = try EventLoop(index: 0)
+    defer { loop.stop() }
+    let listener = try Listener(.tcp(host: "127.0.0.1", port: 0))
+    let (requests, received) = AsyncStream.makeStream(of: String.self)
+    let client = try HTTPClient(settings, on: loop)
+    let exchange = Exchange(client: client, base: "http://\(listener.address)", requests: requests, loop: loop)
+    return try await withThrowingTaskGroup(of: Value?.self) { group in
+        group.addTask(executorPreference: loop) {
+            await withDiscardingTaskGroup { connections in
+                await listener.accept(on: loop) { descriptor in
+                    connections.addTask(executorPreference: loop) {
+                        await serve(descriptor, on: loop, reply, received)
+                    }
+                }
+            }
+            return nil
+        }
+        group.addTask { try await body(exchange) }
+        defer { group.cancelAll() }
+        while let result = await group.nextResult() {
+            guard let value = try result.get() else { continue }
+            await client.close()
+            return value
+        }
+        throw CancellationError()
+    }
+}
+
+private func serve(
+    _ number: Int32,
+    on loop: EventLoop,
+    _ reply: Reply,
+    _ received: AsyncStream<String>.Continuation
+) async {
+    guard let descriptor = try? Descriptor(number, on: loop) else { return }
+    defer { descriptor.close() }
+    // Safe: used on the loop only.
+    nonisolated(unsafe) let stream = SocketStream(descriptor)
+    await descriptor.cancellingWaits {
+        // Any failure here shows on the client's side.
+        guard let text = try? await readRequest(stream) else { return }
+        received.yield(text)
+        switch reply {
+        case .text(let text):
+            var bytes = Array(text.utf8)[...]
+            while !bytes.isEmpty {
+                guard let result = try? bytes.withUnsafeBytes({ try stream.write($0) }) else {
+                    guard (try? await stream.waitToWrite(until: .now + .seconds(5))) != nil else { return }
+                    continue
+                }
+                bytes = bytes.dropFirst(result)
+            }
+        case .silence:
+            try? await stream.waitToRead(until: .now + .seconds(60))
+        case .reset:
+            var now = linger(l_onoff: 1, l_linger: 0)
+            setsockopt(number, SOL_SOCKET, SO_LINGER, &now, socklen_t(MemoryLayout<linger>.size))
+        }
+    }
+}
+
+/// Reads up to the end of the header and the body of the length that it names.
+private func readRequest(_ stream: SocketStream) async throws -> String {
+    var text = ""
+    let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 4096, alignment: 1)
+    defer { buffer.deallocate() }
+    while true {
+        if let count = try stream.read(into: buffer) {
+            text += String(decoding: buffer[..<count], as: UTF8.self)
+            // The first byte of a TLS handshake: no more will come before an answer.
+            if text.utf8.first == 0x16 { return text }
+            let parts = text.split(separator: "\r\n\r\n", maxSplits: 1, omittingEmptySubsequences: false)
+            let length = text.firstMatch(of: /Content-Length: (\d+)/).flatMap { Int($0.1) } ?? 0
+            if parts.count == 2, parts[1].utf8.count >= length { return text }
+            if count == 0 { return text }
+        } else {
+            try await stream.waitToRead(until: .now + .seconds(5))
+        }
+    }
+}

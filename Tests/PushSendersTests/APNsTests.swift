@@ -1,0 +1,250 @@
+import Crypto
+import CurlHTTP
+import Foundation
+import PushCore
+import Reactor
+import Testing
+
+@testable import PushSenders
+
+@Suite struct APNsRequestTests {
+    private func request(
+        _ push: Push,
+        _ envelope: APNsSettings.Envelope = .background,
+        endpoint: String = "https://api.push.apple.com"
+    ) throws -> OutboundRequest {
+        let endpoint = try #require(OutboundURL(endpoint))
+        return try APNsRequest(endpoint: endpoint, topic: "com.example.app", envelope: envelope, timeout: .seconds(9))
+            .make(push, token: Secret("TOKEN"))
+    }
+
+    @Test func aBackgroundPushIsExactlyThis() throws {
+        let request = try self.request(Samples.push(priority: .high))
+        #expect(request.method == .post)
+        #expect(request.url.text == "https://api.push.apple.com/3/device/abcdef0123456789")
+        #expect(
+            request.headers == [
+                .init("authorization", "bearer TOKEN"),
+                .init("apns-id", "8c2f9f43-7d2d-4d8b-9a55-0c1e8e6c2a11"),
+                .init("apns-push-type", "background"),
+                .init("apns-priority", "5"),
+                .init("apns-expiration", "1800086400"),
+                .init("apns-topic", "com.example.app"),
+            ]
+        )
+        #expect(request.bodyText == #"{"aps":{"content-available":1},"secureId":"7"}"#)
+        #expect(request.timeout == .seconds(9))
+    }
+
+    @Test(arguments: [(Push.Priority.high, "10"), (.normal, "5")])
+    func anAlertIsExactlyThis(priority: Push.Priority, expected: String) throws {
+        let request = try self.request(Samples.push(id: 9_007_199_254_740_991, priority: priority), .alert)
+        #expect(request.header("apns-push-type") == "alert")
+        #expect(request.header("apns-priority") == expected)
+        #expect(
+            request.bodyText
+                == #"{"aps":{"alert":{"loc-key":"SEALPOST_NOTIFICATION"},"mutable-content":1},"#
+                + #""secureId":"9007199254740991"}"#
+        )
+    }
+
+    @Test func aCollapseKeyIsSentOnlyIfThereIsOne() throws {
+        #expect(try self.request(Samples.push(collapseKey: "inbox")).header("apns-collapse-id") == "inbox")
+        #expect(try self.request(Samples.push()).header("apns-collapse-id") == nil)
+    }
+
+    @Test(arguments: [
+        "", "a", "abc", "xy", "ab cd", "ab/cd", "../../x", "abcd?x=1", "ab\r\n", "éé",
+        String(repeating: "ab", count: 201),
+    ])
+    func aHandleThatIsNoDeviceTokenIsGone(handle: String) throws {
+        let push = try Samples.push(handle: handle)
+        #expect(throws: SendFailure.deviceGone(reason: "not a device token")) { try self.request(push) }
+        #expect(!APNsSender.accepts(handle))
+    }
+
+    @Test(arguments: ["ab", "AB01", String(repeating: "ab", count: 200)])
+    func theLengthOfADeviceTokenIsAppleToChoose(handle: String) {
+        #expect(APNsSender.accepts(handle))
+    }
+}
+
+@Suite struct APNsResponseTests {
+    @Test(arguments: [
+        (400, "BadDeviceToken", Verdict.failed(.deviceGone(reason: "BadDeviceToken"))),
+        (400, "DeviceTokenNotForTopic", .failed(.deviceGone(reason: "DeviceTokenNotForTopic"))),
+        (400, "BadCollapseId", .failed(.rejected(reason: "BadCollapseId"))),
+        (400, "BadExpirationDate", .failed(.rejected(reason: "BadExpirationDate"))),
+        (400, "BadMessageId", .failed(.rejected(reason: "BadMessageId"))),
+        (400, "DuplicateHeaders", .failed(.rejected(reason: "DuplicateHeaders"))),
+        (400, "PayloadEmpty", .failed(.rejected(reason: "PayloadEmpty"))),
+        (400, "BadPriority", .failed(.misconfigured(reason: "BadPriority"))),
+        (400, "InvalidPushType", .failed(.misconfigured(reason: "InvalidPushType"))),
+        (400, "BadTopic", .failed(.misconfigured(reason: "BadTopic"))),
+        (400, "MissingTopic", .failed(.misconfigured(reason: "MissingTopic"))),
+        (400, "TopicDisallowed", .failed(.misconfigured(reason: "TopicDisallowed"))),
+        (400, "IdleTimeout", .failed(.unavailable(reason: "IdleTimeout"))),
+        (400, "SomethingNew", .failed(.rejected(reason: "SomethingNew"))),
+        (403, "BadCertificate", .failed(.misconfigured(reason: "BadCertificate"))),
+        (403, "BadCertificateEnvironment", .failed(.misconfigured(reason: "BadCertificateEnvironment"))),
+        (403, "ExpiredProviderToken", .tokenExpired(reason: "ExpiredProviderToken")),
+        (403, "InvalidProviderToken", .failed(.misconfigured(reason: "InvalidProviderToken"))),
+        (403, "MissingProviderToken", .failed(.misconfigured(reason: "MissingProviderToken"))),
+        (403, "UnrelatedKeyIdInToken", .failed(.misconfigured(reason: "UnrelatedKeyIdInToken"))),
+        (403, "BadEnvironmentKeyIdInToken", .failed(.misconfigured(reason: "BadEnvironmentKeyIdInToken"))),
+        (403, "Forbidden", .failed(.misconfigured(reason: "Forbidden"))),
+        (404, "BadPath", .failed(.misconfigured(reason: "BadPath"))),
+        (405, "MethodNotAllowed", .failed(.misconfigured(reason: "MethodNotAllowed"))),
+        (410, "Unregistered", .failed(.deviceGone(reason: "Unregistered"))),
+        (410, "ExpiredToken", .failed(.deviceGone(reason: "ExpiredToken"))),
+        (413, "PayloadTooLarge", .failed(.rejected(reason: "PayloadTooLarge"))),
+        (
+            429, "TooManyProviderTokenUpdates",
+            .failed(.unavailable(reason: "TooManyProviderTokenUpdates", retryAfter: .seconds(60)))
+        ),
+        (429, "TooManyRequests", .failed(.unavailable(reason: "TooManyRequests", retryAfter: .seconds(60)))),
+        (500, "InternalServerError", .failed(.unavailable(reason: "InternalServerError", retryAfter: .seconds(900)))),
+        (503, "ServiceUnavailable", .failed(.unavailable(reason: "ServiceUnavailable", retryAfter: .seconds(900)))),
+        (503, "Shutdown", .failed(.unavailable(reason: "Shutdown"))),
+    ])
+    func eachReasonHasItsConsequence(status: Int, reason: String, expected: Verdict) {
+        let response = Samples.response(status, #"{"reason":"\#(reason)"}"#)
+        #expect(APNsResponse.verdict(response, now: Samples.now) == expected)
+    }
+
+    @Test func aTwoHundredIsAccepted() {
+        let response = Samples.response(200, "", ["apns-id": "8c2f9f43-7d2d-4d8b-9a55-0c1e8e6c2a11"])
+        let acceptance = Acceptance(providerID: "8c2f9f43-7d2d-4d8b-9a55-0c1e8e6c2a11")
+        #expect(APNsResponse.verdict(response, now: Samples.now) == .accepted(acceptance))
+    }
+
+    @Test func theTimeOfADeadTokenIsInMilliseconds() {
+        let response = Samples.response(410, #"{"reason":"Unregistered","timestamp":1454948015990}"#)
+        let since = Date(timeIntervalSince1970: 1_454_948_015.990)
+        #expect(
+            APNsResponse.verdict(response, now: Samples.now)
+                == .failed(.deviceGone(reason: "Unregistered", since: since))
+        )
+    }
+
+    @Test func aRetryAfterIsHonouredIfEverItComes() {
+        let response = Samples.response(503, #"{"reason":"ServiceUnavailable"}"#, ["retry-after": "5"])
+        #expect(
+            APNsResponse.verdict(response, now: Samples.now)
+                == .failed(.unavailable(reason: "ServiceUnavailable", retryAfter: .seconds(5)))
+        )
+    }
+
+    @Test(arguments: [
+        (502, "<html>", Verdict.failed(.unavailable(reason: "HTTP 502", retryAfter: .seconds(900)))),
+        (400, "", .failed(.rejected(reason: "HTTP 400"))),
+        (400, #"{"reason":"two words\nand more"}"#, .failed(.rejected(reason: "HTTP 400"))),
+        (302, "", .failed(.misconfigured(reason: "HTTP 302"))),
+        (204, "", .failed(.unavailable(reason: "HTTP 204"))),
+    ])
+    func anAnswerThatIsNotAppleIsJudgedByItsStatus(status: Int, body: String, expected: Verdict) {
+        #expect(APNsResponse.verdict(Samples.response(status, body), now: Samples.now) == expected)
+    }
+}
+
+@Suite struct APNsProviderTokenTests {
+    private func makeTokens() throws -> APNsProviderToken {
+        let key = Secret(Samples.key.pemRepresentation)
+        return try APNsProviderToken(key: key, keyID: "ABC123DEFG", teamID: "DEF123GHIJ")
+    }
+
+    @Test func aTokenIsAStandardES256JWTOfKeyTeamAndTime() throws {
+        let token = try DecodedToken(self.makeTokens().token(now: Samples.now).text.exposed)
+        #expect(token.header == #"{"alg":"ES256","kid":"ABC123DEFG"}"#)
+        #expect(token.claims == #"{"iss":"DEF123GHIJ","iat":1800000000}"#)
+        #expect(token.signature.count == 64)
+        let signature = try P256.Signing.ECDSASignature(rawRepresentation: token.signature)
+        #expect(Samples.key.publicKey.isValidSignature(signature, for: token.signedText))
+    }
+
+    @Test(arguments: [(0.0, true), (2999, true), (3000, false), (-60, true), (-61, false)])
+    func aTokenServesFiftyMinutesAndNoClockSetBack(age: TimeInterval, isSame: Bool) throws {
+        let tokens = try self.makeTokens()
+        let first = try tokens.token(now: Samples.now)
+        let second = try tokens.token(now: Samples.now + age)
+        #expect((first.text.exposed == second.text.exposed) == isSame)
+    }
+
+    @Test func aTokenYoungerThanTwentyMinutesIsNotReplaced() throws {
+        let tokens = try self.makeTokens()
+        let refused = try tokens.token(now: Samples.now)
+        guard case .tooYoung = try tokens.replacement(for: refused, now: Samples.now + 1199) else {
+            Issue.record("replaced too soon")
+            return
+        }
+        guard case .made(let fresh) = try tokens.replacement(for: refused, now: Samples.now + 1200) else {
+            Issue.record("not replaced")
+            return
+        }
+        guard case .alreadyMade(let same) = try tokens.replacement(for: refused, now: Samples.now + 1201) else {
+            Issue.record("replaced twice")
+            return
+        }
+        #expect(fresh.text.exposed == same.text.exposed)
+    }
+
+    @Test func whoeverComesAtTheSameTimeGetsTheSameToken() async throws {
+        let tokens = try self.makeTokens()
+        let texts = try await withThrowingTaskGroup(of: String.self) { group in
+            for _ in 0..<50 { group.addTask { try tokens.token(now: Samples.now).text.exposed } }
+            return try await group.reduce(into: Set()) { $0.insert($1) }
+        }
+        #expect(texts.count == 1)
+    }
+}
+
+@Suite struct APNsSettingsTests {
+    private static let good = APNsSettings(
+        key: Secret(Samples.key.pemRepresentation),
+        keyID: "ABC123DEFG",
+        teamID: "DEF123GHIJ",
+        topic: "com.example.app"
+    )
+
+    private func error(_ change: (inout APNsSettings) -> Void) throws -> SenderSettingsError? {
+        let loop = try EventLoop(index: 0)
+        defer { loop.stop() }
+        var settings = Self.good
+        change(&settings)
+        do throws(SenderSettingsError) {
+            _ = try APNsSender(settings, on: loop)
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    @Test func theErrorNamesWhatIsWrong() throws {
+        let p384 = P384.Signing.PrivateKey().pemRepresentation
+        let badKey = SenderSettingsError.badKey(
+            field: "keyFile",
+            expected: "a P-256 private key in PEM, as in Apple's .p8 file"
+        )
+        #expect(try self.error { _ in } == nil)
+        #expect(try self.error { $0.key = Secret("nonsense") } == badKey)
+        #expect(try self.error { $0.key = Secret(p384) } == badKey)
+        #expect(try self.error { $0.key = Secret(Samples.key.publicKey.pemRepresentation) } == badKey)
+        let identifier = "ten letters and digits"
+        #expect(try self.error { $0.keyID = "short" } == .badValue(field: "keyID", expected: identifier))
+        #expect(try self.error { $0.teamID = "\"},{\"x\":\"" } == .badValue(field: "teamID", expected: identifier))
+        #expect(try self.error { $0.topic = "" }?.description == "topic: must be the app's bundle identifier")
+        #expect(try self.error { $0.topic = "a\r\nb" } != nil)
+        #expect(try self.error { $0.endpoint = "http://a" } == .badValue(field: "endpoint", expected: "an https URL"))
+        #expect(try self.error { $0.connection.connections = 0 }?.description.hasPrefix("connections:") == true)
+        #expect(try self.error { $0.connection.streams = 1001 }?.description.hasPrefix("streams:") == true)
+        #expect(try self.error { $0.connection.caFile = "/nowhere" }?.description.hasPrefix("caFile:") == true)
+    }
+
+    @Test func theKeyIsNeverPrinted() {
+        let secret = Samples.key.pemRepresentation.split(separator: "\n")[1]
+        var text = ""
+        dump(Self.good, to: &text)
+        #expect(!text.contains(secret))
+        #expect(!"\(Self.good)".contains(secret))
+    }
+}

@@ -1,0 +1,246 @@
+import CurlHTTP
+import Foundation
+import PushCore
+import Synchronization
+import Testing
+
+@testable import PushSenders
+
+@Suite struct RetryAfterTests {
+    @Test(arguments: [
+        ("0", Duration.seconds(0)), ("120", .seconds(120)), ("3600", .seconds(3600)), ("3601", .seconds(3600)),
+        ("99999999999999999999", .seconds(3600)),
+        ("Fri, 15 Jan 2027 08:00:30 GMT", .seconds(30)),
+        ("Fri, 15 Jan 2027 23:00:30 GMT", .seconds(3600)),
+    ])
+    func secondsAndDatesAreUnderstoodAndAnHourIsTheLongest(text: String, expected: Duration) {
+        #expect(RetryAfter.duration(text, now: Samples.now) == expected)
+    }
+
+    @Test(arguments: [
+        nil, "", "-1", "+1", "1.5", "soon", " 5", "5 ", "Fri, 15 Jan 2027 07:59:59 GMT", "Fri, 15 Jan 2027 08:00:30",
+        "Fri, 15 Foo 2027 08:00:30 GMT", "Fri, 15 Jan 2027 25:00:30 GMT", "Fri, 15 Jan +027 08:00:30 GMT",
+    ])
+    func anythingElseIsAsIfAbsent(text: String?) {
+        #expect(RetryAfter.duration(text, now: Samples.now) == nil)
+    }
+}
+
+@Suite struct TextTests {
+    @Test func formFieldsAreEscapedDownToTheUnreserved() {
+        let text = FormText.encoded([("a", "x+y/z=="), ("b", "https://a/.default"), ("c", "ä~-._ ")])
+        #expect(text == "a=x%2By%2Fz%3D%3D&b=https%3A%2F%2Fa%2F.default&c=%C3%A4~-._%20")
+    }
+
+    @Test(arguments: [("a\"b\\c", #""a\"b\\c""#), ("\n\u{1}", #""\u000a\u0001""#), ("ä€", "\"ä€\"")])
+    func textIsQuotedAsJSON(text: String, quoted: String) {
+        #expect(JSONText.quoted(text) == quoted)
+    }
+
+    @Test(arguments: ["", "two words", "a\r\nb", String(repeating: "x", count: 65), "<html>"])
+    func whatIsNoCodeIsNotTakenForAReason(text: String) {
+        #expect(ProviderWords.code(text) == nil)
+    }
+
+    @Test func aSentenceIsCutAndCleaned() {
+        #expect(ProviderWords.sentence("a\r\nb") == "a??b")
+        #expect(ProviderWords.sentence(String(repeating: "x", count: 500))?.count == 200)
+    }
+}
+
+@Suite struct TransportFailureTests {
+    @Test(arguments: [
+        OutboundError.timedOut, .couldNotConnect("x"), .tls("x"), .interrupted("x"), .responseTooLarge, .overloaded,
+        .cancelled, .closed,
+    ])
+    func aCallThatFailsOnTheWayIsForLater(error: OutboundError) {
+        #expect(SendFailure(error) == .unavailable(reason: error.description))
+    }
+
+    @Test(arguments: [OutboundError.badRequest("x"), .hostNotAllowed, .refusedAddress])
+    func aPlaceThatMayNotBeCalledIsThePushsOwnFault(error: OutboundError) {
+        #expect(SendFailure(error) == .rejected(reason: error.description))
+    }
+}
+
+@Suite struct AccessTokenTests {
+    @Test(arguments: [
+        (#"{"access_token":"t","expires_in":3599,"token_type":"Bearer"}"#, 3599.0),
+        (#"{"access_token":"t","expires_in":"86399","ext_expires_in":"1"}"#, 86_399),
+        (#"{"access_token":"t"}"#, 3600),
+    ])
+    func theLifetimeIsANumberOrAStringOrAnHour(body: String, lifetime: TimeInterval) throws {
+        let token = try AccessToken(Samples.response(200, body), now: Samples.now)
+        #expect(token.text.exposed == "t")
+        #expect(token.expiresAt == Samples.now + lifetime)
+        #expect(token.renewAt < token.expiresAt - 300)
+    }
+
+    @Test(arguments: [
+        (200, "<html>", SendFailure.unavailable(reason: "token endpoint: malformed answer")),
+        (200, #"{"access_token":"a\r\nb"}"#, .unavailable(reason: "token endpoint: malformed answer")),
+        (200, #"{"access_token":""}"#, .unavailable(reason: "token endpoint: malformed answer")),
+        (200, #"{"access_token":"t","expires_in":0}"#, .unavailable(reason: "token endpoint: malformed answer")),
+        (
+            400, #"{"error":"invalid_grant","error_description":"x"}"#,
+            .misconfigured(reason: "token endpoint: invalid_grant")
+        ),
+        (401, #"{"error":"invalid_client"}"#, .misconfigured(reason: "token endpoint: invalid_client")),
+        (
+            400, #"{"error":"internal_failure"}"#,
+            .unavailable(reason: "token endpoint: internal_failure", retryAfter: .seconds(7))
+        ),
+        (404, "", .misconfigured(reason: "token endpoint: HTTP 404")),
+        (302, "", .misconfigured(reason: "token endpoint: HTTP 302")),
+        (502, "<html>", .unavailable(reason: "token endpoint: HTTP 502", retryAfter: .seconds(7))),
+        (429, "", .unavailable(reason: "token endpoint: HTTP 429", retryAfter: .seconds(7))),
+    ])
+    func aRefusalIsSorted(status: Int, body: String, expected: SendFailure) {
+        #expect(throws: expected) {
+            try AccessToken(Samples.response(status, body, ["retry-after": "7"]), now: Samples.now)
+        }
+    }
+}
+
+/// A token endpoint under the test's control.
+private final class Endpoint: Sendable {
+    struct State {
+        var fetches = 0
+        var failure: SendFailure?
+        var now = Samples.now
+    }
+
+    let state = Mutex(State())
+    private let gate: AsyncStream<Void>?
+
+    init(gate: AsyncStream<Void>? = nil) {
+        self.gate = gate
+    }
+
+    var fetches: Int { self.state.withLock { $0.fetches } }
+
+    func makeCache() -> AccessTokenCache {
+        AccessTokenCache(now: { self.state.withLock { $0.now } }) { () throws(SendFailure) in
+            let (count, failure, now) = self.state.withLock { state in
+                state.fetches += 1
+                return (state.fetches, state.failure, state.now)
+            }
+            if let gate = self.gate { for await _ in gate { break } }
+            if Task.isCancelled { throw .unavailable(reason: "cancelled") }
+            if let failure { throw failure }
+            return AccessToken("t\(count)", lifetime: 3600, now: now)
+        }
+    }
+}
+
+@Suite struct AccessTokenCacheTests {
+    private static let broken = SendFailure.unavailable(reason: "broken")
+
+    @Test func aTokenIsFetchedOnceForAllWhoWait() async throws {
+        let (gate, open) = AsyncStream.makeStream(of: Void.self)
+        let endpoint = Endpoint(gate: gate)
+        let cache = endpoint.makeCache()
+        let tokens = try await withThrowingTaskGroup(of: String.self) { group in
+            for _ in 0..<50 { group.addTask { try await cache.token().exposed } }
+            while endpoint.fetches == 0 { await Task.yield() }
+            open.finish()
+            return try await group.reduce(into: Set()) { $0.insert($1) }
+        }
+        #expect(tokens == ["t1"])
+        #expect(endpoint.fetches == 1)
+    }
+
+    @Test func aFailureIsSharedByAllWhoWaitedForIt() async throws {
+        let (gate, open) = AsyncStream.makeStream(of: Void.self)
+        let endpoint = Endpoint(gate: gate)
+        endpoint.state.withLock { $0.failure = Self.broken }
+        let cache = endpoint.makeCache()
+        await withTaskGroup(of: Void.self) { group in
+            for _ in 0..<50 {
+                group.addTask { await #expect(throws: Self.broken) { try await cache.token() } }
+            }
+            while endpoint.fetches == 0 { await Task.yield() }
+            for _ in 0..<200 { await Task.yield() }
+            open.finish()
+        }
+        // Tasks that came to wait only after the first flight had landed start one of their own.
+        #expect(endpoint.fetches < 50)
+        endpoint.state.withLock { $0.failure = nil }
+        #expect(try await cache.token().exposed == "t\(endpoint.fetches)")
+    }
+
+    @Test func aCancelledFlightIsTakenOverByOneThatWaits() async throws {
+        let (gate, open) = AsyncStream.makeStream(of: Void.self)
+        let endpoint = Endpoint(gate: gate)
+        let cache = endpoint.makeCache()
+        async let second: String = {
+            while endpoint.fetches == 0 { await Task.yield() }
+            return try await cache.token().exposed
+        }()
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask {
+                await #expect(throws: SendFailure.unavailable(reason: "cancelled")) { try await cache.token() }
+            }
+            while endpoint.fetches == 0 { await Task.yield() }
+            for _ in 0..<20 { await Task.yield() }
+            group.cancelAll()
+        }
+        open.finish()
+        #expect(try await second == "t2")
+    }
+
+    @Test func aWaitingTaskThatIsCancelledLeavesAtOnce() async throws {
+        let (gate, open) = AsyncStream.makeStream(of: Void.self)
+        let endpoint = Endpoint(gate: gate)
+        let cache = endpoint.makeCache()
+        async let first = cache.token().exposed
+        while endpoint.fetches == 0 { await Task.yield() }
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask {
+                await #expect(throws: SendFailure.unavailable(reason: "cancelled")) { try await cache.token() }
+            }
+            await Task.yield()
+            group.cancelAll()
+        }
+        open.finish()
+        #expect(try await first == "t1")
+    }
+
+    @Test(arguments: [(3239.0, "t1", 1), (3240, "t2", 2), (3600, "t2", 2)])
+    func aTokenIsRenewedAfterNineTenthsOfItsLifetime(age: TimeInterval, token: String, fetches: Int) async throws {
+        let endpoint = Endpoint()
+        let cache = endpoint.makeCache()
+        _ = try await cache.token()
+        endpoint.state.withLock { $0.now = Samples.now + age }
+        #expect(try await cache.token().exposed == token)
+        #expect(endpoint.fetches == fetches)
+    }
+
+    @Test func whileARenewalFailsTheOldTokenServesToItsEnd() async throws {
+        let endpoint = Endpoint()
+        let cache = endpoint.makeCache()
+        _ = try await cache.token()
+        endpoint.state.withLock { state in
+            state.now = Samples.now + 3300
+            state.failure = Self.broken
+        }
+        #expect(try await cache.token().exposed == "t1")
+        #expect(try await cache.token().exposed == "t1")
+        #expect(endpoint.fetches == 2)
+        endpoint.state.withLock { $0.now = Samples.now + 3330 }
+        #expect(try await cache.token().exposed == "t1")
+        #expect(endpoint.fetches == 3)
+        endpoint.state.withLock { $0.now = Samples.now + 3600 }
+        await #expect(throws: Self.broken) { try await cache.token() }
+    }
+
+    @Test func aRefusedTokenIsReplacedOnlyOnce() async throws {
+        let endpoint = Endpoint()
+        let cache = endpoint.makeCache()
+        let refused = try await cache.token()
+        cache.discard(refused)
+        #expect(try await cache.token().exposed == "t2")
+        cache.discard(refused)
+        #expect(try await cache.token().exposed == "t2")
+    }
+}

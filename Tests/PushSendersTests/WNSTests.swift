@@ -1,0 +1,161 @@
+import CurlHTTP
+import Foundation
+import PushCore
+import Reactor
+import Testing
+
+@testable import PushSenders
+
+private let channel = "https://db3.notify.windows.com/?token=AwY%2fA%2b%3D%3d"
+
+@Suite struct WNSChannelTests {
+    private func hosts(_ patterns: String...) throws -> [HostPattern] {
+        try patterns.map { try #require(HostPattern($0)) }
+    }
+
+    @Test(arguments: [
+        channel, "https://cloud.notify.windows.com/x", "https://WNS2-BY3P.notify.windows.com:443/?token=1",
+        "https://a.notify.windows.com./",
+    ])
+    func aChannelOfWindowsIsTakenByteForByte(text: String) throws {
+        #expect(WNSChannel(text, allowedHosts: try self.hosts("*.notify.windows.com"))?.url.text == text)
+    }
+
+    @Test(arguments: [
+        "", "http://db3.notify.windows.com/", "https://evilnotify.windows.com/", "https://notify.windows.com/",
+        "https://db3.notify.windows.com.evil.org/", "https://user@db3.notify.windows.com/",
+        "https://evil.org@db3.notify.windows.com/", "https://evil.org\\@db3.notify.windows.com/",
+        "https://evil.org#.notify.windows.com/", "https://evil.org/?.notify.windows.com/",
+        "https://db3.notify.windows.com/#x", "https://db3.notify.windows.com:8443/", "https://127.0.0.1/",
+        "https://db3.notify.windows.com%2eevil.org/", "https://db3。notify.windows.com/",
+        "https://db3.notify.windows.com/" + String(repeating: "x", count: 2048),
+    ])
+    func anyOtherAddressIsNone(text: String) throws {
+        #expect(WNSChannel(text, allowedHosts: try self.hosts("*.notify.windows.com")) == nil)
+    }
+
+    @Test func anotherPortHasToBeListed() throws {
+        let hosts = try self.hosts("localhost:8443")
+        #expect(WNSChannel("https://localhost:8443/c", allowedHosts: hosts) != nil)
+        #expect(WNSChannel("https://localhost:8444/c", allowedHosts: hosts) == nil)
+    }
+}
+
+@Suite struct WNSRequestTests {
+    private func request(_ push: Push) throws -> OutboundRequest {
+        let hosts = [try #require(HostPattern("*.notify.windows.com"))]
+        return try WNSRequest(allowedHosts: hosts, timeout: .seconds(9))
+            .make(push, token: Secret("TOKEN"), now: Samples.now)
+    }
+
+    @Test func aRawPushIsExactlyThis() throws {
+        let request = try self.request(Samples.push(handle: channel))
+        #expect(request.method == .post)
+        #expect(request.url.text == channel)
+        #expect(
+            request.headers == [
+                .init("Authorization", "Bearer TOKEN"),
+                .init("Content-Type", "application/octet-stream"),
+                .init("X-WNS-Type", "wns/raw"),
+                .init("X-WNS-Cache-Policy", "cache"),
+                .init("X-WNS-TTL", "86400"),
+                .init("X-WNS-PRIORITY", "3"),
+                .init("X-WNS-RequestForStatus", "true"),
+            ]
+        )
+        #expect(request.bodyText == "7")
+    }
+
+    @Test(arguments: [(-5.0, "1"), (1, "1"), (2_592_000, "2592000"), (9e9, "2592000")])
+    func theTimeToLiveIsWhatIsLeftOfAChannelsLife(left: TimeInterval, expected: String) throws {
+        let request = try self.request(Samples.push(handle: channel, expiresIn: left, priority: .high))
+        #expect(request.header("x-wns-ttl") == expected)
+        #expect(request.header("x-wns-priority") == "1")
+    }
+
+    @Test func aChannelIsCheckedAgainBeforeThePush() throws {
+        let push = try Samples.push(handle: "https://evil.example/")
+        #expect(throws: SendFailure.rejected(reason: "channel not allowed")) { try self.request(push) }
+    }
+
+    @Test func theTokenIsAskedForWithTheSecretEscaped() throws {
+        let url = try #require(OutboundURL("https://login.microsoftonline.com/t/oauth2/v2.0/token"))
+        let request = WNSRequest.tokenRequest(
+            at: url,
+            clientID: "id",
+            clientSecret: Secret("a+b/c="),
+            timeout: .seconds(1)
+        )
+        #expect(
+            request.bodyText == "grant_type=client_credentials&client_id=id&client_secret=a%2Bb%2Fc%3D"
+                + "&scope=https%3A%2F%2Fwns.windows.com%2F.default"
+        )
+    }
+}
+
+@Suite struct WNSResponseTests {
+    @Test(arguments: [
+        (200, ["x-wns-status": "received", "x-wns-msg-id": "4A1B"], Verdict.accepted(Acceptance(providerID: "4A1B"))),
+        (200, [:], .accepted(Acceptance())),
+        (200, ["x-wns-status": "dropped"], .failed(.rejected(reason: "dropped"))),
+        (200, ["x-wns-notificationstatus": "dropped"], .failed(.rejected(reason: "dropped"))),
+        (
+            200, ["x-wns-status": "channelThrottled"],
+            .failed(.unavailable(reason: "channelthrottled", retryAfter: .seconds(600)))
+        ),
+        (400, ["x-wns-error-description": "Bad header"], .failed(.rejected(reason: "Bad header"))),
+        (401, [:], .tokenExpired(reason: "HTTP 401")),
+        (403, [:], .failed(.deviceGone(reason: "HTTP 403"))),
+        (404, [:], .failed(.deviceGone(reason: "HTTP 404"))),
+        (405, [:], .failed(.misconfigured(reason: "HTTP 405"))),
+        (406, [:], .failed(.unavailable(reason: "HTTP 406", retryAfter: .seconds(3600)))),
+        (406, ["retry-after": "9"], .failed(.unavailable(reason: "HTTP 406", retryAfter: .seconds(9)))),
+        (410, ["x-wns-error-description": "Channel expired"], .failed(.deviceGone(reason: "Channel expired"))),
+        (
+            410, ["x-wns-error-description": "The domain is blocked"],
+            .failed(.misconfigured(reason: "The domain is blocked"))
+        ),
+        (412, [:], .failed(.unavailable(reason: "HTTP 412"))),
+        (413, [:], .failed(.rejected(reason: "HTTP 413"))),
+        (302, ["location": "https://evil.example/"], .failed(.rejected(reason: "HTTP 302"))),
+        (500, [:], .failed(.unavailable(reason: "HTTP 500"))),
+        (503, ["retry-after": "30"], .failed(.unavailable(reason: "HTTP 503", retryAfter: .seconds(30)))),
+    ])
+    func eachStatusHasItsConsequence(status: Int, headers: [String: String], expected: Verdict) {
+        #expect(WNSResponse.verdict(Samples.response(status, "", headers), now: Samples.now) == expected)
+    }
+}
+
+@Suite struct WNSSettingsTests {
+    private static let good = WNSSettings(
+        clientID: "id",
+        clientSecret: Secret("hunter2"),
+        tokenEndpoint: WNSSettings.entraTokenEndpoint(tenantID: "t")
+    )
+
+    @Test func theErrorNamesWhatIsWrong() throws {
+        func error(_ change: (inout WNSSettings) -> Void) throws -> String? {
+            let loop = try EventLoop(index: 0)
+            defer { loop.stop() }
+            var settings = Self.good
+            change(&settings)
+            do throws(SenderSettingsError) {
+                _ = try WNSSender(settings, on: loop)
+                return nil
+            } catch {
+                return error.description
+            }
+        }
+        #expect(try error { _ in } == nil)
+        #expect(try error { $0.clientID = "" } == "clientID: missing")
+        #expect(try error { $0.clientSecret = Secret("") } == "clientSecret: missing")
+        #expect(try error { $0.tokenEndpoint = "http://a" } == "tokenEndpoint: must be an https URL")
+        #expect(try error { $0.allowedHosts = ["*"] }?.hasPrefix("allowedHosts:") == true)
+    }
+
+    @Test func theSecretIsNeverPrinted() {
+        var text = "\(Self.good)"
+        dump(Self.good, to: &text)
+        #expect(!text.contains("hunter2"))
+    }
+}
