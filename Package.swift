@@ -25,6 +25,7 @@ let heap: Target.Dependency = .product(name: "HeapModule", package: "swift-colle
 let httpTypes: Target.Dependency = .product(name: "HTTPTypes", package: "swift-http-types")
 let lifecycle: Target.Dependency = .product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
 let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
+let signals: Target.Dependency = .product(name: "UnixSignals", package: "swift-service-lifecycle")
 let yaml: Target.Dependency = .product(name: "Yams", package: "Yams")
 
 let package = Package(
@@ -63,7 +64,8 @@ let package = Package(
             name: "sealpost",
             dependencies: [
                 "CurlHTTP", "PushAPI", "PushClient", "PushCore", "PushDelivery", "PushSenders", "PushServer",
-                "PushSimulators", "PushStore", "Reactor", "SocketHTTP", argumentParser, lifecycle, logging, yaml,
+                "PushSimulators", "PushStore", "Reactor", "SocketHTTP", argumentParser, lifecycle, logging, signals,
+                yaml,
             ],
             swiftSettings: strict
         ),
@@ -77,7 +79,10 @@ let package = Package(
         tests("CurlHTTPTests", ["CurlHTTP", "Reactor"]),
         tests("PushAPITests", ["PushAPI"]),
         tests("PushCoreTests", ["PushCore"]),
-        tests("PushSendersTests", ["CurlHTTP", "PushCore", "PushSenders", "PushSimulators", "Reactor", crypto, cryptoExtras]),
+        tests(
+            "PushSendersTests",
+            ["CurlHTTP", "PushCore", "PushSenders", "PushSimulators", "Reactor", crypto, cryptoExtras]
+        ),
         tests("PushSimulatorsTests", ["COpenSSL", "PushSimulators", "Reactor"]),
         tests("PushStoreTests", ["PushCore", "PushStore", "PushTesting"]),
         tests("ReactorTests", ["Reactor"]),

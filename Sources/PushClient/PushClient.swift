@@ -2,7 +2,7 @@ public import Foundation
 public import PushAPI
 
 #if canImport(FoundationNetworking)
-public import FoundationNetworking
+    internal import FoundationNetworking
 #endif
 
 /// A device's side of the API: register, send to oneself, collect.
@@ -21,10 +21,10 @@ public struct PushClient: Sendable {
     private let session: URLSession
 
     /// A client that signs in with every request, unasked.
-    public init(server: URL, username: String, password: String, session: URLSession = .shared) {
+    public init(server: URL, username: String, password: String) {
         self.server = server
         self.authorization = "Basic \(Data("\(username):\(password)".utf8).base64EncodedString())"
-        self.session = session
+        self.session = URLSession(configuration: .ephemeral, delegate: NoSecondTry(), delegateQueue: nil)
     }
 
     /// Registers a device and returns its registration id.
@@ -59,6 +59,15 @@ public struct PushClient: Sendable {
 
     // MARK: - Private
 
+    private func answer(to request: URLRequest) async throws -> (Data, URLResponse) {
+        do {
+            return try await self.session.data(for: request)
+        } catch let error as URLError where error.code == .cancelled && !Task.isCancelled {
+            // So Foundation on Linux reports a refused challenge, for which it shows no answer.
+            throw PushClientError.unauthorized
+        }
+    }
+
     private func requestRegistration(handle: String?) async throws -> String {
         var path = Paths.register
         if let handle {
@@ -87,12 +96,13 @@ public struct PushClient: Sendable {
             request.setValue("application/json", forHTTPHeaderField: "Content-Type")
             request.httpBody = Data(body.bytes)
         }
-        let (data, response) = try await self.session.data(for: request)
+        let (data, response) = try await self.answer(to: request)
         guard let answer = response as? HTTPURLResponse else { throw PushClientError.unreadable }
         let echo = answer.value(forHTTPHeaderField: MyToken.fieldName)
         guard echo == token.echo else {
             throw PushClientError.interference(expected: token.echo, seen: echo)
         }
+        guard answer.statusCode != 401 else { throw PushClientError.unauthorized }
         guard (200...299).contains(answer.statusCode) else {
             // An answer of our own server that is not a problem: older, or newer.
             guard let problem = try? JSONDecoder().decode(Problem.self, from: data) else {
@@ -107,12 +117,27 @@ public struct PushClient: Sendable {
     }
 }
 
+/// Answers a challenge by giving up: the credentials were sent already, and would be refused again.
+private final class NoSecondTry: NSObject, URLSessionTaskDelegate {
+    func urlSession(
+        _ session: URLSession,
+        task: URLSessionTask,
+        didReceive challenge: URLAuthenticationChallenge,
+        completionHandler: @escaping (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
+    ) {
+        let isBasic = challenge.protectionSpace.authenticationMethod == NSURLAuthenticationMethodHTTPBasic
+        completionHandler(isBasic ? .rejectProtectionSpace : .performDefaultHandling, nil)
+    }
+}
+
 /// Why a call failed, besides the network's own `URLError`.
 public enum PushClientError: Error, Sendable, Hashable {
     /// Somebody between the server and here answered: the token's echo is wrong or missing.
     case interference(expected: String, seen: String?)
     /// The server's own refusal.
     case problem(Problem)
+    /// The name or the password is wrong.
+    case unauthorized
     /// The server's answer is none that this version understands.
     case unreadable
 }

@@ -2,6 +2,7 @@ package import Foundation
 package import Logging
 package import PushCore
 package import PushStore
+internal import ServiceLifecycle
 
 /// Brings what is in the outbox to the providers: claim, send, settle, and again.
 ///
@@ -36,6 +37,8 @@ package struct DeliveryService {
     /// Sends until shutdown; pushes that are on the way then are finished first.
     package func run() async throws {
         try await withThrowingDiscardingTaskGroup { group in
+            // A service runs until it is told to stop, also when no sender is configured.
+            group.addTask { try await gracefulShutdown() }
             for (platform, sender) in self.senders {
                 let loop = SenderLoop(
                     platform: platform,

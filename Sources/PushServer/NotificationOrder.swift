@@ -29,7 +29,9 @@ struct NotificationOrder {
         guard let payload = body.value("Payload") else { throw Problem(.invalidMember, "Payload is missing") }
         self.payload = payload
         let expressions = try body.strings("To")?.map(Self.expression) ?? [.tag(Tag(of: caller))]
-        guard (1...20).contains(expressions.count) else { throw Problem(.invalidMember, "To must have 1 to 20 elements") }
+        guard (1...20).contains(expressions.count) else {
+            throw Problem(.invalidMember, "To must have 1 to 20 elements")
+        }
         let platforms = try body.strings("Platforms")?.map(settings.platform(named:))
         self.audience = Audience(expressions, platforms: platforms.map(Set.init))
         self.lifetime = try Self.lifetime(body, longest: settings.lifetime)

@@ -70,7 +70,8 @@ struct NotificationView {
         let seconds = min(self.maxAge.components.seconds, left)
         fields.append(HTTPField(name: .cacheControl, value: "private, max-age=\(seconds)"))
         fields.append(
-            HTTPField(name: .expires, value: HTTPDate(self.now + TimeInterval(seconds)).description))
+            HTTPField(name: .expires, value: HTTPDate(self.now + TimeInterval(seconds)).description)
+        )
         return fields
     }
 }

@@ -99,7 +99,11 @@ extension PushServer {
         guard
             let number = Int64(call.parameter), let id = NotificationID(rawValue: number),
             let found = try self.readers[call.request.loopIndex].notification(
-                id, for: user.id, alsoAsSender: user.role >= .publisher, now: call.now)
+                id,
+                for: user.id,
+                alsoAsSender: user.role >= .publisher,
+                now: call.now
+            )
         else { throw Problem(.notFound) }
         if found.isReadOnce { return try await self.takeNotification(id, found, call) }
         let view = NotificationView(

@@ -54,7 +54,9 @@ extension PushServer {
                         .init("CreatedAt", .string(device.createdAt.rfc3339)),
                         .init("LastPush", device.pushedAt.map { .string($0.rfc3339) } ?? .null),
                     ])
-                }))
+                }
+            )
+        )
     }
 
     // MARK: - Decoding
@@ -96,6 +98,7 @@ extension PushServer {
                     throw Problem(.invalidMember, "Tags has an element that only the server may give: \(tag)")
                 }
                 return tag
-            })
+            }
+        )
     }
 }

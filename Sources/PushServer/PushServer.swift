@@ -66,7 +66,8 @@ package struct PushServer: Responder {
         }
         self.logger.debug(
             "request answered",
-            metadata: ["request": "\(id)", "method": "\(request.head.method)", "status": "\(response.status.code)"])
+            metadata: ["request": "\(id)", "method": "\(request.head.method)", "status": "\(response.status.code)"]
+        )
         return self.envelope(response, id: id, token: token)
     }
 
@@ -97,7 +98,9 @@ package struct PushServer: Responder {
         case .route(let route, let parameter):
             if let caller, caller.role < route.access.role { throw Problem(.forbidden) }
             return try await route.run(
-                self, Call(request: request, caller: caller, parameter: parameter, now: now))
+                self,
+                Call(request: request, caller: caller, parameter: parameter, now: now)
+            )
         case .wrongMethod(let allowed, _):
             var response = Response(Problem(.methodNotAllowed), request: RequestID(request.head))
             response.fields.append(HTTPField(name: .allow, value: allowed.joined(separator: ", ")))

@@ -8,7 +8,7 @@ extension Response {
         var problem = problem
         problem.instance = request.description
         self.init(
-            status: HTTPResponse.Status(code: problem.status),
+            status: HTTPResponse.Status(integerLiteral: problem.status),
             fields: [.contentType: Problem.contentType, .cacheControl: "no-store"],
             body: problem.json.bytes
         )
@@ -16,7 +16,8 @@ extension Response {
         case .unauthorized:
             // Basic first and one line each: what Foundation's clients can read (RFC 9110 section 11.6.1).
             self.fields.append(
-                HTTPField(name: .wwwAuthenticate, value: #"Basic realm="sealpost", charset="UTF-8""#))
+                HTTPField(name: .wwwAuthenticate, value: #"Basic realm="sealpost", charset="UTF-8""#)
+            )
             self.fields.append(HTTPField(name: .wwwAuthenticate, value: #"Bearer realm="sealpost""#))
         case .busy:
             self.fields.append(HTTPField(name: .retryAfter, value: "1"))

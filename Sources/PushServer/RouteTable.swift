@@ -95,7 +95,8 @@ struct RouteTable: Sendable {
 
     static let all = RouteTable(
         routes: PushServer.registrationRoutes + PushServer.notificationRoutes + PushServer.userRoutes
-            + PushServer.healthRoutes)
+            + PushServer.healthRoutes
+    )
 
     let routes: [Route]
 

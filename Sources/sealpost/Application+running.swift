@@ -7,19 +7,17 @@ extension Application {
         _ body: @escaping @Sendable (URL) async throws -> Result
     ) async throws -> Result {
         let server = try self.baseURL
-        return try await withThrowingTaskGroup(of: Result?.self) { group in
-            group.addTask {
-                try await self.run()
-                return nil
+        return try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { try await self.run() }
+            let result: Swift.Result<Result, any Error>
+            do {
+                result = .success(try await body(server))
+            } catch {
+                result = .failure(error)
             }
-            group.addTask { try await body(server) }
-            while let result = try await group.next() {
-                guard let result else { continue }
-                group.cancelAll()
-                try await group.waitForAll()
-                return result
-            }
-            throw CancellationError()
+            await self.stop()
+            try await group.waitForAll()
+            return try result.get()
         }
     }
 

@@ -7,13 +7,14 @@ import PushStore
 import Reactor
 import ServiceLifecycle
 import SocketHTTP
+import UnixSignals
 
 /// The daemon, wired: the one builder for production, the demonstration and the tests.
 struct Application: Sendable {
     let store: Store
     let status = SenderStatus()
     private let server: HTTPServer
-    private let delivery: DeliveryService
+    private let services: ServiceGroup
     private let loops: EventLoopGroup
     private let outboundLoop: EventLoop
     private let closeSenders: [@Sendable () async -> Void]
@@ -22,11 +23,14 @@ struct Application: Sendable {
     /// Opens the database and listens; answers nobody before `run()`.
     ///
     /// Throws `ConfigurationError`, `StoreError` or `SystemError` with the thing that is wrong.
-    init(_ configuration: Configuration, logger: Logger) throws {
+    init(_ configuration: Configuration, logger: Logger, stoppingOn signals: [UnixSignal] = []) throws {
         self.logger = logger
         let keyring = try KeyringFile.load(configuration.keyring, database: configuration.database)
         self.store = try Store(path: configuration.database) { reason in
-            logger.critical("storage failed; ending at once, for nothing can be promised", metadata: ["reason": "\(reason)"])
+            logger.critical(
+                "storage failed; ending at once, for nothing can be promised",
+                metadata: ["reason": "\(reason)"]
+            )
             exit(1)
         }
         self.loops = try EventLoopGroup()
@@ -37,7 +41,7 @@ struct Application: Sendable {
         }
         self.closeSenders = setups.map(\.1.close)
         let wakeUp = WakeUp()
-        self.delivery = DeliveryService(
+        let delivery = DeliveryService(
             store: self.store,
             senders: Dictionary(uniqueKeysWithValues: setups.map { ($0, $1.sender) }),
             wakeUp: wakeUp,
@@ -68,25 +72,25 @@ struct Application: Sendable {
             limits: configuration.limits,
             responder: responder
         )
+        self.services = ServiceGroup(
+            configuration: .init(
+                services: [.init(service: delivery), .init(service: HTTPService(server: self.server))],
+                gracefulShutdownSignals: signals,
+                logger: logger
+            )
+        )
     }
 
     /// Where it listens; a port 0 of the configuration has become a number.
     var addresses: [SocketAddress] { self.server.addresses }
 
-    /// Serves and sends until graceful shutdown or cancellation; running requests and pushes are finished first.
-    func run(signals: [UnixSignal] = []) async throws {
-        let group = ServiceGroup(
-            configuration: .init(
-                services: [.init(service: self.delivery), .init(service: HTTPService(server: self.server))],
-                gracefulShutdownSignals: signals,
-                logger: self.logger
-            )
-        )
-        self.logger.info(
-            "serving", metadata: ["addresses": "\(self.addresses.map(\.description).joined(separator: " "))"])
+    /// Serves and sends until `stop()` or a signal; running requests and pushes are finished first.
+    func run() async throws {
+        let addresses = self.addresses.map(\.description).joined(separator: " ")
+        self.logger.info("serving", metadata: ["addresses": "\(addresses)"])
         let result: Result<Void, any Error>
         do {
-            result = .success(try await group.run())
+            result = .success(try await self.services.run())
         } catch {
             result = .failure(error)
         }
@@ -96,6 +100,11 @@ struct Application: Sendable {
         self.outboundLoop.stop()
         self.logger.info("stopped")
         try result.get()
+    }
+
+    /// Ends `run()`, gracefully. From anywhere.
+    func stop() async {
+        await self.services.triggerGracefulShutdown()
     }
 }
 

@@ -33,10 +33,14 @@ extension Configuration {
         self.listen = try section.strings("listen") ?? self.listen
         for address in self.listen where SocketAddress(address) == nil {
             throw section.error(
-                "listen", nil, "\"\(address)\" must be a numeric address and a port, or unix: and a path")
+                "listen",
+                nil,
+                "\"\(address)\" must be a numeric address and a port, or unix: and a path"
+            )
         }
         let limits = try section.section("limits")
-        self.limits.maxConnections = try limits.integer("maxConnections", in: 1...1_000_000) ?? self.limits.maxConnections
+        self.limits.maxConnections =
+            try limits.integer("maxConnections", in: 1...1_000_000) ?? self.limits.maxConnections
         self.limits.headerBytes = try limits.integer("headerBytes", in: 1024...1_048_576) ?? self.limits.headerBytes
         self.limits.bodyBytes = try limits.integer("bodyBytes", in: 1024...16_777_216) ?? self.limits.bodyBytes
         self.limits.headerTimeout = try limits.seconds("headerTimeout") ?? self.limits.headerTimeout

@@ -20,7 +20,8 @@ struct LineLogHandler: LogHandler {
     func log(event: LogEvent) {
         let metadata = self.metadata.merging(event.metadata ?? [:]) { $1 }.sorted { $0.key < $1.key }
         var fields = [
-            ("time", Date().formatted(.iso8601)), ("level", event.level.rawValue), ("message", event.message.description),
+            ("time", Date().formatted(.iso8601)), ("level", event.level.rawValue),
+            ("message", event.message.description),
         ]
         fields += metadata.map { ($0.key, $0.value.description) }
         let line =

@@ -45,11 +45,18 @@ struct SenderSetup {
             envelope: APNsSettings.Envelope(rawValue: apns.envelope) ?? .background,
             endpoint: apns.endpoint,
             connection: ConnectionSettings(
-                caFile: apns.caFile, connections: apns.connections, streams: apns.streams)
+                caFile: apns.caFile,
+                connections: apns.connections,
+                streams: apns.streams
+            )
         )
         let sender = try APNsSender(settings, on: loop)
         return SenderSetup(
-            sender, handles: "a device token in hexadecimal", accepts: APNsSender.accepts, close: sender.close)
+            sender,
+            handles: "a device token in hexadecimal",
+            accepts: APNsSender.accepts,
+            close: sender.close
+        )
     }
 
     private static func fcm(_ fcm: SenderConfiguration.FCM, path: String, on loop: EventLoop) throws -> SenderSetup {
@@ -76,7 +83,11 @@ struct SenderSetup {
         let sender = try WNSSender(settings, on: loop)
         let hosts = wns.allowedHosts.joined(separator: ", ")
         return SenderSetup(
-            sender, handles: "a channel, https at \(hosts)", accepts: sender.accepts, close: sender.close)
+            sender,
+            handles: "a channel, https at \(hosts)",
+            accepts: sender.accepts,
+            close: sender.close
+        )
     }
 
     private static func text(of file: String, key: String) throws -> String {

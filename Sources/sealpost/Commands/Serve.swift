@@ -1,5 +1,5 @@
 import ArgumentParser
-import ServiceLifecycle
+import UnixSignals
 
 struct Serve: AsyncParsableCommand {
     static let configuration = CommandConfiguration(abstract: "Run the server until SIGTERM or SIGINT.")
@@ -9,8 +9,8 @@ struct Serve: AsyncParsableCommand {
     func run() async throws {
         try await reportingErrors {
             let configuration = try self.options.load()
-            let application = try Application(configuration, logger: configuration.makeLogger())
-            try await application.run(signals: [.sigterm, .sigint])
+            let logger = configuration.makeLogger()
+            try await Application(configuration, logger: logger, stoppingOn: [.sigterm, .sigint]).run()
         }
     }
 }

@@ -13,7 +13,10 @@ struct Providers: Sendable {
     init(folder: String, onPush: (@Sendable (String, ReceivedPush) -> Void)? = nil) throws {
         self.folder = folder
         try FileManager.default.createDirectory(
-            atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+            atPath: folder,
+            withIntermediateDirectories: true,
+            attributes: [.posixPermissions: 0o700]
+        )
         let authority = try TestAuthority()
         func options(_ name: String) -> SimulatorOptions {
             var options = SimulatorOptions()
