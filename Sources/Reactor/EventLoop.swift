@@ -78,9 +78,10 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
         if mustWake { self.wake() }
     }
 
-    /// Runs a short synchronous call on the loop, from any thread.
+    /// Runs a short synchronous call on the loop, from any thread; never, if the loop has stopped.
     package func execute(_ call: @escaping @Sendable () -> Void) {
         let mustWake = self.inbox.withLock { inbox in
+            if inbox.isStopped { return false }
             inbox.calls.append(call)
             defer { inbox.wakeIsPending = true }
             return !inbox.wakeIsPending
@@ -172,9 +173,13 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
         // Whatever came after the last look goes to the global pool, as everything will from here on.
         let late = self.inbox.withLock { inbox in
             inbox.isStopped = true
+            inbox.calls.removeAll()
             return inbox.jobs
         }
         for job in late { globalConcurrentExecutor.enqueue(job) }
+        // Both hold on to what holds on to the loop.
+        self.timers = TimerQueue()
+        self.watches = WatchTable()
         close(self.epoll)
         close(self.wakeUp)
     }

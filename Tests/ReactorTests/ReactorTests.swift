@@ -129,6 +129,22 @@ private func socketPair(on loop: EventLoop) throws -> (SocketStream, SocketStrea
         #expect(order == ["first", "second", "moved"])
     }
 
+    @Test func aStoppedLoopIsFreedAlsoIfTimersArePending() async throws {
+        weak var freed: EventLoop?
+        do {
+            let loop = try EventLoop(index: 0)
+            freed = loop
+            await withTaskGroup(of: Void.self) { group in
+                group.addTask(executorPreference: loop) {
+                    LoopTimer(loop: loop) {}.arm(at: .now + .seconds(3600))
+                }
+            }
+            #expect(freed != nil)
+            loop.stop()
+        }
+        #expect(freed == nil)
+    }
+
     @Test func aTaskThatOutlivesItsLoopStillEnds() async throws {
         let loop = try EventLoop(index: 0)
         let (gate, open) = AsyncStream.makeStream(of: Void.self)
