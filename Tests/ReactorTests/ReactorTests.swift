@@ -108,10 +108,11 @@ private func socketPair(on loop: EventLoop) throws -> (SocketStream, SocketStrea
         #expect(errors == [.cancelled, .cancelled])
     }
 
-    @Test func timersFireInTheOrderOfTheirDeadlinesAndAMovedOneOnlyAtItsLast() async throws {
+    @Test(arguments: [Duration.zero, .milliseconds(-100)])
+    func timersFireInTheOrderOfTheirDeadlinesAlsoIfMovedAndIfAllAreLate(offset: Duration) async throws {
         let order = try await withLoop { loop in
             let (events, continuation) = AsyncStream.makeStream(of: String.self)
-            let start = ContinuousClock.now
+            let start = ContinuousClock.now + offset
             let timers = ["moved", "second", "first", "never"].map { name in
                 LoopTimer(loop: loop) { continuation.yield(name) }
             }
