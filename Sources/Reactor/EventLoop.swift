@@ -50,6 +50,12 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
         try self.startThread()
     }
 
+    deinit {
+        // Not when the thread ends: another thread may be just about to write to `wakeUp`.
+        close(self.epoll)
+        close(self.wakeUp)
+    }
+
     /// Ends the thread after what is ready has run, and waits for that.
     ///
     /// A task that still prefers this loop goes on in the global pool, so none is left hanging. Not from the loop.
@@ -180,8 +186,9 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
         for call in late.calls { call() }
         // The calls may have made tasks ready here.
         for job in self.ready + late.jobs { globalConcurrentExecutor.enqueue(job) }
-        close(self.epoll)
-        close(self.wakeUp)
+        // Both hold on to what holds on to the loop.
+        self.timers = TimerQueue()
+        self.watches = WatchTable()
     }
 
     private func takeInbox() {

@@ -27,10 +27,11 @@ package final class LoopTimer {
         self.deadline = nil
     }
 
-    fileprivate func entryIsDue(_ entry: ContinuousClock.Instant, now: ContinuousClock.Instant) {
+    fileprivate func entryIsDue(_ entry: ContinuousClock.Instant) {
         if entry == self.earliestEntry { self.earliestEntry = nil }
         guard let deadline else { return }
-        if deadline <= now {
+        // Not compared with the present: on a late loop the timer would overtake those due before its deadline.
+        if deadline <= entry {
             self.deadline = nil
             self.action()
         } else {
@@ -58,7 +59,7 @@ struct TimerQueue {
     mutating func takeDue(now: ContinuousClock.Instant) -> (() -> Void)? {
         guard let first = self.entries.min, first.due <= now else { return nil }
         self.entries.removeMin()
-        return { first.timer.entryIsDue(first.due, now: now) }
+        return { first.timer.entryIsDue(first.due) }
     }
 
     /// How long epoll may sleep: rounded up, so that it does not wake just before the time; -1 for ever.

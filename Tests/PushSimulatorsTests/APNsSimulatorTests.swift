@@ -1,6 +1,7 @@
 import Foundation
-import PushSimulators
 import Testing
+
+@testable import PushSimulators
 
 @Suite struct APNsSimulatorTests {
     private let authority: TestAuthority
@@ -96,6 +97,21 @@ import Testing
         #expect(answers.map(\.status) == [429, 500, 200])
         #expect(answers[0].header("retry-after") == "7")
         #expect(pushes.received.map(\.verdict) == [.scripted(status: 429), .scripted(status: 500), .accepted])
+    }
+
+    @Test(arguments: [
+        ("/3/device/abcd", true, true), ("/3/device/xyz", true, true), ("/3/device/abcd", false, false),
+        ("/", true, false),
+    ])
+    func aClientIsProvenByAGoodTokenAlsoIfThePushIsRefused(path: String, tokenIsGood: Bool, isProven: Bool) throws {
+        var request = SimulatedRequest(path: path, headers: try self.headers(id: UUID().uuidString.lowercased()))
+        if !tokenIsGood { request.headers[0] = HeaderField("authorization", "bearer bad") }
+        #expect(self.apns.judge(request).response.provesClient == isProven)
+    }
+
+    @Test func aPushWithoutAnIDIsGivenOne() {
+        let response = self.apns.judge(SimulatedRequest(path: "/")).response
+        #expect(response.headers.first { $0.name == "apns-id" }.flatMap { UUID(uuidString: $0.value) } != nil)
     }
 
     @Test func aWaitForAPushThatDoesNotComeEndsAtItsDeadline() async throws {

@@ -149,10 +149,11 @@ private func socketPair(on loop: EventLoop) throws -> (SocketStream, SocketStrea
         #expect(errors == [.cancelled, .cancelled])
     }
 
-    @Test func timersFireInTheOrderOfTheirDeadlinesAndAMovedOneOnlyAtItsLast() async throws {
+    @Test(arguments: [Duration.zero, .milliseconds(-100)])
+    func timersFireInTheOrderOfTheirDeadlinesAlsoIfMovedAndIfAllAreLate(offset: Duration) async throws {
         let order = try await withLoop { loop in
             let (events, continuation) = AsyncStream.makeStream(of: String.self)
-            let start = ContinuousClock.now
+            let start = ContinuousClock.now + offset
             let timers = ["moved", "second", "first", "never"].map { name in
                 LoopTimer(loop: loop) { continuation.yield(name) }
             }
@@ -185,6 +186,22 @@ private func socketPair(on loop: EventLoop) throws -> (SocketStream, SocketStrea
             loop.stop()
             await answers
         }
+    }
+
+    @Test func aStoppedLoopIsFreedAlsoIfTimersArePending() async throws {
+        weak var freed: EventLoop?
+        do {
+            let loop = try EventLoop(index: 0)
+            freed = loop
+            await withTaskGroup(of: Void.self) { group in
+                group.addTask(executorPreference: loop) {
+                    LoopTimer(loop: loop) {}.arm(at: .now + .seconds(3600))
+                }
+            }
+            #expect(freed != nil)
+            loop.stop()
+        }
+        #expect(freed == nil)
     }
 
     @Test func aTaskThatOutlivesItsLoopStillEnds() async throws {

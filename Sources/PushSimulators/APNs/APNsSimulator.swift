@@ -77,7 +77,8 @@ public final class APNsSimulator: PushSimulator {
         try await self.server.serve { request in self.pushes.answer(request, judge: self.judge) }
     }
 
-    private func judge(_ request: SimulatedRequest) -> Judgement {
+    /// Decides on a request as APNs does, and whether it proves who the client is.
+    func judge(_ request: SimulatedRequest) -> Judgement {
         let id = HeaderField("apns-id", request.header("apns-id") ?? UUID().uuidString.lowercased())
         do throws(APNsRefusal) {
             try self.rules.withLock { $0 }.check(request, now: self.now())

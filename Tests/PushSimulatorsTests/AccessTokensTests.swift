@@ -1,0 +1,28 @@
+import Foundation
+import Testing
+
+@testable import PushSimulators
+
+@Suite struct AccessTokensTests {
+    @Test func aTokenIsGoodUntilItsEnd() {
+        let tokens = AccessTokens()
+        let header = "Bearer " + tokens.issue(until: Tokens.now)
+        #expect(tokens.authorize(header, now: Tokens.now.addingTimeInterval(-1)))
+        #expect(!tokens.authorize(header, now: Tokens.now))
+    }
+
+    @Test(arguments: [nil, "", "Bearer", "Bearer x", "Basic x"])
+    func whatWasNotHandedOutIsNotGood(header: String?) {
+        #expect(!AccessTokens().authorize(header, now: Tokens.now))
+    }
+
+    @Test(arguments: [
+        ("application/x-www-form-urlencoded", "a=1%2B2+3", "1+2 3"), ("text/plain", "a=1", nil),
+        ("application/x-www-form-urlencoded; charset=utf-8", "a=", ""),
+        ("application/x-www-form-urlencoded", "a=1&a=2", nil), ("application/x-www-form-urlencoded", "a=%zz", nil),
+    ])
+    func aFormIsReadStrictly(type: String, body: String, value: String?) {
+        let headers = [HeaderField("Content-Type", type)]
+        #expect(FormFields(SimulatedRequest(path: "/", headers: headers, body: Array(body.utf8)))?["a"] == value)
+    }
+}
