@@ -50,6 +50,12 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
         try self.startThread()
     }
 
+    deinit {
+        // Not when the thread ends: whoever is about to wake it would write to a number that is somebody else's by then.
+        close(self.epoll)
+        close(self.wakeUp)
+    }
+
     /// Ends the thread after what is ready has run, and waits for that.
     ///
     /// A task that still prefers this loop goes on in the global pool, so none is left hanging. Not from the loop.
@@ -78,7 +84,7 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
         if mustWake { self.wake() }
     }
 
-    /// Runs a short synchronous call on the loop, from any thread.
+    /// Runs a short synchronous call on the loop, from any thread. Lost once the loop has ended.
     package func execute(_ call: @escaping @Sendable () -> Void) {
         let mustWake = self.inbox.withLock { inbox in
             inbox.calls.append(call)
@@ -175,8 +181,6 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
             return inbox.jobs
         }
         for job in late { globalConcurrentExecutor.enqueue(job) }
-        close(self.epoll)
-        close(self.wakeUp)
     }
 
     private func takeInbox() {
