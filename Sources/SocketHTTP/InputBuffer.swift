@@ -42,7 +42,7 @@ struct InputBuffer {
             self.end -= self.start
             self.start = 0
         }
-        let room = max(self.bytes.count, self.end * 2)
+        let room = max(Self.usualSize, self.end * 2)
         self.bytes.append(contentsOf: repeatElement(0, count: room - self.bytes.count))
     }
 
