@@ -189,6 +189,8 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
         // Both hold on to what holds on to the loop.
         self.timers = TimerQueue()
         self.watches = WatchTable()
+        // The next thread of the process may get the same number.
+        self.threadID.store(0, ordering: .relaxed)
     }
 
     private func takeInbox() {

@@ -22,10 +22,18 @@ extension Connection {
 
     func fill() -> Filled {
         do throws(StreamError) {
-            guard let count = try self.input.fill(from: self.stream) else { return .nothing }
+            guard let count = try self.input.fill(from: self.stream, expecting: self.expected) else { return .nothing }
             return count == 0 ? .ended : .bytes
         } catch {
             return .ended
+        }
+    }
+
+    private var expected: Int {
+        switch self.body {
+        case .none: 1
+        case .length(let remaining): remaining
+        case .chunked: .max
         }
     }
 

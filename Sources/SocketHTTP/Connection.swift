@@ -12,6 +12,9 @@ final class Connection {
         case silent
     }
 
+    /// Up to here a body is sent in one call with its head, and above in a second one, which is cheaper than the copy.
+    private static let copiedBytes = 32_768
+
     let stream: any ByteStream
     let limits: ServerLimits
     var input = InputBuffer()
@@ -83,6 +86,7 @@ final class Connection {
     private func readHead() async throws(Ending) {
         self.parser.reset()
         self.isIdle = self.input.isEmpty
+        if self.isIdle { self.input.shrink() }
         var deadline = self.isIdle ? ContinuousClock.now + self.patience : nil
         while try !self.parseHead() {
             if self.isIdle != self.input.isEmpty || deadline == nil {
@@ -165,6 +169,8 @@ final class Connection {
         // A handler's slip; sent as it is, the client would wait for the real answer for ever.
         if response.status.code < 200 { response = Response(status: .internalServerError) }
         let isHead = head?.method == .head
+        let fits = response.body.count <= Self.copiedBytes
+        self.output.reserveCapacity(512 + (fits ? response.body.count : 0))
         self.others.encoder.appendHead(
             of: response,
             isHead: isHead,
@@ -173,11 +179,10 @@ final class Connection {
             to: &self.output
         )
         guard !isHead, response.status.allowsContent else { return await self.flush() }
-        if response.body.count <= 32_768 {
+        if fits {
             self.output.append(contentsOf: response.body)
             return await self.flush()
         }
-        // A second call is cheaper than the copy.
         guard await self.flush() else { return false }
         return await self.write(response.body)
     }
@@ -194,7 +199,7 @@ final class Connection {
                 try self.stream.write(UnsafeRawBufferPointer(bytes))
             }
             if written == self.output.count {
-                self.output.removeAll(keepingCapacity: self.output.capacity <= 2 * InputBuffer.usualSize)
+                self.output.removeAll(keepingCapacity: self.output.capacity <= InputBuffer.usualSize)
                 return true
             }
             let rest = self.output

@@ -15,7 +15,7 @@ struct DateLine {
     }
 
     /// Seconds since 1970, from the clock that costs no system call.
-    static var now: Int { time(nil) }
+    static var now: Int { max(0, time(nil)) }
 
     /// IMF-fixdate of RFC 9110 §5.6.7: English whatever the locale, always GMT.
     static func text(_ second: Int) -> String {

@@ -2,8 +2,10 @@ internal import Reactor
 
 /// What has been read from a connection and not yet been used. Grows as far as its owner lets unread bytes pile up.
 struct InputBuffer {
-    /// Enough for nearly every request, and little for a connection that does nothing.
-    static let usualSize = 4096
+    /// Enough for nearly every head, and little for a connection that does nothing.
+    static let usualSize = 2048
+    /// Enough at a time for a body.
+    private static let largeSize = 16_384
 
     private var bytes = [UInt8](repeating: 0, count: Self.usualSize)
     private var start = 0
@@ -13,8 +15,10 @@ struct InputBuffer {
     var isEmpty: Bool { self.start == self.end }
 
     /// Reads once. `nil`: nothing there yet; 0: the peer has ended its side.
-    mutating func fill(from stream: any ByteStream) throws(StreamError) -> Int? {
-        self.makeRoom()
+    ///
+    /// `expected` is how much more would be welcome, if that is known.
+    mutating func fill(from stream: any ByteStream, expecting expected: Int = 1) throws(StreamError) -> Int? {
+        self.makeRoom(for: min(expected, Self.largeSize))
         let count = try Self.read(from: stream, into: &self.bytes, at: self.end)
         self.end += count ?? 0
         return count
@@ -32,18 +36,23 @@ struct InputBuffer {
         guard self.isEmpty else { return }
         self.start = 0
         self.end = 0
-        if self.bytes.count > Self.usualSize { self.bytes = [UInt8](repeating: 0, count: Self.usualSize) }
     }
 
-    private mutating func makeRoom() {
-        guard self.end == self.bytes.count else { return }
+    /// Gives back what a large request has needed. Before nothing may happen for long.
+    mutating func shrink() {
+        guard self.isEmpty, self.bytes.count > Self.usualSize else { return }
+        self.bytes = [UInt8](repeating: 0, count: Self.usualSize)
+    }
+
+    private mutating func makeRoom(for count: Int) {
+        guard self.bytes.count - self.end < count else { return }
         if self.start > 0 {
             self.bytes.removeSubrange(..<self.start)
             self.end -= self.start
             self.start = 0
         }
-        let room = max(self.bytes.count, self.end * 2)
-        self.bytes.append(contentsOf: repeatElement(0, count: room - self.bytes.count))
+        let size = max(Self.usualSize, self.bytes.count, self.end + max(self.end, count))
+        self.bytes.append(contentsOf: repeatElement(0, count: size - self.bytes.count))
     }
 
     /// Apart from `self`, so that the array can be lent out while the stream is asked.

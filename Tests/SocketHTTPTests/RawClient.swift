@@ -21,24 +21,41 @@ final class RawClient {
     private var received: [UInt8] = []
     private var hasEnded = false
 
+    init(_ stream: SocketStream) {
+        self.stream = stream
+    }
+
     init(to address: SocketAddress, on loop: EventLoop, receiveBuffer: Int32? = nil) throws {
-        guard case .tcp(_, let port) = address else { throw Failure(text: "not TCP") }
-        let socket = try SystemError.check("socket") { Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0) }
+        let socket: Int32
+        switch address {
+        case .tcp(_, let port):
+            var name = sockaddr_in()
+            name.sin_family = sa_family_t(AF_INET)
+            name.sin_port = port.bigEndian
+            name.sin_addr = in_addr(s_addr: UInt32(0x7F00_0001).bigEndian)
+            socket = try Self.connected(AF_INET, &name, receiveBuffer)
+        case .unix(let path):
+            var name = sockaddr_un()
+            name.sun_family = sa_family_t(AF_UNIX)
+            withUnsafeMutableBytes(of: &name.sun_path) { $0.copyBytes(from: path.utf8) }
+            socket = try Self.connected(AF_UNIX, &name, receiveBuffer)
+        }
+        try SystemError.check("fcntl") { fcntl(socket, F_SETFL, O_NONBLOCK) }
+        self.stream = SocketStream(try Descriptor(socket, on: loop))
+    }
+
+    private static func connected<Name>(_ family: Int32, _ name: inout Name, _ receiveBuffer: Int32?) throws -> Int32 {
+        let socket = try SystemError.check("socket") { Glibc.socket(family, Int32(SOCK_STREAM.rawValue), 0) }
         if var receiveBuffer {
             setsockopt(socket, SOL_SOCKET, SO_RCVBUF, &receiveBuffer, socklen_t(MemoryLayout<Int32>.size))
         }
-        var name = sockaddr_in()
-        name.sin_family = sa_family_t(AF_INET)
-        name.sin_port = port.bigEndian
-        name.sin_addr = in_addr(s_addr: UInt32(0x7F00_0001).bigEndian)
         let result = withUnsafeBytes(of: &name) { bytes in
             bytes.withMemoryRebound(to: sockaddr.self) {
-                connect(socket, $0.baseAddress, socklen_t(MemoryLayout<sockaddr_in>.size))
+                connect(socket, $0.baseAddress, socklen_t(MemoryLayout<Name>.size))
             }
         }
         try SystemError.check("connect") { result }
-        try SystemError.check("fcntl") { fcntl(socket, F_SETFL, O_NONBLOCK) }
-        self.stream = SocketStream(try Descriptor(socket, on: loop))
+        return socket
     }
 
     deinit {

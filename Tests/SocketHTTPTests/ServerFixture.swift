@@ -42,6 +42,7 @@ struct TestServer {
 }
 
 func withServer<Result: Sendable>(
+    at address: SocketAddress = .tcp(host: "127.0.0.1", port: 0),
     limits: ServerLimits = ServerLimits(),
     grace: Duration = .seconds(10),
     makeStream: HTTPServer.StreamMaker? = nil,
@@ -55,7 +56,7 @@ func withServer<Result: Sendable>(
         clients.stop()
     }
     let server = HTTPServer(
-        listeners: [try Listener(.tcp(host: "127.0.0.1", port: 0))],
+        listeners: [try Listener(address)],
         loops: loops,
         limits: limits,
         grace: grace,
