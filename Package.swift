@@ -52,11 +52,16 @@ let package = Package(
         room("PushAPI", []),
         room("PushCore", ["CArgon2", crypto]),
         room("PushSenders", ["PushCore", "CurlHTTP", "Reactor", crypto, cryptoExtras]),
+        room("PushSimulators", ["CNghttp2", "COpenSSL", "Reactor"]),
         room("PushStore", ["Migrations", "PushCore", database]),
         room("Reactor", ["CEpoll", heap]),
 
         tests("CurlHTTPTests", ["CurlHTTP", "Reactor"]),
-        tests("PushSendersTests", ["PushSenders", "PushCore", "CurlHTTP", "Reactor", crypto, cryptoExtras]),
+        tests(
+            "PushSendersTests",
+            ["PushSenders", "PushCore", "CurlHTTP", "PushSimulators", "Reactor", crypto, cryptoExtras]
+        ),
+        tests("PushSimulatorsTests", ["COpenSSL", "PushSimulators", "Reactor"]),
         tests("ReactorTests", ["Reactor"]),
     ]
 )

@@ -1,0 +1,56 @@
+package import Foundation
+
+/// Why APNs refuses a push.
+package struct APNsRefusal: Error, Hashable {
+    /// The word for it in the answer, as Apple's "Handling notification responses from APNs" lists them.
+    package enum Reason: String, Sendable {
+        case badCollapseID = "BadCollapseId"
+        case badDeviceToken = "BadDeviceToken"
+        case badExpirationDate = "BadExpirationDate"
+        case badMessageID = "BadMessageId"
+        case badPath = "BadPath"
+        case badPriority = "BadPriority"
+        case badTopic = "BadTopic"
+        case duplicateHeaders = "DuplicateHeaders"
+        case expiredProviderToken = "ExpiredProviderToken"
+        case invalidProviderToken = "InvalidProviderToken"
+        case invalidPushType = "InvalidPushType"
+        case methodNotAllowed = "MethodNotAllowed"
+        case missingDeviceToken = "MissingDeviceToken"
+        case missingProviderToken = "MissingProviderToken"
+        case missingTopic = "MissingTopic"
+        case payloadEmpty = "PayloadEmpty"
+        case payloadTooLarge = "PayloadTooLarge"
+        case topicDisallowed = "TopicDisallowed"
+        case unregistered = "Unregistered"
+        /// Not a word of Apple's, who document none: the payload is no JSON object.
+        case payloadNotJSON = "SimulatorPayloadNotJSON"
+    }
+
+    package let reason: Reason
+    /// When the token was found to be of no more use; with `unregistered` only.
+    package let retiredAt: Date?
+
+    package init(_ reason: Reason, retiredAt: Date? = nil) {
+        self.reason = reason
+        self.retiredAt = retiredAt
+    }
+
+    package var status: Int {
+        switch self.reason {
+        case .expiredProviderToken, .invalidProviderToken, .missingProviderToken: 403
+        case .badPath: 404
+        case .methodNotAllowed: 405
+        case .unregistered: 410
+        case .payloadTooLarge: 413
+        default: 400
+        }
+    }
+
+    /// The body of the answer; its time is in milliseconds, unlike every other of APNs.
+    package var json: String {
+        guard let retiredAt else { return #"{"reason":"\#(self.reason.rawValue)"}"# }
+        let milliseconds = Int((retiredAt.timeIntervalSince1970 * 1000).rounded())
+        return #"{"reason":"\#(self.reason.rawValue)","timestamp":\#(milliseconds)}"#
+    }
+}

@@ -1,0 +1,139 @@
+package import Foundation
+
+/// What APNs asks of a request; knows of no connection and no clock.
+///
+/// Stricter than Apple in two ways that spare surprises: the push type is required, and the payload must be a JSON
+/// object.
+package struct APNsRules: Sendable {
+    /// Returns when a provider token was issued, or throws if it is not the known provider's.
+    package typealias TokenCheck = @Sendable (String) throws(APNsRefusal) -> Date
+
+    /// The app's bundle identifier.
+    package let topic: String
+    /// The tokens that are no longer in use, in lower case, with the time since when.
+    package var retired: [String: Date] = [:]
+    package let tokenCheck: TokenCheck
+
+    package init(topic: String, tokenCheck: @escaping TokenCheck) {
+        self.topic = topic
+        self.tokenCheck = tokenCheck
+    }
+
+    /// Returns if APNs accepts the push, throws what it answers if not.
+    package func check(_ request: SimulatedRequest, now: Date) throws(APNsRefusal) {
+        guard request.method == "POST" else { throw APNsRefusal(.methodNotAllowed) }
+        guard request.path.hasPrefix("/3/device/") else { throw APNsRefusal(.badPath) }
+        try self.checkProvider(request.header("authorization"), now: now)
+        try Self.checkDuplicates(request)
+        if let id = request.header("apns-id"), !Self.isCanonicalUUID(id) { throw APNsRefusal(.badMessageID) }
+        let device = request.path.dropFirst("/3/device/".count).lowercased()
+        guard !device.isEmpty else { throw APNsRefusal(.missingDeviceToken) }
+        guard Self.isDeviceToken(device) else { throw APNsRefusal(.badDeviceToken) }
+        let type = try self.checkTopic(request)
+        try Self.checkPriority(request.header("apns-priority"), of: type)
+        try Self.checkExpiration(request.header("apns-expiration"))
+        if let id = request.header("apns-collapse-id"), !(1...64).contains(id.utf8.count) {
+            throw APNsRefusal(.badCollapseID)
+        }
+        try Self.checkPayload(request.body, of: type)
+        if let date = self.retired[device] { throw APNsRefusal(.unregistered, retiredAt: date) }
+    }
+
+    private static func checkDuplicates(_ request: SimulatedRequest) throws(APNsRefusal) {
+        var seen: Set<String> = []
+        for header in request.headers where header.name.hasPrefix("apns-") || header.name == "authorization" {
+            guard seen.insert(header.name).inserted else { throw APNsRefusal(.duplicateHeaders) }
+        }
+    }
+
+    private func checkProvider(_ authorization: String?, now: Date) throws(APNsRefusal) {
+        guard let token = authorization.flatMap(Self.bearerToken) else { throw APNsRefusal(.missingProviderToken) }
+        let issued = try self.tokenCheck(token)
+        // Apple's limit is an hour; a minute is allowed for a clock that is ahead.
+        guard (-60...3600).contains(now.timeIntervalSince(issued)) else { throw APNsRefusal(.expiredProviderToken) }
+    }
+
+    private func checkTopic(_ request: SimulatedRequest) throws(APNsRefusal) -> APNsPushType {
+        guard let topic = request.header("apns-topic"), !topic.isEmpty else { throw APNsRefusal(.missingTopic) }
+        guard let type = request.header("apns-push-type").flatMap(APNsPushType.init) else {
+            throw APNsRefusal(.invalidPushType)
+        }
+        guard let suffix = type.topicSuffix else { throw APNsRefusal(.topicDisallowed) }
+        guard topic == self.topic + suffix else { throw APNsRefusal(.badTopic) }
+        return type
+    }
+
+    private static func checkPriority(_ priority: String?, of type: APNsPushType) throws(APNsRefusal) {
+        switch (priority ?? "10", type) {
+        case ("5", .background): return
+        case (_, .background): throw APNsRefusal(.badPriority)
+        case ("1", _), ("5", _), ("10", _): return
+        default: throw APNsRefusal(.badPriority)
+        }
+    }
+
+    private static func checkExpiration(_ expiration: String?) throws(APNsRefusal) {
+        guard let expiration else { return }
+        guard expiration.utf8.allSatisfy(Self.isDigit), UInt64(expiration) != nil else {
+            throw APNsRefusal(.badExpirationDate)
+        }
+    }
+
+    private static func checkPayload(_ body: [UInt8], of type: APNsPushType) throws(APNsRefusal) {
+        guard !body.isEmpty else { throw APNsRefusal(.payloadEmpty) }
+        guard body.count <= type.payloadLimit else { throw APNsRefusal(.payloadTooLarge) }
+        // Where the JSON is broken does not matter to the answer.
+        guard (try? JSONSerialization.jsonObject(with: Data(body))) is [String: Any] else {
+            throw APNsRefusal(.payloadNotJSON)
+        }
+    }
+
+    // MARK: - Forms
+
+    private static func bearerToken(_ authorization: String) -> String? {
+        let parts = authorization.split(separator: " ", maxSplits: 1)
+        guard parts.count == 2, parts[0].lowercased() == "bearer" else { return nil }
+        return String(parts[1])
+    }
+
+    /// Apple asks not to assume a length; the upper limit keeps nonsense out.
+    private static func isDeviceToken(_ token: String) -> Bool {
+        (2...400).contains(token.utf8.count) && token.utf8.count.isMultiple(of: 2)
+            && token.utf8.allSatisfy(Self.isHexDigit)
+    }
+
+    private static func isCanonicalUUID(_ text: String) -> Bool {
+        let groups = text.utf8.split(separator: UInt8(ascii: "-"), omittingEmptySubsequences: false)
+        return groups.map(\.count) == [8, 4, 4, 4, 12] && groups.allSatisfy { $0.allSatisfy(Self.isHexDigit) }
+    }
+
+    private static func isDigit(_ byte: UInt8) -> Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) }
+
+    /// Lower case only.
+    private static func isHexDigit(_ byte: UInt8) -> Bool {
+        Self.isDigit(byte) || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains(byte)
+    }
+}
+
+/// The kinds of push that APNs tells apart.
+enum APNsPushType: String {
+    case alert, background, complication, controls, fileprovider, liveactivity, location, mdm, pushtotalk, voip, widgets
+
+    /// What follows the bundle identifier in the topic; `nil` if provider tokens cannot send it.
+    var topicSuffix: String? {
+        switch self {
+        case .alert, .background, .controls: ""
+        case .complication: ".complication"
+        case .fileprovider: ".pushkit.fileprovider"
+        case .liveactivity: ".push-type.liveactivity"
+        case .location: ".location-query"
+        case .mdm: nil
+        case .pushtotalk: ".voip-ptt"
+        case .voip: ".voip"
+        case .widgets: ".push-type.widgets"
+        }
+    }
+
+    /// The longest payload, in bytes.
+    var payloadLimit: Int { self == .voip ? 5120 : 4096 }
+}

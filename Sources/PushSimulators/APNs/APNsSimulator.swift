@@ -1,0 +1,94 @@
+public import Foundation
+internal import Synchronization
+
+/// Apple's push service, as far as provider tokens and device pushes go.
+///
+/// ```swift
+/// let apns = try APNsSimulator(authority: authority)
+/// apns.retire("abcd", at: Date())       // answers 410 Unregistered from now on
+/// apns.pushes.answerNext(status: 503, body: #"{"reason":"ServiceUnavailable"}"#)
+/// ```
+/// As Apple does, it allows a connection one request at a time until the first with a good provider token.
+public final class APNsSimulator: PushSimulator {
+    /// What a provider needs to send.
+    public struct Credentials: Sendable {
+        /// The content of `AuthKey_….p8`.
+        public let privateKey: String
+        /// The key's identifier, ten characters.
+        public let keyID: String
+        /// The team's identifier, ten characters.
+        public let teamID: String
+        /// The app's bundle identifier.
+        public let topic: String
+    }
+
+    /// What a provider needs to send; made anew for each simulator.
+    public let credentials: Credentials
+    /// What came, and what is to be answered next.
+    public let pushes: PushLog
+
+    /// The key behind the credentials.
+    package let key: SigningKey
+    // A lock: `retire` is called from anywhere, and reading is short.
+    private let rules: Mutex<APNsRules>
+    private let now: @Sendable () -> Date
+    private let server: SimulatorServer
+
+    /// Makes credentials and listens.
+    ///
+    /// Throws if the port is taken.
+    public init(
+        authority: TestAuthority,
+        topic: String = "com.example.app",
+        options: SimulatorOptions = SimulatorOptions()
+    ) throws {
+        let key = try SigningKey.p256()
+        self.key = key
+        self.credentials = Credentials(
+            privateKey: key.pem,
+            keyID: RandomText.make(10),
+            teamID: RandomText.make(10),
+            topic: topic
+        )
+        let verifier = ProviderTokenVerifier(key: key, keyID: self.credentials.keyID, teamID: self.credentials.teamID)
+        self.rules = Mutex(
+            APNsRules(topic: topic) { token throws(APNsRefusal) in try verifier.issueDate(of: token) }
+        )
+        self.pushes = PushLog(capacity: options.keptPushes, onPush: options.onPush)
+        self.now = options.now
+        self.server = try SimulatorServer(
+            port: options.port,
+            identity: authority.makeServerIdentity(names: options.names),
+            limits: .init(streamsBeforeProof: 1, streams: options.concurrentStreams),
+            speaksHTTP1: false
+        )
+    }
+
+    /// The port on 127.0.0.1.
+    public var port: UInt16 { self.server.port }
+
+    /// Answers for this device token with 410 and that time from now on.
+    public func retire(_ deviceToken: String, at date: Date) {
+        self.rules.withLock { $0.retired[deviceToken.lowercased()] = date }
+    }
+
+    /// Serves until the task is cancelled.
+    public func run() async throws {
+        try await self.server.serve { request in self.pushes.answer(request, judge: self.judge) }
+    }
+
+    private func judge(_ request: SimulatedRequest) -> Judgement {
+        let id = HeaderField("apns-id", request.header("apns-id") ?? UUID().uuidString.lowercased())
+        do throws(APNsRefusal) {
+            try self.rules.withLock { $0 }.check(request, now: self.now())
+            var response = SimulatedResponse(status: 200, headers: [id])
+            response.provesClient = true
+            return .accepted(response)
+        } catch {
+            var response = SimulatedResponse(status: error.status, headers: [id], body: Array(error.json.utf8))
+            // The token is looked at before all that any other status is about.
+            response.provesClient = ![403, 404, 405].contains(error.status)
+            return .refused(response, reason: error.reason.rawValue)
+        }
+    }
+}

@@ -1,0 +1,77 @@
+/// Why FCM refuses a message.
+package struct FCMRefusal: Error, Hashable {
+    package let status: Int
+    /// The canonical word for the status, such as `INVALID_ARGUMENT`.
+    package let canonical: String
+    package let message: String
+    /// FCM's own word for it, if it has one.
+    package var errorCode: String?
+    /// The field that is to blame, if one is.
+    package var field: String?
+
+    static let unauthenticated = FCMRefusal(
+        status: 401,
+        canonical: "UNAUTHENTICATED",
+        message: "Request had invalid authentication credentials. Expected OAuth 2 access token."
+    )
+    static let notFound = FCMRefusal(
+        status: 404,
+        canonical: "NOT_FOUND",
+        message: "Requested entity was not found."
+    )
+    static let unregistered = FCMRefusal(
+        status: 404,
+        canonical: "NOT_FOUND",
+        message: "Requested entity was not found.",
+        errorCode: "UNREGISTERED"
+    )
+
+    static func invalid(_ field: String?, _ message: String, errorCode: String? = nil) -> FCMRefusal {
+        FCMRefusal(
+            status: 400,
+            canonical: "INVALID_ARGUMENT",
+            message: message,
+            errorCode: errorCode,
+            field: field
+        )
+    }
+
+    /// The word by which tests and people know it.
+    package var reason: String { self.errorCode ?? self.canonical }
+}
+
+extension FCMRefusal: Encodable {
+    private enum CodingKeys: String, CodingKey {
+        case code, message, status, details
+    }
+
+    private enum DetailKeys: String, CodingKey {
+        case type = "@type"
+        case errorCode, fieldViolations
+    }
+
+    private struct Violation: Encodable {
+        let field: String
+        let description: String
+    }
+
+    /// Encodes the value of the answer's `error`.
+    package func encode(to encoder: any Encoder) throws {
+        var object = encoder.container(keyedBy: CodingKeys.self)
+        try object.encode(self.status, forKey: .code)
+        try object.encode(self.message, forKey: .message)
+        try object.encode(self.canonical, forKey: .status)
+        guard self.errorCode != nil || self.field != nil else { return }
+        var details = object.nestedUnkeyedContainer(forKey: .details)
+        if let errorCode {
+            var detail = details.nestedContainer(keyedBy: DetailKeys.self)
+            try detail.encode("type.googleapis.com/google.firebase.fcm.v1.FcmError", forKey: .type)
+            try detail.encode(errorCode, forKey: .errorCode)
+        }
+        if let field {
+            var detail = details.nestedContainer(keyedBy: DetailKeys.self)
+            try detail.encode("type.googleapis.com/google.rpc.BadRequest", forKey: .type)
+            try detail.encode([Violation(field: field, description: self.message)], forKey: .fieldViolations)
+        }
+    }
+}

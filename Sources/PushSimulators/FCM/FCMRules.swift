@@ -1,0 +1,115 @@
+internal import Foundation
+
+/// What FCM asks of a message; knows of no connection and no access token.
+package struct FCMRules: Sendable {
+    package let projectID: String
+    /// The registration tokens and installation identifiers that are no longer in use.
+    package var retired: Set<String> = []
+
+    package init(projectID: String) {
+        self.projectID = projectID
+    }
+
+    private static let targets: Set<String> = ["token", "topic", "condition", "fid"]
+    private static let messageFields = targets.union([
+        "name", "data", "notification", "android", "apns", "webpush", "fcm_options",
+    ])
+    private static let androidFields: Set<String> = [
+        "collapse_key", "priority", "ttl", "restricted_package_name", "data", "notification", "fcm_options",
+        "direct_boot_ok", "bandwidth_constrained_ok", "restricted_satellite_ok",
+    ]
+    private static let dataLimit = 4096
+    private static let topicDataLimit = 2048
+    /// Twenty-eight days, in seconds.
+    private static let longestLife = 2_419_200.0
+
+    /// Whether the request is for sending, in this project.
+    package func checkTarget(_ request: SimulatedRequest) throws(FCMRefusal) {
+        let path = request.path.prefix { $0 != "?" }
+        guard request.method == "POST", path == "/v1/projects/\(self.projectID)/messages:send" else {
+            throw .notFound
+        }
+    }
+
+    /// Returns if FCM accepts the message, throws what it answers if not.
+    package func checkMessage(_ request: SimulatedRequest) throws(FCMRefusal) {
+        let type = request.header("content-type")?.split(separator: ";").first?.lowercased()
+        guard type == "application/json" else { throw .invalid(nil, "The content type must be application/json.") }
+        // Where the JSON is broken does not matter to the answer.
+        guard let body = (try? JSONSerialization.jsonObject(with: Data(request.body))) as? [String: Any] else {
+            throw .invalid(nil, "Invalid JSON payload received.")
+        }
+        try Self.checkNames(of: body, in: "", against: ["message", "validate_only"])
+        guard let message = body["message"] as? [String: Any] else {
+            throw .invalid("message", "Message is not set.")
+        }
+        try Self.checkNames(of: message, in: "message.", against: Self.messageFields)
+        let target = try Self.target(of: message)
+        try Self.checkData(message["data"], limit: target.field == "topic" ? Self.topicDataLimit : Self.dataLimit)
+        if let android = message["android"] { try Self.checkAndroid(android) }
+        if self.retired.contains(target.value) { throw .unregistered }
+    }
+
+    private static func target(of message: [String: Any]) throws(FCMRefusal) -> (field: String, value: String) {
+        let given = message.keys.filter(Self.targets.contains)
+        guard let field = given.first, given.count == 1 else {
+            throw .invalid("message", "Exactly one of token, topic, condition and fid must be set.")
+        }
+        guard let value = message[field] as? String, !value.isEmpty else {
+            let text = "The registration token is not a valid FCM registration token"
+            throw .invalid("message.\(field)", text, errorCode: "INVALID_ARGUMENT")
+        }
+        return (field, value)
+    }
+
+    private static func checkData(_ data: Any?, limit: Int) throws(FCMRefusal) {
+        guard let data else { return }
+        guard let data = data as? [String: String] else {
+            throw .invalid("message.data", "Every value of data must be a string.")
+        }
+        for name in data.keys where name == "from" || name == "gcm" || name.hasPrefix("google") {
+            throw .invalid("message.data", "Invalid data payload key: \(name)", errorCode: "INVALID_ARGUMENT")
+        }
+        guard data.reduce(0, { $0 + $1.key.utf8.count + $1.value.utf8.count }) <= limit else {
+            // Google names neither a field nor a code for this.
+            throw .invalid(nil, "Android message is too big")
+        }
+    }
+
+    private static func checkAndroid(_ android: Any) throws(FCMRefusal) {
+        guard let android = android as? [String: Any] else {
+            throw .invalid("message.android", "Invalid value at 'message.android'.")
+        }
+        try Self.checkNames(of: android, in: "message.android.", against: Self.androidFields)
+        if let priority = android["priority"] {
+            guard let priority = priority as? String, ["NORMAL", "HIGH"].contains(priority.uppercased()) else {
+                throw .invalid("message.android.priority", "Invalid value at 'message.android.priority'.")
+            }
+        }
+        if let ttl = android["ttl"] {
+            guard let text = ttl as? String, let seconds = Self.seconds(text), seconds <= Self.longestLife else {
+                throw .invalid("message.android.ttl", "Invalid value at 'message.android.ttl'.")
+            }
+        }
+        for field in ["collapse_key", "restricted_package_name"] {
+            guard android[field] == nil || android[field] is String else {
+                throw .invalid("message.android.\(field)", "Invalid value at 'message.android.\(field)'.")
+            }
+        }
+    }
+
+    private static func checkNames(
+        of object: [String: Any],
+        in path: String,
+        against known: Set<String>
+    ) throws(FCMRefusal) {
+        guard let stranger = object.keys.first(where: { !known.contains($0) }) else { return }
+        throw .invalid("\(path)\(stranger)", "Invalid JSON payload received. Unknown name \"\(stranger)\"")
+    }
+
+    /// The duration of protocol buffers' JSON: seconds with at most nine decimals, and `s`.
+    private static func seconds(_ text: String) -> Double? {
+        guard text.wholeMatch(of: /[0-9]{1,12}(\.[0-9]{1,9})?s/) != nil else { return nil }
+        return Double(text.dropLast())
+    }
+}

@@ -1,0 +1,113 @@
+internal import Reactor
+
+/// Serves HTTP/1.1 with keep-alive to a client that does not speak HTTP/2: bodies of a known length, one request at a
+/// time.
+///
+/// Returns when the client has gone, rests too long, or sends what is not understood.
+func serveHTTP1(_ stream: any ByteStream, limits: SimulatorServer.Limits, handler: SimulatorServer.Handler) async {
+    var input: [UInt8] = []
+    do {
+        while true {
+            guard let head = try await HTTP1.readHead(from: stream, into: &input, limits) else { return }
+            guard let length = head.bodyLength else {
+                let refusal = SimulatedResponse(status: 400, headers: [HeaderField("Connection", "close")])
+                return try await HTTP1.write(refusal, to: stream, limits)
+            }
+            while input.count < length {
+                guard try await HTTP1.readMore(from: stream, into: &input, limits) else { return }
+            }
+            var request = head.request
+            request.body = Array(input.prefix(length))
+            input.removeFirst(length)
+            try await HTTP1.write(await handler(request), to: stream, limits)
+        }
+    } catch {
+        // A connection ends in one of many ways, and none is anything to the simulator.
+        return
+    }
+}
+
+private enum HTTP1 {
+    struct Head {
+        let request: SimulatedRequest
+        /// `nil` if the body's end cannot be known: no simulated provider takes chunks.
+        let bodyLength: Int?
+    }
+
+    private static let headLimit = 32 * 1024
+
+    /// Takes one request's head off the input; `nil` at the end of the connection.
+    static func readHead(
+        from stream: any ByteStream,
+        into input: inout [UInt8],
+        _ limits: SimulatorServer.Limits
+    ) async throws -> Head? {
+        while true {
+            if let end = input.firstRange(of: [13, 10, 13, 10]) {
+                defer { input.removeSubrange(..<end.upperBound) }
+                return Self.parse(String(decoding: input[..<end.lowerBound], as: UTF8.self))
+            }
+            guard input.count < Self.headLimit, try await self.readMore(from: stream, into: &input, limits) else {
+                return nil
+            }
+        }
+    }
+
+    /// False at the end of the connection.
+    static func readMore(
+        from stream: any ByteStream,
+        into input: inout [UInt8],
+        _ limits: SimulatorServer.Limits
+    ) async throws -> Bool {
+        var buffer = [UInt8](repeating: 0, count: 16 * 1024)
+        while true {
+            if let count = try buffer.withUnsafeMutableBytes({ try stream.read(into: $0) }) {
+                input.append(contentsOf: buffer[..<count])
+                return count > 0
+            }
+            try await stream.waitToRead(until: .now + limits.idleTime)
+        }
+    }
+
+    static func write(
+        _ response: SimulatedResponse,
+        to stream: any ByteStream,
+        _ limits: SimulatorServer.Limits
+    ) async throws {
+        var text = "HTTP/1.1 \(response.status) \r\n"
+        for header in response.headers { text += "\(header.name): \(header.value)\r\n" }
+        text += "Content-Length: \(response.body.count)\r\n\r\n"
+        let bytes = Array(text.utf8) + response.body
+        var written = 0
+        while written < bytes.count {
+            let count = try bytes.withUnsafeBytes { bytes in
+                try stream.write(UnsafeRawBufferPointer(rebasing: bytes[written...]))
+            }
+            if let count {
+                written += count
+            } else {
+                try await stream.waitToWrite(until: .now + limits.writeTime)
+            }
+        }
+    }
+
+    private static func parse(_ text: String) -> Head? {
+        var lines = text.split(separator: "\r\n", omittingEmptySubsequences: false)[...]
+        guard let first = lines.popFirst()?.split(separator: " "), first.count == 3 else { return nil }
+        var headers: [HeaderField] = []
+        for line in lines {
+            guard let colon = line.firstIndex(of: ":") else { return nil }
+            let value = line[line.index(after: colon)...].trimmingPrefix { $0 == " " || $0 == "\t" }
+            headers.append(HeaderField(String(line[..<colon]), String(value)))
+        }
+        let request = SimulatedRequest(method: String(first[0]), path: String(first[1]), headers: headers)
+        return Head(request: request, bodyLength: self.bodyLength(of: request))
+    }
+
+    private static func bodyLength(of request: SimulatedRequest) -> Int? {
+        guard request.header("transfer-encoding") == nil else { return nil }
+        guard let text = request.header("content-length") else { return 0 }
+        guard let length = Int(text), (0...HTTP2Session.bodyLimit).contains(length) else { return nil }
+        return length
+    }
+}

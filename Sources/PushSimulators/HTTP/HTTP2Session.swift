@@ -1,0 +1,172 @@
+internal import CNghttp2
+
+/// One HTTP/2 connection without its input and output: bytes go in, requests come out, and the other way round.
+///
+/// nghttp2 keeps the rules: flow control, header compression, lower-case names, limits on streams. On one thread only.
+final class HTTP2Session {
+    /// A request that is wholly there, and where its answer belongs.
+    struct Arrival {
+        let stream: Int32
+        let request: SimulatedRequest
+    }
+
+    /// What the client broke, or what nghttp2 could not do.
+    struct Failure: Error, CustomStringConvertible {
+        let description: String
+
+        init(code: Int) {
+            self.description = String(cString: nghttp2_strerror(Int32(code)))
+        }
+    }
+
+    /// What a stream has received, and what it is to send.
+    struct Stream {
+        var request = SimulatedRequest(method: "", path: "")
+        var answer: [UInt8] = []
+        var sentCount = 0
+    }
+
+    /// A longer body is refused by resetting its stream.
+    static let bodyLimit = 1024 * 1024
+    /// How much is gathered before it is written.
+    private static let outputSize = 64 * 1024
+
+    private var session: OpaquePointer?
+    private var streams: [Int32: Stream] = [:]
+    private var arrivals: [Arrival] = []
+    private let streamLimit: Int
+    private let provenStreamLimit: Int
+    private var clientIsProven = false
+
+    /// Begins the server's side; the limits are on how many requests the client may have open at a time, the second
+    /// once an answer says that the client is proven.
+    init(streamLimit: Int, provenStreamLimit: Int) throws(Failure) {
+        self.streamLimit = streamLimit
+        self.provenStreamLimit = provenStreamLimit
+        var callbacks: OpaquePointer?
+        nghttp2_session_callbacks_new(&callbacks)
+        defer { nghttp2_session_callbacks_del(callbacks) }
+        HTTP2Callbacks.set(on: callbacks)
+        // Unretained is enough: nghttp2 calls back only within calls made here.
+        let code = nghttp2_session_server_new(&self.session, callbacks, Unmanaged.passUnretained(self).toOpaque())
+        guard code == 0 else { throw Failure(code: Int(code)) }
+        self.allow(streams: streamLimit)
+    }
+
+    deinit {
+        nghttp2_session_del(self.session)
+    }
+
+    /// Whether neither side has anything more to say.
+    var isFinished: Bool {
+        nghttp2_session_want_read(self.session) == 0 && nghttp2_session_want_write(self.session) == 0
+    }
+
+    /// Takes in what the client sent, and returns the requests that this completed.
+    func receive(_ bytes: UnsafeRawBufferPointer) throws(Failure) -> [Arrival] {
+        let count = nghttp2_session_mem_recv(self.session, bytes.bindMemory(to: UInt8.self).baseAddress, bytes.count)
+        guard count >= 0 else { throw Failure(code: count) }
+        defer { self.arrivals.removeAll(keepingCapacity: true) }
+        return self.arrivals
+    }
+
+    /// Queues the answer; dropped if the client has given up the stream.
+    func respond(_ response: SimulatedResponse, on stream: Int32) {
+        if response.provesClient, !self.clientIsProven {
+            self.clientIsProven = true
+            if self.provenStreamLimit != self.streamLimit { self.allow(streams: self.provenStreamLimit) }
+        }
+        guard self.streams[stream] != nil else { return }
+        self.streams[stream]?.answer = response.body
+        var block = HeaderBlock()
+        block.append(name: ":status", value: String(response.status))
+        for header in response.headers { block.append(name: header.name.lowercased(), value: header.value) }
+        if !response.body.isEmpty { block.append(name: "content-length", value: String(response.body.count)) }
+        var provider = HTTP2Callbacks.bodyProvider
+        block.withFields { fields in
+            if response.body.isEmpty {
+                nghttp2_submit_response(self.session, stream, fields.baseAddress, fields.count, nil)
+            } else {
+                nghttp2_submit_response(self.session, stream, fields.baseAddress, fields.count, &provider)
+            }
+        }
+    }
+
+    /// Announces that nothing after the requests received so far will be answered.
+    func goAway() {
+        nghttp2_submit_goaway(
+            self.session,
+            UInt8(NGHTTP2_FLAG_NONE.rawValue),
+            nghttp2_session_get_last_proc_stream_id(self.session),
+            NGHTTP2_NO_ERROR.rawValue,
+            nil,
+            0
+        )
+    }
+
+    /// Moves what is to be sent to the end of `output`, up to a good size for a write.
+    func takeOutput(into output: inout [UInt8]) throws(Failure) {
+        while output.count < Self.outputSize {
+            var bytes: UnsafePointer<UInt8>?
+            let count = nghttp2_session_mem_send(self.session, &bytes)
+            guard count >= 0 else { throw Failure(code: count) }
+            if count == 0 { return }
+            output.append(contentsOf: UnsafeBufferPointer(start: bytes, count: count))
+        }
+    }
+
+    // MARK: - What the callbacks report
+
+    func began(_ stream: Int32) {
+        self.streams[stream] = Stream()
+    }
+
+    func received(_ field: HeaderField, on stream: Int32) {
+        switch field.name {
+        case ":method": self.streams[stream]?.request.method = field.value
+        case ":path": self.streams[stream]?.request.path = field.value
+        case let name where name.utf8.first == UInt8(ascii: ":"): break
+        default: self.streams[stream]?.request.headers.append(field)
+        }
+    }
+
+    func received(_ bytes: UnsafeBufferPointer<UInt8>, on stream: Int32) {
+        guard let count = self.streams[stream]?.request.body.count else { return }
+        guard count + bytes.count <= Self.bodyLimit else {
+            self.streams[stream] = nil
+            let flags = UInt8(NGHTTP2_FLAG_NONE.rawValue)
+            nghttp2_submit_rst_stream(self.session, flags, stream, NGHTTP2_ENHANCE_YOUR_CALM.rawValue)
+            return
+        }
+        self.streams[stream]?.request.body.append(contentsOf: bytes)
+    }
+
+    func completed(_ stream: Int32) {
+        guard let request = self.streams[stream]?.request else { return }
+        self.arrivals.append(Arrival(stream: stream, request: request))
+        // The request is the handler's now; kept here too, it would be copied on its first change.
+        self.streams[stream]?.request = SimulatedRequest(method: "", path: "")
+    }
+
+    func closed(_ stream: Int32) {
+        self.streams[stream] = nil
+    }
+
+    /// Copies the next piece of the answer; the flag is true if it was the last.
+    func takeAnswer(of stream: Int32, into buffer: UnsafeMutableBufferPointer<UInt8>) -> (count: Int, isLast: Bool) {
+        guard let state = self.streams[stream] else { return (0, true) }
+        let piece = state.answer[state.sentCount...].prefix(buffer.count)
+        _ = buffer.update(fromContentsOf: piece)
+        let end = state.sentCount + piece.count
+        self.streams[stream]?.sentCount = end
+        return (piece.count, end == state.answer.count)
+    }
+
+    private func allow(streams: Int) {
+        var setting = nghttp2_settings_entry(
+            settings_id: Int32(NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS.rawValue),
+            value: UInt32(streams)
+        )
+        nghttp2_submit_settings(self.session, UInt8(NGHTTP2_FLAG_NONE.rawValue), &setting, 1)
+    }
+}

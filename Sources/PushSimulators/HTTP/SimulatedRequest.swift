@@ -1,0 +1,70 @@
+/// One header line.
+public struct HeaderField: Sendable, Hashable {
+    /// The name as it came: always lower case over HTTP/2.
+    public let name: String
+    /// The value as it came.
+    public let value: String
+
+    /// A header line of this name and value.
+    public init(_ name: String, _ value: String) {
+        self.name = name
+        self.value = value
+    }
+}
+
+/// A request as a simulator received it.
+public struct SimulatedRequest: Sendable, Hashable {
+    /// The method, such as `POST`.
+    public var method: String
+    /// Path and query, not decoded.
+    public var path: String
+    /// The header lines in the order in which they came, without the pseudo-headers of HTTP/2.
+    public var headers: [HeaderField]
+    /// The body, whole.
+    public var body: [UInt8]
+
+    /// A request of these parts.
+    public init(method: String = "POST", path: String, headers: [HeaderField] = [], body: [UInt8] = []) {
+        self.method = method
+        self.path = path
+        self.headers = headers
+        self.body = body
+    }
+
+    /// The first header of that name, in whatever case.
+    public func header(_ name: String) -> String? {
+        self.headers.first { $0.isNamed(name) }?.value
+    }
+}
+
+/// What a simulator answers.
+public struct SimulatedResponse: Sendable, Hashable {
+    /// The HTTP status.
+    public var status: Int
+    /// The header lines; over HTTP/2 their names are sent in lower case.
+    public var headers: [HeaderField]
+    /// The body.
+    public var body: [UInt8]
+    /// Whether the request proved who the client is, so that the connection may carry more at a time.
+    var provesClient = false
+
+    /// An answer of these parts; `content-length` is added by itself.
+    public init(status: Int, headers: [HeaderField] = [], body: [UInt8] = []) {
+        self.status = status
+        self.headers = headers
+        self.body = body
+    }
+}
+
+extension HeaderField {
+    func isNamed(_ name: String) -> Bool {
+        let mine = self.name.utf8
+        let theirs = name.utf8
+        return mine.count == theirs.count
+            && zip(mine, theirs).allSatisfy { $0 == $1 || Self.lowercased($0) == Self.lowercased($1) }
+    }
+
+    private static func lowercased(_ byte: UInt8) -> UInt8 {
+        (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte) ? byte | 0x20 : byte
+    }
+}

@@ -1,0 +1,70 @@
+internal import Reactor
+
+/// An HTTPS server for one simulator: HTTP/2, and HTTP/1.1 where the provider speaks that too.
+final class SimulatorServer: Sendable {
+    typealias Handler = @Sendable (SimulatedRequest) async -> SimulatedResponse
+
+    struct Limits: Sendable {
+        /// How many requests a client may have open before one of them proved who it is.
+        var streamsBeforeProof: Int
+        /// How many requests a client may have open at a time.
+        var streams: Int
+        var handshakeTime: Duration = .seconds(10)
+        var writeTime: Duration = .seconds(30)
+        var idleTime: Duration = .seconds(3600)
+    }
+
+    private let listener: Listener
+    private let context: TLSServerContext
+    private let limits: Limits
+    private let speaksHTTP1: Bool
+
+    /// Listens at once, on 127.0.0.1, so that the port is known and no client is refused before `serve`.
+    init(port: UInt16, identity: TestAuthority.Identity, limits: Limits, speaksHTTP1: Bool) throws {
+        self.listener = try Listener(.tcp(host: "127.0.0.1", port: port))
+        self.context = try TLSServerContext(
+            certificates: identity.certificate,
+            privateKey: identity.privateKey,
+            protocols: speaksHTTP1 ? ["h2", "http/1.1"] : ["h2"]
+        )
+        self.limits = limits
+        self.speaksHTTP1 = speaksHTTP1
+    }
+
+    /// The port that port 0 became.
+    var port: UInt16 {
+        guard case .tcp(_, let port) = self.listener.address else { return 0 }
+        return port
+    }
+
+    /// Serves all connections on `loop` until the task is cancelled; all of them have ended then.
+    func serve(on loop: EventLoop, handler: @escaping Handler) async {
+        await withDiscardingTaskGroup { group in
+            await self.listener.accept(on: loop) { number in
+                group.addTask(executorPreference: loop) {
+                    await self.serveConnection(number, on: loop, handler: handler)
+                }
+            }
+        }
+    }
+
+    private func serveConnection(_ number: Int32, on loop: EventLoop, handler: @escaping Handler) async {
+        // Out of descriptors: this one connection is lost, and the client sees it closed.
+        guard let descriptor = try? Descriptor(number, on: loop) else { return }
+        defer { descriptor.close() }
+        await descriptor.cancellingWaits {
+            do {
+                let stream = try TLSStream(SocketStream(descriptor), context: self.context)
+                defer { stream.endWriting() }
+                try await stream.handshake(until: .now + self.limits.handshakeTime)
+                if stream.chosenProtocol == "h2" {
+                    try await HTTP2Connection(stream, loop: loop, limits: self.limits, handler: handler).serve()
+                } else if self.speaksHTTP1 {
+                    await serveHTTP1(stream, limits: self.limits, handler: handler)
+                }
+            } catch {
+                // A client that cannot agree on TLS is told so by the alert, and the simulator goes on.
+            }
+        }
+    }
+}

@@ -1,0 +1,7 @@
+/// Identifiers and secrets.
+enum RandomText {
+    /// Upper-case letters and digits.
+    static func make(_ count: Int) -> String {
+        String((0..<count).compactMap { _ in "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789".randomElement() })
+    }
+}

@@ -1,0 +1,70 @@
+internal import COpenSSL
+
+/// A private key made here and known nowhere else, and the check of what was signed with it.
+///
+/// The check is OpenSSL's, so that it is independent of the code that signs.
+///
+/// `@unchecked Sendable`: the key is not changed after `init`, and OpenSSL allows any thread to use it then.
+package final class SigningKey: @unchecked Sendable {
+    private let pointer: OpaquePointer
+
+    /// The private key as PKCS#8 in PEM.
+    package let pem: String
+
+    private init(_ pointer: OpaquePointer?) throws(OpenSSLError) {
+        self.pointer = try OpenSSLError.check("EVP_PKEY_Q_keygen", pointer)
+        self.pem = try PEM.write(privateKey: self.pointer)
+    }
+
+    deinit {
+        EVP_PKEY_free(self.pointer)
+    }
+
+    /// A new elliptic curve key, for ES256.
+    package static func p256() throws(OpenSSLError) -> SigningKey {
+        try SigningKey(copenssl_make_p256_key())
+    }
+
+    /// A new RSA key of 2048 bits, for RS256.
+    package static func rsa2048() throws(OpenSSLError) -> SigningKey {
+        try SigningKey(copenssl_make_rsa2048_key())
+    }
+
+    /// Whether `signature`, the 64 bytes of RFC 7518 section 3.4, is this P-256 key's for `message`.
+    package func isES256(_ signature: [UInt8], of message: [UInt8]) -> Bool {
+        guard signature.count == 64, let pair = ECDSA_SIG_new() else { return false }
+        defer { ECDSA_SIG_free(pair) }
+        let (r, s) = signature.withUnsafeBufferPointer { bytes in
+            (BN_bin2bn(bytes.baseAddress, 32, nil), BN_bin2bn(bytes.baseAddress.map { $0 + 32 }, 32, nil))
+        }
+        guard ECDSA_SIG_set0(pair, r, s) == 1 else { return false }
+        var der = [UInt8](repeating: 0, count: 80)
+        let length = der.withUnsafeMutableBufferPointer { buffer in
+            var end = buffer.baseAddress
+            return i2d_ECDSA_SIG(pair, &end)
+        }
+        guard length > 0 else { return false }
+        return self.isSignature(Array(der[..<Int(length)]), of: message)
+    }
+
+    /// Whether `signature`, PKCS#1 version 1.5 with SHA-256, is this RSA key's for `message`.
+    package func isRS256(_ signature: [UInt8], of message: [UInt8]) -> Bool {
+        self.isSignature(signature, of: message)
+    }
+
+    private func isSignature(_ signature: [UInt8], of message: [UInt8]) -> Bool {
+        // A wrong signature leaves an error on the queue.
+        defer { ERR_clear_error() }
+        guard let context = EVP_MD_CTX_new() else { return false }
+        defer { EVP_MD_CTX_free(context) }
+        guard EVP_DigestVerifyInit(context, nil, EVP_sha256(), nil, self.pointer) == 1 else { return false }
+        return EVP_DigestVerify(context, signature, signature.count, message, message.count) == 1
+    }
+
+    /// Runs `body` with OpenSSL's key, which it must not keep.
+    func withPointer<Result, Failure: Error>(
+        _ body: (OpaquePointer) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        try body(self.pointer)
+    }
+}

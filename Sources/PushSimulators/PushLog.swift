@@ -1,0 +1,118 @@
+internal import Synchronization
+
+/// What a simulator received, and what it is told to answer next.
+public final class PushLog: Sendable {
+    private struct Waiter {
+        let number: Int
+        let continuation: CheckedContinuation<Void, Never>
+    }
+
+    private struct State {
+        var received: [ReceivedPush] = []
+        /// Accepted pushes that `received` no longer holds.
+        var forgottenCount = 0
+        var acceptedCount = 0
+        var scripted: [SimulatedResponse] = []
+        var waiters: [Int: Waiter] = [:]
+        var nextWaiter = 0
+    }
+
+    // A lock: connections write on the simulator's loop, tests read from anywhere, and each use is short.
+    private let state = Mutex(State())
+    private let capacity: Int
+    private let onPush: (@Sendable (ReceivedPush) -> Void)?
+
+    /// Keeps at least the last `capacity` requests, and hands each to `onPush`, on the simulator's thread.
+    init(capacity: Int, onPush: (@Sendable (ReceivedPush) -> Void)?) {
+        precondition(capacity > 0, "a log keeps something")
+        self.capacity = capacity
+        self.onPush = onPush
+    }
+
+    /// All requests for a push that are kept, oldest first, the refused ones included.
+    public var received: [ReceivedPush] {
+        self.state.withLock { $0.received }
+    }
+
+    /// How many pushes have been accepted, also those no longer kept.
+    public var acceptedCount: Int {
+        self.state.withLock { $0.acceptedCount }
+    }
+
+    /// Answers the next request with this, whatever it asks; several wait in line.
+    public func answerNext(status: Int, headers: [HeaderField] = [], body: String = "") {
+        let response = SimulatedResponse(status: status, headers: headers, body: Array(body.utf8))
+        self.state.withLock { $0.scripted.append(response) }
+    }
+
+    /// Waits until that many pushes have been accepted, and returns the last of those; the first is number 1.
+    ///
+    /// Throws `PushWaitError` when the time is over, `CancellationError` if the task is cancelled.
+    public func acceptedPush(_ number: Int, within time: Duration = .seconds(10)) async throws -> ReceivedPush {
+        precondition(number > 0, "the first push is number 1")
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { await self.waitUntilAccepted(number) }
+            group.addTask {
+                try await Task.sleep(for: time)
+                throw PushWaitError.timedOut
+            }
+            defer { group.cancelAll() }
+            try await group.next()
+        }
+        try Task.checkCancellation()
+        return try self.state.withLock { state throws in
+            guard number > state.forgottenCount else { throw PushWaitError.forgotten }
+            let accepted = state.received.lazy.filter(\.verdict.isAccepted)
+            guard let push = accepted.dropFirst(number - 1 - state.forgottenCount).first else {
+                preconditionFailure("an accepted push is kept until it is counted as forgotten")
+            }
+            return push
+        }
+    }
+
+    // MARK: - For the simulators
+
+    func takeScripted() -> SimulatedResponse? {
+        self.state.withLock { $0.scripted.isEmpty ? nil : $0.scripted.removeFirst() }
+    }
+
+    func record(_ push: ReceivedPush) {
+        let waiters = self.state.withLock { state in
+            if state.received.count >= 2 * self.capacity {
+                state.forgottenCount += state.received.prefix(self.capacity).count(where: \.verdict.isAccepted)
+                state.received.removeFirst(self.capacity)
+            }
+            state.received.append(push)
+            guard push.verdict.isAccepted else { return [Waiter]() }
+            state.acceptedCount += 1
+            let due = state.waiters.filter { $0.value.number <= state.acceptedCount }
+            for id in due.keys { state.waiters[id] = nil }
+            return Array(due.values)
+        }
+        for waiter in waiters { waiter.continuation.resume() }
+        self.onPush?(push)
+    }
+
+    // MARK: - Private
+
+    /// Returns when that many pushes are accepted, or the task is cancelled.
+    private func waitUntilAccepted(_ number: Int) async {
+        let id = self.state.withLock { state in
+            state.nextWaiter += 1
+            return state.nextWaiter
+        }
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let mustWait = self.state.withLock { state in
+                    // Looked at under the lock: a cancellation from here on finds the waiter.
+                    guard state.acceptedCount < number, !Task.isCancelled else { return false }
+                    state.waiters[id] = Waiter(number: number, continuation: continuation)
+                    return true
+                }
+                if !mustWait { continuation.resume() }
+            }
+        } onCancel: {
+            self.state.withLock { $0.waiters.removeValue(forKey: id) }?.continuation.resume()
+        }
+    }
+}

@@ -1,0 +1,71 @@
+public import Foundation
+internal import Reactor
+
+/// A push provider to test and demonstrate against: real HTTP/2 over real TLS, real checks of tokens.
+///
+/// ```swift
+/// let apns = try APNsSimulator(authority: TestAuthority())
+/// let push = try await apns.whileRunning { apns in
+///     try await send(to: apns.endpoint)
+///     return try await apns.pushes.acceptedPush(1)
+/// }
+/// ```
+public protocol PushSimulator: Sendable {
+    /// The port on 127.0.0.1; known, and connected to without refusal, before the simulator runs.
+    var port: UInt16 { get }
+
+    /// What came, and what is to be answered next.
+    var pushes: PushLog { get }
+
+    /// Serves until the task is cancelled.
+    ///
+    /// Throws if there is no thread or descriptor to be had. Connections end with it; the port stays taken as long as
+    /// the simulator lives, so it can run again.
+    func run() async throws
+}
+
+extension PushSimulator {
+    /// The base URL, `https://localhost:` with the port.
+    public var endpoint: String { "https://localhost:\(self.port)" }
+
+    /// Runs the simulator as long as `body` does.
+    public func whileRunning<Result: Sendable>(
+        _ body: @Sendable (Self) async throws -> Result
+    ) async throws -> Result {
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { try await self.run() }
+            defer { group.cancelAll() }
+            return try await body(self)
+        }
+    }
+}
+
+/// How a simulator serves; every property has a default.
+public struct SimulatorOptions: Sendable {
+    /// The port on 127.0.0.1; 0 takes a free one.
+    public var port: UInt16 = 0
+    /// Names beside `localhost` and `127.0.0.1` for which its certificate holds.
+    public var names: [String] = []
+    /// How many requests a connection may have open at a time.
+    public var concurrentStreams = 500
+    /// How many requests are kept at least; older ones are forgotten.
+    public var keptPushes = 10_000
+    /// What time it is to the simulator.
+    public var now: @Sendable () -> Date = { Date() }
+    /// Is given each push as it arrives, on the simulator's thread: it must be quick.
+    public var onPush: (@Sendable (ReceivedPush) -> Void)?
+
+    /// The defaults.
+    public init() {}
+}
+
+extension SimulatorServer {
+    /// Serves on a loop of its own until the task is cancelled.
+    func serve(handler: @escaping Handler) async throws {
+        let loop = try EventLoop(index: 0)
+        defer { loop.stop() }
+        await withDiscardingTaskGroup { group in
+            group.addTask(executorPreference: loop) { await self.serve(on: loop, handler: handler) }
+        }
+    }
+}

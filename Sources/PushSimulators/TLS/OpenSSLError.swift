@@ -1,0 +1,31 @@
+internal import COpenSSL
+
+/// A call to OpenSSL that failed, with what its error queue says.
+package struct OpenSSLError: Error, Hashable, CustomStringConvertible {
+    package let description: String
+
+    /// Takes the newest error off the calling thread's queue, and empties it.
+    init(_ call: String) {
+        let code = ERR_peek_last_error()
+        ERR_clear_error()
+        guard code != 0 else {
+            self.description = call
+            return
+        }
+        var text = [CChar](repeating: 0, count: 256)
+        ERR_error_string_n(code, &text, text.count)
+        let end = text.firstIndex(of: 0) ?? text.endIndex
+        self.description = "\(call): \(String(decoding: text[..<end].map(UInt8.init(bitPattern:)), as: UTF8.self))"
+    }
+
+    /// Turns a null pointer into an error.
+    static func check<Pointer>(_ call: String, _ result: Pointer?) throws(OpenSSLError) -> Pointer {
+        guard let result else { throw OpenSSLError(call) }
+        return result
+    }
+
+    /// Turns a result that is not positive into an error.
+    static func check(_ call: String, _ result: Int32) throws(OpenSSLError) {
+        guard result > 0 else { throw OpenSSLError(call) }
+    }
+}

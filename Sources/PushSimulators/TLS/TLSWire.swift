@@ -1,0 +1,114 @@
+internal import COpenSSL
+internal import Reactor
+
+/// The socket as OpenSSL sees it: reads may find nothing, writes always succeed.
+///
+/// What the socket does not take is kept in `unsent`. So OpenSSL never stops in the middle of a record, and a read that
+/// makes it answer, as a key update does, never waits for a write. On the loop only.
+final class TLSWire {
+    /// More than one write of the stream can leave behind; reached only by a peer that sends and never reads.
+    private static let unsentLimit = 256 * 1024
+
+    private let socket: SocketStream
+    private var unsent: [UInt8] = []
+    private var sentCount = 0
+    /// Whether the peer has ended its side of the socket.
+    private var isEnded = false
+    /// Why the socket can carry nothing more, once that is so.
+    private(set) var failure: StreamError?
+
+    init(_ socket: SocketStream) {
+        self.socket = socket
+    }
+
+    /// Makes the object through which OpenSSL calls back; it refers to the wire without keeping it.
+    func makeBIO() throws(OpenSSLError) -> OpaquePointer {
+        let bio = try OpenSSLError.check("BIO_new", BIO_new(Self.method))
+        BIO_set_data(bio, Unmanaged.passUnretained(self).toOpaque())
+        BIO_set_init(bio, 1)
+        return bio
+    }
+
+    /// Whether everything written has reached the socket.
+    var isDrained: Bool { self.unsent.isEmpty }
+
+    /// Sends what is left over; false if the socket does not take it all.
+    func flush() throws(StreamError) -> Bool {
+        if let failure { throw failure }
+        while self.sentCount < self.unsent.count {
+            let result = self.unsent.withUnsafeBytes { unsent in
+                self.attempt { () throws(StreamError) in
+                    try self.socket.write(UnsafeRawBufferPointer(rebasing: unsent[self.sentCount...]))
+                }
+            }
+            if let failure { throw failure }
+            guard let count = result else { return false }
+            self.sentCount += count
+        }
+        self.unsent.removeAll()
+        self.sentCount = 0
+        return true
+    }
+
+    private func receive(into buffer: UnsafeMutableRawBufferPointer) -> Int? {
+        let count = self.attempt { () throws(StreamError) in try self.socket.read(into: buffer) }
+        if count == 0 { self.isEnded = true }
+        return count
+    }
+
+    private func send(_ bytes: UnsafeRawBufferPointer) {
+        var rest = bytes[...]
+        while self.unsent.isEmpty, !rest.isEmpty {
+            let result = self.attempt { () throws(StreamError) in
+                try self.socket.write(UnsafeRawBufferPointer(rebasing: rest))
+            }
+            guard let count = result else { break }
+            rest = rest.dropFirst(count)
+        }
+        self.unsent.append(contentsOf: rest)
+        if self.unsent.count > Self.unsentLimit { self.failure = StreamError("the peer does not read") }
+    }
+
+    private func attempt(_ call: () throws(StreamError) -> Int?) -> Int? {
+        do throws(StreamError) {
+            return try call()
+        } catch {
+            self.failure = error
+            return nil
+        }
+    }
+
+    // MARK: - OpenSSL's side
+
+    // Safe: made once under the lock of `static let`, then only read.
+    nonisolated(unsafe) private static let method: OpaquePointer? = {
+        let method = BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "Reactor socket")
+        BIO_meth_set_read(method) { bio, buffer, count in
+            BIO_clear_flags(bio, BIO_FLAGS_READ | BIO_FLAGS_WRITE | BIO_FLAGS_SHOULD_RETRY)
+            guard let wire = TLSWire.of(bio), let buffer else { return -1 }
+            let bytes = UnsafeMutableRawBufferPointer(start: buffer, count: Int(count))
+            if let received = wire.receive(into: bytes) { return Int32(received) }
+            if wire.failure == nil { BIO_set_flags(bio, BIO_FLAGS_READ | BIO_FLAGS_SHOULD_RETRY) }
+            return -1
+        }
+        BIO_meth_set_write(method) { bio, bytes, count in
+            BIO_clear_flags(bio, BIO_FLAGS_READ | BIO_FLAGS_WRITE | BIO_FLAGS_SHOULD_RETRY)
+            guard let wire = TLSWire.of(bio) else { return -1 }
+            wire.send(UnsafeRawBufferPointer(start: bytes, count: Int(count)))
+            return wire.failure == nil ? count : -1
+        }
+        BIO_meth_set_ctrl(method) { bio, command, _, _ in
+            switch command {
+            case BIO_CTRL_EOF: TLSWire.of(bio)?.isEnded == true ? 1 : 0
+            case BIO_CTRL_FLUSH: 1
+            default: 0
+            }
+        }
+        return method
+    }()
+
+    private static func of(_ bio: OpaquePointer?) -> TLSWire? {
+        guard let data = BIO_get_data(bio) else { return nil }
+        return Unmanaged<TLSWire>.fromOpaque(data).takeUnretainedValue()
+    }
+}

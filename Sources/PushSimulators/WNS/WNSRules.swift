@@ -1,0 +1,64 @@
+/// Why WNS refuses a notification.
+package struct WNSRefusal: Error, Hashable {
+    package let status: Int
+    /// The text of `X-WNS-Error-Description`.
+    package let description: String
+
+    init(_ status: Int, _ description: String) {
+        self.status = status
+        self.description = description
+    }
+}
+
+/// What WNS asks of a raw notification; knows of no connection and no access token.
+package struct WNSRules: Sendable {
+    package enum Channel: Sendable {
+        case open, expired
+    }
+
+    /// The channels by path and query, which must come back byte for byte.
+    package var channels: [String: Channel] = [:]
+
+    private static let bodyLimit = 5000
+
+    package init() {}
+
+    /// Returns if WNS accepts the notification, throws what it answers if not.
+    package func check(_ request: SimulatedRequest, tokenIsGood: (String?) -> Bool) throws(WNSRefusal) {
+        guard request.method == "POST" else { throw WNSRefusal(405, "Only POST is allowed.") }
+        guard let channel = self.channels[request.path] else {
+            throw WNSRefusal(404, "The channel URL is not valid or not recognized by WNS.")
+        }
+        guard tokenIsGood(request.header("authorization")) else {
+            throw WNSRefusal(401, "The token is missing, malformed or expired.")
+        }
+        try Self.checkHeaders(request)
+        guard !request.body.isEmpty else { throw WNSRefusal(400, "The notification has no content.") }
+        guard request.body.count <= Self.bodyLimit else {
+            throw WNSRefusal(413, "The notification is larger than 5000 bytes.")
+        }
+        if channel == .expired { throw WNSRefusal(410, "The channel expired.") }
+    }
+
+    private static func checkHeaders(_ request: SimulatedRequest) throws(WNSRefusal) {
+        guard request.header("x-wns-type") == "wns/raw" else { throw WNSRefusal(400, "X-WNS-Type must be wns/raw.") }
+        guard request.header("content-type") == "application/octet-stream" else {
+            throw WNSRefusal(400, "Content-Type must be application/octet-stream.")
+        }
+        guard request.header("content-length").flatMap(Int.init) == request.body.count else {
+            throw WNSRefusal(400, "Content-Length is required.")
+        }
+        if let policy = request.header("x-wns-cache-policy"), !["cache", "no-cache"].contains(policy) {
+            throw WNSRefusal(400, "X-WNS-Cache-Policy must be cache or no-cache.")
+        }
+        if let life = request.header("x-wns-ttl"), UInt32(life) == nil {
+            throw WNSRefusal(400, "X-WNS-TTL must be a number of seconds.")
+        }
+        if let priority = request.header("x-wns-priority"), !["1", "2", "3", "4"].contains(priority) {
+            throw WNSRefusal(400, "X-WNS-PRIORITY must be 1, 2, 3 or 4.")
+        }
+        for name in ["x-wns-suppresspopup", "x-wns-group", "x-wns-match"] where request.header(name) != nil {
+            throw WNSRefusal(400, "\(name) is for phones only.")
+        }
+    }
+}

@@ -1,0 +1,148 @@
+internal import Foundation
+internal import Synchronization
+
+/// Windows Push Notification Services for raw notifications, with the token endpoint of Microsoft Entra.
+///
+/// ```swift
+/// let wns = try WNSSimulator(authority: authority)
+/// let channel = wns.makeChannel()       // the URL that an app would upload
+/// wns.expire(channel)                   // answers 410 from now on
+/// ```
+/// What comes to the token endpoint is not among `pushes` but among `tokenRequests`.
+public final class WNSSimulator: PushSimulator {
+    /// What a sender needs to get access tokens.
+    public struct Credentials: Sendable {
+        /// The Entra tenant, a UUID.
+        public let tenantID: String
+        /// The application, a UUID.
+        public let clientID: String
+        /// The application's secret, with characters that must be escaped in a form.
+        public let clientSecret: String
+    }
+
+    /// What a sender needs to get access tokens; made anew for each simulator.
+    public let credentials: Credentials
+    /// What came, and what is to be answered next.
+    public let pushes: PushLog
+    /// What came to the token endpoint, and what is to be answered next there.
+    public let tokenRequests: PushLog
+
+    // A lock: channels are made from anywhere, and reading is short.
+    private let rules = Mutex(WNSRules())
+    private let accessTokens = AccessTokens()
+    private let now: @Sendable () -> Date
+    private let server: SimulatorServer
+
+    private static let tokenLife = 86399
+    private static let scope = "https://wns.windows.com/.default"
+
+    /// Makes credentials and listens.
+    ///
+    /// Throws if the port is taken.
+    public init(authority: TestAuthority, options: SimulatorOptions = SimulatorOptions()) throws {
+        self.credentials = Credentials(
+            tenantID: UUID().uuidString.lowercased(),
+            clientID: UUID().uuidString.lowercased(),
+            clientSecret: RandomText.make(20) + "~+/=" + RandomText.make(16)
+        )
+        self.pushes = PushLog(capacity: options.keptPushes, onPush: options.onPush)
+        self.tokenRequests = PushLog(capacity: options.keptPushes, onPush: nil)
+        self.now = options.now
+        self.server = try SimulatorServer(
+            port: options.port,
+            identity: authority.makeServerIdentity(names: options.names),
+            limits: .init(streamsBeforeProof: options.concurrentStreams, streams: options.concurrentStreams),
+            speaksHTTP1: true
+        )
+    }
+
+    /// The port on 127.0.0.1.
+    public var port: UInt16 { self.server.port }
+
+    /// The URL of the token endpoint.
+    public var tokenEndpoint: String { self.endpoint + self.tokenPath }
+
+    private var tokenPath: String { "/\(self.credentials.tenantID)/oauth2/v2.0/token" }
+
+    /// Opens a channel and returns its URL, which must be used byte for byte: it has escapes that change if decoded.
+    ///
+    /// `host` stands where the port's `localhost` would, for senders that look at the name.
+    public func makeChannel(host: String = "localhost") -> String {
+        let path = "/w/?token=AwYAAAB\(RandomText.make(40))%2f\(RandomText.make(20))%2b\(RandomText.make(20))%3d%3d"
+        self.rules.withLock { $0.channels[path] = .open }
+        return "https://\(host):\(self.port)\(path)"
+    }
+
+    /// Answers for this channel, named by its URL, with 410 from now on.
+    public func expire(_ channel: String) {
+        guard let start = channel.range(of: "/w/?")?.lowerBound else { return }
+        self.rules.withLock { $0.channels[String(channel[start...])] = .expired }
+    }
+
+    /// Takes back all access tokens, so that the next push with one is answered with 401.
+    public func revokeAccessTokens() {
+        self.accessTokens.revokeAll()
+    }
+
+    /// Serves until the task is cancelled.
+    public func run() async throws {
+        try await self.server.serve { request in
+            if request.path == self.tokenPath {
+                self.tokenRequests.answer(request, judge: self.judgeTokenRequest)
+            } else {
+                self.pushes.answer(request, judge: self.judgePush)
+            }
+        }
+    }
+
+    // MARK: - Private
+
+    private func judgePush(_ request: SimulatedRequest) -> Judgement {
+        var headers = [HeaderField("X-WNS-Msg-ID", RandomText.make(16))]
+        do throws(WNSRefusal) {
+            let now = self.now()
+            try self.rules.withLock { $0 }.check(request) { self.accessTokens.authorize($0, now: now) }
+            headers.append(HeaderField("X-WNS-Status", "received"))
+            if request.header("x-wns-requestforstatus") == "true" {
+                headers.append(HeaderField("X-WNS-DeviceConnectionStatus", "connected"))
+            }
+            return .accepted(SimulatedResponse(status: 200, headers: headers))
+        } catch {
+            headers.append(HeaderField("X-WNS-Error-Description", error.description))
+            return .refused(SimulatedResponse(status: error.status, headers: headers), reason: error.description)
+        }
+    }
+
+    private func judgeTokenRequest(_ request: SimulatedRequest) -> Judgement {
+        guard request.method == "POST", let form = FormFields(request) else {
+            return .oauthError("invalid_request", "Not a form.")
+        }
+        guard form["grant_type"] == "client_credentials" else {
+            return .oauthError("unsupported_grant_type", "AADSTS70003: unsupported grant type.")
+        }
+        guard form["client_id"] == self.credentials.clientID else {
+            return .oauthError("unauthorized_client", "AADSTS700016: application not found.")
+        }
+        guard form["client_secret"] == self.credentials.clientSecret else {
+            return .oauthError("invalid_client", "AADSTS7000215: invalid client secret.", status: 401)
+        }
+        guard form["scope"] == Self.scope else {
+            return .oauthError("invalid_scope", "AADSTS70011: the scope is not valid.")
+        }
+        let now = self.now()
+        let end = now.addingTimeInterval(Double(Self.tokenLife))
+        return .accepted(
+            .json(
+                // Strings where one expects numbers, as in Microsoft's sample.
+                [
+                    "token_type": "Bearer",
+                    "expires_in": String(Self.tokenLife),
+                    "ext_expires_in": String(Self.tokenLife),
+                    "expires_on": String(Int(end.timeIntervalSince1970)),
+                    "not_before": String(Int(now.timeIntervalSince1970)),
+                    "access_token": self.accessTokens.issue(until: end),
+                ]
+            )
+        )
+    }
+}

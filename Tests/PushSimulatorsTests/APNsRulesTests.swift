@@ -1,0 +1,152 @@
+import Foundation
+import Testing
+
+@testable import PushSimulators
+
+@Suite struct APNsRulesTests {
+    private static let good = SimulatedRequest(
+        path: "/3/device/abcd",
+        headers: [
+            HeaderField("authorization", "bearer good"),
+            HeaderField("apns-topic", "app"),
+            HeaderField("apns-push-type", "alert"),
+        ],
+        body: Array("{}".utf8)
+    )
+
+    /// The good request with headers set, or with `nil` taken away.
+    private static func request(_ changes: KeyValuePairs<String, String?>) -> SimulatedRequest {
+        var request = self.good
+        for (name, value) in changes {
+            request.headers.removeAll { $0.name == name }
+            if let value { request.headers.append(HeaderField(name, value)) }
+        }
+        return request
+    }
+
+    private func refusal(of request: SimulatedRequest, age: TimeInterval = 0) -> APNsRefusal.Reason? {
+        var rules = APNsRules(topic: "app") { token throws(APNsRefusal) in
+            guard token == "good" else { throw APNsRefusal(.invalidProviderToken) }
+            return Tokens.now.addingTimeInterval(-age)
+        }
+        rules.retired["dead"] = Tokens.now
+        do throws(APNsRefusal) {
+            try rules.check(request, now: Tokens.now)
+            return nil
+        } catch {
+            return error.reason
+        }
+    }
+
+    @Test(arguments: [
+        Self.good,
+        Self.request(["authorization": "Bearer good"]),
+        Self.request(["apns-priority": "10"]), Self.request(["apns-priority": "5"]),
+        Self.request(["apns-priority": "1"]),
+        Self.request(["apns-push-type": "background", "apns-priority": "5"]),
+        Self.request(["apns-push-type": "voip", "apns-topic": "app.voip"]),
+        Self.request(["apns-expiration": "0"]), Self.request(["apns-expiration": "1800000000"]),
+        Self.request(["apns-collapse-id": String(repeating: "x", count: 64)]),
+        Self.request(["apns-id": "123e4567-e89b-42d3-a456-426614174000"]),
+    ])
+    func whatIsInOrderIsAccepted(request: SimulatedRequest) {
+        #expect(self.refusal(of: request) == nil)
+    }
+
+    @Test(arguments: [
+        (Self.request(["authorization": nil]), APNsRefusal.Reason.missingProviderToken),
+        (Self.request(["authorization": ""]), .missingProviderToken),
+        (Self.request(["authorization": "basic good"]), .missingProviderToken),
+        (Self.request(["authorization": "bearer bad"]), .invalidProviderToken),
+        (Self.request(["apns-topic": nil]), .missingTopic),
+        (Self.request(["apns-topic": "other"]), .badTopic),
+        (Self.request(["apns-topic": "app.voip"]), .badTopic),
+        (Self.request(["apns-push-type": nil]), .invalidPushType),
+        (Self.request(["apns-push-type": "Alert"]), .invalidPushType),
+        (Self.request(["apns-push-type": "mdm"]), .topicDisallowed),
+        (Self.request(["apns-push-type": "background"]), .badPriority),
+        (Self.request(["apns-push-type": "background", "apns-priority": "10"]), .badPriority),
+        (Self.request(["apns-priority": "2"]), .badPriority),
+        (Self.request(["apns-priority": ""]), .badPriority),
+        (Self.request(["apns-expiration": "-1"]), .badExpirationDate),
+        (Self.request(["apns-expiration": "1.5"]), .badExpirationDate),
+        (Self.request(["apns-expiration": ""]), .badExpirationDate),
+        (Self.request(["apns-collapse-id": String(repeating: "x", count: 65)]), .badCollapseID),
+        (Self.request(["apns-collapse-id": String(repeating: "é", count: 33)]), .badCollapseID),
+        (Self.request(["apns-id": "123E4567-E89B-42D3-A456-426614174000"]), .badMessageID),
+        (Self.request(["apns-id": "123e4567e89b42d3a456426614174000"]), .badMessageID),
+    ])
+    func aHeaderOutOfOrderIsRefusedWithApplesReason(request: SimulatedRequest, reason: APNsRefusal.Reason) {
+        #expect(self.refusal(of: request) == reason)
+    }
+
+    @Test func aHeaderGivenTwiceIsRefused() {
+        var request = Self.good
+        request.headers.append(HeaderField("apns-topic", "app"))
+        #expect(self.refusal(of: request) == .duplicateHeaders)
+    }
+
+    @Test(arguments: [
+        ("/3/device/abcd", nil), ("/3/device/ABCD", nil),
+        ("/3/device/" + String(repeating: "a", count: 400), nil),
+        ("/3/device/" + String(repeating: "a", count: 402), APNsRefusal.Reason.badDeviceToken),
+        ("/3/device/abc", .badDeviceToken), ("/3/device/xyz0", .badDeviceToken), ("/3/device/ab/cd", .badDeviceToken),
+        ("/3/device/", .missingDeviceToken), ("/3/device", .badPath), ("/2/device/abcd", .badPath), ("/", .badPath),
+        ("/3/device/dead", .unregistered), ("/3/device/DEAD", .unregistered),
+    ])
+    func thePathNamesTheDevice(path: String, reason: APNsRefusal.Reason?) {
+        var request = Self.good
+        request.path = path
+        #expect(self.refusal(of: request) == reason)
+    }
+
+    @Test func onlyPostIsAllowed() {
+        var request = Self.good
+        request.method = "GET"
+        #expect(self.refusal(of: request) == .methodNotAllowed)
+    }
+
+    @Test(arguments: [
+        ("alert", "app", 4096, nil), ("alert", "app", 4097, APNsRefusal.Reason.payloadTooLarge),
+        ("voip", "app.voip", 5120, nil), ("voip", "app.voip", 5121, .payloadTooLarge),
+    ])
+    func thePayloadsSizeIsLimited(type: String, topic: String, size: Int, reason: APNsRefusal.Reason?) {
+        var request = Self.request(["apns-push-type": type, "apns-topic": topic])
+        request.body = Array(#"{"x":""#.utf8) + [UInt8](repeating: 0x61, count: size - 8) + Array(#""}"#.utf8)
+        #expect(request.body.count == size)
+        #expect(self.refusal(of: request) == reason)
+    }
+
+    @Test(arguments: [
+        ("", APNsRefusal.Reason.payloadEmpty), ("[]", .payloadNotJSON), ("{", .payloadNotJSON), ("x", .payloadNotJSON),
+    ])
+    func thePayloadMustBeAnObject(text: String, reason: APNsRefusal.Reason) {
+        var request = Self.good
+        request.body = Array(text.utf8)
+        #expect(self.refusal(of: request) == reason)
+    }
+
+    @Test(arguments: [
+        (0.0, nil), (3600, nil), (3601, APNsRefusal.Reason.expiredProviderToken), (-60, nil),
+        (-61, .expiredProviderToken),
+    ])
+    func theTokenMustBeOfTheLastHour(age: TimeInterval, reason: APNsRefusal.Reason?) {
+        #expect(self.refusal(of: Self.good, age: age) == reason)
+    }
+
+    @Test(arguments: [
+        (APNsRefusal(.badDeviceToken), 400, #"{"reason":"BadDeviceToken"}"#),
+        (APNsRefusal(.expiredProviderToken), 403, #"{"reason":"ExpiredProviderToken"}"#),
+        (APNsRefusal(.badPath), 404, #"{"reason":"BadPath"}"#),
+        (APNsRefusal(.methodNotAllowed), 405, #"{"reason":"MethodNotAllowed"}"#),
+        (
+            APNsRefusal(.unregistered, retiredAt: Date(timeIntervalSince1970: 1.25)), 410,
+            #"{"reason":"Unregistered","timestamp":1250}"#
+        ),
+        (APNsRefusal(.payloadTooLarge), 413, #"{"reason":"PayloadTooLarge"}"#),
+    ])
+    func aRefusalHasApplesStatusAndBody(refusal: APNsRefusal, status: Int, json: String) {
+        #expect(refusal.status == status)
+        #expect(refusal.json == json)
+    }
+}

@@ -1,0 +1,83 @@
+import Foundation
+import PushSimulators
+
+/// An independent client: the `curl` command, trusting one authority.
+struct Curl {
+    struct Answer {
+        let status: Int
+        let version: String
+        let headers: [HeaderField]
+        let body: String
+
+        func header(_ name: String) -> String? {
+            self.headers.first { $0.name.lowercased() == name }?.value
+        }
+    }
+
+    struct Failure: Error {
+        let code: Int32
+    }
+
+    private let directory: URL
+
+    init(trusting authority: TestAuthority) throws {
+        self.directory = FileManager.default.temporaryDirectory.appending(path: "curl-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: self.directory, withIntermediateDirectories: true)
+        try authority.write(to: self.directory.appending(path: "ca.crt").path)
+    }
+
+    /// Sends one request, and removes the directory after it.
+    func send(
+        _ url: String,
+        headers: [HeaderField] = [],
+        body: String,
+        options: [String] = ["--http2"]
+    ) async throws -> Answer {
+        let head = self.directory.appending(path: "head").path
+        let lines = ["--header", "Content-Type:"] + headers.flatMap { ["--header", "\($0.name): \($0.value)"] }
+        let output = try await self.run(
+            options + lines + ["--dump-header", head, "--data-binary", body, url]
+        )
+        return try Self.parse(head: output.head, body: output.body)
+    }
+
+    /// Runs curl to its end; throws `Failure` with its code if that is not 0.
+    private func run(_ arguments: [String]) async throws -> (head: String, body: String) {
+        defer {
+            // Left over it harms nobody.
+            try? FileManager.default.removeItem(at: self.directory)
+        }
+        let body = self.directory.appending(path: "body")
+        try Data().write(to: body)
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: "/usr/bin/curl")
+        let ca = self.directory.appending(path: "ca.crt").path
+        process.arguments = ["--silent", "--max-time", "20", "--cacert", ca] + arguments
+        // A file, as reading a pipe would block a thread that the simulator may need.
+        process.standardOutput = try FileHandle(forWritingTo: body)
+        process.standardError = FileHandle.nullDevice
+        let (ends, end) = AsyncStream.makeStream(of: Int32.self)
+        process.terminationHandler = { ended in
+            end.yield(ended.terminationStatus)
+            end.finish()
+        }
+        try process.run()
+        let code = await ends.first { _ in true } ?? -1
+        guard code == 0 else { throw Failure(code: code) }
+        let head = self.directory.appending(path: "head").path
+        return (
+            try String(contentsOfFile: head, encoding: .utf8),
+            try String(contentsOf: body, encoding: .utf8)
+        )
+    }
+
+    private static func parse(head: String, body: String) throws -> Answer {
+        var lines = head.split(whereSeparator: \.isNewline)
+        let first = lines.removeFirst().split(separator: " ")
+        let headers = lines.compactMap { line -> HeaderField? in
+            let parts = line.split(separator: ":", maxSplits: 1)
+            return parts.count == 2 ? HeaderField(String(parts[0]), parts[1].trimmingCharacters(in: .whitespaces)) : nil
+        }
+        return Answer(status: Int(first[1]) ?? 0, version: String(first[0]), headers: headers, body: body)
+    }
+}
