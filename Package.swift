@@ -72,16 +72,27 @@ let package = Package(
 
         .target(
             name: "PushTesting",
-            dependencies: ["PushCore", "PushStore"],
+            dependencies: ["PushCore", "PushStore", logging],
             path: "Tests/PushTesting",
             swiftSettings: strict
         ),
         tests("CurlHTTPTests", ["CurlHTTP", "Reactor"]),
+        tests(
+            "EndToEndTests",
+            [
+                "PushAPI", "PushClient", "PushCore", "PushServer", "PushSimulators", "PushStore", "PushTesting", "Reactor",
+                "SocketHTTP", "sealpost", logging,
+            ]
+        ),
         tests("PushAPITests", ["PushAPI"]),
         tests("PushCoreTests", ["PushCore"]),
         tests(
             "PushSendersTests",
             ["CurlHTTP", "PushCore", "PushSenders", "PushSimulators", "Reactor", crypto, cryptoExtras]
+        ),
+        tests(
+            "PushServerTests",
+            ["PushAPI", "PushCore", "PushServer", "PushStore", "PushTesting", "SocketHTTP", httpTypes, logging]
         ),
         tests("PushSimulatorsTests", ["COpenSSL", "PushSimulators", "Reactor"]),
         tests("PushStoreTests", ["PushCore", "PushStore", "PushTesting"]),

@@ -77,23 +77,23 @@ import Testing
     }
 
     @Test(arguments: [
-        (200, "<html>", SendFailure.unavailable(reason: "token endpoint: malformed answer")),
-        (200, #"{"access_token":"a\r\nb"}"#, .unavailable(reason: "token endpoint: malformed answer")),
-        (200, #"{"access_token":""}"#, .unavailable(reason: "token endpoint: malformed answer")),
-        (200, #"{"access_token":"t","expires_in":0}"#, .unavailable(reason: "token endpoint: malformed answer")),
+        (200, "<html>", SendFailure.unavailable(reason: "malformed answer")),
+        (200, #"{"access_token":"a\r\nb"}"#, .unavailable(reason: "malformed answer")),
+        (200, #"{"access_token":""}"#, .unavailable(reason: "malformed answer")),
+        (200, #"{"access_token":"t","expires_in":0}"#, .unavailable(reason: "malformed answer")),
         (
             400, #"{"error":"invalid_grant","error_description":"x"}"#,
-            .misconfigured(reason: "token endpoint: invalid_grant")
+            .misconfigured(reason: "invalid_grant")
         ),
-        (401, #"{"error":"invalid_client"}"#, .misconfigured(reason: "token endpoint: invalid_client")),
+        (401, #"{"error":"invalid_client"}"#, .misconfigured(reason: "invalid_client")),
         (
             400, #"{"error":"internal_failure"}"#,
-            .unavailable(reason: "token endpoint: internal_failure", retryAfter: .seconds(7))
+            .unavailable(reason: "internal_failure", retryAfter: .seconds(7))
         ),
-        (404, "", .misconfigured(reason: "token endpoint: HTTP 404")),
-        (302, "", .misconfigured(reason: "token endpoint: HTTP 302")),
-        (502, "<html>", .unavailable(reason: "token endpoint: HTTP 502", retryAfter: .seconds(7))),
-        (429, "", .unavailable(reason: "token endpoint: HTTP 429", retryAfter: .seconds(7))),
+        (404, "", .misconfigured(reason: "HTTP 404")),
+        (302, "", .misconfigured(reason: "HTTP 302")),
+        (502, "<html>", .unavailable(reason: "HTTP 502", retryAfter: .seconds(7))),
+        (429, "", .unavailable(reason: "HTTP 429", retryAfter: .seconds(7))),
     ])
     func aRefusalIsSorted(status: Int, body: String, expected: SendFailure) {
         #expect(throws: expected) {

@@ -21,7 +21,7 @@ struct AccessToken: Sendable {
         guard response.status == 200 else { throw Self.failure(response, now: now) }
         // What cannot be decoded is not an answer of a token endpoint.
         guard let answer = try? JSONDecoder().decode(Answer.self, from: Data(response.body)), answer.isUsable else {
-            throw .unavailable(reason: "token endpoint: malformed answer")
+            throw .unavailable(reason: "malformed answer")
         }
         self.init(answer.text, lifetime: answer.lifetime, now: now)
     }
@@ -29,7 +29,7 @@ struct AccessToken: Sendable {
     private static func failure(_ response: OutboundResponse, now: Date) -> SendFailure {
         // Gateways answer in HTML; then the status is all there is.
         let code = try? JSONDecoder().decode(Refusal.self, from: Data(response.body)).error
-        let reason = "token endpoint: " + (ProviderWords.code(code) ?? "HTTP \(response.status)")
+        let reason = ProviderWords.code(code) ?? "HTTP \(response.status)"
         switch (response.status, code) {
         case (408, _), (429, _), (500..., _), (_, "internal_failure"), (_, "temporarily_unavailable"):
             return .unavailable(

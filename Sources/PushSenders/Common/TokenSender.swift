@@ -38,14 +38,22 @@ extension HTTPClient {
     }
 }
 
-extension SendFailure {
-    /// The call that fetches a token: what would be the push's fault is here the configuration's.
-    var ofTokenEndpoint: SendFailure {
-        switch self {
-        case .unavailable(let reason, let retryAfter):
-            .unavailable(reason: "token endpoint: " + reason, retryAfter: retryAfter)
-        case .rejected(let reason), .deviceGone(let reason, _), .misconfigured(let reason):
-            .misconfigured(reason: "token endpoint: " + reason)
+extension AccessToken {
+    /// Asks a token endpoint. What would be a push's own fault is here the configuration's.
+    static func fetched(
+        with request: OutboundRequest,
+        by client: HTTPClient,
+        now: Date
+    ) async throws(SendFailure) -> AccessToken {
+        do throws(SendFailure) {
+            return try AccessToken(try await client.answer(to: request), now: now)
+        } catch {
+            switch error {
+            case .unavailable(let reason, let retryAfter):
+                throw .unavailable(reason: "token endpoint: " + reason, retryAfter: retryAfter)
+            case .rejected(let reason), .deviceGone(let reason, _), .misconfigured(let reason):
+                throw .misconfigured(reason: "token endpoint: " + reason)
+            }
         }
     }
 }

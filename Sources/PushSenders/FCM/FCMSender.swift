@@ -28,11 +28,7 @@ package final class FCMSender: PushSender {
         let tokens = AccessTokenCache(now: now) { () throws(SendFailure) in
             let time = now()
             let exchange = try Self.exchange(account, at: tokenURL, timeout: timeout, now: time)
-            do throws(SendFailure) {
-                return try AccessToken(try await client.answer(to: exchange), now: time)
-            } catch {
-                throw error.ofTokenEndpoint
-            }
+            return try await AccessToken.fetched(with: exchange, by: client, now: time)
         }
         self.sender = TokenSender(tokens: tokens, client: client)
     }

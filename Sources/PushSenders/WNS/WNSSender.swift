@@ -37,11 +37,7 @@ package final class WNSSender: PushSender {
             timeout: timeout
         )
         let tokens = AccessTokenCache(now: now) { () throws(SendFailure) in
-            do throws(SendFailure) {
-                return try AccessToken(try await tokenClient.answer(to: tokenRequest), now: now())
-            } catch {
-                throw error.ofTokenEndpoint
-            }
+            try await AccessToken.fetched(with: tokenRequest, by: tokenClient, now: now())
         }
         self.tokenClient = tokenClient
         self.request = WNSRequest(allowedHosts: hosts, timeout: timeout)

@@ -1,0 +1,150 @@
+import Foundation
+import PushCore
+import PushTesting
+import SocketHTTP
+import Testing
+
+@testable import sealpost
+
+@Suite struct ConfigurationTests {
+    private let folder: TemporaryFolder
+
+    init() throws {
+        self.folder = try TemporaryFolder()
+    }
+
+    private func load(_ yaml: String, environment: [String: String] = [:]) throws -> Configuration {
+        let file = self.folder.file("sealpost.yaml")
+        try yaml.write(toFile: file, atomically: true, encoding: .utf8)
+        return try Configuration.load(file: file, environment: environment)
+    }
+
+    @Test func withoutFileAndEnvironmentTheDefaultsHold() throws {
+        let configuration = try Configuration.load(file: nil, environment: ["PATH": "/bin"])
+        #expect(configuration.listen == ["127.0.0.1:8080"])
+        #expect(configuration.database == "var/sealpost.db")
+        #expect(configuration.senders.isEmpty)
+    }
+
+    @Test func theEnvironmentOverridesTheFile() throws {
+        let configuration = try self.load(
+            "server: {listen: ['127.0.0.1:1', '127.0.0.1:2'], limits: {bodyBytes: 2000}}\nsenders: {a: {type: apns}}",
+            environment: [
+                "SEALPOST_SERVER_LISTEN": "[127.0.0.1:3, 'unix:/tmp/x']", "SEALPOST_SERVER_LIMITS_BODYBYTES": "3000",
+                "SEALPOST_LOG_LEVEL": "debug", "SEALPOST_SENDERS_A_KEYFILE": "k", "SEALPOST_SENDERS_A_KEYID": "i",
+                "SEALPOST_SENDERS_A_TEAMID": "t", "SEALPOST_SENDERS_A_TOPIC": "o",
+            ]
+        )
+        #expect(configuration.listen == ["127.0.0.1:3", "unix:/tmp/x"])
+        #expect(configuration.limits.bodyBytes == 3000)
+        #expect(configuration.logLevel == "debug")
+        let apns = SenderConfiguration.APNs(keyFile: "k", keyID: "i", teamID: "t", topic: "o")
+        #expect(configuration.senders == [Platform("a"): .apns(apns)])
+    }
+
+    /// Each error ends with the key and the reason; those of a file have its line.
+    @Test(arguments: [
+        ("servre: {}", ":1: servre: is not known here"),
+        ("server:\n  listn: x", ":2: server.listn: is not known here"),
+        ("server: {limits: {bodyBytes: lots}}", ":1: server.limits.bodyBytes: must be a whole number from 1024 to"),
+        ("server: {limits: {bodyBytes: 1}}", "server.limits.bodyBytes: must be a whole number from 1024 to"),
+        ("server: {limits: {bodyBytes: [1]}}", "server.limits.bodyBytes: must be a whole number"),
+        ("server: {listen: localhost}", "server.listen: \"localhost\" must be a numeric address and a port"),
+        ("server: {listen: [[1]]}", "server.listen: must be a list of texts"),
+        ("server: 5", "server: must be a mapping"),
+        ("log: {level: loud}", "log.level: must be one of trace, debug"),
+        ("senders: {x: {}}", "senders.x: type is missing"),
+        ("senders: {x: {type: pigeon}}", "senders.x.type: must be one of apns, fcm, wns"),
+        ("senders: {x: {type: apns, keyID: a}}", "senders.x: keyFile is missing"),
+        ("senders: {X: {type: apns}}", "a sender's name is made of lower case"),
+        ("senders: {x: {type: fcm, serviceAccount: a, topic: b}}", "senders.x.topic: is not known here"),
+        ("[1]", "must be a mapping"), ("a: [", "is not YAML"),
+    ])
+    func anErrorNamesTheKeyAndItsPlace(yaml: String, message: String) throws {
+        let error = #expect(throws: ConfigurationError.self) { try self.load(yaml) }
+        #expect("\(try #require(error))".contains(message), "\(String(describing: error))")
+    }
+
+    @Test func anUnknownVariableIsNamed() throws {
+        let error = #expect(throws: ConfigurationError.self) {
+            try Configuration.load(file: nil, environment: ["SEALPOST_SERVER_LISTN": "x"])
+        }
+        #expect("\(try #require(error))".hasPrefix("SEALPOST_SERVER_LISTN: "))
+    }
+
+    @Test func aFileThatIsNotThereIsNamed() throws {
+        let error = #expect(throws: ConfigurationError.self) {
+            try Configuration.load(file: "/nowhere/x.yaml", environment: [:])
+        }
+        #expect("\(try #require(error))".hasPrefix("/nowhere/x.yaml: cannot be read"))
+    }
+
+    @Test func theExampleHasEveryKeyWithItsDefault() throws {
+        let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appending(
+            path: "../../config/sealpost.yaml")
+        let example = try Configuration.load(file: file.path, environment: [:])
+        var defaults = Configuration()
+        defaults.senders = example.senders
+        #expect("\(example)" == "\(defaults)")
+        let text = try String(contentsOf: file, encoding: .utf8)
+        for key in try Self.keysAsked() { #expect(text.contains("\(key):"), "\(key) is not in the example") }
+    }
+
+    /// The keys that the code reads, found by reading the code.
+    private static func keysAsked() throws -> Set<String> {
+        let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appending(
+            path: "../../Sources/sealpost/Configuration+loading.swift")
+        let code = try String(contentsOf: file, encoding: .utf8)
+        let calls = code.matches(of: /\.(?:section|string|requiredString|strings|integer|seconds|bool)\("(\w+)"/)
+        let keys = Set(calls.map { String($0.output.1) })
+        #expect(keys.count > 20)
+        return keys
+    }
+}
+
+@Suite struct KeyringFileTests {
+    private let folder: TemporaryFolder
+    private var keyring: String { self.folder.file("keyring") }
+    private var database: String { self.folder.file("a.db") }
+
+    init() throws {
+        self.folder = try TemporaryFolder()
+    }
+
+    @Test func aNewOneIsItsOwnersOnlyAndIsReadAgain() throws {
+        let made = try KeyringFile.load(self.keyring, database: self.database)
+        let mode = try FileManager.default.attributesOfItem(atPath: self.keyring)[.posixPermissions] as? Int
+        #expect(mode == 0o600)
+        let place = SealedPlace.payload(try #require(NotificationID(rawValue: 1)))
+        let sealed = try Vault(made).seal(Data("x".utf8), in: place)
+        let again = try KeyringFile.load(self.keyring, database: self.database)
+        #expect(try Vault(again).open(sealed, in: place) == Data("x".utf8))
+    }
+
+    @Test func aMissingOneIsNotMadeBesideADatabase() throws {
+        try Data().write(to: URL(fileURLWithPath: self.database))
+        let error = #expect(throws: ConfigurationError.self) {
+            try KeyringFile.load(self.keyring, database: self.database)
+        }
+        #expect("\(try #require(error))".contains("is missing, without which"))
+        #expect(!FileManager.default.fileExists(atPath: self.keyring))
+    }
+
+    @Test func oneThatOthersMayReadIsRefused() throws {
+        _ = try KeyringFile.load(self.keyring, database: self.database)
+        try FileManager.default.setAttributes([.posixPermissions: 0o640], ofItemAtPath: self.keyring)
+        let error = #expect(throws: ConfigurationError.self) {
+            try KeyringFile.load(self.keyring, database: self.database)
+        }
+        #expect("\(try #require(error))".contains("may be read by others"))
+    }
+
+    @Test func aDamagedOneIsRefusedWithItsLine() throws {
+        FileManager.default.createFile(
+            atPath: self.keyring, contents: Data("1 AAAA\n".utf8), attributes: [.posixPermissions: 0o600])
+        let error = #expect(throws: ConfigurationError.self) {
+            try KeyringFile.load(self.keyring, database: self.database)
+        }
+        #expect("\(try #require(error))".contains("line 1 is not a number and 32 bytes"))
+    }
+}

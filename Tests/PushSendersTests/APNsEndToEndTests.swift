@@ -1,0 +1,119 @@
+import Crypto
+import Foundation
+import PushCore
+import PushSenders
+import PushSimulators
+import Testing
+
+/// The sender against the simulator, over HTTP/2 and TLS.
+@Suite struct APNsEndToEndTests {
+    /// The two clocks may be set apart, as they are in life.
+    private func withAPNs<Result: Sendable>(
+        change: @Sendable (inout APNsSettings) -> Void = { _ in },
+        _ body: @Sendable (APNsSender, APNsSimulator, _ ours: SetClock, _ theirs: SetClock) async throws -> Result
+    ) async throws -> Result {
+        try await withProvider { authority, connection, loop in
+            let (ours, theirs) = (SetClock(Samples.now), SetClock(Samples.now))
+            var options = SimulatorOptions()
+            options.now = { theirs.now }
+            let apns = try APNsSimulator(authority: authority, options: options)
+            var settings = APNsSettings(
+                key: Secret(apns.credentials.privateKey),
+                keyID: apns.credentials.keyID,
+                teamID: apns.credentials.teamID,
+                topic: apns.credentials.topic,
+                endpoint: apns.endpoint,
+                connection: connection
+            )
+            change(&settings)
+            let sender = try APNsSender(settings, on: loop, now: { ours.now })
+            return try await apns.whileRunning { apns in
+                let result = try await body(sender, apns, ours, theirs)
+                await sender.close()
+                return result
+            }
+        }
+    }
+
+    @Test(arguments: APNsSettings.Envelope.allCases)
+    func aPushIsAcceptedAndCarriesTheIdAndNothingElse(envelope: APNsSettings.Envelope) async throws {
+        let push = try Samples.push(priority: .high, collapseKey: "inbox")
+        let (outcome, received) = try await self.withAPNs {
+            $0.envelope = envelope
+        } _: { sender, apns, _, _ in
+            (await sender.outcome(push), apns.pushes.received)
+        }
+        #expect(outcome == .success(Acceptance(providerID: push.attemptID.uuidString.lowercased())))
+        let request = try #require(received.first?.request)
+        #expect(received.count == 1)
+        let names = request.headers.map(\.name).filter { !$0.hasPrefix("apns-") }
+        #expect(Set(names).subtracting(["authorization", "content-length"]).isEmpty)
+        #expect(String(decoding: request.body, as: UTF8.self).hasSuffix(#""secureId":"7"}"#))
+    }
+
+    @Test func aRetiredDeviceIsGoneSinceThatTime() async throws {
+        let since = Samples.now - 1000
+        let outcome = try await self.withAPNs { sender, apns, _, _ in
+            apns.retire("ABCDEF0123456789", at: since)
+            return await sender.outcome(try Samples.push())
+        }
+        #expect(outcome == .failure(.deviceGone(reason: "Unregistered", since: since)))
+    }
+
+    @Test func aTroubledProviderSaysWhenToComeBack() async throws {
+        let outcome = try await self.withAPNs { sender, apns, _, _ in
+            let retryAfter = HeaderField("retry-after", "42")
+            apns.pushes.answerNext(status: 503, headers: [retryAfter], body: #"{"reason":"ServiceUnavailable"}"#)
+            return await sender.outcome(try Samples.push())
+        }
+        #expect(outcome == .failure(.unavailable(reason: "ServiceUnavailable", retryAfter: .seconds(42))))
+    }
+
+    @Test func theKeyOfAnotherIsAWrongSetUp() async throws {
+        let outcome = try await self.withAPNs {
+            $0.key = Secret(P256.Signing.PrivateKey().pemRepresentation)
+        } _: { sender, _, _, _ in
+            await sender.outcome(try Samples.push())
+        }
+        #expect(outcome == .failure(.misconfigured(reason: "InvalidProviderToken")))
+    }
+
+    @Test func aTokenThatAppleCallsExpiredIsReplacedOnceItIsTwentyMinutesOld() async throws {
+        let (accepted, requests, outcome) = try await self.withAPNs { sender, apns, ours, theirs in
+            _ = await sender.outcome(try Samples.push())
+            ours.advance(by: 1300)
+            theirs.advance(by: 3700)
+            let accepted = try await sender.accepted(20) { try Samples.push(id: Int64($0)) }
+            let tokens = Set(apns.pushes.received.compactMap { $0.request.header("authorization") })
+            theirs.advance(by: 3700)
+            return (accepted, tokens.count, await sender.outcome(try Samples.push()))
+        }
+        #expect(accepted == 20)
+        #expect(requests == 2)
+        #expect(outcome == .failure(.misconfigured(reason: "ExpiredProviderToken")))
+    }
+
+    @Test func manyAtOnceShareConnectionsAndToken() async throws {
+        let (accepted, received) = try await self.withAPNs { sender, apns, _, _ in
+            (try await sender.accepted(1000) { try Samples.push(id: Int64($0)) }, apns.pushes.received)
+        }
+        #expect(accepted == 1000)
+        #expect(Set(received.map(\.request.body)).count == 1000)
+        #expect(received.count == 1000)
+        #expect(Set(received.map { $0.request.header("authorization") }).count == 1)
+    }
+
+    @Test func aServerOfAnUnknownAuthorityGetsNothing() async throws {
+        let (outcome, received) = try await self.withAPNs {
+            $0.connection.caFile = nil
+        } _: { sender, apns, _, _ in
+            (await sender.outcome(try Samples.push()), apns.pushes.received)
+        }
+        guard case .failure(.unavailable(let reason, nil)) = outcome else {
+            Issue.record("unexpected: \(outcome)")
+            return
+        }
+        #expect(reason.hasPrefix("TLS failed"))
+        #expect(received.isEmpty)
+    }
+}

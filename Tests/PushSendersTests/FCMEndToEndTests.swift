@@ -1,0 +1,100 @@
+import CryptoExtras
+import Foundation
+import PushCore
+import PushSenders
+import PushSimulators
+import Testing
+
+/// The sender against the simulator, over HTTP/2 and TLS, access tokens included.
+@Suite struct FCMEndToEndTests {
+    private func withFCM<Result: Sendable>(
+        change: @Sendable (inout FCMSettings) throws -> Void = { _ in },
+        _ body: @Sendable (FCMSender, FCMSimulator) async throws -> Result
+    ) async throws -> Result {
+        try await withProvider { authority, connection, loop in
+            let fcm = try FCMSimulator(authority: authority)
+            var settings = FCMSettings(
+                serviceAccount: Secret(fcm.serviceAccount),
+                endpoint: fcm.endpoint,
+                tokenEndpoint: fcm.tokenEndpoint,
+                connection: connection
+            )
+            try change(&settings)
+            let sender = try FCMSender(settings, on: loop)
+            return try await fcm.whileRunning { fcm in
+                let result = try await body(sender, fcm)
+                await sender.close()
+                return result
+            }
+        }
+    }
+
+    private static func push(_ id: Int = 7) throws -> Push {
+        try Samples.push(id: Int64(id), handle: "d:" + String(repeating: "x", count: 150), priority: .high)
+    }
+
+    @Test func aPushIsAcceptedAndNamed() async throws {
+        let (outcome, received) = try await self.withFCM { sender, fcm in
+            (await sender.outcome(try Self.push()), fcm.pushes.received)
+        }
+        guard case .success(let acceptance) = outcome else {
+            Issue.record("unexpected: \(outcome)")
+            return
+        }
+        #expect(acceptance.providerID?.hasPrefix("projects/sealpost-simulated/messages/") == true)
+        #expect(received.map(\.verdict) == [.accepted])
+    }
+
+    @Test func aDeviceWithoutTheAppIsGone() async throws {
+        let outcome = try await self.withFCM { sender, fcm in
+            let push = try Self.push()
+            fcm.retire(push.handle)
+            return await sender.outcome(push)
+        }
+        #expect(outcome == .failure(.deviceGone(reason: "UNREGISTERED")))
+    }
+
+    @Test func aRevokedAccessTokenIsFetchedAgainOnceForAll() async throws {
+        let (accepted, exchanges) = try await self.withFCM { sender, fcm in
+            let first = try await sender.accepted(50) { try Self.push($0) }
+            fcm.revokeAccessTokens()
+            let second = try await sender.accepted(50) { try Self.push($0) }
+            return ([first, second], fcm.tokenRequests.acceptedCount)
+        }
+        #expect(accepted == [50, 50])
+        #expect(exchanges == 2)
+    }
+
+    @Test func aTokenRefusedTwiceIsAWrongSetUp() async throws {
+        let (outcome, pushes, exchanges) = try await self.withFCM { sender, fcm in
+            for _ in 0..<2 { fcm.pushes.answerNext(status: 401) }
+            let outcome = await sender.outcome(try Self.push())
+            return (outcome, fcm.pushes.received.count, fcm.tokenRequests.acceptedCount)
+        }
+        #expect(outcome == .failure(.misconfigured(reason: "HTTP 401")))
+        #expect(pushes == 2)
+        #expect(exchanges == 2)
+    }
+
+    @Test func theKeyOfAnotherIsAWrongSetUp() async throws {
+        let key = try #require(Samples.rsaKey).pkcs8PEMRepresentation
+        let (outcome, received) = try await self.withFCM { settings in
+            let data = Data(settings.serviceAccount.exposed.utf8)
+            var fields = try JSONDecoder().decode([String: String].self, from: data)
+            fields["private_key"] = key
+            settings.serviceAccount = try Samples.json(fields)
+        } _: { sender, fcm in
+            (await sender.outcome(try Self.push()), fcm.pushes.received)
+        }
+        #expect(outcome == .failure(.misconfigured(reason: "token endpoint: invalid_grant")))
+        #expect(received.isEmpty)
+    }
+
+    @Test func aTokenEndpointInTroubleIsForLater() async throws {
+        let outcome = try await self.withFCM { sender, fcm in
+            fcm.tokenRequests.answerNext(status: 503, headers: [HeaderField("Retry-After", "9")])
+            return await sender.outcome(try Self.push())
+        }
+        #expect(outcome == .failure(.unavailable(reason: "token endpoint: HTTP 503", retryAfter: .seconds(9))))
+    }
+}

@@ -1,0 +1,107 @@
+import CurlHTTP
+import Foundation
+import PushCore
+import PushSenders
+import PushSimulators
+import Testing
+
+/// The sender against the simulator, over TLS, access tokens included.
+@Suite struct WNSEndToEndTests {
+    private func withWNS<Result: Sendable>(
+        change: @Sendable (inout WNSSettings) -> Void = { _ in },
+        _ body: @Sendable (WNSSender, WNSSimulator) async throws -> Result
+    ) async throws -> Result {
+        try await withProvider { authority, connection, loop in
+            let wns = try WNSSimulator(authority: authority)
+            var settings = WNSSettings(
+                clientID: wns.credentials.clientID,
+                clientSecret: Secret(wns.credentials.clientSecret),
+                tokenEndpoint: wns.tokenEndpoint,
+                allowedHosts: ["localhost:\(wns.port)"],
+                addresses: .any,
+                connection: connection
+            )
+            change(&settings)
+            let sender = try WNSSender(settings, on: loop)
+            return try await wns.whileRunning { wns in
+                let result = try await body(sender, wns)
+                await sender.close()
+                return result
+            }
+        }
+    }
+
+    @Test func aRawPushReachesItsChannelByteForByte() async throws {
+        let (outcome, received, channel) = try await self.withWNS { sender, wns in
+            let channel = wns.makeChannel()
+            #expect(sender.accepts(channel))
+            return (await sender.outcome(try Samples.push(handle: channel)), wns.pushes.received, channel)
+        }
+        guard case .success = outcome else {
+            Issue.record("unexpected: \(outcome)")
+            return
+        }
+        #expect(received.map(\.verdict) == [.accepted])
+        let request = try #require(received.first?.request)
+        #expect(channel.hasSuffix(request.path))
+        #expect(request.body == Array("7".utf8))
+    }
+
+    @Test func anExpiredChannelIsGone() async throws {
+        let outcome = try await self.withWNS { sender, wns in
+            let channel = wns.makeChannel()
+            wns.expire(channel)
+            return await sender.outcome(try Samples.push(handle: channel))
+        }
+        guard case .failure(.deviceGone) = outcome else {
+            Issue.record("unexpected: \(outcome)")
+            return
+        }
+    }
+
+    @Test func aRevokedAccessTokenIsFetchedAgainOnceForAll() async throws {
+        let (accepted, exchanges) = try await self.withWNS { sender, wns in
+            let channels = (0..<20).map { _ in wns.makeChannel() }
+            let first = try await sender.accepted(20) { try Samples.push(handle: channels[$0 - 1]) }
+            wns.revokeAccessTokens()
+            let second = try await sender.accepted(20) { try Samples.push(handle: channels[$0 - 1]) }
+            return ([first, second], wns.tokenRequests.acceptedCount)
+        }
+        #expect(accepted == [20, 20])
+        #expect(exchanges == 2)
+    }
+
+    @Test func aWrongSecretIsAWrongSetUp() async throws {
+        let outcome = try await self.withWNS {
+            $0.clientSecret = Secret("hunter2")
+        } _: { sender, wns in
+            await sender.outcome(try Samples.push(handle: wns.makeChannel()))
+        }
+        guard case .failure(.misconfigured(let reason)) = outcome else {
+            Issue.record("unexpected: \(outcome)")
+            return
+        }
+        #expect(reason.hasPrefix("token endpoint: "))
+        #expect(!reason.contains("hunter2"))
+    }
+
+    @Test func aListedNameThatLeadsInsideIsNotConnectedTo() async throws {
+        let (outcome, received) = try await self.withWNS {
+            $0.addresses = .globalOnly
+        } _: { sender, wns in
+            (await sender.outcome(try Samples.push(handle: wns.makeChannel())), wns.pushes.received)
+        }
+        #expect(outcome == .failure(.rejected(reason: "address refused")))
+        #expect(received.isEmpty)
+    }
+
+    @Test func aRedirectIsNotFollowed() async throws {
+        let (outcome, received) = try await self.withWNS { sender, wns in
+            let location = HeaderField("Location", wns.makeChannel())
+            wns.pushes.answerNext(status: 307, headers: [location])
+            return (await sender.outcome(try Samples.push(handle: wns.makeChannel())), wns.pushes.received)
+        }
+        #expect(outcome == .failure(.rejected(reason: "HTTP 307")))
+        #expect(received.count == 1)
+    }
+}

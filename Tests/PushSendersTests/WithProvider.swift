@@ -1,0 +1,58 @@
+import Foundation
+import PushCore
+import PushSenders
+import PushSimulators
+import Reactor
+import Synchronization
+
+/// A loop and a file of the authority that the simulators' certificates come from, for the length of a test.
+func withProvider<Result: Sendable>(
+    _ body: @Sendable (TestAuthority, _ connection: ConnectionSettings, EventLoop) async throws -> Result
+) async throws -> Result {
+    let path = FileManager.default.temporaryDirectory.path + "/sealpost-\(UUID().uuidString).crt"
+    let authority = try TestAuthority()
+    try authority.write(to: path)
+    // Nothing else depends on it being gone.
+    defer { try? FileManager.default.removeItem(atPath: path) }
+    let loop = try EventLoop(index: 0)
+    defer { loop.stop() }
+    return try await body(authority, ConnectionSettings(caFile: path, connections: 2, timeout: .seconds(10)), loop)
+}
+
+extension PushSender {
+    /// The outcome as a value, so that a table can hold it.
+    func outcome(_ push: Push) async -> Result<Acceptance, SendFailure> {
+        do throws(SendFailure) {
+            return .success(try await self.send(push))
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    /// Sends that many at once and counts the accepted.
+    func accepted(_ count: Int, _ push: @Sendable @escaping (Int) throws -> Push) async throws -> Int {
+        try await withThrowingTaskGroup(of: Bool.self) { group in
+            for index in 1...count {
+                group.addTask {
+                    if case .success = await self.outcome(try push(index)) { true } else { false }
+                }
+            }
+            return try await group.reduce(0) { $0 + ($1 ? 1 : 0) }
+        }
+    }
+}
+
+/// A clock that a test sets.
+final class SetClock: Sendable {
+    private let time: Mutex<Date>
+
+    init(_ time: Date) {
+        self.time = Mutex(time)
+    }
+
+    var now: Date { self.time.withLock { $0 } }
+
+    func advance(by interval: TimeInterval) {
+        self.time.withLock { $0 += interval }
+    }
+}
