@@ -80,7 +80,8 @@ let package = Package(
         tests(
             "EndToEndTests",
             [
-                "PushAPI", "PushClient", "PushCore", "PushServer", "PushSimulators", "PushStore", "PushTesting", "Reactor",
+                "PushAPI", "PushClient", "PushCore", "PushServer", "PushSimulators", "PushStore", "PushTesting",
+                "Reactor",
                 "SocketHTTP", "sealpost", logging,
             ]
         ),

@@ -36,6 +36,7 @@ package struct DeliveryService {
 
     /// Sends until shutdown; pushes that are on the way then are finished first.
     package func run() async throws {
+        try await self.store.reclaimLeases(now: self.now())
         try await withThrowingDiscardingTaskGroup { group in
             // A service runs until it is told to stop, also when no sender is configured.
             group.addTask { try await gracefulShutdown() }

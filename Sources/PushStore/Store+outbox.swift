@@ -54,6 +54,16 @@ extension Store {
         }
     }
 
+    /// Makes due at once what was on its way when the last process ended: nobody else can be sending it.
+    package func reclaimLeases(now: Date) async throws {
+        try await self.writer.write { db in
+            try db.execute(
+                sql: "update delivery set state = 'queued', due_at = ? where state = 'sending'",
+                arguments: [now.milliseconds]
+            )
+        }
+    }
+
     package enum Settlement: Sendable, Hashable {
         case accepted(providerID: String?)
         case expired

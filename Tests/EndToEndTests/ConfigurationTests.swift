@@ -81,7 +81,8 @@ import Testing
 
     @Test func theExampleHasEveryKeyWithItsDefault() throws {
         let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appending(
-            path: "../../config/sealpost.yaml")
+            path: "../../config/sealpost.yaml"
+        )
         let example = try Configuration.load(file: file.path, environment: [:])
         var defaults = Configuration()
         defaults.senders = example.senders
@@ -93,7 +94,8 @@ import Testing
     /// The keys that the code reads, found by reading the code.
     private static func keysAsked() throws -> Set<String> {
         let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appending(
-            path: "../../Sources/sealpost/Configuration+loading.swift")
+            path: "../../Sources/sealpost/Configuration+loading.swift"
+        )
         let code = try String(contentsOf: file, encoding: .utf8)
         let calls = code.matches(of: /\.(?:section|string|requiredString|strings|integer|seconds|bool)\("(\w+)"/)
         let keys = Set(calls.map { String($0.output.1) })
@@ -140,8 +142,11 @@ import Testing
     }
 
     @Test func aDamagedOneIsRefusedWithItsLine() throws {
-        FileManager.default.createFile(
-            atPath: self.keyring, contents: Data("1 AAAA\n".utf8), attributes: [.posixPermissions: 0o600])
+        _ = FileManager.default.createFile(
+            atPath: self.keyring,
+            contents: Data("1 AAAA\n".utf8),
+            attributes: [.posixPermissions: 0o600]
+        )
         let error = #expect(throws: ConfigurationError.self) {
             try KeyringFile.load(self.keyring, database: self.database)
         }

@@ -41,6 +41,13 @@ import Testing
         #expect(second.state.attempts == 2)
     }
 
+    @Test func afterARestartNothingWaitsForTheEndOfItsLease() async throws {
+        try await self.fill()
+        _ = try await self.claim()
+        try await fixture.store.reclaimLeases(now: fixture.now)
+        #expect(try await self.claim().first?.state.attempts == 2)
+    }
+
     @Test func theOldestAreClaimedFirstAndNoMoreThanAsked() async throws {
         try await self.fill(5)
         #expect(try await self.claim(limit: 2).count == 2)

@@ -1,0 +1,113 @@
+import Foundation
+import PushCore
+import PushSimulators
+import PushTesting
+import Synchronization
+import Testing
+
+@testable import sealpost
+
+#if canImport(FoundationNetworking)
+    import FoundationNetworking
+#endif
+
+/// Nothing that was acknowledged is lost, whatever happens to the process.
+@Suite struct CrashTests {
+    private let handle = String(repeating: "cd", count: 32)
+
+    /// Kills the daemon in the middle of a stream of posts, several times, and then asks for every post it confirmed.
+    @Test func afterKillsEachAcknowledgedNotificationIsThereAndIsPushed() async throws {
+        let folder = try TemporaryFolder()
+        let providers = try Providers(folder: folder.path)
+        try providers.yaml.write(toFile: folder.file("sealpost.yaml"), atomically: true, encoding: .utf8)
+        let made = try Daemon.run(["user", "add", "alice", "--password-stdin"], in: folder, input: Stack.password)
+        #expect(made.code == 0)
+        try await providers.whileRunning {
+            let acknowledged = Ledger()
+            for round in 0..<4 {
+                let daemon = try await Daemon(in: folder, arguments: ["--config", "sealpost.yaml"])
+                if round == 0 { try await self.register(daemon) }
+                try await withThrowingTaskGroup(of: Void.self) { group in
+                    for poster in 0..<8 {
+                        group.addTask { await self.post("\(round)-\(poster)", daemon, acknowledged) }
+                    }
+                    // In the middle: some are answered, more are on their way.
+                    let enough = acknowledged.payloads.count + 40
+                    while acknowledged.payloads.count < enough { await Task.yield() }
+                    daemon.kill()
+                    try await group.waitForAll()
+                }
+            }
+            let daemon = try await Daemon(in: folder, arguments: ["--config", "sealpost.yaml"])
+            let expected = acknowledged.payloads
+            #expect(expected.count >= 160)
+            for (id, payload) in expected {
+                let (data, _) = try await URLSession.shared.data(for: self.request(daemon, "GET", "/\(id)"))
+                #expect(String(decoding: data, as: UTF8.self).contains("\"Payload\":\"\(payload)\""))
+            }
+            try await self.expectPushes(of: Set(expected.keys), at: providers)
+            #expect(daemon.terminate() == 0)
+        }
+    }
+
+    // MARK: - Steps
+
+    /// A push whose answer was lost is sent again after its lease; each id must come at least once.
+    private func expectPushes(of ids: Set<Int64>, at providers: Providers) async throws {
+        var missing = ids
+        var number = 0
+        let deadline = ContinuousClock.now + .seconds(60)
+        while !missing.isEmpty {
+            number += 1
+            let push = try await providers.apns.pushes.acceptedPush(number, within: deadline - .now)
+            let json = try JSONSerialization.jsonObject(with: Data(push.request.body)) as? [String: Any]
+            missing.remove(try #require((json?["secureId"] as? String).flatMap { Int64($0) }))
+        }
+    }
+
+    private func register(_ daemon: Daemon) async throws {
+        var request = try self.request(daemon, "PUT", "")
+        request.url = URL(string: "/api/register/phone", relativeTo: try daemon.server)
+        request.httpBody = Data(#"{"Platform":"apns","Handle":"\#(self.handle)"}"#.utf8)
+        let (_, response) = try await URLSession.shared.data(for: request)
+        #expect((response as? HTTPURLResponse)?.statusCode == 200)
+    }
+
+    /// Posts until the connection breaks, and keeps what was acknowledged.
+    private func post(_ name: String, _ daemon: Daemon, _ acknowledged: Ledger) async {
+        for number in 0... {
+            let payload = "\(name)-\(number)"
+            do {
+                var request = try self.request(daemon, "POST", "")
+                request.httpBody = Data("\"\(payload)\"".utf8)
+                let (data, response) = try await URLSession.shared.data(for: request)
+                guard (response as? HTTPURLResponse)?.statusCode == 200 else { return }
+                let json = try JSONSerialization.jsonObject(with: data) as? [String: Any]
+                guard let id = json?["Id"] as? Int else { return }
+                acknowledged.add(payload, as: Int64(id))
+            } catch {
+                return
+            }
+        }
+    }
+
+    private func request(_ daemon: Daemon, _ method: String, _ path: String) throws -> URLRequest {
+        let url = try #require(URL(string: "/api/notifications\(path)", relativeTo: daemon.server))
+        var request = URLRequest(url: url)
+        request.httpMethod = method
+        let credentials = Data("alice:\(Stack.password)".utf8).base64EncodedString()
+        request.setValue("Basic \(credentials)", forHTTPHeaderField: "Authorization")
+        return request
+    }
+}
+
+/// What the server has confirmed, kept outside of it.
+private final class Ledger: Sendable {
+    private let entries = Mutex<[Int64: String]>([:])
+
+    var payloads: [Int64: String] { self.entries.withLock { $0 } }
+
+    func add(_ payload: String, as id: Int64) {
+        self.entries.withLock { $0[id] = payload }
+    }
+}

@@ -1,0 +1,106 @@
+import Foundation
+import Logging
+import PushCore
+import PushSimulators
+import PushStore
+import PushTesting
+import Testing
+
+@testable import sealpost
+
+#if canImport(FoundationNetworking)
+    import FoundationNetworking
+#endif
+
+/// The whole product in this process, between simulated providers and real sockets.
+struct Stack: Sendable {
+    static let password = "correct horse battery"
+
+    let folder: TemporaryFolder
+    let providers: Providers
+    let application: Application
+    let server: URL
+
+    /// Runs everything as long as `body` does, with the users `alice`, a device, and `boss`, a publisher.
+    static func run<Result: Sendable>(
+        configure: @Sendable (inout Configuration) -> Void = { _ in },
+        _ body: @escaping @Sendable (Stack) async throws -> Result
+    ) async throws -> Result {
+        let folder = try TemporaryFolder()
+        let providers = try Providers(folder: folder.path)
+        var configuration = Configuration()
+        configuration.listen = ["127.0.0.1:0"]
+        configuration.database = folder.file("sealpost.db")
+        configuration.keyring = folder.file("keyring")
+        configuration.senders = providers.senders
+        configure(&configuration)
+        // Only failures: what a test provokes on purpose is not worth a line.
+        let logger = Logger(label: "test") { _ in LineLogHandler(logLevel: .critical, format: .text) }
+        let application = try Application(configuration, logger: logger)
+        for (name, role) in [("alice", Role.device), ("mallory", .device), ("boss", .publisher)] {
+            _ = try await application.store.addUser(
+                #require(Username(name)),
+                role: role,
+                password: Self.hash,
+                now: Date()
+            )
+        }
+        return try await providers.whileRunning {
+            try await application.whileRunning { server in
+                try await body(
+                    Stack(folder: folder, providers: providers, application: application, server: server)
+                )
+            }
+        }
+    }
+
+    /// Hashing is slow on purpose, so all users have the same.
+    private static let hash: PasswordHash = {
+        do {
+            return try PasswordHash(of: Self.password)
+        } catch {
+            preconditionFailure("argon2 does not work here: \(error)")
+        }
+    }()
+
+    /// A request that signs in unasked, as the tutorial's clients do.
+    func request(
+        _ method: String,
+        _ path: String,
+        as user: String = "alice",
+        body: String? = nil,
+        contentType: String = "application/json; charset=utf-8"
+    ) throws -> URLRequest {
+        var request = URLRequest(url: try #require(URL(string: path, relativeTo: self.server)))
+        request.httpMethod = method
+        request.cachePolicy = .reloadIgnoringLocalCacheData
+        let credentials = Data("\(user):\(Self.password)".utf8).base64EncodedString()
+        request.setValue("Basic \(credentials)", forHTTPHeaderField: "Authorization")
+        if let body {
+            request.httpBody = Data(body.utf8)
+            request.setValue(contentType, forHTTPHeaderField: "Content-Type")
+        }
+        return request
+    }
+
+    struct Answer {
+        let status: Int
+        let text: String
+        let response: HTTPURLResponse
+
+        /// A member of the body, read as the published clients read it.
+        func member(_ name: String) throws -> Any? {
+            try (JSONSerialization.jsonObject(with: Data(self.text.utf8)) as? [String: Any])?[name]
+        }
+    }
+
+    func send(_ request: URLRequest, over session: URLSession = .shared) async throws -> Answer {
+        let (data, response) = try await session.data(for: request)
+        let answer = try #require(response as? HTTPURLResponse)
+        return Answer(status: answer.statusCode, text: String(decoding: data, as: UTF8.self), response: answer)
+    }
+}
+
+extension PushSimulators.ReceivedPush {
+    var text: String { String(decoding: self.request.body, as: UTF8.self) }
+}
