@@ -49,8 +49,9 @@ let package = Package(
         .systemLibrary(name: "COpenSSL"),
 
         .target(name: "Migrations", path: "Migrations", resources: [.embedInCode("sql")], swiftSettings: strict),
+        room("CivilTime", []),
         room("CurlHTTP", ["CCurl", "Reactor"]),
-        room("PushAPI", []),
+        room("PushAPI", ["CivilTime"]),
         room("PushClient", ["PushAPI"]),
         room("PushCore", ["CArgon2", crypto]),
         room("PushDelivery", ["PushCore", "PushStore", lifecycle, logging]),
@@ -59,7 +60,7 @@ let package = Package(
         room("PushSimulators", ["CNghttp2", "COpenSSL", "Reactor"]),
         room("PushStore", ["Migrations", "PushCore", database]),
         room("Reactor", ["CEpoll", heap]),
-        room("SocketHTTP", ["Reactor", httpTypes]),
+        room("SocketHTTP", ["CivilTime", "Reactor", httpTypes]),
         .executableTarget(
             name: "sealpost",
             dependencies: [
@@ -76,6 +77,7 @@ let package = Package(
             path: "Tests/PushTesting",
             swiftSettings: strict
         ),
+        tests("CivilTimeTests", ["CivilTime"]),
         tests("CurlHTTPTests", ["CurlHTTP", "Reactor"]),
         tests(
             "EndToEndTests",

@@ -47,9 +47,13 @@ package struct Vault: Sendable {
 package enum SealedPlace: Sendable, Hashable {
     case payload(NotificationID)
 
+    /// One byte for the column, four for the key's number, eight for the row's id, big-endian.
     func bytes(key: UInt32) -> [UInt8] {
         switch self {
-        case .payload(let id): Array("sealpost 1 \(key) notification.payload \(id.rawValue)".utf8)
+        case .payload(let id):
+            let row = UInt64(id.rawValue)
+            return [1] + (0..<4).map { UInt8(truncatingIfNeeded: key >> (24 - 8 * $0)) }
+                + (0..<8).map { UInt8(truncatingIfNeeded: row >> (56 - 8 * $0)) }
         }
     }
 }

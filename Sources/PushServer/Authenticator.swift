@@ -7,34 +7,49 @@ internal import SocketHTTP
 
 /// Tells who calls: the only place where credentials are checked.
 package final class Authenticator: Sendable {
-    private let cache = CredentialCache()
+    /// One for each event loop, so that none ever waits for another.
+    private let caches: [CredentialCache]
     private let pool: HashingPool
     /// Checked for users that do not exist, so that they take as long as those that do.
     private let nobody: PasswordHash
 
     /// Throws `PasswordError` if Argon2 does not work here.
-    package init(workers: Int) throws {
+    package init(loops: Int, workers: Int) throws {
+        self.caches = (0..<loops).map { _ in CredentialCache() }
         self.pool = HashingPool(workers: workers)
         self.nobody = try PasswordHash(of: UUID().uuidString)
     }
 
     /// The user whose credentials the request carries. Throws an `unauthorized` problem, the same for each reason.
-    func user(of head: RequestHead, reader: Reader, now: Date) async throws -> User {
-        guard head.count(of: .authorization) == 1, let field = head[.authorization] else {
-            throw Problem(.unauthorized)
-        }
-        let key = self.cache.key(for: field)
-        if let user = self.cache.user(for: key, now: now) { return user }
+    func user(of request: Request, reader: Reader, now: Date) async throws -> User {
+        let field = try self.field(of: request)
+        let cache = self.caches[request.loopIndex]
+        let key = cache.key(for: field)
         guard let credentials = BasicCredentials(field: field) else { throw Problem(.unauthorized) }
         let user = try reader.user(named: credentials.username)
         let hash = user?.password ?? self.nobody
-        let isRight = try await self.pool.run { [cache] in
+        let isRight = try await self.pool.run {
             // Of a burst with the same credentials only the first hashes.
             cache.user(for: key, now: now) != nil || hash.matches(credentials.password.exposed)
         }
         guard let user, isRight else { throw Problem(.unauthorized) }
-        self.cache.remember(user, for: key, now: now)
+        cache.remember(user, for: key, now: now)
         return user
+    }
+
+    /// The same without any waiting, if these credentials were right a short while ago.
+    func rememberedUser(of request: Request, now: Date) -> User? {
+        // Why there is none is said by whoever asks next.
+        guard let field = try? self.field(of: request) else { return nil }
+        let cache = self.caches[request.loopIndex]
+        return cache.user(for: cache.key(for: field), now: now)
+    }
+
+    private func field(of request: Request) throws(Problem) -> String {
+        guard request.head.count(of: .authorization) == 1, let field = request.head[.authorization] else {
+            throw Problem(.unauthorized)
+        }
+        return field
     }
 
     /// Hashes a new password, off the event loop.
@@ -44,6 +59,6 @@ package final class Authenticator: Sendable {
 
     /// To be called after any change of an account.
     func accountsChanged() {
-        self.cache.forgetAll()
+        for cache in self.caches { cache.forgetAll() }
     }
 }

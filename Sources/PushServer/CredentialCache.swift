@@ -22,11 +22,12 @@ final class CredentialCache: Sendable {
     private static let halfLife: TimeInterval = 150
     private static let bound = 100_000
 
-    private let key = SymmetricKey(size: .bits256)
+    /// Copied for each use, which is cheaper than keying it anew.
+    private let keyed = HMAC<SHA256>(key: SymmetricKey(size: .bits256))
     private let generations = Mutex(Generations(turnsAt: .distantPast))
 
     func key(for authorization: String) -> Key {
-        var hmac = HMAC<SHA256>(key: self.key)
+        var hmac = self.keyed
         var authorization = authorization
         authorization.withUTF8 { hmac.update(data: UnsafeRawBufferPointer($0)) }
         return hmac.finalize().withUnsafeBytes {

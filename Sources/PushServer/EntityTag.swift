@@ -24,22 +24,26 @@ struct EntityTag: Hashable, Sendable, CustomStringConvertible {
 
 /// Makes tags that tell nothing: an HMAC over what the representation depends on, but not over the payload.
 struct EntityTagMaker: Sendable {
-    private let key: SymmetricKey
+    /// Copied for each use, which is cheaper than keying it anew.
+    private let keyed: HMAC<SHA256>
 
     init(keyring: Keyring) {
-        self.key = keyring.derive("entity-tag")
+        self.keyed = HMAC<SHA256>(key: keyring.derive("entity-tag"))
     }
 
     /// The tag of a notification as one user sees it. Its content never changes, so id and times stand for it.
     func tag(of id: NotificationID, for user: Int64, isRead: Bool, createdAt: Date) -> EntityTag {
-        var hmac = HMAC<SHA256>(key: self.key)
+        var hmac = self.keyed
         // The number of this form of the body, then what it shows.
         let parts: [Int64] = [1, id.rawValue, user, isRead ? 1 : 0, Int64(createdAt.timeIntervalSince1970 * 1000)]
         parts.withUnsafeBytes { hmac.update(data: $0) }
-        let digest = hmac.finalize().prefix(16).map { byte in
-            let digits = String(byte, radix: 16)
-            return byte < 16 ? "0" + digits : digits
+        let hexadecimal = Array("0123456789abcdef".utf8)
+        var text: [UInt8] = [UInt8(ascii: "\"")]
+        for byte in hmac.finalize().prefix(16) {
+            text.append(hexadecimal[Int(byte >> 4)])
+            text.append(hexadecimal[Int(byte & 15)])
         }
-        return EntityTag(description: "\"\(digest.joined())\"")
+        text.append(UInt8(ascii: "\""))
+        return EntityTag(description: String(decoding: text, as: UTF8.self))
     }
 }

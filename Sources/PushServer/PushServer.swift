@@ -88,11 +88,11 @@ package struct PushServer: Responder {
         var caller: User?
         let now = self.now()
         if found.needsCaller {
-            caller = try await self.authenticator.user(
-                of: request.head,
-                reader: self.readers[request.loopIndex],
-                now: now
-            )
+            caller = self.authenticator.rememberedUser(of: request, now: now)
+            if caller == nil {
+                let reader = self.readers[request.loopIndex]
+                caller = try await self.authenticator.user(of: request, reader: reader, now: now)
+            }
         }
         switch found {
         case .route(let route, let parameter):

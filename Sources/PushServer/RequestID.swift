@@ -1,16 +1,22 @@
 internal import HTTPTypes
 internal import SocketHTTP
+internal import Synchronization
 
 /// Ties an answer to its lines in the log.
 struct RequestID: Sendable, CustomStringConvertible {
     let description: String
 
-    /// The client's own, if it is 1 to 128 of `[A-Za-z0-9_-]`, else a new random one.
+    /// Where this process began to count: random, so that no two processes give the same ids.
+    private static let start = String(UInt64.random(in: 0 ... .max), radix: 36)
+    private static let count = Atomic<UInt64>(0)
+
+    /// The client's own, if it is 1 to 128 of `[A-Za-z0-9_-]`, else the next of this process.
     init(_ head: RequestHead?) {
         if let sent = head?[.requestID], (1...128).contains(sent.utf8.count), sent.utf8.allSatisfy(Self.isAllowed) {
             self.description = sent
         } else {
-            self.description = String(UInt64.random(in: 0 ... .max), radix: 36)
+            let number = Self.count.wrappingAdd(1, ordering: .relaxed).newValue
+            self.description = "\(Self.start)-\(number)"
         }
     }
 

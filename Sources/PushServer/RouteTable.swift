@@ -69,7 +69,7 @@ struct Route: Sendable {
             if own == "{id}" {
                 guard !sent.isEmpty else { return nil }
                 parameter = sent
-            } else if own != sent, own != sent.lowercased() {
+            } else if !own.isEqualWithoutCase(sent) {
                 return nil
             }
         }
@@ -108,12 +108,27 @@ struct RouteTable: Sendable {
         for route in self.routes {
             guard let parameter = route.parameter(of: segments) else { continue }
             if route.method == method {
-                return .route(route, parameter: String(parameter).removingPercentEncoding ?? "")
+                return .route(route, parameter: Self.decode(parameter))
             }
             allowed.append(route.method.rawValue)
             if route.method == .get { allowed.append("HEAD") }
             isOpen = isOpen && route.access == .anybody
         }
         return allowed.isEmpty ? .nothing(isOpen: isOpen) : .wrongMethod(allowed: allowed, isOpen: isOpen)
+    }
+
+    /// Decodes a parameter, which hardly ever needs it; empty if it is not percent-encoded UTF-8.
+    private static func decode(_ parameter: Substring) -> String {
+        let text = String(parameter)
+        return text.utf8.contains(UInt8(ascii: "%")) ? text.removingPercentEncoding ?? "" : text
+    }
+}
+
+extension String {
+    /// Whether `other` is this text, which must be in lower case, in any case of its ASCII letters.
+    fileprivate func isEqualWithoutCase(_ other: Substring) -> Bool {
+        self.utf8.elementsEqual(other.utf8) { own, sent in
+            own == sent || (own == sent | 0x20 && (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(sent))
+        }
     }
 }

@@ -47,7 +47,10 @@ package final class Store: Sendable {
     /// A read-only connection, for one thread at a time: each event loop has its own.
     package func makeReader() throws(StoreError) -> Reader {
         do {
-            return Reader(try DatabaseQueue(path: self.path, configuration: Self.configuration(isReadOnly: true)))
+            let connection = try DatabaseQueue(path: self.path, configuration: Self.configuration(isReadOnly: true))
+            let reader = Reader(connection, commits: self.writer.commits)
+            self.writer.willRelease(reader)
+            return reader
         } catch let error as DatabaseError {
             throw .cannotOpen(path: self.path, reason: error.message ?? "\(error.resultCode)")
         } catch {
@@ -66,6 +69,8 @@ package final class Store: Sendable {
     private static func configuration(isReadOnly: Bool) -> Configuration {
         var configuration = Configuration()
         configuration.readonly = isReadOnly
+        // A reader's transaction lasts from one access to the next.
+        configuration.allowsUnsafeTransactions = isReadOnly
         configuration.label = isReadOnly ? "reader" : "writer"
         configuration.busyMode = .timeout(5)
         configuration.foreignKeysEnabled = true
@@ -79,25 +84,5 @@ package final class Store: Sendable {
             try db.execute(sql: "pragma secure_delete = on")
         }
         return configuration
-    }
-}
-
-/// A read-only view of the database. One thread at a time.
-package final class Reader: Sendable {
-    private let connection: DatabaseQueue
-
-    init(_ connection: DatabaseQueue) {
-        self.connection = connection
-    }
-
-    /// Runs reads that each see the newest commit; blocks for as long as they take.
-    func read<Value>(_ body: (Database) throws -> Value) throws(StoreError) -> Value {
-        do {
-            return try self.connection.unsafeRead(body)
-        } catch let error as DatabaseError {
-            throw StoreError(error)
-        } catch {
-            throw .broken(reason: "\(error)")
-        }
     }
 }

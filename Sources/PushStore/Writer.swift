@@ -23,11 +23,13 @@ final class Writer: Sendable {
         var isRunning = false
         var failure: String?
         var rowsAtCheckpoint = 0
+        var readers: [Reader] = []
     }
 
     private let connection: DatabaseQueue
     private let onFailure: @Sendable (String) -> Void
     private let queue = DispatchQueue(label: "sealpost.writer")
+    let commits = CommitCounter()
     private let state = Mutex(State())
 
     init(_ connection: DatabaseQueue, onFailure: @escaping @Sendable (String) -> Void) {
@@ -86,10 +88,15 @@ final class Writer: Sendable {
         await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
             self.queue.async {
                 // Failing here costs nothing: the log is read again at the next start.
-                try? self.connection.writeWithoutTransaction { _ = try $0.checkpoint(.truncate) }
+                try? self.checkpoint(.truncate)
                 continuation.resume()
             }
         }
+    }
+
+    /// Has `reader` let go of what it sees before the log is moved.
+    func willRelease(_ reader: Reader) {
+        self.state.withLock { $0.readers.append(reader) }
     }
 
     // MARK: - Private
@@ -127,7 +134,7 @@ final class Writer: Sendable {
     /// Runs the jobs in one transaction and returns what is to be called now that it is on the disk.
     private func commit(_ jobs: [Job]) throws(StoreError) -> [@Sendable () -> Void] {
         do {
-            return try self.connection.writeWithoutTransaction { db in
+            let finishes = try self.connection.writeWithoutTransaction { db in
                 var finishes: [@Sendable () -> Void] = []
                 try db.inTransaction(.immediate) {
                     for job in jobs { finishes.append(try job.run(db)) }
@@ -135,6 +142,9 @@ final class Writer: Sendable {
                 }
                 return finishes
             }
+            // Before anybody is told, so that whoever was told reads what he was told of.
+            self.commits.increment()
+            return finishes
         } catch let error as DatabaseError where error.resultCode == .SQLITE_IOERR {
             // After a failed fsync the kernel may have dropped the pages and will call the next one a success: nothing
             // may be acknowledged on this connection any more.
@@ -155,9 +165,18 @@ final class Writer: Sendable {
             let changes = db.totalChangesCount
             let isDue = self.state.withLock { $0.rowsAtCheckpoint + Self.checkpointAfter <= changes }
             guard isDue else { return }
-            _ = try db.checkpoint(.passive)
+            try self.checkpoint(.passive, db)
             self.state.withLock { $0.rowsAtCheckpoint = changes }
         }
+    }
+
+    private func checkpoint(_ kind: Database.CheckpointMode) throws {
+        try self.connection.writeWithoutTransaction { try self.checkpoint(kind, $0) }
+    }
+
+    private func checkpoint(_ kind: Database.CheckpointMode, _ db: Database) throws {
+        for reader in self.state.withLock({ $0.readers }) { try reader.release() }
+        _ = try db.checkpoint(kind)
     }
 }
 

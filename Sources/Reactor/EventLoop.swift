@@ -172,6 +172,7 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
 
     private func run() {
         self.threadID.store(pthread_self(), ordering: .relaxed)
+        pthread_setname_np(pthread_self(), "loop \(self.index)")
         repeat {
             self.waitForEvents()
             self.takeInbox()

@@ -60,7 +60,10 @@ struct Application: Sendable {
             store: self.store,
             readers: try self.loops.loops.map { [store] _ in try store.makeReader() },
             keyring: keyring,
-            authenticator: try Authenticator(workers: max(1, EventLoopGroup.coreCount - 1)),
+            authenticator: try Authenticator(
+                loops: self.loops.loops.count,
+                workers: max(1, EventLoopGroup.coreCount - 1)
+            ),
             settings: settings,
             logger: logger,
             workIsWaiting: { wakeUp() },

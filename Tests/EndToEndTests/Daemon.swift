@@ -63,12 +63,13 @@ final class Daemon: Sendable {
     /// Runs a command to its end.
     static func run(
         _ arguments: [String],
+        executable: URL = Daemon.executable,
         in folder: TemporaryFolder,
         input: String = "",
         environment: [String: String] = [:]
     ) throws -> Ended {
         let process = Process()
-        process.executableURL = Self.executable
+        process.executableURL = executable
         process.arguments = arguments
         process.currentDirectoryURL = URL(fileURLWithPath: folder.path)
         process.environment = environment

@@ -79,7 +79,7 @@ private let date = "Date: Sun, 06 Nov 1994 08:49:37 GMT\r\n"
                 strftime(buffer.baseAddress, 64, "%a, %d %b %Y %H:%M:%S GMT", &fields)
                 return buffer.baseAddress.map { String(cString: $0) }
             }
-            #expect(DateLine.text(second) == text)
+            #expect(HTTPDate(seconds: second).description == text)
         }
     }
 

@@ -43,6 +43,11 @@ func reportingErrors(_ body: () async throws -> Void) async throws {
     }
 }
 
+/// Prints a line at once; `print` keeps it back when the output is a pipe.
+func say(_ line: String) {
+    FileHandle.standardOutput.write(Data((line + "\n").utf8))
+}
+
 extension Configuration {
     func makeLogger() -> Logger {
         let level = Logger.Level(rawValue: self.logLevel) ?? .info

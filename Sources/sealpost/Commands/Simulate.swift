@@ -14,12 +14,12 @@ struct Simulate: AsyncParsableCommand {
     func run() async throws {
         try await reportingErrors {
             let providers = try Providers(folder: self.folder) { name, push in
-                print("\(name) \(push.verdict.status): \(String(decoding: push.request.body, as: UTF8.self))")
+                say("\(name) \(push.verdict.status): \(String(decoding: push.request.body, as: UTF8.self))")
             }
             let file = "\(self.folder)/sealpost.yaml"
             try providers.yaml.write(toFile: file, atomically: true, encoding: .utf8)
-            print("Ready. Start the server with: sealpost serve --config \(file)")
-            print("A channel for a Windows phone: \(providers.wns.makeChannel())")
+            say("Ready. Start the server with: sealpost serve --config \(file)")
+            say("A channel for a Windows phone: \(providers.wns.makeChannel())")
             try await providers.whileRunning { try await Task.sleep(for: .seconds(86_400 * 365)) }
         }
     }

@@ -44,42 +44,42 @@ struct Story {
     // MARK: - Chapters
 
     private func tell(_ application: Application, at server: URL, with providers: Providers) async throws {
-        self.say("Three providers speak HTTP/2 over TLS and check every token, all on this machine:")
-        self.say("    APNs \(providers.apns.endpoint)   FCM \(providers.fcm.endpoint)   WNS \(providers.wns.endpoint)")
-        self.say("Sealpost answers at \(server.absoluteString), its database is \(application.store.path)")
+        say("Three providers speak HTTP/2 over TLS and check every token, all on this machine:")
+        say("    APNs \(providers.apns.endpoint)   FCM \(providers.fcm.endpoint)   WNS \(providers.wns.endpoint)")
+        say("Sealpost answers at \(server.absoluteString), its database is \(application.store.path)")
         let alice = try await self.signUp("alice", application, server)
         let mallory = try await self.signUp("mallory", application, server)
 
-        self.say("\nAlice registers her three phones:")
+        say("\nAlice registers her three phones:")
         let handles = [
             ("apns", String(repeating: "0123456789abcdef", count: 4)), ("gcm", "android-\(UUID().uuidString)"),
             ("wns", providers.wns.makeChannel()),
         ]
         for (platform, handle) in handles {
             let id = try await alice.register(platform: platform, handle: handle)
-            self.say("    \(platform.padding(toLength: 4, withPad: " ", startingAt: 0)) registration \(id)")
+            say("    \(platform.padding(toLength: 4, withPad: " ", startingAt: 0)) registration \(id)")
         }
 
-        self.say("\nA secret is posted: \"\(self.secret)\"")
+        say("\nA secret is posted: \"\(self.secret)\"")
         let item = try await alice.send(self.secret)
-        self.say("It has the id \(item.id). This is what the providers got to see, byte for byte:")
+        say("It has the id \(item.id). This is what the providers got to see, byte for byte:")
         for (name, log) in [
             ("APNs", providers.apns.pushes), ("FCM", providers.fcm.pushes), ("WNS", providers.wns.pushes),
         ] {
             try await self.showPush(at: name, try await log.acceptedPush(1), id: item.id)
         }
 
-        self.say("\nEach phone comes for it over its own authenticated connection:")
+        say("\nEach phone comes for it over its own authenticated connection:")
         for (platform, _) in handles {
             let collected = try await alice.notification(item.id)
             try self.check(collected.payload == .string(self.secret), "the payload is the one that was posted")
-            self.say("    \(platform.padding(toLength: 4, withPad: " ", startingAt: 0)) \"\(self.secret)\"")
+            say("    \(platform.padding(toLength: 4, withPad: " ", startingAt: 0)) \"\(self.secret)\"")
         }
-        self.say("Every answer echoed the MyToken of its request (n * 17 + 3); PushClient believes no other.")
+        say("Every answer echoed the MyToken of its request (n * 17 + 3); PushClient believes no other.")
         try await self.showEcho(server)
         try await self.showStranger(mallory, item.id)
         try self.showDisk(application)
-        self.say("\nThat is all: the id went out, the secret stayed at home.")
+        say("\nThat is all: the id went out, the secret stayed at home.")
     }
 
     private func signUp(_ name: String, _ application: Application, _ server: URL) async throws -> PushClient {
@@ -91,7 +91,7 @@ struct Story {
 
     private func showPush(at provider: String, _ push: ReceivedPush, id: Int64) async throws {
         let body = String(decoding: push.request.body, as: UTF8.self)
-        self.say("    \(provider.padding(toLength: 4, withPad: " ", startingAt: 0)) \(body)")
+        say("    \(provider.padding(toLength: 4, withPad: " ", startingAt: 0)) \(body)")
         let everything = body + push.request.path + push.request.headers.map { "\($0.name): \($0.value)" }.joined()
         try self.check(body.contains(String(id)), "\(provider) got the id")
         for word in self.secret.split(separator: " ") where word.count > 3 {
@@ -106,7 +106,7 @@ struct Story {
         let (_, response) = try await URLSession.shared.data(for: request)
         let echo = (response as? HTTPURLResponse)?.value(forHTTPHeaderField: MyToken.fieldName)
         try self.check(echo == "17003", "the token is echoed")
-        self.say("    MyToken: 1000 comes back as MyToken: 17003")
+        say("    MyToken: 1000 comes back as MyToken: 17003")
     }
 
     private func showStranger(_ stranger: PushClient, _ id: Int64) async throws {
@@ -114,7 +114,7 @@ struct Story {
             _ = try await stranger.notification(id)
             throw Broken(description: "another user got the payload")
         } catch PushClientError.problem(let problem) where problem.code == .notFound {
-            self.say("\nMallory has learnt the id, asks for it, and is told: \(problem.status) \(problem.title)")
+            say("\nMallory has learnt the id, asks for it, and is told: \(problem.status) \(problem.title)")
         }
     }
 
@@ -122,15 +122,10 @@ struct Story {
         for suffix in ["", "-wal"] {
             let bytes = try Data(contentsOf: URL(fileURLWithPath: application.store.path + suffix))
             try self.check(bytes.range(of: Data(self.secret.utf8)) == nil, "the secret is not on the disk")
-            self.say(
+            say(
                 "\(suffix.isEmpty ? "The database" : "Its log") has \(bytes.count) bytes, none of them the secret's."
             )
         }
-    }
-
-    private func say(_ line: String) {
-        // Not print, which keeps lines back when the output is a pipe.
-        FileHandle.standardOutput.write(Data((line + "\n").utf8))
     }
 
     private func check(_ isTrue: Bool, _ claim: String) throws {

@@ -1,10 +1,8 @@
-import Foundation
+import SocketHTTP
 import Testing
 
-@testable import PushServer
-
 @Suite struct HTTPDateTests {
-    private let date = HTTPDate(Date(timeIntervalSince1970: 784_111_777))
+    private let date = HTTPDate(seconds: 784_111_777)
 
     @Test(arguments: [
         "Sun, 06 Nov 1994 08:49:37 GMT", "Sunday, 06-Nov-94 08:49:37 GMT", "Sun Nov  6 08:49:37 1994",

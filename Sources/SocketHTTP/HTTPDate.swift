@@ -1,16 +1,17 @@
-internal import Foundation
+internal import CivilTime
+internal import Glibc
 
 /// A time as HTTP writes it, in whole seconds, RFC 9110 section 5.6.7.
-struct HTTPDate: Hashable, Comparable, Sendable, CustomStringConvertible {
+package struct HTTPDate: Hashable, Comparable, Sendable, CustomStringConvertible {
     private let seconds: time_t
 
-    /// The time, rounded down.
-    init(_ date: Date) {
-        self.seconds = time_t(date.timeIntervalSince1970.rounded(.down))
+    /// Seconds since 1970.
+    package init(seconds: Int) {
+        self.seconds = seconds
     }
 
     /// Reads any of the three formats that a recipient must accept; `nil` if it is none.
-    init?(_ text: String) {
+    package init?(_ text: String) {
         let words = text.split { $0 == " " || $0 == "," || $0 == "-" }.map(String.init)
         guard words.count == 5 || (words.count == 6 && words[5] == "GMT") else { return nil }
         // asctime has the year last and no zone: `Sun Nov  6 08:49:37 1994`.
@@ -20,7 +21,8 @@ struct HTTPDate: Hashable, Comparable, Sendable, CustomStringConvertible {
         guard
             time.count == 3, let hour = Self.number(time[0], 0...23), let minute = Self.number(time[1], 0...59),
             let second = Self.number(time[2], 0...60), let day = Self.number(day, 1...31),
-            let month = Self.months.firstIndex(of: month), let year = Self.number(year, 0...9999)
+            let month = CivilTime.months.firstIndex(where: { $0.description == month }),
+            let year = Self.number(year, 0...9999)
         else { return nil }
         var parts = tm()
         parts.tm_sec = second
@@ -32,28 +34,13 @@ struct HTTPDate: Hashable, Comparable, Sendable, CustomStringConvertible {
         self.seconds = timegm(&parts)
     }
 
-    static func < (lhs: HTTPDate, rhs: HTTPDate) -> Bool {
+    package static func < (lhs: HTTPDate, rhs: HTTPDate) -> Bool {
         lhs.seconds < rhs.seconds
     }
 
     /// IMF-fixdate: `Sun, 06 Nov 1994 08:49:37 GMT`.
-    var description: String {
-        var seconds = self.seconds
-        var parts = tm()
-        gmtime_r(&seconds, &parts)
-        let day = "\(Self.weekdays[Int(parts.tm_wday)]), \(Self.twoDigits(parts.tm_mday))"
-        let date = "\(day) \(Self.months[Int(parts.tm_mon)]) \(parts.tm_year + 1900)"
-        let time = [parts.tm_hour, parts.tm_min, parts.tm_sec].map(Self.twoDigits).joined(separator: ":")
-        return "\(date) \(time) GMT"
-    }
-
-    private static let weekdays = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"]
-    private static let months = [
-        "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
-    ]
-
-    private static func twoDigits(_ number: Int32) -> String {
-        number < 10 ? "0\(number)" : "\(number)"
+    package var description: String {
+        CivilTime(secondsSince1970: self.seconds).imfFixdate
     }
 
     private static func number(_ text: some StringProtocol, _ range: ClosedRange<Int32>) -> Int32? {

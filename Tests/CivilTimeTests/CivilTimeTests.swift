@@ -1,0 +1,37 @@
+import CivilTime
+import Glibc
+import Testing
+
+@Suite struct CivilTimeTests {
+    @Test(arguments: [
+        (0, "1970-01-01T00:00:00Z", "Thu, 01 Jan 1970 00:00:00 GMT"),
+        (784_111_777, "1994-11-06T08:49:37Z", "Sun, 06 Nov 1994 08:49:37 GMT"),
+        (951_782_400, "2000-02-29T00:00:00Z", "Tue, 29 Feb 2000 00:00:00 GMT"),
+        (4_107_542_399, "2100-02-28T23:59:59Z", "Sun, 28 Feb 2100 23:59:59 GMT"),
+        (4_107_542_400, "2100-03-01T00:00:00Z", "Mon, 01 Mar 2100 00:00:00 GMT"),
+        (-1, "1969-12-31T23:59:59Z", "Wed, 31 Dec 1969 23:59:59 GMT"),
+    ])
+    func itsTextsAreThoseOfTheStandards(seconds: Int, rfc3339: String, imfFixdate: String) {
+        let time = CivilTime(secondsSince1970: seconds)
+        #expect(time.rfc3339 == rfc3339)
+        #expect(time.imfFixdate == imfFixdate)
+    }
+
+    @Test func itAgreesWithTheSystemOnEachDayOfEightHundredYears() {
+        for day in -146_097..<146_097 {
+            var seconds = day * 86_400 + 3661
+            var parts = tm()
+            gmtime_r(&seconds, &parts)
+            let time = CivilTime(secondsSince1970: seconds)
+            let own = [time.year, time.month, time.day, time.weekday, time.hour, time.minute, time.second]
+            let system = [
+                parts.tm_year + 1900, parts.tm_mon + 1, parts.tm_mday, parts.tm_wday, parts.tm_hour, parts.tm_min,
+                parts.tm_sec,
+            ]
+            guard own == system.map(Int.init) else {
+                Issue.record("\(seconds): \(own) and not \(system)")
+                return
+            }
+        }
+    }
+}

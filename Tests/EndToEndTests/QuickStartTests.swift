@@ -1,0 +1,53 @@
+import Foundation
+import PushTesting
+import Reactor
+import Testing
+
+/// The README's lines, run as a reader would paste them.
+@Suite struct QuickStartTests {
+    @Test func theReadmesLinesWorkAsPasted() throws {
+        let folder = try TemporaryFolder()
+        let port = try self.freePort()
+        let script = try self.quickStart().replacing("127.0.0.1:8080", with: "127.0.0.1:\(port)")
+        let ended = try self.runInShell(
+            "set -e\n\(script)\nkill %1\nwait %1\n",
+            in: folder,
+            port: port
+        )
+        #expect(ended.code == 0, "\(ended.errors)")
+        #expect(ended.output.contains("alice may sign in as device"))
+        #expect(ended.output.contains(#"{"Status":"ready"}"#))
+        #expect(ended.output.contains(#""Payload":"Secure confirmation.""#))
+        #expect(ended.output.contains(#""Payload":"Your test result is in.""#))
+        #expect(ended.output.contains("HTTP/1.1 201 Created"))
+        #expect(ended.output.contains(#""Payload":{"kind":"result","extension":4711},"Read":false"#))
+        #expect(ended.output.contains("MyToken: 17003"))
+        #expect(ended.output.contains("HTTP/1.1 304 Not Modified"))
+    }
+
+    private func quickStart() throws -> String {
+        let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appending(path: "../../README.md")
+        let text = try String(contentsOf: file, encoding: .utf8)
+        let block = try #require(text.firstMatch(of: /<!-- quick start -->\n```bash\n((?s).*?)```/))
+        return String(block.output.1)
+    }
+
+    /// A port that was free a moment ago: the lines are pasted, so it must be known before.
+    private func freePort() throws -> UInt16 {
+        let listener = try Listener(.tcp(host: "127.0.0.1", port: 0))
+        guard case .tcp(_, let port) = listener.address else { preconditionFailure("asked for TCP") }
+        return port
+    }
+
+    private func runInShell(_ script: String, in folder: TemporaryFolder, port: UInt16) throws -> Daemon.Ended {
+        try Daemon.run(
+            ["-c", script],
+            executable: URL(fileURLWithPath: "/bin/bash"),
+            in: folder,
+            environment: [
+                "PATH": "\(Daemon.executable.deletingLastPathComponent().path):/usr/bin:/bin",
+                "SEALPOST_SERVER_LISTEN": "127.0.0.1:\(port)",
+            ]
+        )
+    }
+}
