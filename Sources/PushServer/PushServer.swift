@@ -58,7 +58,7 @@ package struct PushServer: Responder {
         }
         let response: Response
         do {
-            response = try await self.route(request)
+            response = try await self.route(request, id: id)
         } catch let problem as Problem {
             response = Response(problem, request: id)
         } catch {
@@ -81,7 +81,7 @@ package struct PushServer: Responder {
 
     // MARK: - Private
 
-    private func route(_ request: Request) async throws -> Response {
+    private func route(_ request: Request, id: RequestID) async throws -> Response {
         let segments = request.head.path.split(separator: "/", omittingEmptySubsequences: false).dropFirst()
         let found = self.routes.match(method: request.head.method, segments: Array(segments))
         // Whoever is not signed in learns nothing about what there is.
@@ -102,7 +102,7 @@ package struct PushServer: Responder {
                 Call(request: request, caller: caller, parameter: parameter, now: now)
             )
         case .wrongMethod(let allowed, _):
-            var response = Response(Problem(.methodNotAllowed), request: RequestID(request.head))
+            var response = Response(Problem(.methodNotAllowed), request: id)
             response.fields.append(HTTPField(name: .allow, value: allowed.joined(separator: ", ")))
             return response
         case .nothing:
