@@ -13,9 +13,14 @@ package final class Authenticator: Sendable {
     private let nobody: PasswordHash
 
     /// Throws `PasswordError` if Argon2 does not work here.
-    package init(workers: Int) throws {
+    package convenience init(workers: Int) throws {
+        self.init(workers: workers, nobody: try PasswordHash(of: UUID().uuidString))
+    }
+
+    /// `nobody` should take as long to check as the users' own.
+    init(workers: Int, nobody: PasswordHash) {
         self.pool = HashingPool(workers: workers)
-        self.nobody = try PasswordHash(of: UUID().uuidString)
+        self.nobody = nobody
     }
 
     /// The user whose credentials the request carries. Throws an `unauthorized` problem, the same for each reason.
