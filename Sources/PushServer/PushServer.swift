@@ -86,7 +86,7 @@ package struct PushServer: Responder {
         let found = self.routes.match(method: request.head.method, segments: Array(segments))
         // Whoever is not signed in learns nothing about what there is.
         var caller: User?
-        let now = self.now()
+        let now = self.wholeMilliseconds(self.now())
         if found.needsCaller {
             caller = try await self.authenticator.user(
                 of: request.head,
@@ -108,6 +108,11 @@ package struct PushServer: Responder {
         case .nothing:
             throw Problem(.notFound)
         }
+    }
+
+    /// Rounds down to what the database keeps, so that what is answered before storing is what is answered after it.
+    private func wholeMilliseconds(_ date: Date) -> Date {
+        Date(timeIntervalSince1970: (date.timeIntervalSince1970 * 1000).rounded(.down) / 1000)
     }
 
     /// What belongs on each answer, whoever made it.
