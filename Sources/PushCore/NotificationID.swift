@@ -10,5 +10,11 @@ package struct NotificationID: RawRepresentable, Hashable, Sendable, CustomStrin
         self.rawValue = rawValue
     }
 
+    /// Reads what `description` writes; `nil` for any other spelling of the number.
+    package init?(_ text: String) {
+        guard let number = Int64(text), String(number) == text else { return nil }
+        self.init(rawValue: number)
+    }
+
     package var description: String { String(self.rawValue) }
 }

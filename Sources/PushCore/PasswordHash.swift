@@ -22,10 +22,12 @@ package struct PasswordHash: Sendable, Hashable {
         self.phc = phc
     }
 
-    /// Hashes with a fresh random salt. Throws `PasswordError` if the length is out of bounds.
+    /// Hashes with a fresh random salt. Throws `PasswordError` if the length is out of bounds, or if it has control
+    /// characters, with which nobody could sign in (RFC 7617 section 2).
     package init(of password: String) throws(PasswordError) {
         let bytes = Array(password.utf8)
         guard Self.passwordLength.contains(bytes.count) else { throw .length }
+        guard bytes.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) else { throw .controlCharacter }
         var generator = SystemRandomNumberGenerator()
         let salt = (0..<Self.saltLength).map { _ in UInt8.random(in: 0 ... .max, using: &generator) }
         let length = argon2_encodedlen(
@@ -64,12 +66,14 @@ package struct PasswordHash: Sendable, Hashable {
 /// Why a password cannot be hashed.
 package enum PasswordError: Error, Hashable, CustomStringConvertible {
     case length
+    case controlCharacter
     case failed(code: Int32)
 
     package var description: String {
         switch self {
         case .length:
             "a password has \(PasswordHash.passwordLength.lowerBound) to \(PasswordHash.passwordLength.upperBound) bytes"
+        case .controlCharacter: "a password has no control characters"
         case .failed(let code): "argon2 failed with code \(code)"
         }
     }

@@ -14,10 +14,15 @@ package final class Authenticator: Sendable {
     private let nobody: PasswordHash
 
     /// Throws `PasswordError` if Argon2 does not work here.
-    package init(loops: Int, workers: Int) throws {
+    package convenience init(loops: Int, workers: Int) throws {
+        self.init(loops: loops, workers: workers, nobody: try PasswordHash(of: UUID().uuidString))
+    }
+
+    /// `nobody` should take as long to check as the users' own.
+    init(loops: Int, workers: Int, nobody: PasswordHash) {
         self.caches = (0..<loops).map { _ in CredentialCache() }
         self.pool = HashingPool(workers: workers)
-        self.nobody = try PasswordHash(of: UUID().uuidString)
+        self.nobody = nobody
     }
 
     /// The user whose credentials the request carries. Throws an `unauthorized` problem, the same for each reason.

@@ -75,10 +75,3 @@ struct NotificationView {
         return fields
     }
 }
-
-extension HTTPDate {
-    /// The time, rounded down to the second.
-    fileprivate init(_ date: Date) {
-        self.init(seconds: Int(date.timeIntervalSince1970.rounded(.down)))
-    }
-}

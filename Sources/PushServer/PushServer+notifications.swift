@@ -97,7 +97,7 @@ extension PushServer {
     private func getNotification(_ call: Call) async throws -> Response {
         let user = try call.user
         guard
-            let number = Int64(call.parameter), let id = NotificationID(rawValue: number),
+            let id = NotificationID(call.parameter),
             let found = try self.readers[call.request.loopIndex].notification(
                 id,
                 for: user.id,

@@ -16,12 +16,11 @@ extension PushServer {
     private func requestRegistration(_ call: Call) async throws -> Response {
         // A body is allowed and means nothing.
         _ = try await call.request.body.collect()
-        let handle = try Query(call.request.head.query)["handle"]
-        let id = try await self.store.requestRegistration(
-            ofUser: call.user.id,
-            handle: try handle.map(self.handle),
-            now: call.now
-        )
+        let handle = try Query(call.request.head.query)["handle"].map { text in
+            guard let handle = DeviceHandle(text) else { throw Problem(.invalidParameter, "handle \(Self.handleRule)") }
+            return handle
+        }
+        let id = try await self.store.requestRegistration(ofUser: call.user.id, handle: handle, now: call.now)
         return Response(uncached: .string(id.description))
     }
 
@@ -68,17 +67,14 @@ extension PushServer {
         return id
     }
 
-    private func handle(_ text: String) throws -> DeviceHandle {
-        guard let handle = DeviceHandle(text) else {
-            throw Problem(.invalidMember, "Handle is not 1 to \(DeviceHandle.maximumLength) visible ASCII characters")
-        }
-        return handle
-    }
+    private static let handleRule = "is not 1 to \(DeviceHandle.maximumLength) visible ASCII characters"
 
     private func registration(_ body: JSONBody) throws -> DeviceRegistration {
         let name = try body.requiredString("Platform")
         let platform = try self.settings.platform(named: name)
-        let handle = try self.handle(body.requiredString("Handle"))
+        guard let handle = DeviceHandle(try body.requiredString("Handle")) else {
+            throw Problem(.invalidMember, "Handle \(Self.handleRule)")
+        }
         if let objection = self.settings.platforms[platform]?.objection(handle) {
             throw Problem(.invalidMember, "Handle is none of \(platform): \(objection)")
         }

@@ -24,8 +24,8 @@ extension PushServer {
         let hash: PasswordHash
         do {
             hash = try await self.authenticator.hash(password)
-        } catch PasswordError.length {
-            throw Problem(.invalidMember, "Password: \(PasswordError.length)")
+        } catch let error as PasswordError where error == .length || error == .controlCharacter {
+            throw Problem(.invalidMember, "Password: \(error)")
         }
         guard try await self.store.addUser(name, role: role, password: hash, now: call.now) else {
             throw Problem(.conflict, "there is a user \(name)")

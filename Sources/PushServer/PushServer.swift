@@ -58,7 +58,7 @@ package struct PushServer: Responder {
         }
         let response: Response
         do {
-            response = try await self.route(request)
+            response = try await self.route(request, id: id)
         } catch let problem as Problem {
             response = Response(problem, request: id)
         } catch {
@@ -81,12 +81,12 @@ package struct PushServer: Responder {
 
     // MARK: - Private
 
-    private func route(_ request: Request) async throws -> Response {
+    private func route(_ request: Request, id: RequestID) async throws -> Response {
         let segments = request.head.path.split(separator: "/", omittingEmptySubsequences: false).dropFirst()
         let found = self.routes.match(method: request.head.method, segments: Array(segments))
         // Whoever is not signed in learns nothing about what there is.
         var caller: User?
-        let now = self.now()
+        let now = self.wholeMilliseconds(self.now())
         if found.needsCaller {
             caller = self.authenticator.rememberedUser(of: request, now: now)
             if caller == nil {
@@ -102,12 +102,17 @@ package struct PushServer: Responder {
                 Call(request: request, caller: caller, parameter: parameter, now: now)
             )
         case .wrongMethod(let allowed, _):
-            var response = Response(Problem(.methodNotAllowed), request: RequestID(request.head))
+            var response = Response(Problem(.methodNotAllowed), request: id)
             response.fields.append(HTTPField(name: .allow, value: allowed.joined(separator: ", ")))
             return response
         case .nothing:
             throw Problem(.notFound)
         }
+    }
+
+    /// Rounds down to what the database keeps, so that what is answered before storing is what is answered after it.
+    private func wholeMilliseconds(_ date: Date) -> Date {
+        Date(timeIntervalSince1970: (date.timeIntervalSince1970 * 1000).rounded(.down) / 1000)
     }
 
     /// What belongs on each answer, whoever made it.

@@ -54,6 +54,8 @@ package struct StoredNotification: Sendable, Hashable {
 
 extension Reader {
     /// The notification, if the user is a recipient, or its sender and asks as such, and it has not expired.
+    ///
+    /// What may be read once is its recipients' alone.
     package func notification(
         _ id: NotificationID,
         for user: Int64,
@@ -68,7 +70,7 @@ extension Reader {
                     from notification n
                     left join recipient r on r.notification_id = n.id and r.user_id = ?2
                     where n.id = ?1 and n.expires_at > ?3 and n.payload is not null
-                        and (r.user_id is not null or (?4 and n.sender_id = ?2))
+                        and (r.user_id is not null or (?4 and n.sender_id = ?2 and not n.is_read_once))
                     """
             )
             statement.setUncheckedArguments([id.rawValue, user, now.milliseconds, alsoAsSender])

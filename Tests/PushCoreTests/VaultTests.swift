@@ -103,6 +103,11 @@ import Testing
         #expect(throws: PasswordError.length) { try PasswordHash(of: password) }
     }
 
+    @Test(arguments: ["\u{0}12345678", "1234\n5678", "1234567\u{7F}"])
+    func aPasswordWithControlCharactersIsRefused(password: String) {
+        #expect(throws: PasswordError.controlCharacter) { try PasswordHash(of: password) }
+    }
+
     @Test(arguments: ["", "x", "$argon2id$", "$argon2id$v=19$m=19456,t=2,p=1$AAAA$"])
     func aDamagedHashIsNobodys(phc: String) {
         #expect(!PasswordHash(phc: phc).matches("password"))

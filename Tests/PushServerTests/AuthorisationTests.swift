@@ -1,0 +1,174 @@
+import HTTPTypes
+import PushAPI
+import PushCore
+import PushTesting
+import SocketHTTP
+import Testing
+
+@testable import PushServer
+
+@Suite struct AuthorisationTests {
+    /// Every route, and the least role that may use it; `nil` is anybody.
+    static let least: [String: Role?] = [
+        "POST /api/register": .device, "GET /api/register": .device, "PUT /api/register/{id}": .device,
+        "DELETE /api/register/{id}": .device, "POST /api/notifications": .device,
+        "GET /api/notifications/{id}": .device, "POST /api/users": .admin, "GET /healthz": nil, "GET /readyz": nil,
+    ]
+
+    static let users = ServerFixture.roles.keys.sorted()
+
+    private let fixture: ServerFixture
+
+    init() async throws {
+        self.fixture = try await ServerFixture()
+    }
+
+    @Test func everyRouteIsInTheTableAbove() {
+        let routes = RouteTable.all.routes.map { "\($0.method.rawValue) \($0.path)" }
+        #expect(Set(routes) == Set(Self.least.keys))
+        #expect(Set(routes).count == routes.count)
+    }
+
+    @Test(arguments: least.keys.sorted(), users)
+    func aRouteIsOpenToItsRoleAndThoseAboveIt(route: String, user: String) async throws {
+        let status = try await self.send(route, user: user).status.code
+        let isAllowed = try self.isAllowed(ServerFixture.roles[user], route)
+        #expect((status == 403) == !isAllowed, "\(status)")
+        #expect(status != 401)
+    }
+
+    @Test(arguments: least.keys.sorted())
+    func aRouteIsClosedToStrangersUnlessItIsOpenToAnybody(route: String) async throws {
+        let status = try await self.send(route, user: nil).status.code
+        #expect((status == 401) == (try self.isAllowed(nil, route) == false), "\(status)")
+    }
+
+    @Test func whoMayNotIsToldBeforeTheBodyIsLookedAt() async throws {
+        for user in ["alice", "paul"] {
+            try await self.fixture.send(.post, "/api/users", user: user, body: "{").expectProblem(.forbidden)
+        }
+    }
+
+    // MARK: To whom
+
+    @Test(arguments: [
+        #"["username:bob"]"#, #"["username:alice","username:bob"]"#, #"["news"]"#, #"["!news"]"#,
+        #"["username:alice || username:bob"]"#, #"["username:alice && news"]"#, #"["!username:bob"]"#,
+        #"["username:alice2"]"#, #"["username:"]"#, #"["username:alice:x"]"#, #"["from:alice"]"#,
+    ])
+    func aDeviceSendsToNobodyElse(to: String) async throws {
+        let body = #"{"Payload":1,"To":\#(to)}"#
+        let response = try await self.fixture.send(.post, "/api/notifications", body: body)
+        try response.expectProblem(.forbidden, "its own user")
+        #expect(self.fixture.wakeUps.count == 0)
+    }
+
+    @Test(arguments: ["bob", "BOB", "nobody"])
+    func aDeviceSendsToNobodyElseInTheShortForm(user: String) async throws {
+        let target = "/api/notifications?pns=apns&to_tag=\(user)"
+        try await self.fixture.send(.post, target, body: #""hello""#).expectProblem(.forbidden)
+    }
+
+    @Test(arguments: [#"["username:alice"]"#, #"["USERNAME:Alice","username:alice"]"#, #"["(username:alice)"]"#])
+    func aDeviceSendsToItself(to: String) async throws {
+        let path = try await self.fixture.post(#"{"Payload":1,"To":\#(to)}"#, user: "alice")
+        #expect(try await self.fixture.send(.get, path).status == .ok)
+    }
+
+    @Test(arguments: ["paul", "ada"], [#"["username:bob"]"#, #"["news && !beta","username:bob"]"#])
+    func aPublisherAndAnAdministratorSendToAnybody(sender: String, to: String) async throws {
+        let path = try await self.fixture.post(#"{"Payload":1,"To":\#(to)}"#, user: sender)
+        #expect(try await self.fixture.send(.get, path, user: "bob").status == .ok)
+        #expect(try await self.fixture.send(.get, path, user: "alice").status == .notFound)
+    }
+
+    // MARK: Whose
+
+    @Test(arguments: ["bob", "ada", "paul"])
+    func aForeignNotificationAndAMissingOneAreTheSameBytes(user: String) async throws {
+        let path = try await self.fixture.post(#"{"Payload":"alice's"}"#, user: "alice")
+        let headers = [("X-Request-Id", "same"), ("MyToken", "1")]
+        let foreign = try await self.fixture.send(.get, path, user: user, headers: headers)
+        let missing = try await self.fixture.send(.get, path + "1", user: user, headers: headers)
+        try foreign.expectProblem(.notFound)
+        #expect(foreign.body == missing.body)
+        #expect(foreign.fields == missing.fields)
+        let conditional = headers + [("If-None-Match", "*")]
+        #expect(try await self.fixture.send(.get, path, user: user, headers: conditional).body == missing.body)
+    }
+
+    @Test func aPublisherSeesWhatItSent() async throws {
+        let path = try await self.fixture.post(#"{"Payload":"news","To":["username:bob"]}"#)
+        #expect(try await self.fixture.send(.get, path, user: "paul").json["Payload"] == .string("news"))
+        #expect(try await self.fixture.send(.get, path, user: "ada").status == .notFound)
+    }
+
+    // MARK: - Private
+
+    private func isAllowed(_ role: Role?, _ route: String) throws -> Bool {
+        guard let least = try #require(Self.least[route]) else { return true }
+        return role.map { $0 >= least } ?? false
+    }
+
+    private func send(_ route: String, user: String?) async throws -> Response {
+        let words = route.replacing("{id}", with: "1").split(separator: " ").map(String.init)
+        return try await self.fixture.send(try #require(HTTPRequest.Method(words[0])), words[1], user: user)
+    }
+}
+
+@Suite struct RoutingTests {
+    @Test(arguments: [
+        ("/api/register", "POST, GET, HEAD"), ("/api/register/x", "PUT, DELETE"), ("/api/notifications", "POST"),
+        ("/api/notifications/1", "GET, HEAD"), ("/api/users", "POST"), ("/healthz", "GET, HEAD"),
+    ])
+    func aMethodThatIsNotKnownThereIsToldWhichAre(path: String, allowed: String) async throws {
+        let fixture = try await ServerFixture()
+        let response = try await fixture.send(.patch, path, headers: [("X-Request-Id", "one")])
+        try response.expectProblem(.methodNotAllowed)
+        #expect(response.fields[.allow] == allowed)
+        #expect(try response.problem.instance == "one")
+        try await fixture.send(.trace, path).expectProblem(.methodNotAllowed)
+    }
+
+    @Test(arguments: ["/api/Register", "/API/REGISTER", "/Api/register?x=1"])
+    func namesInThePathAreReadInAnyCase(target: String) async throws {
+        #expect(try await ServerFixture().send(.get, target).status == .ok)
+    }
+
+    @Test(arguments: [
+        "/", "/api", "/api/", "/api/register/", "/api/notifications/", "/api/notifications/1/", "/apis/register",
+        "//api/register", "/api//register", "/api/register/a/b", "/api/notification/1", "/%61pi/nothing",
+    ])
+    func whatIsNotInTheTableIsNotThere(target: String) async throws {
+        try await ServerFixture().send(.get, target).expectProblem(.notFound)
+    }
+
+    @Test func headIsAnsweredAsGet() async throws {
+        let fixture = try await ServerFixture()
+        let path = try await fixture.post(#"{"Payload":1}"#, user: "alice")
+        let id = [("X-Request-Id", "same")]
+        let get = try await fixture.send(.get, path, headers: id)
+        let head = try await fixture.send(.head, path, headers: id)
+        #expect(head.status == get.status)
+        #expect(head.fields == get.fields)
+    }
+}
+
+@Suite struct HealthTests {
+    @Test func whatLivesSaysSo() async throws {
+        let response = try await ServerFixture(troubles: ["x"]).send(.get, "/healthz", user: nil)
+        #expect(response.text == #"{"Status":"alive"}"#)
+    }
+
+    @Test func whatIsReadySaysSo() async throws {
+        let response = try await ServerFixture().send(.get, "/readyz", user: nil)
+        #expect(response.text == #"{"Status":"ready"}"#)
+    }
+
+    @Test func whatIsNotReadySaysWhyAndWhenToAskAgain() async throws {
+        let fixture = try await ServerFixture(troubles: ["apns is down", "fcm is down"])
+        let response = try await fixture.send(.get, "/readyz", user: nil)
+        try response.expectProblem(.busy, "apns is down; fcm is down")
+        #expect(response.fields[.retryAfter] == "1")
+    }
+}

@@ -1,0 +1,203 @@
+import Foundation
+import HTTPTypes
+import PushAPI
+import PushCore
+import PushStore
+import PushTesting
+import SocketHTTP
+import Testing
+
+@testable import PushServer
+
+/// `GET` and `HEAD` of a notification: its members, its freshness, its end.
+@Suite struct CollectingTests {
+    private let fixture: ServerFixture
+
+    init() async throws {
+        self.fixture = try await ServerFixture()
+    }
+
+    private func get(_ path: String, user: String = "alice") async throws -> Response {
+        try await self.fixture.send(.get, path, user: user)
+    }
+
+    // MARK: Members
+
+    @Test func theFirstThreeMembersAreTheTutorials() async throws {
+        let path = try await self.fixture.post(#"{"Payload":"x","ExpiresIn":60}"#, user: "alice")
+        let id = try #require(path.split(separator: "/").last)
+        let now = self.fixture.clock.now
+        let response = try await self.get(path)
+        #expect(response.status.code == 200)
+        #expect(response.fields[.contentType] == "application/json; charset=utf-8")
+        #expect(
+            response.text == #"{"Id":\#(id),"Payload":"x","Read":false,"CreatedAt":"\#(now.rfc3339)","#
+                + #""ExpiresAt":"\#((now + 60).rfc3339)"}"#
+        )
+    }
+
+    @Test(arguments: [0.0004, 0.4996, 0.9994, 0.9996, 0.99999])
+    func theTimesAreThoseOfTheAnswerToSending(fraction: TimeInterval) async throws {
+        self.fixture.clock.advance(by: fraction)
+        let sent = try await self.fixture.send(.post, Paths.notifications)
+        let id = try #require(try sent.json["Id"]?.integer)
+        let collected = try await self.get("/api/notifications/\(id)")
+        #expect(collected.text == sent.text)
+        let lastModified = try #require(collected.fields[.lastModified].flatMap(HTTPDate.init))
+        #expect(lastModified <= HTTPDate(self.fixture.clock.now), "not in the future")
+    }
+
+    @Test func collectingDoesNotMakeItRead() async throws {
+        let path = try await self.fixture.post(#"{"Payload":1}"#, user: "alice")
+        for _ in 0..<3 {
+            #expect(try await self.get(path).json["Read"] == .bool(false))
+            await self.fixture.storage.store.finish()
+        }
+    }
+
+    @Test func collectingIsNotedAndAHeadIsNot() async throws {
+        let path = try await self.fixture.post(#"{"Payload":1}"#, user: "alice")
+        try await self.fixture.send(.head, path)
+        #expect(try await self.fetchedAt(path) == nil)
+        self.fixture.clock.advance(by: 5)
+        let collectedAt = self.fixture.clock.now
+        _ = try await self.get(path)
+        #expect(try await self.fetchedAt(path) == collectedAt)
+        self.fixture.clock.advance(by: 5)
+        _ = try await self.get(path)
+        #expect(try await self.fetchedAt(path) == collectedAt, "the first time counts")
+    }
+
+    @Test(arguments: [
+        "0", "-1", "1", "x", "1.0", "1e3", "0x1", "%20", "%FF", "9223372036854775807", "9223372036854775808",
+        "99999999999999999999", "1,2", "\u{60}".addingPercentEncoding(withAllowedCharacters: []) ?? "",
+    ])
+    func whatIsNoIDIsNotThere(id: String) async throws {
+        try await self.get("/api/notifications/\(id)").expectProblem(.notFound)
+    }
+
+    @Test(arguments: ["+", "0", "00", "%30", "%2B"])
+    func anIDHasOneSpelling(prefix: String) async throws {
+        let path = try await self.fixture.post(#"{"Payload":1}"#, user: "alice")
+        let id = try #require(path.split(separator: "/").last)
+        try await self.get("/api/notifications/\(prefix)\(id)").expectProblem(.notFound)
+    }
+
+    // MARK: Freshness
+
+    @Test(arguments: [(60, 3600, 60), (60, 30, 30), (0, 3600, 0), (86_400, 86_400, 86_400), (31_536_000, 60, 60)])
+    func aPhoneMayKeepItForAWhileButNotBeyondItsEnd(maxAge: Int, lifetime: Int, expected: Int) async throws {
+        let fixture = try await ServerFixture(settings: .forTests(\.cacheMaxAge, .seconds(maxAge)))
+        let path = try await fixture.post(#"{"Payload":1,"ExpiresIn":\#(lifetime)}"#, user: "alice")
+        let response = try await fixture.send(.get, path)
+        #expect(response.fields[.cacheControl] == "private, max-age=\(expected)")
+        #expect(response.fields[.expires] == HTTPDate(fixture.clock.now + TimeInterval(expected)).description)
+        #expect(response.fields[.lastModified] == HTTPDate(fixture.clock.now).description)
+    }
+
+    @Test func maxAgeShrinksTowardsTheEndAndNeverPassesIt() async throws {
+        let path = try await self.fixture.post(#"{"Payload":1,"ExpiresIn":100}"#, user: "alice")
+        for (step, expected) in [(30.0, "60"), (30.5, "39"), (39.4, "0")] {
+            self.fixture.clock.advance(by: step)
+            #expect(try await self.get(path).fields[.cacheControl] == "private, max-age=\(expected)")
+        }
+    }
+
+    @Test(arguments: [#""Store":"never""#, #""ReadOnce":true"#, #""Store":"never","ReadOnce":true"#])
+    func whatMustNotBeKeptSaysSo(members: String) async throws {
+        let path = try await self.fixture.post(#"{"Payload":1,\#(members)}"#, user: "alice")
+        for method in [HTTPRequest.Method.head, .get] {
+            let response = try await self.fixture.send(method, path)
+            #expect(response.status == .ok)
+            #expect(response.fields[.cacheControl] == "no-store")
+            #expect(response.fields[.expires] == nil)
+        }
+    }
+
+    // MARK: The end
+
+    @Test func afterItsTimeItIsNotThereForAnybody() async throws {
+        let path = try await self.fixture.post(#"{"Payload":1,"To":["username:alice"],"ExpiresIn":10}"#)
+        self.fixture.clock.advance(by: 9.9)
+        for user in ["alice", "paul"] { #expect(try await self.get(path, user: user).status == .ok) }
+        self.fixture.clock.advance(by: 0.1)
+        for user in ["alice", "paul"] { try await self.get(path, user: user).expectProblem(.notFound) }
+        let conditional = try await self.fixture.send(.get, path, headers: [("If-None-Match", "*")])
+        try conditional.expectProblem(.notFound)
+    }
+
+    @Test func whatCanBeReadOnceIsGivenOnce() async throws {
+        let path = try await self.fixture.post(#"{"Payload":"treasure","ReadOnce":true}"#, user: "alice")
+        #expect(try await self.get(path).json["Payload"] == .string("treasure"))
+        try await self.get(path).expectProblem(.notFound)
+        try await self.fixture.send(.head, path).expectProblem(.notFound)
+    }
+
+    @Test func headDoesNotTakeWhatCanBeReadOnce() async throws {
+        let path = try await self.fixture.post(#"{"Payload":1,"ReadOnce":true}"#, user: "alice")
+        for _ in 0..<3 { #expect(try await self.fixture.send(.head, path).status == .ok) }
+        #expect(try await self.get(path).status == .ok)
+    }
+
+    @Test func aValidatorDoesNotTakeWhatCanBeReadOnceForNothing() async throws {
+        let path = try await self.fixture.post(#"{"Payload":"treasure","ReadOnce":true}"#, user: "alice")
+        let response = try await self.fixture.send(.get, path, headers: [("If-None-Match", "*")])
+        #expect(try response.json["Payload"] == .string("treasure"))
+    }
+
+    @Test func ofManyWhoAskAtOnceOneIsGivenWhatCanBeReadOnce() async throws {
+        let path = try await self.fixture.post(#"{"Payload":1,"ReadOnce":true}"#, user: "alice")
+        let statuses = try await withThrowingTaskGroup(of: Int.self) { group in
+            for _ in 0..<20 { group.addTask { try await self.get(path).status.code } }
+            return try await group.reduce(into: [:]) { $0[$1, default: 0] += 1 }
+        }
+        #expect(statuses == [200: 1, 404: 19])
+    }
+
+    @Test func eachRecipientIsGivenItOnce() async throws {
+        let path = try await self.fixture.post(
+            #"{"Payload":1,"To":["username:alice","username:bob"],"ReadOnce":true}"#
+        )
+        #expect(try await self.get(path).status == .ok)
+        #expect(try await self.get(path, user: "bob").status == .ok)
+        for user in ["alice", "bob", "paul"] { try await self.get(path, user: user).expectProblem(.notFound) }
+    }
+
+    @Test func theSenderDoesNotTakeIt() async throws {
+        let path = try await self.fixture.post(#"{"Payload":1,"To":["username:alice"],"ReadOnce":true}"#)
+        #expect(try await self.get(path, user: "paul").status == .ok)
+        #expect(try await self.get(path).status == .ok)
+    }
+
+    // MARK: Keys
+
+    @Test func aPayloadUnderAnOlderKeyIsStillCollected() async throws {
+        let path = try await self.fixture.post(#"{"Payload":1}"#, user: "alice")
+        let (old, new) = ("1 \(Self.secret(1))", "2 \(Self.secret(2))")
+        let before = try await ServerFixture(keyring: old)
+        let kept = try await before.post(#"{"Payload":1}"#, user: "alice")
+        let after = try await ServerFixture(keyring: "\(new)\n\(old)", storage: before.storage)
+        let (first, second) = (try await before.send(.get, kept), try await after.send(.get, kept))
+        #expect(second.body == first.body)
+        #expect(second.fields[.eTag] == first.fields[.eTag], "what phones have stays valid")
+        #expect(try await after.send(.get, path).status == .notFound)
+    }
+
+    // MARK: - Private
+
+    private static func secret(_ byte: UInt8) -> String {
+        Data(repeating: byte, count: 32).base64EncodedString()
+    }
+
+    private func fetchedAt(_ path: String) async throws -> Date? {
+        await self.fixture.storage.store.finish()
+        let number = try #require(path.split(separator: "/").last.flatMap { Int64($0) })
+        let notification = try self.fixture.storage.reader.notification(
+            #require(NotificationID(rawValue: number)),
+            for: self.fixture.storage.user("alice").id,
+            alsoAsSender: false,
+            now: self.fixture.clock.now
+        )
+        return try #require(notification).fetchedAt
+    }
+}

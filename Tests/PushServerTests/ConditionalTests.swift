@@ -1,0 +1,204 @@
+import Foundation
+import HTTPTypes
+import PushAPI
+import PushCore
+import PushStore
+import PushTesting
+import SocketHTTP
+import Testing
+
+@testable import PushServer
+
+/// RFC 9110 section 13, as far as the API has something to compare.
+@Suite struct ConditionalTests {
+    private let fixture: ServerFixture
+
+    init() async throws {
+        self.fixture = try await ServerFixture()
+    }
+
+    private func post() async throws -> String {
+        try await self.fixture.post(#"{"Payload":"x","To":["username:alice","username:bob"]}"#)
+    }
+
+    private func get(_ path: String, user: String = "alice", _ headers: [(String, String)] = []) async throws
+        -> Response
+    {
+        try await self.fixture.send(.get, path, user: user, headers: headers)
+    }
+
+    // MARK: The tag
+
+    @Test func theTagIsStrongAndQuotedAndStaysTheSame() async throws {
+        let path = try await self.post()
+        let tag = try #require(try await self.get(path).fields[.eTag])
+        #expect(tag.wholeMatch(of: /"[0-9a-f]{32}"/) != nil, "\(tag)")
+        self.fixture.clock.advance(by: 1000)
+        #expect(try await self.get(path).fields[.eTag] == tag)
+        #expect(try await self.fixture.send(.head, path).fields[.eTag] == tag)
+    }
+
+    @Test func theTagDiffersByUserAndByNotification() async throws {
+        let (one, two) = (try await self.post(), try await self.post())
+        var tags: [String?] = []
+        for path in [one, two] {
+            for user in ["alice", "bob", "paul"] { tags.append(try await self.get(path, user: user).fields[.eTag]) }
+        }
+        #expect(!tags.contains(nil))
+        #expect(Set(tags).count == 6)
+    }
+
+    @Test func theTagTellsNothingWithoutTheKey() async throws {
+        let storage = self.fixture.storage
+        let path = try await self.post()
+        let tag = try await self.get(path).fields[.eTag]
+        let other = try await ServerFixture(storage: storage)
+        let number = try #require(path.split(separator: "/").last.flatMap { Int64($0) })
+        let made = other.server.tags.tag(
+            of: try #require(NotificationID(rawValue: number)),
+            for: try storage.user("alice").id,
+            isRead: false,
+            createdAt: storage.now
+        )
+        #expect(made.description != tag)
+    }
+
+    @Test func theTagChangesWithBeingRead() throws {
+        let tags = self.fixture.server.tags
+        let id = try #require(NotificationID(rawValue: 7))
+        let both = Set([false, true].map { tags.tag(of: id, for: 1, isRead: $0, createdAt: .distantPast) })
+        #expect(both.count == 2)
+    }
+
+    // MARK: If-None-Match
+
+    /// `TAG` stands for the right tag.
+    @Test(arguments: [
+        "TAG", "W/TAG", "*", " TAG ", #""other", TAG"#, #"TAG, "other""#, #""a,b",TAG"#, #"W/"a, \", TAG"#, ",,TAG,,",
+        "\"\", TAG", #""other",W/TAG"#,
+    ])
+    func whoeverHasItIsToldSo(list: String) async throws {
+        let path = try await self.post()
+        let full = try await self.get(path)
+        let tag = try #require(full.fields[.eTag])
+        let response = try await self.get(path, [("If-None-Match", list.replacing("TAG", with: tag))])
+        #expect(response.status == .notModified)
+        #expect(response.body.isEmpty)
+    }
+
+    @Test(arguments: [
+        #""other""#, #"W/"other""#, "", ",", "BARE", "w/TAG", "W/ TAG", "garbage, TAG", #""unterminated"#,
+        #""a"x, TAG"#,
+        "W/*", "**", #""*""#, "\"TAG\"", "'BARE'",
+    ])
+    func whoeverHasSomethingElseGetsItInFull(list: String) async throws {
+        let path = try await self.post()
+        let tag = try #require(try await self.get(path).fields[.eTag])
+        let bare = String(tag.dropFirst().dropLast())
+        let list = list.replacing("TAG", with: tag).replacing("BARE", with: bare)
+        let response = try await self.get(path, [("If-None-Match", list)])
+        #expect(response.status == .ok)
+        #expect(try response.json["Payload"] == .string("x"))
+    }
+
+    @Test func aListMaySpanLines() async throws {
+        let path = try await self.post()
+        let tag = try #require(try await self.get(path).fields[.eTag])
+        let headers = [("If-None-Match", #""other""#), ("if-none-match", tag)]
+        #expect(try await self.get(path, headers).status == .notModified)
+    }
+
+    @Test func theTagOfAnotherUserIsSomethingElse() async throws {
+        let path = try await self.post()
+        let tag = try #require(try await self.get(path, user: "bob").fields[.eTag])
+        #expect(try await self.get(path, [("If-None-Match", tag)]).status == .ok)
+    }
+
+    // MARK: If-Modified-Since
+
+    /// Seconds after the notification was made.
+    @Test(arguments: [-1000, -1, 0, 1, 1000], DateForm.allCases)
+    func whoeverHasSeenItSinceIsToldSo(seconds: Int, form: DateForm) async throws {
+        let path = try await self.post()
+        let date = form.text(self.fixture.clock.now + TimeInterval(seconds))
+        let response = try await self.get(path, [("If-Modified-Since", date)])
+        #expect(response.status == (seconds >= 0 ? .notModified : .ok), "\(date)")
+    }
+
+    @Test(arguments: ["", "yesterday", "1800000000", "Sun, 06 Nov 2094 08:49:37", "Sun, 32 Nov 2094 08:49:37 GMT"])
+    func aDateThatIsNoneIsIgnored(date: String) async throws {
+        let path = try await self.post()
+        #expect(try await self.get(path, [("If-Modified-Since", date)]).status == .ok)
+    }
+
+    @Test func twoDatesAreNone() async throws {
+        let date = ("If-Modified-Since", DateForm.fixed.text(self.fixture.clock.now))
+        #expect(try await self.get(try await self.post(), [date, date]).status == .ok)
+    }
+
+    @Test func besideATagTheDateIsIgnored() async throws {
+        let path = try await self.post()
+        let date = DateForm.fixed.text(self.fixture.clock.now)
+        for list in [#""other""#, "", "garbage"] {
+            let headers = [("If-Modified-Since", date), ("If-None-Match", list)]
+            #expect(try await self.get(path, headers).status == .ok)
+        }
+        let old = DateForm.fixed.text(self.fixture.clock.now - 1000)
+        #expect(try await self.get(path, [("If-Modified-Since", old), ("If-None-Match", "*")]).status == .notModified)
+    }
+
+    // MARK: 304
+
+    @Test(arguments: [HTTPRequest.Method.get, .head])
+    func notModifiedHasTheFieldsOfTheRFCAndNoOthers(method: HTTPRequest.Method) async throws {
+        let path = try await self.post()
+        let full = try await self.get(path)
+        let response = try await self.fixture.send(method, path, headers: [("If-None-Match", "*")])
+        #expect(response.status == .notModified)
+        #expect(response.body.isEmpty)
+        for name in [HTTPField.Name.eTag, .cacheControl, .expires] {
+            #expect(response.fields[name] == full.fields[name])
+            #expect(response.fields[name] != nil)
+        }
+        let rest: Set<HTTPField.Name> = [.eTag, .cacheControl, .expires, .requestID, .contentTypeOptions]
+        #expect(Set(response.fields.map(\.name)) == rest)
+    }
+
+    @Test func notModifiedBeginsANewTimeOfFreshness() async throws {
+        let path = try await self.post()
+        self.fixture.clock.advance(by: 500)
+        let response = try await self.get(path, [("If-None-Match", "*")])
+        #expect(response.fields[.expires] == HTTPDate(self.fixture.clock.now + 60).description)
+    }
+
+    @Test func whatMustNotBeKeptIsStillComparedAndSaysSoAgain() async throws {
+        let path = try await self.fixture.post(#"{"Payload":1,"Store":"never"}"#, user: "alice")
+        let response = try await self.get(path, [("If-None-Match", "*")])
+        #expect(response.status == .notModified)
+        #expect(response.fields[.cacheControl] == "no-store")
+    }
+
+    @Test(arguments: ["If-None-Match", "If-Modified-Since"])
+    func otherMethodsAndResourcesKnowNoConditions(name: String) async throws {
+        let value = name == "If-None-Match" ? "*" : DateForm.fixed.text(self.fixture.clock.now)
+        let response = try await self.fixture.send(.get, "/api/register", headers: [(name, value)])
+        #expect(response.status == .ok)
+        #expect(try await self.fixture.send(.post, "/api/notifications", headers: [(name, value)]).status == .ok)
+    }
+}
+
+/// The three ways of writing a date, RFC 9110 section 5.6.7.
+enum DateForm: String, CaseIterable, Sendable {
+    case fixed = "%a, %d %b %Y %H:%M:%S GMT"
+    case rfc850 = "%A, %d-%b-%y %H:%M:%S GMT"
+    case asctime = "%a %b %e %H:%M:%S %Y"
+
+    func text(_ date: Date) -> String {
+        var seconds = time_t(date.timeIntervalSince1970)
+        var parts = tm()
+        gmtime_r(&seconds, &parts)
+        var text = [CChar](repeating: 0, count: 64)
+        let length = strftime(&text, text.count, self.rawValue, &parts)
+        return String(decoding: text.prefix(length).map(UInt8.init(bitPattern:)), as: UTF8.self)
+    }
+}

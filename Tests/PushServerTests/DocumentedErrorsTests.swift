@@ -1,0 +1,35 @@
+import Foundation
+import PushAPI
+import Testing
+
+/// What the server can say is what its documentation explains.
+@Suite struct DocumentedErrorsTests {
+    /// The headings of `docs/errors.md`.
+    private func headings() throws -> [Substring] {
+        let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appending(path: "../..").standardized
+        let text = try String(contentsOf: root.appending(path: "docs/errors.md"), encoding: .utf8)
+        return text.split(separator: "\n").filter { $0.hasPrefix("## ") }
+    }
+
+    @Test(arguments: ProblemCode.allCases)
+    func everyCodeHasAHeading(code: ProblemCode) throws {
+        let headings = try self.headings()
+        #expect(headings.count { $0.contains("`\(code.rawValue)`") } == 1, "\(headings)")
+    }
+
+    @Test func everyHeadingThatNamesACodeNamesOneThatIsThere() throws {
+        let codes = Set(ProblemCode.allCases.map(\.rawValue))
+        for heading in try self.headings() {
+            guard let code = heading.firstMatch(of: /`([^`]+)`/)?.output.1 else { continue }
+            #expect(codes.contains(String(code)), "\(heading)")
+        }
+    }
+
+    @Test func codesAreWrittenAlikeAndHaveTitlesOfTheirOwn() {
+        for code in ProblemCode.allCases {
+            #expect(code.rawValue.wholeMatch(of: /[a-z]+(-[a-z]+)*/) != nil, "\(code)")
+            #expect((400...599).contains(code.status), "\(code)")
+        }
+        #expect(Set(ProblemCode.allCases.map(\.title)).count == ProblemCode.allCases.count)
+    }
+}

@@ -1,0 +1,161 @@
+import Foundation
+import HTTPTypes
+import PushAPI
+import PushCore
+import PushTesting
+import SocketHTTP
+import Testing
+
+@testable import PushServer
+
+/// What every answer has, whatever it says. Most of it is checked by the fixture, on every request of every test.
+@Suite struct EnvelopeTests {
+    /// One request for each status that can be had without breaking something first.
+    enum Sample: Int, CaseIterable, Sendable {
+        case ok = 200
+        case created = 201
+        case notModified = 304
+        case badRequest = 400
+        case unauthorized = 401
+        case forbidden = 403
+        case notFound = 404
+        case methodNotAllowed = 405
+        case conflict = 409
+        case gone = 410
+        case contentTooLarge = 413
+        case serverError = 500
+        case serviceUnavailable = 503
+    }
+
+    private func send(_ sample: Sample, headers: [(String, String)]) async throws -> Response {
+        let fixture = try await ServerFixture(troubles: ["the disk is full"])
+        let send = { (method: HTTPRequest.Method, target: String, body: String) in
+            try await fixture.send(method, target, user: "ada", headers: headers, body: body)
+        }
+        switch sample {
+        case .ok: return try await send(.get, "/api/register", "")
+        case .created: return try await send(.post, "/api/notifications", #"{"Payload":1}"#)
+        case .notModified:
+            let path = try await fixture.post(#"{"Payload":1}"#)
+            return try await fixture.send(.get, path, user: "paul", headers: headers + [("If-None-Match", "*")])
+        case .badRequest: return try await send(.post, "/api/notifications", "{")
+        case .unauthorized: return try await fixture.send(.get, "/api/register", user: nil, headers: headers)
+        case .forbidden: return try await fixture.send(.post, "/api/users", user: "alice", headers: headers)
+        case .notFound: return try await send(.get, "/api/notifications/1", "")
+        case .methodNotAllowed: return try await send(.delete, "/api/notifications", "")
+        case .conflict:
+            return try await send(.post, "/api/users", #"{"Name":"Bob","Password":"long enough"}"#)
+        case .gone: return try await self.retiredRegistration(fixture, send)
+        case .contentTooLarge:
+            return try await send(.post, "/api/notifications", String(repeating: " ", count: 131_073))
+        case .serverError: return try await self.unreadableNotification(fixture, headers: headers)
+        case .serviceUnavailable: return try await send(.get, "/readyz", "")
+        }
+    }
+
+    @Test(arguments: Sample.allCases)
+    func theTokenComesBackWithEveryStatus(sample: Sample) async throws {
+        let response = try await self.send(sample, headers: [("MyToken", "1000")])
+        #expect(response.status.code == sample.rawValue)
+        #expect(response.fields[.myToken] == "17003")
+        #expect(response.rawNames.contains("MyToken"), "spelled exactly so")
+    }
+
+    @Test(arguments: Sample.allCases)
+    func theRequestIDComesBackWithEveryStatus(sample: Sample) async throws {
+        let response = try await self.send(sample, headers: [("X-Request-Id", "Ab_9-z")])
+        #expect(response.status.code == sample.rawValue)
+        #expect(response.fields[.requestID] == "Ab_9-z")
+    }
+
+    @Test(arguments: Sample.allCases)
+    func aRequestWithoutAnIDIsGivenOneAndNoToken(sample: Sample) async throws {
+        let response = try await self.send(sample, headers: [])
+        #expect(response.status.code == sample.rawValue)
+        #expect(response.fields[.myToken] == nil)
+        #expect(try #require(response.fields[.requestID]).count >= 8)
+    }
+
+    // MARK: Request id
+
+    @Test(arguments: ["a", "0", String(repeating: "x", count: 128)])
+    func aRequestIDOfTheRightFormIsKept(id: String) async throws {
+        let response = try await ServerFixture().send(.get, "/healthz", headers: [("x-request-id", id)])
+        #expect(response.fields[.requestID] == id)
+    }
+
+    @Test(arguments: ["", "a b", "a,b", "ä", "<x>", "a.b", String(repeating: "x", count: 129)])
+    func aRequestIDOfAnotherFormIsReplaced(id: String) async throws {
+        let response = try await ServerFixture().send(.get, "/healthz", headers: [("X-Request-Id", id)])
+        #expect(response.fields[.requestID] != id)
+    }
+
+    @Test func requestIDsThatAreMadeDiffer() async throws {
+        let fixture = try await ServerFixture()
+        let one = try await fixture.send(.get, "/healthz").fields[.requestID]
+        let two = try await fixture.send(.get, "/healthz").fields[.requestID]
+        #expect(one != two)
+    }
+
+    @Test func twoRequestIDsAreNone() async throws {
+        let headers = [("X-Request-Id", "a"), ("X-Request-Id", "b")]
+        let response = try await ServerFixture().send(.get, "/healthz", headers: headers)
+        #expect(try #require(response.fields[.requestID]).count >= 8)
+    }
+
+    // MARK: What leaves, and what is logged
+
+    @Test func aFailureSaysNothingOfItsReason() async throws {
+        let fixture = try await ServerFixture()
+        let response = try await self.unreadableNotification(fixture, headers: [])
+        try response.expectProblem(.internalError)
+        #expect(try response.problem.detail == nil)
+    }
+
+    @Test func theLogHoldsNeitherPayloadsNorPasswordsNorHandles() async throws {
+        let fixture = try await ServerFixture()
+        let id = try await fixture.requestRegistration(handle: "5ec4e7")
+        try await fixture.send(
+            .put,
+            Paths.registration(id),
+            body: #"{"Platform":"apns","Handle":"5ec4e7"}"#
+        )
+        let path = try await fixture.post(#"{"Payload":"the treasure","To":["username:alice"]}"#)
+        try await fixture.send(.get, path)
+        try await fixture.send(.post, "/api/notifications", body: #"{"Payload":"the treasure"#)
+        let lines = fixture.log.lines
+        #expect(lines.count == 5)
+        for secret in ["treasure", "5ec4e7", "wörd", ServerFixture.basic("alice"), path] {
+            #expect(!lines.contains { $0.contains(secret) }, "\(secret)")
+        }
+    }
+
+    @Test func aPayloadIsNowhereOnTheDisk() async throws {
+        let fixture = try await ServerFixture()
+        _ = try await fixture.post(#"{"Payload":"the treasure","CollapseKey":"a-plain-word"}"#)
+        let contents = try fixture.storage.folder.contents()
+        #expect(contents.range(of: Data("a-plain-word".utf8)) != nil, "what is not sealed is found")
+        #expect(contents.range(of: Data("treasure".utf8)) == nil)
+    }
+
+    // MARK: - Private
+
+    private func retiredRegistration(
+        _ fixture: ServerFixture,
+        _ send: (HTTPRequest.Method, String, String) async throws -> Response
+    ) async throws -> Response {
+        let body = #"{"Platform":"apns","Handle":"aa"}"#
+        for id in ["one", "two"] { try await fixture.send(.put, Paths.registration(id), user: "ada", body: body) }
+        return try await send(.put, Paths.registration("one"), body)
+    }
+
+    /// A payload whose key is not in the keyring any more.
+    private func unreadableNotification(
+        _ fixture: ServerFixture,
+        headers: [(String, String)]
+    ) async throws -> Response {
+        let other = try await ServerFixture(storage: fixture.storage)
+        let path = try await other.post(#"{"Payload":1}"#, user: "ada")
+        return try await fixture.send(.get, path, user: "ada", headers: headers)
+    }
+}

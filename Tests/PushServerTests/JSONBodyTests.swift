@@ -1,0 +1,108 @@
+import HTTPTypes
+import PushAPI
+import PushCore
+import PushTesting
+import SocketHTTP
+import Testing
+
+@testable import PushServer
+
+/// What is done with bodies that are no JSON, or other JSON than is wanted.
+@Suite struct JSONBodyTests {
+    static let routes: [(method: HTTPRequest.Method, target: String)] = [
+        (.put, "/api/register/one"), (.post, "/api/notifications"), (.post, "/api/users"),
+    ]
+
+    private let fixture: ServerFixture
+
+    init() async throws {
+        self.fixture = try await ServerFixture()
+    }
+
+    /// Sends the body to each route that reads JSON.
+    private func each(_ body: String, _ check: (Response) throws -> Void) async throws {
+        for (method, target) in Self.routes {
+            try check(try await self.fixture.send(method, target, user: "ada", body: body))
+        }
+        #expect(self.fixture.wakeUps.count == 0)
+    }
+
+    @Test(arguments: [
+        (" ", "a value is missing at byte 1"), ("{", "a member's name is missing at byte 1"),
+        (#"{"a"}"#, "a colon is missing at byte 4"), (#"{"a":}"#, "no value begins like this at byte 5"),
+        (#"{"a":1"#, "the object does not end at byte 6"), (#"{"a":1,}"#, "a member's name is missing at byte 7"),
+        (#"{"a":1} x"#, "something follows the value at byte 8"), ("{}{}", "something follows the value at byte 2"),
+        (#"{"a":[1,2}"#, "the array does not end at byte 9"), (#"{"a":01}"#, "the object does not end at byte 6"),
+        (#"{"a":.5}"#, "no value begins like this at byte 5"), (#"{"a":1.}"#, "a digit is missing at byte 7"),
+        (#"{"a":+1}"#, "no value begins like this at byte 5"), (#"{"a":NaN}"#, "no value begins like this at byte 5"),
+        (#"{"a":tru}"#, "no value begins like this at byte 5"), (#"{"a":"x}"#, "the string does not end at byte 8"),
+        (#"{"a":"\x"}"#, "an unknown escape at byte 8"), ("{'a':1}", "a member's name is missing at byte 1"),
+        ("{\"a\":\"\n\"}", "a control character in a string at byte 6"),
+        (#"{"a":"\ud800"}"#, "half a surrogate pair at byte 12"), (#"{"a":"\u12"}"#, "four hexadecimal digits"),
+        ("\u{FEFF}{}", "no value begins like this at byte 0"),
+        ("Payload=x&To=y", "no value begins like this at byte 0"),
+        ("<xml/>", "no value begins like this at byte 0"), ("// x\n{}", "no value begins like this at byte 0"),
+    ])
+    func whatIsNoJSONIsToldWhere(body: String, detail: String) async throws {
+        try await self.each(body) { try $0.expectProblem(.invalidJSON, detail) }
+    }
+
+    @Test(arguments: ["[", "{\"a\":", "[{\"a\":"])
+    func endlessNestingIsRefused(opening: String) async throws {
+        let body = String(repeating: opening, count: 100_000 / opening.utf8.count)
+        try await self.each(body) { try $0.expectProblem(.invalidJSON, "more than 64 levels") }
+    }
+
+    @Test func nestingIsTakenUpToItsBound() async throws {
+        // The body itself is the first level.
+        let (deepest, tooDeep) = (Self.nested(63), Self.nested(64))
+        #expect(try await self.fixture.send(.post, "/api/notifications", body: deepest).status == .created)
+        try await self.fixture.send(.post, "/api/notifications", body: tooDeep)
+            .expectProblem(.invalidJSON, "more than 64 levels")
+    }
+
+    @Test(arguments: [("[]", "an array"), ("1", "a number"), ("null", "null"), ("true", "true or false")])
+    func otherJSONThanAnObjectIsNamed(body: String, kind: String) async throws {
+        try await self.each(body) { try $0.expectProblem(.invalidJSON, "the body is \(kind), not") }
+    }
+
+    @Test func aStringIsNoObject() async throws {
+        for (method, target) in Self.routes where target != "/api/notifications" {
+            try await self.fixture.send(method, target, user: "ada", body: #""x""#)
+                .expectProblem(.invalidJSON, "the body is a string, not an object")
+        }
+    }
+
+    @Test func aBodyThatIsMissingIsTold() async throws {
+        for (method, target) in Self.routes where target != "/api/notifications" {
+            try await self.fixture.send(method, target, user: "ada").expectProblem(.invalidJSON, "a value is missing")
+        }
+    }
+
+    @Test(arguments: [" {} ", "\r\n\t{\"x\":{}}", #"{"a":1,"b":[1,"2",{"c":null}]}"#])
+    func blanksAndUnknownMembersAreIgnored(body: String) async throws {
+        try await self.each(body) { try $0.expectProblem(.invalidMember, "is missing") }
+    }
+
+    @Test(arguments: [nil, "text/plain", "application/xml", "application/json; charset=latin1"])
+    func theTypeOfTheBodyIsNotLookedAt(type: String?) async throws {
+        let headers = type.map { [("Content-Type", $0)] } ?? []
+        let response = try await self.fixture.send(
+            .post,
+            "/api/notifications",
+            headers: headers,
+            body: #"{"Payload":1}"#
+        )
+        #expect(response.status == .created)
+    }
+
+    @Test func bytesThatAreNotUTF8AreRefused() async throws {
+        let bytes = Array(#"{"Payload":""#.utf8) + [0xFF] + Array(#""}"#.utf8)
+        let response = try await self.fixture.send(.post, "/api/notifications", bytes: bytes)
+        try response.expectProblem(.invalidJSON, "not UTF-8")
+    }
+
+    private static func nested(_ levels: Int) -> String {
+        #"{"Payload":"# + String(repeating: "[", count: levels) + String(repeating: "]", count: levels) + "}"
+    }
+}

@@ -1,0 +1,132 @@
+import HTTPTypes
+import PushAPI
+import PushCore
+import PushStore
+import PushTesting
+import SocketHTTP
+import Testing
+
+@testable import PushServer
+
+/// To whom ids and handles belong, and what becomes of the others.
+@Suite struct RegistrationOwnersTests {
+    private let fixture: ServerFixture
+
+    init() async throws {
+        self.fixture = try await ServerFixture()
+    }
+
+    private func put(_ id: String, handle: String, user: String = "alice") async throws -> Response {
+        let body = #"{"Platform":"apns","Handle":"\#(handle)"}"#
+        return try await self.fixture.send(.put, Paths.registration(id), user: user, body: body)
+    }
+
+    private func list(user: String = "alice") async throws -> String {
+        try await self.fixture.send(.get, Paths.register, user: user).text
+    }
+
+    /// How many pushes to a platform are waiting to be sent.
+    private func waitingPushes() async throws -> Int {
+        try await self.fixture.storage.store.claim(
+            for: Platform("apns"),
+            now: self.fixture.clock.now,
+            lease: .seconds(1),
+            limit: 100
+        ).count
+    }
+
+    // MARK: Gone
+
+    @Test func aRegistrationWhoseHandleWasRegisteredAnewIsGoneAndTheDanceHealsIt() async throws {
+        #expect(try await self.put("old", handle: "aa").status == .ok)
+        #expect(try await self.put("new", handle: "AA").status == .ok)
+        try await self.put("old", handle: "aa").expectProblem(.registrationGone, "registered anew")
+        // What the tutorial's clients do then: forget the id, ask for another, and register once more.
+        let id = try await self.fixture.requestRegistration(handle: "aa")
+        #expect(try await self.put(id, handle: "aa").status == .ok)
+        #expect(try await self.list().contains("\"\(id)\""))
+    }
+
+    @Test func aRegistrationThatAProviderCalledGoneIsGone() async throws {
+        #expect(try await self.put("one", handle: "aa").status == .ok)
+        let (store, now) = (self.fixture.storage.store, self.fixture.clock.now)
+        #expect(try await store.retire(device: "one", reason: "apns: Unregistered", since: nil, now: now))
+        #expect(try await self.list() == "[]")
+        try await self.put("one", handle: "aa").expectProblem(.registrationGone, "apns: Unregistered")
+        try await self.put("one", handle: "bb").expectProblem(.registrationGone)
+    }
+
+    @Test func whatWasDeletedIsNotGoneButForgotten() async throws {
+        #expect(try await self.put("one", handle: "aa").status == .ok)
+        try await self.fixture.send(.delete, "/api/register/one")
+        #expect(try await self.put("one", handle: "aa").status == .ok)
+    }
+
+    // MARK: Foreign
+
+    @Test func anIDOfAnotherUserIsGoneForThisOne() async throws {
+        #expect(try await self.put("one", handle: "aa").status == .ok)
+        try await self.put("one", handle: "bb", user: "bob").expectProblem(.registrationGone)
+        #expect(try await self.list(user: "bob") == "[]")
+        #expect(try await self.list().contains("\"one\""))
+    }
+
+    @Test func anIDThatWasIssuedToAnotherUserIsGoneEvenIfUnused() async throws {
+        let id = try await self.fixture.requestRegistration()
+        try await self.put(id, handle: "bb", user: "bob").expectProblem(.registrationGone)
+        #expect(try await self.put(id, handle: "bb").status == .ok)
+    }
+
+    @Test func aHandleOfAnotherUserIsNotGivenAwayForAnIDThatWasNeverIssued() async throws {
+        #expect(try await self.put("one", handle: "aa").status == .ok)
+        try await self.put("made-up", handle: "aa", user: "bob").expectProblem(.registrationGone, "another account")
+        #expect(try await self.list().contains("\"one\""))
+    }
+
+    @Test func aHandleMovesToTheUserWhoRegistersItAndTheOldOnesPushesAreCancelled() async throws {
+        #expect(try await self.put("one", handle: "aa").status == .ok)
+        _ = try await self.fixture.post(#"{"Payload":"for alice alone"}"#, user: "alice")
+        let id = try await self.fixture.requestRegistration(user: "bob", handle: "aa")
+        #expect(id != "one", "an id does not change hands")
+        #expect(try await self.put(id, handle: "aa", user: "bob").status == .ok)
+        #expect(try await self.list() == "[]")
+        #expect(try await self.waitingPushes() == 0)
+        try await self.put("one", handle: "aa").expectProblem(.registrationGone)
+    }
+
+    @Test func pushesGoToTheDevicesOfTheOneWhoIsMeant() async throws {
+        #expect(try await self.put("one", handle: "aa").status == .ok)
+        #expect(try await self.put("two", handle: "bb", user: "bob").status == .ok)
+        _ = try await self.fixture.post(#"{"Payload":1,"To":["username:bob"]}"#)
+        let leased = try await self.fixture.storage.store.claim(
+            for: Platform("apns"),
+            now: self.fixture.clock.now,
+            lease: .seconds(1),
+            limit: 100
+        )
+        #expect(leased.map(\.device) == ["two"])
+        #expect(self.fixture.wakeUps.count == 1)
+    }
+
+    // MARK: Deleting
+
+    @Test func aRegistrationIsDeletedAgainAndAgain() async throws {
+        #expect(try await self.put("one", handle: "aa").status == .ok)
+        for _ in 0..<3 {
+            let response = try await self.fixture.send(.delete, "/api/register/one")
+            #expect(response.status.code == 200)
+            #expect(response.body.isEmpty)
+            #expect(try await self.list() == "[]")
+        }
+    }
+
+    @Test func aForeignRegistrationIsNotThereToBeDeleted() async throws {
+        #expect(try await self.put("one", handle: "aa").status == .ok)
+        for user in ["bob", "paul", "ada"] {
+            let response = try await self.fixture.send(.delete, "/api/register/one", user: user)
+            try response.expectProblem(.notFound)
+            #expect(try response.problem.detail == nil)
+        }
+        #expect(try await self.list().contains("\"one\""))
+    }
+}

@@ -1,0 +1,71 @@
+import Foundation
+import HTTPTypes
+import PushAPI
+import SocketHTTP
+import Testing
+
+@testable import PushServer
+
+extension Response {
+    /// The body as text.
+    var text: String { String(decoding: self.body, as: UTF8.self) }
+
+    /// The body as JSON.
+    var json: JSONValue {
+        get throws { try JSONValue(reading: self.body) }
+    }
+
+    /// The error; throws if the answer is none.
+    var problem: Problem {
+        get throws {
+            #expect(self.fields[.contentType] == Problem.contentType)
+            return try JSONDecoder().decode(Problem.self, from: Data(self.body))
+        }
+    }
+
+    /// The field names as they go out, which `HTTPFields` compares without case.
+    var rawNames: [String] { self.fields.map(\.name.rawName) }
+
+    /// Checks that this is an error of that code, and that its detail speaks of something.
+    func expectProblem(
+        _ code: ProblemCode,
+        _ word: String = "",
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) throws {
+        try #require(self.status.code == code.status, "\(self.text)", sourceLocation: sourceLocation)
+        let problem = try self.problem
+        #expect(problem.code == code, sourceLocation: sourceLocation)
+        guard !word.isEmpty else { return }
+        let detail = try #require(problem.detail, "no detail", sourceLocation: sourceLocation)
+        #expect(detail.contains(word), "\(detail)", sourceLocation: sourceLocation)
+    }
+
+    /// Checks what belongs on every answer, whatever its status.
+    func expectEnvelope(sourceLocation: SourceLocation = #_sourceLocation) {
+        let names = self.fields.map(\.name)
+        for name in [HTTPField.Name.cacheControl, .requestID, .contentTypeOptions] {
+            #expect(names.count { $0 == name } == 1, "\(name)", sourceLocation: sourceLocation)
+        }
+        #expect(names.count { $0 == .myToken } <= 1, sourceLocation: sourceLocation)
+        #expect(!names.contains(.vary), "nothing varies", sourceLocation: sourceLocation)
+        #expect(self.fields[.contentTypeOptions] == "nosniff", sourceLocation: sourceLocation)
+        #expect(names.contains(.contentType) == !self.body.isEmpty, sourceLocation: sourceLocation)
+        if self.status.code >= 400 { self.expectErrorForm(sourceLocation: sourceLocation) }
+    }
+
+    /// RFC 9457, and never kept.
+    private func expectErrorForm(sourceLocation: SourceLocation) {
+        #expect(self.fields[.cacheControl] == "no-store", sourceLocation: sourceLocation)
+        #expect(self.fields[.eTag] == nil, sourceLocation: sourceLocation)
+        do {
+            let problem = try self.problem
+            #expect(problem.status == self.status.code, sourceLocation: sourceLocation)
+            #expect(problem.instance == self.fields[.requestID], sourceLocation: sourceLocation)
+            let code = try #require(problem.code, "\(problem.type)", sourceLocation: sourceLocation)
+            #expect(problem.title == code.title, sourceLocation: sourceLocation)
+            #expect(code.status == self.status.code, sourceLocation: sourceLocation)
+        } catch {
+            Issue.record(error, "\(self.text)", sourceLocation: sourceLocation)
+        }
+    }
+}

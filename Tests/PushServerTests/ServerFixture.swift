@@ -1,0 +1,153 @@
+import Foundation
+import HTTPTypes
+import Logging
+import PushAPI
+import PushCore
+import PushStore
+import PushTesting
+import SocketHTTP
+import Testing
+
+@testable import PushServer
+
+/// A server without sockets on a store of its own, and four users: alice and bob are devices, paul publishes, ada
+/// administers. All have the same password.
+struct ServerFixture: Sendable {
+    /// With what is easily mistaken: colons, blanks, and a letter outside ASCII.
+    static let password = "pass: wörd: 123"
+    /// A real hash of it with the smallest parameters there are, as checking one with the usual ones takes long.
+    static let passwordHash = PasswordHash(
+        phc: "$argon2id$v=19$m=8,t=1,p=1$c2VhbHBvc3QtdGVzdGluZw$NYTYUry8ig4Rbly189AQQqu+5dCLc7aNovw1CUhckrI"
+    )
+    static let roles: [String: Role] = ["alice": .device, "bob": .device, "paul": .publisher, "ada": .admin]
+
+    let storage: StoreFixture
+    let server: PushServer
+    let log = LogRecorder()
+    let wakeUps = Counter()
+
+    /// `storage` is for a second server on the same store, without users of its own.
+    init(
+        settings: ServerSettings = .forTests,
+        keyring: String = Keyring.generateText(),
+        storage: StoreFixture? = nil,
+        troubles: [String] = []
+    ) async throws {
+        self.storage = try storage ?? StoreFixture()
+        if storage == nil {
+            for (name, role) in Self.roles { try await self.storage.addUser(name, role: role, Self.passwordHash) }
+        }
+        let (clock, wakeUps, log) = (self.storage.clock, self.wakeUps, self.log)
+        self.server = PushServer(
+            store: self.storage.store,
+            readers: [self.storage.reader],
+            keyring: try Keyring(text: keyring),
+            authenticator: Authenticator(loops: 1, workers: 2, nobody: Self.passwordHash),
+            settings: settings,
+            logger: Logger(label: "test") { _ in log },
+            workIsWaiting: { wakeUps.increment() },
+            troubles: { troubles },
+            now: { clock.now }
+        )
+    }
+
+    var clock: ManualClock { self.storage.clock }
+
+    /// Sends a request and returns the answer, which is checked for what every answer must have.
+    ///
+    /// `user` is one of the fixture's, and `nil` sends no credentials.
+    @discardableResult
+    func send(
+        _ method: HTTPRequest.Method,
+        _ target: String,
+        user: String? = "alice",
+        headers: [(String, String)] = [],
+        body: String = "",
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) async throws -> Response {
+        try await self.send(
+            method,
+            target,
+            user: user,
+            headers: headers,
+            bytes: Array(body.utf8),
+            sourceLocation: sourceLocation
+        )
+    }
+
+    /// The same with a body that may be no text.
+    func send(
+        _ method: HTTPRequest.Method,
+        _ target: String,
+        user: String? = "alice",
+        headers: [(String, String)] = [],
+        bytes: [UInt8],
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) async throws -> Response {
+        var lines = ["\(method.rawValue) \(target) HTTP/1.1", "Host: sealpost.test"]
+        if let user { lines.append("Authorization: \(Self.basic(user))") }
+        lines += headers.map { name, value in "\(name): \(value)" }
+        let text = lines.joined(separator: "\r\n") + "\r\n\r\n"
+        let head = try #require(RequestHead(text), "the server takes no such head", sourceLocation: sourceLocation)
+        let request = Request(head: head, body: RequestBody(bytes), peer: PeerAddress("192.0.2.1"), loopIndex: 0)
+        let response = await self.server.respond(to: request)
+        response.expectEnvelope(sourceLocation: sourceLocation)
+        return response
+    }
+
+    /// Posts a notification in its full form and returns its path.
+    func post(
+        _ body: String,
+        user: String = "paul",
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) async throws -> String {
+        let response = try await self.send(
+            .post,
+            Paths.notifications,
+            user: user,
+            body: body,
+            sourceLocation: sourceLocation
+        )
+        #expect(response.status == .created, "\(response.text)", sourceLocation: sourceLocation)
+        return try #require(response.fields[.location], sourceLocation: sourceLocation)
+    }
+
+    /// Asks for a registration id, as the tutorial's clients do: by cutting the quotes off.
+    func requestRegistration(user: String = "alice", handle: String? = nil) async throws -> String {
+        let query = handle.map { "?handle=\($0)" } ?? ""
+        let response = try await self.send(.post, Paths.register + query, user: user)
+        #expect(response.status == .ok)
+        return String(response.text.dropFirst().dropLast())
+    }
+
+    /// The credentials of `Authorization: Basic`.
+    static func basic(_ user: String, password: String = Self.password) -> String {
+        "Basic \(Data("\(user):\(password)".utf8).base64EncodedString())"
+    }
+}
+
+extension ServerSettings {
+    /// The tutorial's platforms; a handle of WNS must be an address.
+    static let forTests = ServerSettings(
+        platforms: [
+            Platform("apns"): .init { _ in nil },
+            Platform("fcm"): .init { _ in nil },
+            Platform("wns"): .init { $0.value.hasPrefix("https://") ? nil : "it must be https" },
+        ]
+    )
+
+    /// The same with one thing changed.
+    static func forTests<Value>(_ member: WritableKeyPath<Self, Value>, _ value: Value) -> Self {
+        var settings = Self.forTests
+        settings[keyPath: member] = value
+        return settings
+    }
+}
+
+extension StoreFixture {
+    /// Makes a user who can sign in.
+    func addUser(_ name: String, role: Role, _ password: PasswordHash) async throws {
+        let username = try #require(Username(name))
+        #expect(try await self.store.addUser(username, role: role, password: password, now: self.now))
+    }
+}

@@ -1,0 +1,88 @@
+import HTTPTypes
+import PushAPI
+import PushCore
+import PushStore
+import PushTesting
+import SocketHTTP
+import Testing
+
+@testable import PushServer
+
+/// Administrators make users while the server runs.
+@Suite struct UserTests {
+    private let fixture: ServerFixture
+
+    init() async throws {
+        self.fixture = try await ServerFixture()
+    }
+
+    private func add(_ body: String) async throws -> Response {
+        try await self.fixture.send(.post, Paths.users, user: "ada", body: body)
+    }
+
+    private func signIn(_ name: String, password: String) async throws -> HTTPResponse.Status {
+        let headers = [("Authorization", ServerFixture.basic(name, password: password))]
+        return try await self.fixture.send(.get, Paths.register, user: nil, headers: headers).status
+    }
+
+    @Test func aNewUserIsADeviceAndSignsInAtOnce() async throws {
+        #expect(try await self.signIn("Carol", password: "long enough") == .unauthorized)
+        let response = try await self.add(#"{"Name":"Carol","Password":"long enough"}"#)
+        #expect(response.status.code == 201)
+        #expect(response.text == #"{"Name":"Carol","Role":"device"}"#)
+        #expect(response.fields[.cacheControl] == "no-store")
+        #expect(try await self.signIn("carol", password: "long enough") == .ok)
+        #expect(try await self.signIn("carol", password: "long enough!") == .unauthorized)
+        #expect(try self.fixture.storage.user("carol").role == .device)
+    }
+
+    @Test(arguments: Role.allCases)
+    func aNewUserHasTheRoleAskedFor(role: Role) async throws {
+        let response = try await self.add(#"{"name":"carol","password":"long enough","role":"\#(role.rawValue)"}"#)
+        #expect(try response.json["Role"] == .string(role.rawValue))
+        #expect(try self.fixture.storage.user("carol").role == role)
+    }
+
+    @Test(arguments: ["bob", "Bob", "BOB", "ada"])
+    func aNameIsTakenOnceInAnyCase(name: String) async throws {
+        let response = try await self.add(#"{"Name":"\#(name)","Password":"long enough","Role":"admin"}"#)
+        try response.expectProblem(.conflict, "there is a user")
+        #expect(try await self.signIn(name, password: "long enough") == .unauthorized)
+        #expect(try self.fixture.storage.user("bob").role == .device)
+    }
+
+    @Test(arguments: [
+        (#"{"Password":"long enough"}"#, "Name is missing"), (#"{"Name":"carol"}"#, "Password is missing"),
+        (#"{"Name":1,"Password":"long enough"}"#, "Name must be a string"),
+        (#"{"Name":"","Password":"long enough"}"#, "Name is not 1 to 100"),
+        (#"{"Name":"a b","Password":"long enough"}"#, "Name is not"),
+        (#"{"Name":"a:b","Password":"long enough"}"#, "Name is not"),
+        (#"{"Name":"ä","Password":"long enough"}"#, "Name is not"),
+        (#"{"Name":"carol","Password":["long enough"]}"#, "Password must be a string"),
+        (#"{"Name":"carol","Password":"1234567"}"#, "Password: a password has 8 to 256 bytes"),
+        (#"{"Name":"carol","Password":"long enough","Role":"root"}"#, "Role must be one of device, publisher, admin"),
+        (#"{"Name":"carol","Password":"long enough","Role":"Admin"}"#, "Role must be one of"),
+        (#"{"Name":"carol","Password":"long enough","Role":1}"#, "Role must be a string"),
+    ])
+    func aMemberThatCannotBeIsNamedAndNobodyIsMade(body: String, detail: String) async throws {
+        let response = try await self.add(body)
+        try response.expectProblem(.invalidMember, detail)
+        #expect(!response.text.contains("long enough"))
+        #expect(throws: StoreFixture.Missing.self) { try self.fixture.storage.user("carol") }
+    }
+
+    @Test(arguments: [(100, 256, true), (101, 8, false), (1, 257, false), (1, 8, true)])
+    func namesAndPasswordsHaveTheirLengths(name: Int, password: Int, isTaken: Bool) async throws {
+        let (name, password) = (String(repeating: "n", count: name), String(repeating: "p", count: password))
+        let response = try await self.add(#"{"Name":"\#(name)","Password":"\#(password)"}"#)
+        #expect(response.status == (isTaken ? .created : .badRequest))
+    }
+
+    @Test func aPasswordThatSignsInIsTheOneThatWasMeant() async throws {
+        // A colon, a letter outside ASCII, and control characters, which no client can send.
+        #expect(try await self.add(#"{"Name":"carol","Password":"p:ß:🔐:pass"}"#).status == .created)
+        #expect(try await self.signIn("carol", password: "p:ß:🔐:pass") == .ok)
+        try await self.add(#"{"Name":"dave","Password":"pass\u0000word"}"#).expectProblem(.invalidMember, "Password")
+        try await self.add(#"{"Name":"dave","Password":"pass\nword"}"#).expectProblem(.invalidMember, "Password")
+    }
+}
