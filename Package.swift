@@ -97,7 +97,7 @@ let package = Package(
             "PushServerTests",
             ["PushAPI", "PushCore", "PushServer", "PushStore", "PushTesting", "SocketHTTP", httpTypes, logging]
         ),
-        tests("PushSimulatorsTests", ["COpenSSL", "PushSimulators", "Reactor"]),
+        tests("PushSimulatorsTests", ["COpenSSL", "PushSimulators", "PushTesting", "Reactor"]),
         tests("PushStoreTests", ["PushCore", "PushStore", "PushTesting"]),
         tests("ReactorTests", ["Reactor"]),
         tests("SocketHTTPTests", ["SocketHTTP", "Reactor", httpTypes]),

@@ -14,9 +14,9 @@ import Testing
         self.folder = try TemporaryFolder()
     }
 
-    @Test func theDemonstrationEndsWellAgainAndAgain() throws {
+    @Test func theDemonstrationEndsWellAgainAndAgain() async throws {
         for _ in 0..<2 {
-            let ended = try Daemon.run(["demo"], in: self.folder)
+            let ended = try await Daemon.run(["demo"], in: self.folder)
             #expect(ended.code == 0)
             #expect(ended.errors.isEmpty)
             #expect(ended.output.contains("the secret stayed at home"))
@@ -24,10 +24,18 @@ import Testing
     }
 
     @Test func aUserIsMadeOnceAndMaySignIn() async throws {
-        let made = try Daemon.run(["user", "add", "alice", "--password-stdin"], in: folder, input: "correct horse\n")
+        let made = try await Daemon.run(
+            ["user", "add", "alice", "--password-stdin"],
+            in: folder,
+            input: "correct horse\n"
+        )
         #expect(made.code == 0)
         #expect(made.output == "alice may sign in as device\n")
-        let again = try Daemon.run(["user", "add", "Alice", "--password-stdin"], in: folder, input: "other horse\n")
+        let again = try await Daemon.run(
+            ["user", "add", "Alice", "--password-stdin"],
+            in: folder,
+            input: "other horse\n"
+        )
         #expect(again.code == 1)
         #expect(again.errors == "sealpost: there is a user Alice\n")
         let daemon = try await Daemon(in: folder)
@@ -39,7 +47,7 @@ import Testing
         )
         let (_, response) = try await URLSession.shared.data(for: request)
         #expect((response as? HTTPURLResponse)?.statusCode == 200)
-        #expect(daemon.terminate() == 0)
+        #expect(await daemon.terminate() == 0)
     }
 
     @Test(arguments: [
@@ -49,8 +57,8 @@ import Testing
         (["user", "add", "bob", "--role", "king", "--password-stdin"], "long enough", "there is no role \"king\""),
         (["fly"], "", "Unexpected argument 'fly'"),
     ])
-    func wrongUsageIsSaidSo(arguments: [String], input: String, message: String) throws {
-        let ended = try Daemon.run(arguments, in: self.folder, input: input + "\n")
+    func wrongUsageIsSaidSo(arguments: [String], input: String, message: String) async throws {
+        let ended = try await Daemon.run(arguments, in: self.folder, input: input + "\n")
         #expect(ended.code == 64)
         #expect(ended.errors.contains(message), "\(ended.errors)")
     }
@@ -67,36 +75,36 @@ import Testing
         ),
         ("senders: {fcm: {type: fcm, serviceAccount: bad.yaml}}", "sealpost: senders.fcm.serviceAccount"),
     ])
-    func aBadConfigurationStopsTheStartAndIsNamed(yaml: String, message: String) throws {
+    func aBadConfigurationStopsTheStartAndIsNamed(yaml: String, message: String) async throws {
         try yaml.write(toFile: self.folder.file("bad.yaml"), atomically: true, encoding: .utf8)
-        let ended = try Daemon.run(["serve", "--config", "bad.yaml"], in: self.folder)
+        let ended = try await Daemon.run(["serve", "--config", "bad.yaml"], in: self.folder)
         #expect(ended.code == 78)
         #expect(ended.errors.contains(message), "\(ended.errors)")
     }
 
     @Test func aSecondDaemonOnTheSameDatabaseIsRefused() async throws {
         let daemon = try await Daemon(in: self.folder)
-        let second = try Daemon.run(["serve"], in: folder, environment: ["SEALPOST_SERVER_LISTEN": "127.0.0.1:0"])
+        let second = try await Daemon.run(["serve"], in: folder, environment: ["SEALPOST_SERVER_LISTEN": "127.0.0.1:0"])
         #expect(second.code == 1)
         #expect(second.errors == "sealpost: the database var/sealpost.db is in use by another process\n")
-        let user = try Daemon.run(["user", "add", "bob", "--password-stdin"], in: folder, input: "long enough\n")
+        let user = try await Daemon.run(["user", "add", "bob", "--password-stdin"], in: folder, input: "long enough\n")
         #expect(user.code == 1)
         #expect(user.errors.contains("in use by another process"))
-        #expect(daemon.terminate() == 0)
+        #expect(await daemon.terminate() == 0)
     }
 
     @Test func anAddressInUseIsNamed() async throws {
         let daemon = try await Daemon(in: self.folder)
         let other = try TemporaryFolder()
         let address = "127.0.0.1:\(daemon.port)"
-        let second = try Daemon.run(["serve"], in: other, environment: ["SEALPOST_SERVER_LISTEN": address])
+        let second = try await Daemon.run(["serve"], in: other, environment: ["SEALPOST_SERVER_LISTEN": address])
         #expect(second.code == 1)
         #expect(second.errors.contains("\(address): Address already in use"), "\(second.errors)")
-        #expect(daemon.terminate() == 0)
+        #expect(await daemon.terminate() == 0)
     }
 
-    @Test func theSchemaIsMadeBeforehand() throws {
-        let ended = try Daemon.run(["migrate"], in: self.folder)
+    @Test func theSchemaIsMadeBeforehand() async throws {
+        let ended = try await Daemon.run(["migrate"], in: self.folder)
         #expect(ended.code == 0)
         #expect(ended.output == "var/sealpost.db is up to date\n")
     }

@@ -20,7 +20,11 @@ import Testing
         let folder = try TemporaryFolder()
         let providers = try Providers(folder: folder.path)
         try providers.yaml.write(toFile: folder.file("sealpost.yaml"), atomically: true, encoding: .utf8)
-        let made = try Daemon.run(["user", "add", "alice", "--password-stdin"], in: folder, input: Stack.password)
+        let made = try await Daemon.run(
+            ["user", "add", "alice", "--password-stdin"],
+            in: folder,
+            input: Stack.password
+        )
         #expect(made.code == 0)
         try await providers.whileRunning {
             let acknowledged = Ledger()
@@ -34,7 +38,7 @@ import Testing
                     // In the middle: some are answered, more are on their way.
                     let enough = acknowledged.payloads.count + 40
                     while acknowledged.payloads.count < enough { await Task.yield() }
-                    daemon.kill()
+                    await daemon.kill()
                     try await group.waitForAll()
                 }
             }
@@ -46,7 +50,7 @@ import Testing
                 #expect(String(decoding: data, as: UTF8.self).contains("\"Payload\":\"\(payload)\""))
             }
             try await self.expectPushes(of: Set(expected.keys), at: providers)
-            #expect(daemon.terminate() == 0)
+            #expect(await daemon.terminate() == 0)
         }
     }
 

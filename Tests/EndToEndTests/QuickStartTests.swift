@@ -5,15 +5,19 @@ import Testing
 
 /// The README's lines, run as a reader would paste them.
 @Suite struct QuickStartTests {
-    @Test func theReadmesLinesWorkAsPasted() throws {
+    @Test func theReadmesLinesWorkAsPasted() async throws {
         let folder = try TemporaryFolder()
         let port = try self.freePort()
         let script = try self.quickStart().replacing("127.0.0.1:8080", with: "127.0.0.1:\(port)")
-        let ended = try self.runInShell(
-            "set -e\n\(script)\nkill %1\nwait %1\n",
-            in: folder,
-            port: port
-        )
+        let folderOfExecutable = URL(fileURLWithPath: Daemon.executable).deletingLastPathComponent().path
+        let ended = try await ChildProcess(
+            "/bin/bash",
+            ["-c", "set -e\n\(script)\nkill %1\nwait %1\n"],
+            in: folder.path,
+            environment: [
+                "PATH": "\(folderOfExecutable):/usr/bin:/bin", "SEALPOST_SERVER_LISTEN": "127.0.0.1:\(port)",
+            ]
+        ).end()
         #expect(ended.code == 0, "\(ended.errors)")
         #expect(ended.output.contains("alice may sign in as device"))
         #expect(ended.output.contains(#"{"Status":"ready"}"#))
@@ -37,17 +41,5 @@ import Testing
         let listener = try Listener(.tcp(host: "127.0.0.1", port: 0))
         guard case .tcp(_, let port) = listener.address else { preconditionFailure("asked for TCP") }
         return port
-    }
-
-    private func runInShell(_ script: String, in folder: TemporaryFolder, port: UInt16) throws -> Daemon.Ended {
-        try Daemon.run(
-            ["-c", script],
-            executable: URL(fileURLWithPath: "/bin/bash"),
-            in: folder,
-            environment: [
-                "PATH": "\(Daemon.executable.deletingLastPathComponent().path):/usr/bin:/bin",
-                "SEALPOST_SERVER_LISTEN": "127.0.0.1:\(port)",
-            ]
-        )
     }
 }

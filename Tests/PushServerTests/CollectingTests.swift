@@ -163,9 +163,9 @@ import Testing
         for user in ["alice", "bob", "paul"] { try await self.get(path, user: user).expectProblem(.notFound) }
     }
 
-    @Test func theSenderDoesNotTakeIt() async throws {
+    @Test func theSenderDoesNotSeeIt() async throws {
         let path = try await self.fixture.post(#"{"Payload":1,"To":["username:alice"],"ReadOnce":true}"#)
-        #expect(try await self.get(path, user: "paul").status == .ok)
+        try await self.get(path, user: "paul").expectProblem(.notFound)
         #expect(try await self.get(path).status == .ok)
     }
 

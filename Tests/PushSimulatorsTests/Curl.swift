@@ -1,5 +1,6 @@
 import Foundation
 import PushSimulators
+import PushTesting
 
 /// An independent client: the `curl` command, trusting one authority.
 struct Curl {
@@ -47,28 +48,15 @@ struct Curl {
             // Left over it harms nobody.
             try? FileManager.default.removeItem(at: self.directory)
         }
-        let body = self.directory.appending(path: "body")
-        try Data().write(to: body)
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: "/usr/bin/curl")
         let ca = self.directory.appending(path: "ca.crt").path
-        process.arguments = ["--silent", "--max-time", "20", "--cacert", ca] + arguments
-        // A file, as reading a pipe would block a thread that the simulator may need.
-        process.standardOutput = try FileHandle(forWritingTo: body)
-        process.standardError = FileHandle.nullDevice
-        let (ends, end) = AsyncStream.makeStream(of: Int32.self)
-        process.terminationHandler = { ended in
-            end.yield(ended.terminationStatus)
-            end.finish()
-        }
-        try process.run()
-        let code = await ends.first { _ in true } ?? -1
-        guard code == 0 else { throw Failure(code: code) }
+        let ended = try await ChildProcess(
+            "/usr/bin/curl",
+            ["--silent", "--max-time", "20", "--cacert", ca] + arguments,
+            in: self.directory.path
+        ).end()
+        guard ended.code == 0 else { throw Failure(code: ended.code) }
         let head = self.directory.appending(path: "head").path
-        return (
-            try String(contentsOfFile: head, encoding: .utf8),
-            try String(contentsOf: body, encoding: .utf8)
-        )
+        return (try String(contentsOfFile: head, encoding: .utf8), ended.output)
     }
 
     private static func parse(head: String, body: String) throws -> Answer {

@@ -59,11 +59,10 @@ import Testing
     @Test func aDripOfBytesDoesNotProlongTheTimeForAHead() async throws {
         try await withServer(limits: ServerLimits(headerTimeout: .milliseconds(100))) { test in
             let client = try test.client()
-            let start = ContinuousClock.now
             try await client.send("GET / HTTP/1.1\r\nHost: h\r\nX: ")
+            // Without the deadline this would go on until the head is too large, and the answer be another.
             while try await !client.hasNews(within: .milliseconds(5)) { try await client.send("x") }
             #expect(try await client.response().status == "HTTP/1.1 408 Request Timeout")
-            #expect(ContinuousClock.now - start < .seconds(5))
         }
     }
 

@@ -1,0 +1,113 @@
+internal import Foundation
+
+/// A command in a process of its own.
+///
+/// Not Foundation's `Process`: on Linux its `run()` reads past the end of what `readdir(3)` gave it, which crashes a
+/// process with many open descriptors.
+package final class ChildProcess: Sendable {
+    package struct Ended: Sendable {
+        /// The exit code, or 128 and the signal that ended it.
+        package let code: Int32
+        package let output: String
+        package let errors: String
+    }
+
+    private let id: pid_t
+    /// Sockets and not pipes: they can be made so that no other child inherits them.
+    private let output: Int32
+    private let errors: Int32
+
+    /// Starts it in `folder`, with that environment only, and gives it `input` to read.
+    package init(
+        _ executable: String,
+        _ arguments: [String],
+        in folder: String,
+        environment: [String: String] = [:],
+        input: String = ""
+    ) throws {
+        let pairs = try (0..<3).map { _ in try Self.makePair() }
+        defer { for pair in pairs { close(pair.theirs) } }
+        (self.output, self.errors) = (pairs[1].ours, pairs[2].ours)
+        write(pairs[0].ours, input, input.utf8.count)
+        close(pairs[0].ours)
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        for (number, pair) in pairs.enumerated() {
+            posix_spawn_file_actions_adddup2(&actions, pair.theirs, Int32(number))
+        }
+        // The shell changes the folder, which posix_spawn cannot, and becomes the command.
+        let words = ["/bin/sh", "-c", "cd \"$0\" && exec \"$@\"", folder, executable] + arguments
+        let variables = environment.map { "\($0)=\($1)" }
+        var id = pid_t()
+        let code = Self.withCStrings(words) { words in
+            Self.withCStrings(variables) { posix_spawn(&id, "/bin/sh", &actions, nil, words, $0) }
+        }
+        guard code == 0 else { throw POSIXError(POSIXErrorCode(rawValue: code) ?? .EIO) }
+        self.id = id
+    }
+
+    /// Reads what it reports until that has `text`; whatever came so far if it ends before.
+    package func errors(until text: String) async -> String {
+        await Self.blocking { [errors] in
+            var read = ""
+            while !read.contains(text), let more = Self.readSome(errors) { read += more }
+            return read
+        }
+    }
+
+    package func signal(_ number: Int32) {
+        kill(self.id, number)
+    }
+
+    /// Waits for its end. Once only.
+    package func end() async -> Ended {
+        await Self.blocking { [id, output, errors] in
+            let (text, reports) = (Self.readAll(output), Self.readAll(errors))
+            var status: Int32 = 0
+            while waitpid(id, &status, 0) == -1, errno == EINTR {}
+            let isExit = status & 0x7F == 0
+            return Ended(code: isExit ? status >> 8 & 0xFF : 128 + status & 0x7F, output: text, errors: reports)
+        }
+    }
+
+    // MARK: - Private
+
+    private static func makePair() throws -> (ours: Int32, theirs: Int32) {
+        var pair: [Int32] = [0, 0]
+        let type = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
+        guard socketpair(AF_UNIX, type, 0, &pair) == 0 else {
+            throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO)
+        }
+        return (pair[0], pair[1])
+    }
+
+    private static func withCStrings<Result>(
+        _ strings: [String],
+        _ body: ([UnsafeMutablePointer<CChar>?]) -> Result
+    ) -> Result {
+        let copies = strings.map { strdup($0) }
+        defer { for copy in copies { free(copy) } }
+        return body(copies + [nil])
+    }
+
+    private static func readSome(_ descriptor: Int32) -> String? {
+        var buffer = [UInt8](repeating: 0, count: 65_536)
+        let count = read(descriptor, &buffer, buffer.count)
+        return count > 0 ? String(decoding: buffer[..<count], as: UTF8.self) : nil
+    }
+
+    private static func readAll(_ descriptor: Int32) -> String {
+        defer { close(descriptor) }
+        var text = ""
+        while let more = readSome(descriptor) { text += more }
+        return text
+    }
+
+    /// Off the threads of tasks, which the test's own servers need.
+    private static func blocking<Value: Sendable>(_ body: @escaping @Sendable () -> Value) async -> Value {
+        await withCheckedContinuation { continuation in
+            Thread.detachNewThread { continuation.resume(returning: body()) }
+        }
+    }
+}
