@@ -9,7 +9,8 @@ COPY Package.swift ./
 COPY Migrations Migrations
 COPY Sources Sources
 COPY Tests Tests
-RUN swift build -c release --product sealpost --static-swift-stdlib \
+RUN swift build --configuration release --static-swift-stdlib -Xswiftc -cross-module-optimization \
+        --product sealpost \
     && strip .build/release/sealpost
 
 FROM debian:bookworm-slim

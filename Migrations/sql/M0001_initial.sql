@@ -47,6 +47,8 @@ create table notification (
     expires_at integer not null
 ) strict;
 
+create index notification_by_expiry on notification (expires_at);
+
 create table recipient (
     notification_id integer not null references notification (id) on delete cascade,
     user_id integer not null references user (id) on delete cascade,

@@ -37,15 +37,14 @@ struct SenderLoop: Sendable {
         var leased: ArraySlice<LeasedDelivery> = []
         await withDiscardingTaskGroup { group in
             while !Task.isShuttingDownGracefully, !Task.isCancelled {
-                let (running, pausedUntil) = progress.state
-                let now = self.now()
-                if now < pausedUntil {
+                let pause = progress.state.pausedUntil.timeIntervalSince(self.now())
+                if pause > 0 {
                     await self.release(leased)
                     leased = []
-                    await self.signal.wait(atMost: .seconds(pausedUntil.timeIntervalSince(now)))
+                    await self.signal.wait(atMost: .seconds(pause))
                     continue
                 }
-                if leased.isEmpty { leased = await self.claim()[...] }
+                if leased.isEmpty, self.untilDue() <= .zero { leased = await self.claim()[...] }
                 while progress.state.running < self.settings.concurrency, let next = leased.popFirst() {
                     progress.began()
                     group.addTask {
@@ -54,7 +53,8 @@ struct SenderLoop: Sendable {
                     }
                 }
                 // With leases left, a place is missing; without, work is.
-                await self.signal.wait(atMost: leased.isEmpty && running == 0 ? self.untilDue() : self.settings.rest)
+                let rest = leased.isEmpty ? max(self.untilDue(), .milliseconds(1)) : self.settings.rest
+                await self.signal.wait(atMost: rest)
             }
             await self.release(leased)
         }
@@ -76,10 +76,15 @@ struct SenderLoop: Sendable {
         }
     }
 
+    /// How long until the next push may be claimed; the usual rest if that is further away, or cannot be told.
     private func untilDue() -> Duration {
-        // Without an answer, look again after the usual rest.
-        guard let due = try? self.reader.nextDue(for: self.platform) else { return self.settings.rest }
-        return min(max(.seconds(due.timeIntervalSince(self.now())), .milliseconds(1)), self.settings.rest)
+        do {
+            guard let due = try self.reader.nextDue(for: self.platform) else { return self.settings.rest }
+            return min(.seconds(due.timeIntervalSince(self.now())), self.settings.rest)
+        } catch {
+            self.logger.error("outbox not readable", metadata: self.metadata(["error": "\(error)"]))
+            return self.settings.rest
+        }
     }
 
     /// Gives leases back, so that nobody waits for their end.

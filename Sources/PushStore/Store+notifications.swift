@@ -167,6 +167,20 @@ extension Store {
         }
     }
 
+    /// Deletes notifications that have expired, with all that belongs to them; returns how many, at most `limit`.
+    package func deleteExpired(now: Date, limit: Int) async throws -> Int {
+        try await self.writer.write { db in
+            try db.execute(
+                sql: """
+                    delete from notification where id in (
+                        select id from notification where expires_at <= ? order by expires_at limit ?)
+                    """,
+                arguments: [now.milliseconds, limit]
+            )
+            return db.changesCount
+        }
+    }
+
     // MARK: - Private
 
     private static func insert(_ db: Database, _ notification: NewNotification) throws -> Bool {

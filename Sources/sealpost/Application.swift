@@ -77,7 +77,10 @@ struct Application: Sendable {
         )
         self.services = ServiceGroup(
             configuration: .init(
-                services: [.init(service: delivery), .init(service: HTTPService(server: self.server))],
+                services: [
+                    .init(service: RetentionService(store: self.store, logger: logger)), .init(service: delivery),
+                    .init(service: HTTPService(server: self.server)),
+                ],
                 gracefulShutdownSignals: signals,
                 logger: logger
             )
@@ -112,6 +115,7 @@ struct Application: Sendable {
 }
 
 extension DeliveryService: Service {}
+extension RetentionService: Service {}
 
 private struct HTTPService: Service {
     let server: HTTPServer

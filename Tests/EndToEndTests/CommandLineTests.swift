@@ -1,4 +1,6 @@
 import Foundation
+import PushAPI
+import PushClient
 import PushTesting
 import Testing
 
@@ -107,5 +109,19 @@ import Testing
         let ended = try await Daemon.run(["migrate"], in: self.folder)
         #expect(ended.code == 0)
         #expect(ended.output == "var/sealpost.db is up to date\n")
+    }
+
+    @Test func theSimulatorsStandInForProvidersOfADaemonBesideThem() async throws {
+        let simulators = try ChildProcess(Daemon.executable, ["simulate", "--folder", "sim"], in: folder.path)
+        #expect(await simulators.output(until: "A channel").contains("sealpost serve --config sim/sealpost.yaml"))
+        _ = try await Daemon.run(["user", "add", "alice", "--password-stdin"], in: folder, input: "correct horse\n")
+        let daemon = try await Daemon(in: folder, arguments: ["--config", "sim/sealpost.yaml"])
+        let client = PushClient(server: try daemon.server, username: "alice", password: "correct horse")
+        try await client.register(platform: "gcm", handle: "a-registration-token")
+        let item = try await client.send("hello")
+        #expect(await simulators.output(until: "\"secureId\":\"\(item.id)\"").contains("fcm 200: "))
+        #expect(await daemon.terminate() == 0)
+        simulators.signal(SIGTERM)
+        _ = await simulators.end()
     }
 }

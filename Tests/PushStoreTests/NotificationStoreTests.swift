@@ -94,6 +94,22 @@ import Testing
         #expect(try fixture.folder.contents().range(of: Data("sealed 9".utf8)) == nil)
     }
 
+    @Test func whatHasExpiredIsDeletedWithAllThatBelongsToIt() async throws {
+        let alice = try await fixture.addUser("alice")
+        try await fixture.addDevice(of: alice, handle: "a1")
+        for number in Int64(1)...3 { try await fixture.post(number, from: alice, to: "username:alice", expiresIn: 60) }
+        try await fixture.post(4, from: alice, to: "username:alice", expiresIn: 61)
+        fixture.clock.advance(by: 60)
+        #expect(try await store.deleteExpired(now: fixture.now, limit: 2) == 2)
+        #expect(try await store.deleteExpired(now: fixture.now, limit: 2) == 1)
+        #expect(try await self.claim("apns").map(\.push.notification.rawValue) == [4])
+        #expect(try self.fetch(4, as: alice) != nil)
+        await store.finish()
+        let bytes = try fixture.folder.contents()
+        #expect(bytes.range(of: Data("sealed 4".utf8)) != nil)
+        for number in 1...3 { #expect(bytes.range(of: Data("sealed \(number)".utf8)) == nil) }
+    }
+
     @Test func theFirstFetchIsTheReceipt() async throws {
         let alice = try await fixture.addUser("alice")
         try await fixture.post(9, from: alice, to: "username:alice")

@@ -47,13 +47,14 @@ package final class ChildProcess: Sendable {
         self.id = id
     }
 
-    /// Reads what it reports until that has `text`; whatever came so far if it ends before.
+    /// Reads its standard error until that has `text`; whatever came so far if it ends before.
     package func errors(until text: String) async -> String {
-        await Self.blocking { [errors] in
-            var read = ""
-            while !read.contains(text), let more = Self.readSome(errors) { read += more }
-            return read
-        }
+        await Self.readUntil(text, from: self.errors)
+    }
+
+    /// The same of its standard output.
+    package func output(until text: String) async -> String {
+        await Self.readUntil(text, from: self.output)
     }
 
     package func signal(_ number: Int32) {
@@ -89,6 +90,14 @@ package final class ChildProcess: Sendable {
         let copies = strings.map { strdup($0) }
         defer { for copy in copies { free(copy) } }
         return body(copies + [nil])
+    }
+
+    private static func readUntil(_ text: String, from descriptor: Int32) async -> String {
+        await self.blocking {
+            var read = ""
+            while !read.contains(text), let more = self.readSome(descriptor) { read += more }
+            return read
+        }
     }
 
     private static func readSome(_ descriptor: Int32) -> String? {

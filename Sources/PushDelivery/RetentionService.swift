@@ -1,0 +1,41 @@
+package import Foundation
+package import Logging
+package import PushStore
+internal import ServiceLifecycle
+
+/// Deletes what has expired, so that no payload is kept, sealed or not, for longer than its sender asked for.
+package struct RetentionService: Sendable {
+    /// How late something may be deleted; nobody gets it any more from the moment it expires.
+    private static let interval = Duration.seconds(30)
+    /// Small enough that a post behind it does not notice.
+    private static let batch = 500
+
+    private let store: Store
+    private let logger: Logger
+    private let now: @Sendable () -> Date
+
+    package init(store: Store, logger: Logger, now: @escaping @Sendable () -> Date = { Date() }) {
+        self.store = store
+        self.logger = logger
+        self.now = now
+    }
+
+    /// Deletes at once and then at intervals, until shutdown.
+    package func run() async throws {
+        await cancelWhenGracefulShutdown {
+            while !Task.isCancelled {
+                await self.deleteExpired()
+                // Ended early by shutdown, which the loop's condition sees.
+                try? await Task.sleep(for: Self.interval)
+            }
+        }
+    }
+
+    private func deleteExpired() async {
+        do {
+            while try await self.store.deleteExpired(now: self.now(), limit: Self.batch) == Self.batch {}
+        } catch {
+            self.logger.error("expired notifications not deleted", metadata: ["error": "\(error)"])
+        }
+    }
+}
