@@ -71,7 +71,9 @@ struct SenderLoop: Sendable {
                 limit: self.settings.concurrency
             )
         } catch {
-            self.logger.error("outbox not readable", metadata: self.metadata(["error": "\(error)"]))
+            self.logger.error("nothing claimed", metadata: self.metadata(["error": "\(error)"]))
+            // What is due stays due: without a rest the loop would ask again at once. Ended early by cancellation.
+            try? await Task.sleep(for: .seconds(1))
             return []
         }
     }
