@@ -1,22 +1,23 @@
 # The two commands that matter: `make demo` and `make test`. Each installs what is missing and works on a bare machine.
 
 PACKAGES = libssl-dev libsqlite3-dev libcurl4-openssl-dev libargon2-dev libnghttp2-dev
+TEST_PACKAGES = curl
 BENCH_PACKAGES = wrk curl
 # Optimising across modules and linking the standard library in saves a tenth of the processor time of a request each.
 RELEASE = --configuration release --static-swift-stdlib -Xswiftc -cross-module-optimization
 SOURCES = Package.swift Migrations Sources Tests Benchmarks/Package.swift Benchmarks/Sources
 
-.PHONY: demo test check build release bench e2e format docker packages bench-packages
+.PHONY: demo test check build release bench e2e format docker packages test-packages bench-packages
 
 demo: packages
 	swift build --product sealpost
 	.build/debug/sealpost demo
 
-test: packages
+test: packages test-packages
 	swift test
 
 # What has to be green before a change lands.
-check: packages
+check: packages test-packages
 	swift format lint --strict --recursive $(SOURCES)
 	swift test
 
@@ -31,7 +32,7 @@ bench: packages bench-packages
 	scripts/bench $(RELEASE)
 
 # kill -9 in the middle of work, and what must be left of it.
-e2e: packages
+e2e: packages test-packages
 	swift test --filter EndToEnd
 
 format:
@@ -42,6 +43,9 @@ docker:
 
 packages:
 	@scripts/install-packages $(PACKAGES)
+
+test-packages:
+	@scripts/install-packages $(TEST_PACKAGES)
 
 bench-packages:
 	@scripts/install-packages $(BENCH_PACKAGES)
