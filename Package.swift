@@ -88,7 +88,16 @@ let package = Package(
             ]
         ),
         tests("PushAPITests", ["PushAPI"]),
+        tests("PushClientTests", ["PushAPI", "PushClient", "Reactor"]),
         tests("PushCoreTests", ["PushCore"]),
+        tests(
+            "PushDeliveryTests",
+            [
+                "PushCore", "PushDelivery", "PushSenders", "PushSimulators", "PushStore", "PushTesting", "Reactor",
+                lifecycle,
+                logging,
+            ]
+        ),
         tests(
             "PushSendersTests",
             ["CurlHTTP", "PushCore", "PushSenders", "PushSimulators", "Reactor", crypto, cryptoExtras]
