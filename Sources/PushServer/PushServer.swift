@@ -82,8 +82,7 @@ package struct PushServer: Responder {
     // MARK: - Private
 
     private func route(_ request: Request, id: RequestID) async throws -> Response {
-        let segments = request.head.path.split(separator: "/", omittingEmptySubsequences: false).dropFirst()
-        let found = self.routes.match(method: request.head.method, segments: Array(segments))
+        let found = self.routes.match(method: request.head.method, path: request.head.path)
         // Whoever is not signed in learns nothing about what there is.
         var caller: User?
         let now = self.wholeMilliseconds(self.now())

@@ -44,7 +44,10 @@ struct Route: Sendable {
     let access: Access
     let run: @Sendable (PushServer, Call) async throws -> Response
 
-    private let segments: [String]
+    /// What stands before and after the parameter.
+    private let prefix: [UInt8]
+    private let suffix: [UInt8]
+    private let hasParameter: Bool
 
     init(
         _ method: HTTPRequest.Method,
@@ -56,24 +59,25 @@ struct Route: Sendable {
         self.path = path
         self.access = access
         self.run = run
-        self.segments = path.split(separator: "/").map(String.init)
+        let parts = path.split(separator: "{id}", omittingEmptySubsequences: false)
+        self.prefix = Array(parts[0].utf8)
+        self.suffix = parts.count > 1 ? Array(parts[1].utf8) : []
+        self.hasParameter = parts.count > 1
     }
 
     /// The parameter, empty if the route has none; `nil` if the path is another's.
     ///
     /// Fixed segments are compared without case, as ASP.NET does with the names of controllers.
-    func parameter(of segments: [Substring]) -> Substring? {
-        guard segments.count == self.segments.count else { return nil }
-        var parameter: Substring = ""
-        for (own, sent) in zip(self.segments, segments) {
-            if own == "{id}" {
-                guard !sent.isEmpty else { return nil }
-                parameter = sent
-            } else if !own.isEqualWithoutCase(sent) {
-                return nil
-            }
-        }
-        return parameter
+    func parameter(of path: String) -> Substring? {
+        let bytes = path.utf8
+        let length = bytes.count - self.prefix.count - self.suffix.count
+        guard
+            self.hasParameter ? length > 0 : length == 0,
+            self.prefix.equalsWithoutCase(bytes.prefix(self.prefix.count)),
+            self.suffix.equalsWithoutCase(bytes.suffix(self.suffix.count))
+        else { return nil }
+        let parameter = path.dropFirst(self.prefix.count).prefix(length)
+        return parameter.utf8.contains(UInt8(ascii: "/")) ? nil : parameter
     }
 }
 
@@ -100,13 +104,16 @@ struct RouteTable: Sendable {
 
     let routes: [Route]
 
-    func match(method: HTTPRequest.Method, segments: [Substring]) -> Match {
+    /// Below this nobody learns without credentials what there is and what not.
+    private static let closed = Array("/api".utf8)
+
+    func match(method: HTTPRequest.Method, path: String) -> Match {
         // HEAD is GET without the body, which the HTTP server leaves out.
         let method = method == .head ? .get : method
         var allowed: [String] = []
-        var isOpen = segments.first?.lowercased() != "api"
+        var isOpen = !Self.closed.equalsWithoutCase(path.utf8.prefix(Self.closed.count))
         for route in self.routes {
-            guard let parameter = route.parameter(of: segments) else { continue }
+            guard let parameter = route.parameter(of: path) else { continue }
             if route.method == method {
                 return .route(route, parameter: Self.decode(parameter))
             }
@@ -124,10 +131,10 @@ struct RouteTable: Sendable {
     }
 }
 
-extension String {
+extension [UInt8] {
     /// Whether `other` is this text, which must be in lower case, in any case of its ASCII letters.
-    fileprivate func isEqualWithoutCase(_ other: Substring) -> Bool {
-        self.utf8.elementsEqual(other.utf8) { own, sent in
+    fileprivate func equalsWithoutCase(_ other: some Sequence<UInt8>) -> Bool {
+        self.elementsEqual(other) { own, sent in
             own == sent || (own == sent | 0x20 && (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(sent))
         }
     }

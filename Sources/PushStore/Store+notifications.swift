@@ -73,18 +73,18 @@ extension Reader {
                         and (r.user_id is not null or (?4 and n.sender_id = ?2 and not n.is_read_once))
                     """
             )
-            statement.setUncheckedArguments([id.rawValue, user, now.milliseconds, alsoAsSender])
-            let rows = try Row.fetchCursor(statement)
-            guard let row = try rows.next() else { return nil }
+            let row = DirectRow(statement, id.rawValue, user, now.milliseconds, alsoAsSender ? 1 : 0)
+            defer { row.close() }
+            guard try row.step(db) else { return nil }
             return StoredNotification(
-                sealedPayload: row[0],
-                isStoredByClients: row[1],
-                isReadOnce: row[2],
-                isRecipient: row[5],
-                readAt: (row[6] as Int64?).map(Date.init(milliseconds:)),
-                fetchedAt: (row[7] as Int64?).map(Date.init(milliseconds:)),
-                createdAt: Date(milliseconds: row[3]),
-                expiresAt: Date(milliseconds: row[4])
+                sealedPayload: row.data(0),
+                isStoredByClients: row.integer(1) != 0,
+                isReadOnce: row.integer(2) != 0,
+                isRecipient: row.integer(5) != 0,
+                readAt: row.date(6),
+                fetchedAt: row.date(7),
+                createdAt: Date(milliseconds: row.integer(3)),
+                expiresAt: Date(milliseconds: row.integer(4))
             )
         }
     }
