@@ -8,7 +8,7 @@ extension Response {
         var problem = problem
         problem.instance = request.description
         self.init(
-            status: HTTPResponse.Status(integerLiteral: problem.status),
+            status: problem.httpStatus,
             fields: [.contentType: Problem.contentType, .cacheControl: "no-store"],
             body: problem.json.bytes
         )
@@ -42,6 +42,28 @@ extension Response {
 }
 
 extension Problem {
+    /// The status with its phrase, which a status made of a number lacks.
+    fileprivate var httpStatus: HTTPResponse.Status {
+        switch self.status {
+        case 400: .badRequest
+        case 401: .unauthorized
+        case 403: .forbidden
+        case 404: .notFound
+        case 405: .methodNotAllowed
+        case 408: .requestTimeout
+        case 409: .conflict
+        case 410: .gone
+        case 413: .contentTooLarge
+        case 414: .uriTooLong
+        case 417: .expectationFailed
+        case 431: .requestHeaderFieldsTooLarge
+        case 501: .notImplemented
+        case 503: .serviceUnavailable
+        case 505: .httpVersionNotSupported
+        default: .internalServerError
+        }
+    }
+
     /// What the HTTP server itself refused.
     init(_ refusal: Refusal) {
         let code: ProblemCode =

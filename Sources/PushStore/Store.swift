@@ -8,7 +8,6 @@ internal import GRDB
 package final class Store: Sendable {
     package let path: String
     let writer: Writer
-    private let lock: LockFile
 
     /// Opens the database, making it and its folder if need be, and brings its schema up to date.
     ///
@@ -28,13 +27,13 @@ package final class Store: Sendable {
         } catch {
             throw .cannotOpen(path: path, reason: error.localizedDescription)
         }
-        self.lock = try LockFile(forDatabase: path)
+        let lock = try LockFile(forDatabase: path)
         do {
             let connection = try DatabaseQueue(path: path, configuration: Self.configuration(isReadOnly: false))
             try connection.writeWithoutTransaction { try Schema.prepare($0) }
             // The payloads are sealed; names and handles are not.
             try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path)
-            self.writer = Writer(connection, onFailure: onFailure)
+            self.writer = Writer(connection, lock: lock, onFailure: onFailure)
         } catch let error as StoreError {
             throw error
         } catch let error as DatabaseError {
@@ -61,9 +60,9 @@ package final class Store: Sendable {
     /// Why nothing can be stored any more; `nil` while all is well.
     package var failure: String? { self.writer.failure }
 
-    /// Waits for the writes handed in so far and leaves a database that needs no recovery.
-    package func finish() async {
-        await self.writer.finish()
+    /// Does what was handed in before, leaves a database that needs no recovery, and lets others open it.
+    package func close() async {
+        await self.writer.close()
     }
 
     private static func configuration(isReadOnly: Bool) -> Configuration {

@@ -27,13 +27,15 @@ final class Writer: Sendable {
     }
 
     private let connection: DatabaseQueue
+    private let lock: LockFile
     private let onFailure: @Sendable (String) -> Void
     private let queue = DispatchQueue(label: "sealpost.writer")
     let commits = CommitCounter()
     private let state = Mutex(State())
 
-    init(_ connection: DatabaseQueue, onFailure: @escaping @Sendable (String) -> Void) {
+    init(_ connection: DatabaseQueue, lock: LockFile, onFailure: @escaping @Sendable (String) -> Void) {
         self.connection = connection
+        self.lock = lock
         self.onFailure = onFailure
     }
 
@@ -83,12 +85,16 @@ final class Writer: Sendable {
         )
     }
 
-    /// Waits until everything handed in before is done, and moves the log into the database.
-    func finish() async {
+    /// Does what was handed in before, moves the log into the database, and gives the database up; later writes fail.
+    func close() async {
         await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
             self.queue.async {
+                self.state.withLock { $0.failure = $0.failure ?? "it is closed" }
                 // Failing here costs nothing: the log is read again at the next start.
                 try? self.checkpoint(.truncate)
+                try? self.connection.close()
+                // Only now: nobody may open the database while its last connection clears the log away.
+                self.lock.release()
                 continuation.resume()
             }
         }
@@ -124,15 +130,17 @@ final class Writer: Sendable {
             if jobs.isEmpty { return }
             do throws(StoreError) {
                 for finish in try self.commit(jobs) { finish() }
+                self.checkpointIfDue()
             } catch {
                 for job in jobs { job.fail(error) }
             }
-            self.checkpointIfDue()
         }
     }
 
     /// Runs the jobs in one transaction and returns what is to be called now that it is on the disk.
     private func commit(_ jobs: [Job]) throws(StoreError) -> [@Sendable () -> Void] {
+        // Handed in while it was being closed.
+        if let failure { throw .broken(reason: failure) }
         do {
             let finishes = try self.connection.writeWithoutTransaction { db in
                 var finishes: [@Sendable () -> Void] = []

@@ -101,7 +101,7 @@ struct Application: Sendable {
             result = .failure(error)
         }
         for close in self.closeSenders { await close() }
-        await self.store.finish()
+        await self.store.close()
         self.loops.stop()
         self.outboundLoop.stop()
         self.logger.info("stopped")

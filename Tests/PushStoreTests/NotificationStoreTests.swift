@@ -90,7 +90,7 @@ import Testing
         #expect(try self.fetch(9, as: bob) != nil)
         #expect(try await store.take(id, by: bob.id))
         #expect(try self.fetch(9, as: alice, alsoAsSender: true) == nil)
-        await store.finish()
+        await store.close()
         #expect(try fixture.folder.contents().range(of: Data("sealed 9".utf8)) == nil)
     }
 
@@ -104,7 +104,7 @@ import Testing
         #expect(try await store.deleteExpired(now: fixture.now, limit: 2) == 1)
         #expect(try await self.claim("apns").map(\.push.notification.rawValue) == [4])
         #expect(try self.fetch(4, as: alice) != nil)
-        await store.finish()
+        await store.close()
         let bytes = try fixture.folder.contents()
         #expect(bytes.range(of: Data("sealed 4".utf8)) != nil)
         for number in 1...3 { #expect(bytes.range(of: Data("sealed \(number)".utf8)) == nil) }
@@ -117,7 +117,7 @@ import Testing
         let first = fixture.now
         store.noteFetch(of: id, by: alice.id, now: first)
         store.noteFetch(of: id, by: alice.id, now: first + 5)
-        await store.finish()
+        await store.close()
         #expect(try self.fetch(9, as: alice)?.fetchedAt == first)
     }
 }

@@ -21,6 +21,7 @@ import Testing
         do {
             let store = try Store(path: path)
             _ = try await store.addUser(name, role: .admin, password: PasswordHash(phc: "x"), now: Date())
+            await store.close()
         }
         #expect(try Store(path: path).makeReader().user(named: name)?.role == .admin)
     }

@@ -13,7 +13,7 @@ struct Migrate: AsyncParsableCommand {
         try await reportingErrors {
             let configuration = try self.options.load()
             let store = try Store(path: configuration.database)
-            await store.finish()
+            await store.close()
             print("\(configuration.database) is up to date")
         }
     }

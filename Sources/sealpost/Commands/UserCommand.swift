@@ -55,7 +55,7 @@ struct UserCommand: AsyncParsableCommand {
                 FileHandle.standardError.write(Data("sealpost: there is a user \(name)\n".utf8))
                 throw ExitCode.failure
             }
-            await store.finish()
+            await store.close()
             print("\(name) may sign in as \(role.rawValue)")
         }
 
