@@ -24,6 +24,8 @@ struct EntityTag: Hashable, Sendable, CustomStringConvertible {
 
 /// Makes tags that tell nothing: an HMAC over what the representation depends on, but not over the payload.
 struct EntityTagMaker: Sendable {
+    private static let hexadecimal = Array("0123456789abcdef".utf8)
+
     /// Copied for each use, which is cheaper than keying it anew.
     private let keyed: HMAC<SHA256>
 
@@ -37,11 +39,10 @@ struct EntityTagMaker: Sendable {
         // The number of this form of the body, then what it shows.
         let parts: [Int64] = [1, id.rawValue, user, isRead ? 1 : 0, Int64(createdAt.timeIntervalSince1970 * 1000)]
         parts.withUnsafeBytes { hmac.update(data: $0) }
-        let hexadecimal = Array("0123456789abcdef".utf8)
         var text: [UInt8] = [UInt8(ascii: "\"")]
         for byte in hmac.finalize().prefix(16) {
-            text.append(hexadecimal[Int(byte >> 4)])
-            text.append(hexadecimal[Int(byte & 15)])
+            text.append(Self.hexadecimal[Int(byte >> 4)])
+            text.append(Self.hexadecimal[Int(byte & 15)])
         }
         text.append(UInt8(ascii: "\""))
         return EntityTag(description: String(decoding: text, as: UTF8.self))
