@@ -25,7 +25,7 @@ package final class Store: Sendable {
                 attributes: [.posixPermissions: 0o700]
             )
         } catch {
-            throw .cannotOpen(path: path, reason: error.localizedDescription)
+            throw StoreError(opening: path, error)
         }
         let lock = try LockFile(forDatabase: path)
         do {
@@ -34,12 +34,8 @@ package final class Store: Sendable {
             // The payloads are sealed; names and handles are not.
             try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path)
             self.writer = Writer(connection, lock: lock, onFailure: onFailure)
-        } catch let error as StoreError {
-            throw error
-        } catch let error as DatabaseError {
-            throw .cannotOpen(path: path, reason: error.message ?? "\(error.resultCode)")
         } catch {
-            throw .cannotOpen(path: path, reason: error.localizedDescription)
+            throw StoreError(opening: path, error)
         }
     }
 
@@ -50,10 +46,8 @@ package final class Store: Sendable {
             let reader = Reader(connection, commits: self.writer.commits)
             self.writer.willRelease(reader)
             return reader
-        } catch let error as DatabaseError {
-            throw .cannotOpen(path: self.path, reason: error.message ?? "\(error.resultCode)")
         } catch {
-            throw .cannotOpen(path: self.path, reason: error.localizedDescription)
+            throw StoreError(opening: self.path, error)
         }
     }
 

@@ -1,3 +1,4 @@
+internal import Foundation
 internal import GRDB
 
 /// Why the store cannot be opened, or did not do its work. Nothing of it was done.
@@ -28,5 +29,15 @@ package enum StoreError: Error, CustomStringConvertible {
 extension StoreError {
     init(_ error: DatabaseError) {
         self = .failed(reason: error.message ?? "\(error.resultCode)")
+    }
+
+    /// What stopped a database from being opened; an error of the store's own stays what it is.
+    init(opening path: String, _ error: any Error) {
+        switch error {
+        case let error as StoreError: self = error
+        case let error as DatabaseError:
+            self = .cannotOpen(path: path, reason: error.message ?? "\(error.resultCode)")
+        default: self = .cannotOpen(path: path, reason: error.localizedDescription)
+        }
     }
 }

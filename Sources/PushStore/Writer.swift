@@ -153,28 +153,35 @@ final class Writer: Sendable {
             // Before anybody is told, so that whoever was told reads what he was told of.
             self.commits.increment()
             return finishes
-        } catch let error as DatabaseError where error.resultCode == .SQLITE_IOERR {
-            // After a failed fsync the kernel may have dropped the pages and will call the next one a success: nothing
-            // may be acknowledged on this connection any more.
-            let reason = error.message ?? "I/O error"
-            self.state.withLock { $0.failure = reason }
-            self.onFailure(reason)
-            throw .broken(reason: reason)
         } catch let error as DatabaseError {
-            throw StoreError(error)
+            self.stopIfBroken(error)
+            throw self.failure.map { .broken(reason: $0) } ?? StoreError(error)
         } catch {
             throw .broken(reason: "\(error)")
         }
     }
 
+    /// After a failed fsync the kernel may have dropped the pages and will call the next one a success: nothing may be
+    /// acknowledged, nor moved from the log into the database, on this connection any more.
+    private func stopIfBroken(_ error: DatabaseError) {
+        guard error.resultCode == .SQLITE_IOERR else { return }
+        let reason = error.message ?? "I/O error"
+        self.state.withLock { $0.failure = reason }
+        self.onFailure(reason)
+    }
+
     private func checkpointIfDue() {
-        // A checkpoint that fails is tried again after the next commit.
-        try? self.connection.writeWithoutTransaction { db in
-            let changes = db.totalChangesCount
-            let isDue = self.state.withLock { $0.rowsAtCheckpoint + Self.checkpointAfter <= changes }
-            guard isDue else { return }
-            try self.checkpoint(.passive, db)
-            self.state.withLock { $0.rowsAtCheckpoint = changes }
+        do {
+            try self.connection.writeWithoutTransaction { db in
+                let changes = db.totalChangesCount
+                let isDue = self.state.withLock { $0.rowsAtCheckpoint + Self.checkpointAfter <= changes }
+                guard isDue else { return }
+                try self.checkpoint(.passive, db)
+                self.state.withLock { $0.rowsAtCheckpoint = changes }
+            }
+        } catch {
+            // Another failure than the disk's, such as a reader in the way: tried again after the next commit.
+            if let error = error as? DatabaseError { self.stopIfBroken(error) }
         }
     }
 
