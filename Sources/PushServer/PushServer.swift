@@ -66,7 +66,10 @@ package struct PushServer: Responder {
         }
         self.logger.debug(
             "request answered",
-            metadata: ["request": "\(id)", "method": "\(request.head.method)", "status": "\(response.status.code)"]
+            metadata: [
+                "request": "\(id)", "method": "\(request.head.method)", "status": "\(response.status.code)",
+                "client": "\(request.client)",
+            ]
         )
         return self.envelope(response, id: id, token: token)
     }

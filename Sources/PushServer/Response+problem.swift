@@ -76,7 +76,7 @@ extension Problem {
             case .notImplemented: .notImplemented
             case .versionNotSupported: .versionNotSupported
             case .timedOut: .requestTimeout
-            case .overloaded: .busy
+            case .overloaded, .tooManyConnections, .handlerTooSlow: .busy
             }
         self.init(code, refusal.detail)
     }

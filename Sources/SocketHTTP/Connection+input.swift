@@ -46,8 +46,12 @@ extension Connection {
     // MARK: Bodies
 
     func readBody(upTo limit: Int) async throws(BodyError) -> [UInt8] {
+        // The client's time is not the handler's.
+        self.stopHandlerTime()
+        defer { self.startHandlerTime() }
         var bytes: [UInt8] = []
         do throws(BodyError) {
+            guard !self.isAnswered else { throw .closed }
             if try self.takeBody(into: &bytes, limit: limit) { return bytes }
             let deadline = ContinuousClock.now + self.limits.bodyTimeout
             try await self.letClientGoOn()

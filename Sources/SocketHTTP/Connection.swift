@@ -27,22 +27,28 @@ final class Connection {
 
     private let responder: any Responder
     private let peer: PeerAddress
+    private let proxies: TrustedProxies
     private let others: LoopConnections
     private var parser: HeadParser
     private var output: [UInt8] = []
     private var served = 0
+    /// The client has its answer, though the handler still runs.
+    private(set) var isAnswered = false
+    private lazy var handlerTimer = LoopTimer(loop: self.others.loop) { [weak self] in self?.answerForHandler() }
     private var isIdle = true
 
     init(
         _ stream: any ByteStream,
         peer: PeerAddress,
         limits: ServerLimits,
+        proxies: TrustedProxies,
         responder: any Responder,
         others: LoopConnections
     ) {
         self.stream = stream
         self.peer = peer
         self.limits = limits
+        self.proxies = proxies
         self.responder = responder
         self.others = others
         self.parser = HeadParser(limits: limits)
@@ -137,11 +143,13 @@ final class Connection {
         let head = self.parser.head
         self.prepareBody(head)
         let body = RequestBody(framing: head.body, limit: self.limits.bodyBytes, connection: self)
-        let response = await self.responder.respond(
-            to: Request(head: head, body: body, peer: self.peer, loopIndex: self.others.loop.index)
-        )
+        let response = await self.response(to: head, body)
         body.detach()
         self.served += 1
+        guard let response else {
+            await self.linger()
+            throw .silent
+        }
 
         let rest = self.discardBuffered()
         let closes =
@@ -156,6 +164,40 @@ final class Connection {
         if rest == .little, await !self.discardRest() { throw .silent }
     }
 
+    /// Asks the handler. `nil` if it took so long that the client has been answered without it.
+    private func response(to head: RequestHead, _ body: RequestBody) async -> Response? {
+        let request = Request(
+            head: head,
+            body: body,
+            peer: self.peer,
+            loopIndex: self.others.loop.index,
+            proxies: self.proxies
+        )
+        self.startHandlerTime()
+        let response = await self.responder.respond(to: request)
+        self.stopHandlerTime()
+        return self.isAnswered ? nil : response
+    }
+
+    func startHandlerTime() {
+        guard !self.isAnswered else { return }
+        self.handlerTimer.arm(at: .now + self.limits.handlerTimeout)
+    }
+
+    func stopHandlerTime() {
+        self.handlerTimer.disarm()
+    }
+
+    /// Answers in place of a handler whose time is over. It is left to finish, for nobody knows what it has begun.
+    private func answerForHandler() {
+        self.isAnswered = true
+        let head = self.parser.head
+        self.encode(self.responder.refuse(.handlerTooSlow, head: head), to: head, closes: true)
+        // What does not fit now is for a client that does not read, who has no claim to more.
+        let isSent = (try? self.output.span.withUnsafeBytes { try self.stream.write($0) }) == self.output.count
+        if isSent { self.stream.endWriting() } else { self.close() }
+    }
+
     private func refuse(_ refusal: Refusal) async {
         let head = self.parser.fieldsAreRead ? self.parser.head : nil
         let response = self.responder.refuse(refusal, head: head)
@@ -165,6 +207,16 @@ final class Connection {
     // MARK: - Responses
 
     private func send(_ response: Response, to head: RequestHead?, closes: Bool) async -> Bool {
+        if let rest = self.encode(response, to: head, closes: closes) {
+            guard await self.flush() else { return false }
+            return await self.write(rest)
+        }
+        return await self.flush()
+    }
+
+    /// Puts a response into `output`; gives its body if that is better sent on its own.
+    @discardableResult
+    private func encode(_ response: Response, to head: RequestHead?, closes: Bool) -> [UInt8]? {
         var response = response
         // A handler's slip; sent as it is, the client would wait for the real answer for ever.
         if response.status.code < 200 { response = Response(status: .internalServerError) }
@@ -178,13 +230,10 @@ final class Connection {
             now: DateLine.now,
             to: &self.output
         )
-        guard !isHead, response.status.allowsContent else { return await self.flush() }
-        if fits {
-            self.output.append(contentsOf: response.body)
-            return await self.flush()
-        }
-        guard await self.flush() else { return false }
-        return await self.write(response.body)
+        guard !isHead, response.status.allowsContent else { return nil }
+        guard fits else { return response.body }
+        self.output.append(contentsOf: response.body)
+        return nil
     }
 
     /// Says something before the response.

@@ -19,27 +19,28 @@ package final class HTTPServer: Sendable {
 
     private let listeners: [Listener]
     private let limits: ServerLimits
+    private let proxies: TrustedProxies
     private let responder: any Responder
     private let grace: Duration
     private let makeStream: StreamMaker?
     private let shares: [LoopConnections]
-    private let connectionCount = Atomic(0)
+    private let counts: ConnectionCounts
     private let nextLoop = Atomic(0)
     private let graceEnded = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
-
-    /// Above the limit of connections, so many more at a time are told so; the rest is just closed.
-    private static let turnedAwayAtOnce = 1024
 
     package init(
         listeners: [Listener],
         loops: EventLoopGroup,
         limits: ServerLimits = ServerLimits(),
+        proxies: TrustedProxies = .none,
         grace: Duration = .seconds(20),
         responder: any Responder,
         makeStream: StreamMaker? = nil
     ) {
         self.listeners = listeners
         self.limits = limits
+        self.proxies = proxies
+        self.counts = ConnectionCounts(limits: limits)
         self.responder = responder
         self.grace = grace
         self.makeStream = makeStream
@@ -119,25 +120,32 @@ package final class HTTPServer: Sendable {
     }
 
     private func start(_ socket: Int32, in connections: inout DiscardingTaskGroup) {
-        let count = self.connectionCount.add(1, ordering: .relaxed).newValue
-        guard count <= self.limits.maxConnections + Self.turnedAwayAtOnce else {
-            self.connectionCount.subtract(1, ordering: .relaxed)
+        let peer = PeerAddress(of: socket)
+        let origin = self.proxies.contains(peer) || peer == .unix ? nil : peer.origin
+        let refusal: Refusal?
+        switch self.counts.enter(from: origin) {
+        case .welcome: refusal = nil
+        case .refused(let reason): refusal = reason
+        case .dropped:
             close(socket)
             return
         }
         let turn = self.nextLoop.wrappingAdd(1, ordering: .relaxed).oldValue
         let share = self.shares[Int(UInt(bitPattern: turn) % UInt(self.shares.count))]
-        let refusal = count > self.limits.maxConnections ? Refusal.overloaded : nil
         connections.addTask(executorPreference: share.loop) {
-            await self.serve(socket, refusing: refusal, share)
-            self.connectionCount.subtract(1, ordering: .relaxed)
+            await self.serve(socket, peer, refusing: refusal, share)
+            self.counts.leave(from: origin)
         }
     }
 
-    private func serve(_ socket: Int32, refusing refusal: Refusal?, _ share: LoopConnections) async {
+    private func serve(
+        _ socket: Int32,
+        _ peer: PeerAddress,
+        refusing refusal: Refusal?,
+        _ share: LoopConnections
+    ) async {
         // Out of memory or of watches: closed already, and nobody to tell.
         guard let descriptor = try? Descriptor(socket, on: share.loop) else { return }
-        let peer = PeerAddress(of: socket)
         guard let makeStream else {
             let connection = self.connection(SocketStream(descriptor), peer, share)
             guard let refusal else { return await connection.serve() }
@@ -156,6 +164,13 @@ package final class HTTPServer: Sendable {
         _ peer: PeerAddress,
         _ share: LoopConnections
     ) -> Connection {
-        Connection(stream, peer: peer, limits: self.limits, responder: self.responder, others: share)
+        Connection(
+            stream,
+            peer: peer,
+            limits: self.limits,
+            proxies: self.proxies,
+            responder: self.responder,
+            others: share
+        )
     }
 }

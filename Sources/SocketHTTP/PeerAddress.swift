@@ -1,17 +1,14 @@
 internal import Glibc
 
-/// Who is at the other end of a connection, as far as the kernel knows.
-package struct PeerAddress: Sendable, Hashable, CustomStringConvertible {
-    /// The numeric address, an IPv4 one always in its own form; `unix` for a local socket.
-    package let description: String
+/// Who is at the other end of a connection, as far as that is known.
+package enum PeerAddress: Sendable, Hashable, CustomStringConvertible {
+    case ip(IPAddress)
+    /// A local socket.
+    case unix
+    /// A socket that was reset before anybody asked, or a client that a proxy does not name.
+    case unknown
 
-    package static let unix = PeerAddress("unix")
-
-    package init(_ description: String) {
-        self.description = description
-    }
-
-    /// Asks the kernel; a socket that has just been reset has no peer any more, and counts as `unknown`.
+    /// Asks the kernel.
     init(of socket: Int32) {
         var name = sockaddr_in6()
         var length = socklen_t(MemoryLayout<sockaddr_in6>.size)
@@ -19,28 +16,26 @@ package struct PeerAddress: Sendable, Hashable, CustomStringConvertible {
             bytes.withMemoryRebound(to: sockaddr.self) { getpeername(socket, $0.baseAddress, &length) }
         }
         switch (result, Int32(name.sin6_family)) {
-        case (0, AF_UNIX):
-            self = .unix
-        case (0, AF_INET):
-            // The address stands where IPv6 has its flow label.
-            self.init(Self.text(AF_INET, &name.sin6_flowinfo))
-        case (0, AF_INET6):
-            let text = Self.text(AF_INET6, &name.sin6_addr)
-            self.init(text.hasPrefix("::ffff:") && text.contains(".") ? String(text.dropFirst(7)) : text)
-        default:
-            self.init("unknown")
+        case (0, AF_UNIX): self = .unix
+        // The address stands where IPv6 has its flow label.
+        case (0, AF_INET): self = .ip(IPAddress(in_addr(s_addr: name.sin6_flowinfo)))
+        case (0, AF_INET6): self = .ip(IPAddress(name.sin6_addr))
+        default: self = .unknown
         }
     }
 
-    private static func text(_ family: Int32, _ address: UnsafeRawPointer) -> String {
-        String(unsafeUninitializedCapacity: Int(INET6_ADDRSTRLEN)) { buffer in
-            buffer.withMemoryRebound(to: CChar.self) { characters in
-                guard
-                    let start = characters.baseAddress,
-                    inet_ntop(family, address, start, socklen_t(characters.count)) != nil
-                else { return 0 }
-                return strlen(start)
-            }
+    /// The numeric address, an IPv4 one always in its own form, or `unix` or `unknown`.
+    package var description: String {
+        switch self {
+        case .ip(let address): address.description
+        case .unix: "unix"
+        case .unknown: "unknown"
         }
+    }
+
+    /// What counts as one address where somebody could take any number of them: IPv6 hosts get 64 bits to choose from.
+    var origin: PeerAddress {
+        guard case .ip(let address) = self, !address.isIPv4 else { return self }
+        return .ip(address.network64)
     }
 }

@@ -12,6 +12,10 @@ package enum Refusal: Error, Hashable {
     case versionNotSupported
     case timedOut
     case overloaded
+    /// So many connections of one address that the others would have none.
+    case tooManyConnections
+    /// The handler did not answer in time.
+    case handlerTooSlow
 
     package var status: HTTPResponse.Status {
         switch self {
@@ -23,7 +27,7 @@ package enum Refusal: Error, Hashable {
         case .notImplemented: .notImplemented
         case .versionNotSupported: .httpVersionNotSupported
         case .timedOut: .requestTimeout
-        case .overloaded: .serviceUnavailable
+        case .overloaded, .tooManyConnections, .handlerTooSlow: .serviceUnavailable
         }
     }
 
@@ -39,6 +43,8 @@ package enum Refusal: Error, Hashable {
         case .versionNotSupported: "Only HTTP/1.1 and HTTP/1.0 are spoken here."
         case .timedOut: "The request took too long to arrive."
         case .overloaded: "The server has too many connections; try again later."
+        case .tooManyConnections: "There are too many connections from this address."
+        case .handlerTooSlow: "The server took too long; whether the request had an effect is not known."
         }
     }
 }

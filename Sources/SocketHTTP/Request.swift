@@ -2,14 +2,26 @@
 package struct Request {
     package let head: RequestHead
     package let body: RequestBody
+    /// The other end of the connection, which may be a proxy.
     package let peer: PeerAddress
     /// The index of the connection's loop in its group.
     package let loopIndex: Int
+    private let proxies: TrustedProxies
 
-    package init(head: RequestHead, body: RequestBody, peer: PeerAddress, loopIndex: Int) {
+    package init(
+        head: RequestHead,
+        body: RequestBody,
+        peer: PeerAddress,
+        loopIndex: Int,
+        proxies: TrustedProxies = .none
+    ) {
         self.head = head
         self.body = body
         self.peer = peer
         self.loopIndex = loopIndex
+        self.proxies = proxies
     }
+
+    /// Who has asked, seen through trusted proxies.
+    package var client: PeerAddress { self.proxies.client(of: self.head, from: self.peer) }
 }

@@ -66,7 +66,7 @@ package struct RequestHead: Sendable {
 
     /// The value, several lines joined by a comma; what is not UTF-8 is repaired.
     package subscript(_ name: HTTPField.Name) -> String? {
-        let values = self.ranges(of: name)
+        let values = self.ranges(of: name.canonicalName)
         guard let first = values.first else { return nil }
         guard values.count > 1 else { return self.string(first) }
         return values.map(self.string).joined(separator: ", ")
@@ -74,11 +74,16 @@ package struct RequestHead: Sendable {
 
     /// The value of each line of that name.
     package func values(_ name: HTTPField.Name) -> [String] {
-        self.ranges(of: name).map(self.string)
+        self.values(canonicalName: name.canonicalName)
+    }
+
+    /// The value of each line of that name, which is given in lower case.
+    func values(canonicalName: String) -> [String] {
+        self.ranges(of: canonicalName).map(self.string)
     }
 
     package func count(of name: HTTPField.Name) -> Int {
-        self.ranges(of: name).count
+        self.ranges(of: name.canonicalName).count
     }
 
     /// The fields in their order, for logs and tests.
@@ -88,8 +93,8 @@ package struct RequestHead: Sendable {
 
     // MARK: - Private
 
-    private func ranges(of name: HTTPField.Name) -> [ByteRange] {
-        let wanted = name.canonicalName.utf8
+    private func ranges(of canonicalName: String) -> [ByteRange] {
+        let wanted = canonicalName.utf8
         var found: [ByteRange] = []
         for line in self.lines where line.name.count == wanted.count {
             // Both are tokens, and the wanted one is in lower case.

@@ -2,6 +2,8 @@
 package struct ServerLimits: Sendable, Hashable {
     /// Connections in all; one more is told 503 and closed.
     package var maxConnections: Int
+    /// Connections from one address, an IPv6 one by its /64; trusted proxies and local sockets have no such limit.
+    package var maxConnectionsPerAddress: Int
     /// The request target, before which there is no asking what it means: 414.
     package var targetBytes: Int
     /// Request line and fields together, and the trailer of a chunked body: 431.
@@ -14,6 +16,8 @@ package struct ServerLimits: Sendable, Hashable {
     package var headerTimeout: Duration
     /// From asking for the body to its end.
     package var bodyTimeout: Duration
+    /// For a handler, not counting its waits for the body: then the client is told 503.
+    package var handlerTimeout: Duration
     /// Between requests.
     package var idleTimeout: Duration
     /// From the first byte of a response to its last.
@@ -23,23 +27,27 @@ package struct ServerLimits: Sendable, Hashable {
 
     package init(
         maxConnections: Int = 20_000,
+        maxConnectionsPerAddress: Int = 5000,
         targetBytes: Int = 8192,
         headerBytes: Int = 16_384,
         headerCount: Int = 100,
         bodyBytes: Int = 131_072,
         headerTimeout: Duration = .seconds(10),
         bodyTimeout: Duration = .seconds(30),
+        handlerTimeout: Duration = .seconds(30),
         idleTimeout: Duration = .seconds(75),
         writeTimeout: Duration = .seconds(30),
         requestsPerConnection: Int = 1_000_000
     ) {
         self.maxConnections = maxConnections
+        self.maxConnectionsPerAddress = maxConnectionsPerAddress
         self.targetBytes = targetBytes
         self.headerBytes = headerBytes
         self.headerCount = headerCount
         self.bodyBytes = bodyBytes
         self.headerTimeout = headerTimeout
         self.bodyTimeout = bodyTimeout
+        self.handlerTimeout = handlerTimeout
         self.idleTimeout = idleTimeout
         self.writeTimeout = writeTimeout
         self.requestsPerConnection = requestsPerConnection

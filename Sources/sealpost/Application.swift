@@ -73,6 +73,7 @@ struct Application: Sendable {
             listeners: try configuration.listen.compactMap(SocketAddress.init).map { try Listener($0) },
             loops: self.loops,
             limits: configuration.limits,
+            proxies: configuration.proxies,
             responder: responder
         )
         self.services = ServiceGroup(

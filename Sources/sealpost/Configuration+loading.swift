@@ -38,15 +38,17 @@ extension Configuration {
                 "\"\(address)\" must be a numeric address and a port, or unix: and a path"
             )
         }
-        let limits = try section.section("limits")
-        self.limits.maxConnections =
-            try limits.integer("maxConnections", in: 1...1_000_000) ?? self.limits.maxConnections
-        self.limits.headerBytes = try limits.integer("headerBytes", in: 1024...1_048_576) ?? self.limits.headerBytes
-        self.limits.bodyBytes = try limits.integer("bodyBytes", in: 1024...16_777_216) ?? self.limits.bodyBytes
-        self.limits.headerTimeout = try limits.seconds("headerTimeout") ?? self.limits.headerTimeout
-        self.limits.bodyTimeout = try limits.seconds("bodyTimeout") ?? self.limits.bodyTimeout
-        self.limits.idleTimeout = try limits.seconds("idleTimeout") ?? self.limits.idleTimeout
-        try limits.finish()
+        self.trustedProxies = try section.strings("trustedProxies") ?? self.trustedProxies
+        for proxy in self.trustedProxies where proxy != "unix" && IPNetwork(proxy) == nil {
+            throw section.error(
+                "trustedProxies",
+                nil,
+                "\"\(proxy)\" must be an address, a block such as 10.0.0.0/8 without bits behind it, or unix"
+            )
+        }
+        let fields = TrustedProxies.Field.allCases.map(\.rawValue)
+        self.forwardedField = try section.string("forwardedField", oneOf: fields) ?? self.forwardedField
+        try self.limits.read(section.section("limits"))
         try section.finish()
     }
 
@@ -62,6 +64,25 @@ extension Configuration {
         let levels = ["trace", "debug", "info", "notice", "warning", "error", "critical"]
         self.logLevel = try section.string("level", oneOf: levels) ?? self.logLevel
         self.logFormat = try section.string("format", oneOf: ["text", "json"]) ?? self.logFormat
+        try section.finish()
+    }
+}
+
+extension ServerLimits {
+    fileprivate mutating func read(_ section: ConfigurationSection) throws {
+        self.maxConnections = try section.integer("maxConnections", in: 1...1_000_000) ?? self.maxConnections
+        self.maxConnectionsPerAddress =
+            try section.integer("maxConnectionsPerAddress", in: 1...1_000_000) ?? self.maxConnectionsPerAddress
+        self.headerBytes = try section.integer("headerBytes", in: 1024...1_048_576) ?? self.headerBytes
+        self.headerCount = try section.integer("headerCount", in: 10...1000) ?? self.headerCount
+        self.bodyBytes = try section.integer("bodyBytes", in: 1024...16_777_216) ?? self.bodyBytes
+        self.headerTimeout = try section.seconds("headerTimeout") ?? self.headerTimeout
+        self.bodyTimeout = try section.seconds("bodyTimeout") ?? self.bodyTimeout
+        self.handlerTimeout = try section.seconds("handlerTimeout") ?? self.handlerTimeout
+        self.writeTimeout = try section.seconds("writeTimeout") ?? self.writeTimeout
+        self.idleTimeout = try section.seconds("idleTimeout") ?? self.idleTimeout
+        self.requestsPerConnection =
+            try section.integer("requestsPerConnection", in: 1...1_000_000_000) ?? self.requestsPerConnection
         try section.finish()
     }
 }

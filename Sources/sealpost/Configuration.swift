@@ -9,6 +9,9 @@ import SocketHTTP
 /// `config/sealpost.yaml` shows each key with its default and its meaning.
 struct Configuration: Sendable {
     var listen = ["127.0.0.1:8080"]
+    /// Blocks of addresses, or `unix`.
+    var trustedProxies: [String] = []
+    var forwardedField = TrustedProxies.Field.xForwardedFor.rawValue
     var limits = ServerLimits()
     var database = "var/sealpost.db"
     var keyring = "var/keyring"
@@ -20,6 +23,17 @@ struct Configuration: Sendable {
     var expiresIn = 2_592_000
     var cacheMaxAge = 60
     var senders: [Platform: SenderConfiguration] = [:]
+}
+
+extension Configuration {
+    /// The proxies, whose spelling has been checked.
+    var proxies: TrustedProxies {
+        TrustedProxies(
+            networks: self.trustedProxies.compactMap(IPNetwork.init),
+            includesUnix: self.trustedProxies.contains("unix"),
+            field: TrustedProxies.Field(rawValue: self.forwardedField) ?? .xForwardedFor
+        )
+    }
 }
 
 /// A sender by its `type`, checked as far as that is possible without its files.

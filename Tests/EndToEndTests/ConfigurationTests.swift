@@ -51,6 +51,8 @@ import Testing
         ("server: {limits: {bodyBytes: [1]}}", "server.limits.bodyBytes: must be a whole number"),
         ("server: {listen: localhost}", "server.listen: \"localhost\" must be a numeric address and a port"),
         ("server: {listen: [[1]]}", "server.listen: must be a list of texts"),
+        ("server: {trustedProxies: [10.0.0.1/8]}", "server.trustedProxies: \"10.0.0.1/8\" must be an address, a block"),
+        ("server: {forwardedField: Via}", "server.forwardedField: must be one of X-Forwarded-For, Forwarded"),
         ("server: 5", "server: must be a mapping"),
         ("log: {level: loud}", "log.level: must be one of trace, debug"),
         ("senders: {x: {}}", "senders.x: type is missing"),

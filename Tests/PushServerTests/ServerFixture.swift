@@ -89,7 +89,7 @@ struct ServerFixture: Sendable {
         lines += headers.map { name, value in "\(name): \(value)" }
         let text = lines.joined(separator: "\r\n") + "\r\n\r\n"
         let head = try #require(RequestHead(text), "the server takes no such head", sourceLocation: sourceLocation)
-        let request = Request(head: head, body: RequestBody(bytes), peer: PeerAddress("192.0.2.1"), loopIndex: 0)
+        let request = Request(head: head, body: RequestBody(bytes), peer: .unknown, loopIndex: 0)
         let response = await self.server.respond(to: request)
         response.expectEnvelope(sourceLocation: sourceLocation)
         return response

@@ -134,4 +134,53 @@ import Testing
             }
         }
     }
+
+    @Test(arguments: [TrustedProxies.none, loopback])
+    func onlyStrangersAreCountedByAddress(proxies: TrustedProxies) async throws {
+        try await withServer(limits: ServerLimits(maxConnectionsPerAddress: 1), proxies: proxies) { test in
+            let first = try test.client()
+            try await first.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n")
+            #expect(try await first.response().status == "HTTP/1.1 200 OK")
+            let second = try test.client()
+            try await second.send("GET / HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n")
+            let isTrusted = proxies.contains(.ip(try #require(IPAddress("127.0.0.1"))))
+            let expected = isTrusted ? "HTTP/1.1 200 OK" : "HTTP/1.1 503 Service Unavailable"
+            #expect(try await second.response().status == expected)
+            #expect(try await second.rest() == "")
+        }
+    }
+
+    @Test func theServerAnswersForAHandlerThatTakesTooLong() async throws {
+        let gate = AsyncStream.makeStream(of: Void.self)
+        let answer: @Sendable (Request) async -> Response = { _ in
+            for await _ in gate.stream { break }
+            return Response(status: .ok)
+        }
+        try await withServer(limits: ServerLimits(handlerTimeout: .milliseconds(30)), answer: answer) { test in
+            let client = try test.client()
+            try await client.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n")
+            let response = try await client.response()
+            #expect(response.status == "HTTP/1.1 503 Service Unavailable")
+            #expect(response.body.hasPrefix("head: The server took too long"))
+            // The answer of the handler itself must not follow.
+            gate.continuation.finish()
+            #expect(try await client.rest() == "")
+        }
+    }
+
+    @Test func theClientsTimeForItsBodyIsNotTheHandlers() async throws {
+        try await withServer(limits: ServerLimits(handlerTimeout: .milliseconds(30))) { test in
+            let client = try test.client()
+            try await client.send("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 2\r\n\r\na")
+            #expect(try await !client.hasNews(within: .milliseconds(100)))
+            try await client.send("b")
+            #expect(try await client.response().body == "POST / ab")
+        }
+    }
 }
+
+private let loopback = TrustedProxies(
+    networks: [IPNetwork("127.0.0.0/8")].compactMap(\.self),
+    includesUnix: false,
+    field: .xForwardedFor
+)

@@ -44,6 +44,7 @@ struct TestServer {
 func withServer<Result: Sendable>(
     at address: SocketAddress = .tcp(host: "127.0.0.1", port: 0),
     limits: ServerLimits = ServerLimits(),
+    proxies: TrustedProxies = .none,
     grace: Duration = .seconds(10),
     makeStream: HTTPServer.StreamMaker? = nil,
     answer: @Sendable @escaping (Request) async -> Response = echo,
@@ -59,6 +60,7 @@ func withServer<Result: Sendable>(
         listeners: [try Listener(address)],
         loops: loops,
         limits: limits,
+        proxies: proxies,
         grace: grace,
         responder: TestResponder(answer: answer),
         makeStream: makeStream

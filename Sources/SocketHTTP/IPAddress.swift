@@ -1,0 +1,99 @@
+internal import Glibc
+
+/// An Internet address; IPv4 ones are kept as RFC 4291 §2.5.5.2 maps them into IPv6, so that each has one form.
+package struct IPAddress: Sendable, Hashable, CustomStringConvertible {
+    let high: UInt64
+    let low: UInt64
+
+    /// Reads `192.0.2.1` or `2001:db8::1`; `nil` for anything else, such as a name, a port or a zone.
+    package init?(_ text: some StringProtocol) {
+        let text = String(text)
+        var v4 = in_addr()
+        if inet_pton(AF_INET, text, &v4) == 1 {
+            self.init(v4)
+            return
+        }
+        var v6 = in6_addr()
+        guard inet_pton(AF_INET6, text, &v6) == 1 else { return nil }
+        self.init(v6)
+    }
+
+    init(_ address: in_addr) {
+        self.high = 0
+        self.low = 0xFFFF_0000_0000 | UInt64(UInt32(bigEndian: address.s_addr))
+    }
+
+    init(_ address: in6_addr) {
+        (self.high, self.low) = withUnsafeBytes(of: address) { bytes in
+            (
+                UInt64(bigEndian: bytes.loadUnaligned(as: UInt64.self)),
+                UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: 8, as: UInt64.self))
+            )
+        }
+    }
+
+    private init(high: UInt64, low: UInt64) {
+        self.high = high
+        self.low = low
+    }
+
+    var isIPv4: Bool { self.high == 0 && self.low >> 32 == 0xFFFF }
+
+    /// The address of its /64.
+    var network64: IPAddress { IPAddress(high: self.high, low: 0) }
+
+    package var description: String {
+        self.isIPv4
+            ? Self.text(AF_INET, UInt32(truncatingIfNeeded: self.low).bigEndian)
+            : Self.text(AF_INET6, (self.high.bigEndian, self.low.bigEndian))
+    }
+
+    private static func text(_ family: Int32, _ address: some Any) -> String {
+        String(unsafeUninitializedCapacity: Int(INET6_ADDRSTRLEN)) { buffer in
+            buffer.withMemoryRebound(to: CChar.self) { characters in
+                withUnsafeBytes(of: address) { bytes in
+                    guard
+                        let start = characters.baseAddress,
+                        inet_ntop(family, bytes.baseAddress, start, socklen_t(characters.count)) != nil
+                    else { return 0 }
+                    return strlen(start)
+                }
+            }
+        }
+    }
+}
+
+/// A block of addresses in CIDR notation (RFC 4632): `10.0.0.0/8`, `2001:db8::/32`, or a single address.
+package struct IPNetwork: Sendable, Hashable {
+    private let base: IPAddress
+    /// Of all 128 bits.
+    private let prefixLength: Int
+
+    /// `nil` if the text is no block, or if bits behind the prefix are set, which is nearly always a slip.
+    package init?(_ text: String) {
+        let parts = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
+        guard let base = IPAddress(parts[0]) else { return nil }
+        let width = base.isIPv4 ? 32 : 128
+        var length = width
+        if parts.count == 2 {
+            guard let number = Int(parts[1]), (0...width).contains(number), parts[1].first != "+" else { return nil }
+            length = number
+        }
+        self.base = base
+        self.prefixLength = 128 - width + length
+        guard self.masked(base) == (base.high, base.low) else { return nil }
+    }
+
+    package func contains(_ address: IPAddress) -> Bool {
+        self.masked(address) == (self.base.high, self.base.low)
+    }
+
+    private func masked(_ address: IPAddress) -> (high: UInt64, low: UInt64) {
+        (address.high & Self.mask(self.prefixLength), address.low & Self.mask(self.prefixLength - 64))
+    }
+
+    /// The first `length` of 64 bits: none below 0, all above 64.
+    private static func mask(_ length: Int) -> UInt64 {
+        ~0 << (64 - max(0, min(64, length)))
+    }
+}

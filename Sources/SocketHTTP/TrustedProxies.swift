@@ -1,0 +1,98 @@
+/// Whose word about the client counts, and in which field it stands.
+///
+/// The fields are anybody's to send; only what a trusted proxy has appended can be believed. So the hops are walked
+/// from the right, and the first that is not itself a trusted proxy is the client.
+package struct TrustedProxies: Sendable {
+    package enum Field: String, Sendable, CaseIterable {
+        /// `203.0.113.7, 10.0.0.2`: no RFC, and what every proxy can send.
+        case xForwardedFor = "X-Forwarded-For"
+        /// `for=203.0.113.7;proto=https, for="[2001:db8::1]:4711"` (RFC 7239 §4).
+        case forwarded = "Forwarded"
+
+        fileprivate var canonicalName: String {
+            switch self {
+            case .xForwardedFor: "x-forwarded-for"
+            case .forwarded: "forwarded"
+            }
+        }
+    }
+
+    package static let none = TrustedProxies(networks: [], includesUnix: false, field: .xForwardedFor)
+
+    private let networks: [IPNetwork]
+    private let includesUnix: Bool
+    private let field: Field
+
+    package init(networks: [IPNetwork], includesUnix: Bool, field: Field) {
+        self.networks = networks
+        self.includesUnix = includesUnix
+        self.field = field
+    }
+
+    package func contains(_ peer: PeerAddress) -> Bool {
+        switch peer {
+        case .ip(let address): self.networks.contains { $0.contains(address) }
+        case .unix: self.includesUnix
+        case .unknown: false
+        }
+    }
+
+    /// Who has asked: the peer itself, or whom the trusted proxies before it name.
+    ///
+    /// `unknown` if they name nobody that can be read, such as an obfuscated node of RFC 7239 §6.3.
+    package func client(of head: RequestHead, from peer: PeerAddress) -> PeerAddress {
+        guard self.contains(peer) else { return peer }
+        var client = peer
+        for hop in self.hops(of: head).reversed() {
+            client = hop
+            guard self.contains(hop) else { break }
+        }
+        return client
+    }
+
+    // MARK: - Private
+
+    /// The hops that the fields name, the nearest last.
+    private func hops(of head: RequestHead) -> [PeerAddress] {
+        head.values(canonicalName: self.field.canonicalName).flatMap { value in
+            value.split(separator: ",", omittingEmptySubsequences: false).map { element in
+                switch self.field {
+                case .xForwardedFor: Self.address(element)
+                case .forwarded: Self.node(ofElement: element)
+                }
+            }
+        }
+    }
+
+    /// The `for` of an element. No comma or semicolon can stand in an address, so quotes need not be followed.
+    private static func node(ofElement element: Substring) -> PeerAddress {
+        for parameter in element.split(separator: ";") {
+            let parts = parameter.split(separator: "=", maxSplits: 1)
+            guard parts.count == 2, parts[0].trimmingBlanks.lowercased() == "for" else { continue }
+            var node = parts[1].trimmingBlanks
+            if node.count > 1, node.first == "\"", node.last == "\"" { node = node.dropFirst().dropLast() }
+            return self.address(node)
+        }
+        return .unknown
+    }
+
+    /// An address, which may be in brackets and may have a port.
+    private static func address(_ text: Substring) -> PeerAddress {
+        var text = text.trimmingBlanks
+        if text.first == "[" {
+            guard let end = text.firstIndex(of: "]") else { return .unknown }
+            text = text[..<end].dropFirst()
+        } else if let colon = text.firstIndex(of: ":"), colon == text.lastIndex(of: ":") {
+            text = text[..<colon]
+        }
+        return IPAddress(text).map { .ip($0) } ?? .unknown
+    }
+}
+
+extension Substring {
+    fileprivate var trimmingBlanks: Substring {
+        var rest = self.drop { $0 == " " || $0 == "\t" }
+        while let last = rest.last, last == " " || last == "\t" { rest.removeLast() }
+        return rest
+    }
+}

@@ -1,0 +1,121 @@
+import Testing
+
+@testable import SocketHTTP
+
+@Suite struct ClientAddressTests {
+    @Test(arguments: [
+        ("192.0.2.1", "192.0.2.1"),
+        ("::ffff:192.0.2.1", "192.0.2.1"),
+        ("2001:DB8:0:0::1", "2001:db8::1"),
+        ("::1", "::1"),
+        ("::", "::"),
+    ])
+    func addressesHaveOneForm(text: String, description: String) {
+        #expect(IPAddress(text)?.description == description)
+    }
+
+    @Test(arguments: [
+        "", "localhost", "192.0.2", "192.0.2.256", "192.0.2.1:80", "[::1]", "fe80::1%lo", "192.0.2.1/32", "1",
+    ])
+    func whatIsNoAddress(text: String) {
+        #expect(IPAddress(text) == nil)
+    }
+
+    @Test(arguments: [
+        ("192.0.2.1", "192.0.2.1", true),
+        ("192.0.2.1", "192.0.2.2", false),
+        ("192.0.2.0/24", "192.0.2.255", true),
+        ("192.0.2.0/24", "192.0.3.0", false),
+        ("0.0.0.0/0", "255.255.255.255", true),
+        ("0.0.0.0/0", "2001:db8::1", false),
+        ("192.0.2.0/24", "::ffff:192.0.2.7", true),
+        ("2001:db8::/32", "2001:db8:ffff::1", true),
+        ("2001:db8::/32", "2001:db9::", false),
+        ("2001:db8::8/125", "2001:db8::f", true),
+        ("2001:db8::8/125", "2001:db8::10", false),
+        ("2001:db8::/64", "2001:db8::ffff:0:0:1", true),
+        ("2001:db8::/64", "2001:db8:0:1::1", false),
+        ("::/0", "2001:db8::1", true),
+        ("::1", "::1", true),
+        ("::1", "::2", false),
+    ])
+    func blocksContain(network: String, address: String, isInside: Bool) throws {
+        let network = try #require(IPNetwork(network))
+        #expect(network.contains(try #require(IPAddress(address))) == isInside)
+    }
+
+    @Test(arguments: [
+        "", "/8", "10.0.0.0/", "10.0.0.0/33", "10.0.0.0/-1", "10.0.0.0/+8", "10.0.0.1/8", "::/129", "2001:db8::1/64",
+        "ten/8",
+    ])
+    func whatIsNoBlock(text: String) {
+        #expect(IPNetwork(text) == nil)
+    }
+
+    @Test(arguments: [
+        // The field is anybody's to send: only a trusted peer's counts.
+        Row("198.51.100.9", ["203.0.113.7"], "198.51.100.9"),
+        Row("10.0.0.1", [], "10.0.0.1"),
+        Row("10.0.0.1", ["203.0.113.7"], "203.0.113.7"),
+        Row("10.0.0.1", ["198.51.100.66, 203.0.113.7"], "203.0.113.7"),
+        Row("10.0.0.1", ["198.51.100.66, 203.0.113.7, 10.0.0.2"], "203.0.113.7"),
+        Row("10.0.0.1", ["203.0.113.7,10.0.0.3", "10.0.0.2"], "203.0.113.7"),
+        Row("10.0.0.1", ["10.0.0.3, 10.0.0.2"], "10.0.0.3"),
+        Row("10.0.0.1", ["203.0.113.7:4711"], "203.0.113.7"),
+        Row("10.0.0.1", ["2001:db8::7"], "2001:db8::7"),
+        Row("10.0.0.1", ["[2001:db8::7]:4711"], "2001:db8::7"),
+        Row("10.0.0.1", ["[2001:db8::7"], "unknown"),
+        Row("10.0.0.1", ["203.0.113.7, secret"], "unknown"),
+        Row("10.0.0.1", ["203.0.113.7,"], "unknown"),
+        Row("10.0.0.1", [""], "unknown"),
+        Row("unix", ["203.0.113.7"], "203.0.113.7"),
+        Row("unknown", ["203.0.113.7"], "unknown"),
+    ])
+    func xForwardedForIsReadFromTheRight(row: Row) throws {
+        #expect(try row.client(.xForwardedFor) == row.client)
+    }
+
+    @Test(arguments: [
+        Row("10.0.0.1", ["for=203.0.113.7"], "203.0.113.7"),
+        Row("10.0.0.1", ["proto=https; For=\"203.0.113.7:80\" ;by=10.0.0.1"], "203.0.113.7"),
+        Row("10.0.0.1", ["for=\"[2001:db8::7]:4711\", for=10.0.0.2"], "2001:db8::7"),
+        Row("10.0.0.1", ["for=198.51.100.66", "for=203.0.113.7"], "203.0.113.7"),
+        Row("10.0.0.1", ["for=_hidden"], "unknown"),
+        Row("10.0.0.1", ["for=unknown, for=10.0.0.2"], "unknown"),
+        Row("10.0.0.1", ["proto=https"], "unknown"),
+        Row("10.0.0.1", ["for"], "unknown"),
+        Row("10.0.0.1", ["for=\""], "unknown"),
+        Row("198.51.100.9", ["for=203.0.113.7"], "198.51.100.9"),
+    ])
+    func forwardedIsReadFromTheRight(row: Row) throws {
+        #expect(try row.client(.forwarded) == row.client)
+    }
+
+    @Test func theOtherFieldDoesNotCount() throws {
+        let row = Row("10.0.0.1", ["203.0.113.7"], "10.0.0.1")
+        #expect(try row.client(.xForwardedFor, sentAs: .forwarded) == row.client)
+    }
+}
+
+/// Fields that a peer has sent, and whom they name if 10.0.0.0/8 and local sockets are trusted.
+struct Row: Sendable {
+    let peer: String
+    let values: [String]
+    let client: String
+
+    init(_ peer: String, _ values: [String], _ client: String) {
+        self.peer = peer
+        self.values = values
+        self.client = client
+    }
+
+    func client(_ field: TrustedProxies.Field, sentAs sent: TrustedProxies.Field? = nil) throws -> String {
+        let lines = self.values.map { "\((sent ?? field).rawValue): \($0)\r\n" }.joined()
+        let head = try #require(RequestHead("GET / HTTP/1.1\r\nHost: h\r\n\(lines)\r\n"))
+        let network = try #require(IPNetwork("10.0.0.0/8"))
+        let proxies = TrustedProxies(networks: [network], includesUnix: true, field: field)
+        let peer: PeerAddress =
+            self.peer == "unix" ? .unix : IPAddress(self.peer).map { .ip($0) } ?? .unknown
+        return proxies.client(of: head, from: peer).description
+    }
+}
