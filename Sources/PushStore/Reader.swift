@@ -1,3 +1,4 @@
+internal import Foundation
 internal import GRDB
 internal import Synchronization
 
@@ -9,8 +10,12 @@ internal import Synchronization
 package final class Reader: Sendable {
     private let connection: DatabaseQueue
     private let commits: CommitCounter
-    /// The count when the open transaction began; touched within the connection's own queue only.
-    private let seen = Atomic<UInt64>(CommitCounter.none)
+    /// Not a `Mutex`, which cannot lend out what is not `Sendable`. Guards all below.
+    private let lock = NSLock()
+    /// The count when the open transaction began.
+    nonisolated(unsafe) private var seen = CommitCounter.none
+    /// What `readRow` has prepared: one query, the one that all phones wait for at once.
+    nonisolated(unsafe) private var direct: Statement?
 
     init(_ connection: DatabaseQueue, commits: CommitCounter) {
         self.connection = connection
@@ -19,16 +24,48 @@ package final class Reader: Sendable {
 
     /// Runs reads that all see the newest commit; blocks for as long as they take.
     func read<Value>(_ body: (Database) throws -> Value) throws(StoreError) -> Value {
-        do {
-            return try self.connection.unsafeRead { db in
-                let newest = self.commits.value
-                if self.seen.load(ordering: .relaxed) != newest {
-                    try self.endTransaction(db)
-                    try db.beginTransaction(.deferred)
-                    self.seen.store(newest, ordering: .relaxed)
-                }
+        try self.locked {
+            try self.connection.unsafeRead { db in
+                try self.renewTransaction(db)
                 return try body(db)
             }
+        }
+    }
+
+    /// Fetches the one row of the one query that is worth it past GRDB, whose queue, statement cache and rows cost more
+    /// than the query itself. Always with the same SQL; `?1`, `?2` and so on stand for the parameters.
+    func readRow<Value>(
+        _ sql: String,
+        _ parameters: Int64...,
+        decode: (borrowing DirectRow) -> Value
+    ) throws(StoreError) -> Value? {
+        try self.locked {
+            if self.seen != self.commits.value || self.direct == nil {
+                try self.connection.unsafeRead { db in
+                    try self.renewTransaction(db)
+                    if self.direct == nil { self.direct = try db.makeStatement(sql: sql) }
+                }
+            }
+            guard let statement = self.direct else { return nil }
+            // The connection has nobody but this reader, which is locked.
+            return try DirectRow(statement, parameters).map(decode)
+        }
+    }
+
+    /// Ends the open transaction, which would keep the log from being moved into the database. From any thread.
+    func release() throws {
+        try self.locked {
+            try self.connection.unsafeRead { try self.endTransaction($0) }
+        }
+    }
+
+    // MARK: - Private
+
+    private func locked<Value>(_ body: () throws -> Value) throws(StoreError) -> Value {
+        do {
+            self.lock.lock()
+            defer { self.lock.unlock() }
+            return try body()
         } catch let error as DatabaseError {
             throw StoreError(error)
         } catch {
@@ -36,13 +73,16 @@ package final class Reader: Sendable {
         }
     }
 
-    /// Ends the open transaction, which would keep the log from being moved into the database. From any thread.
-    func release() throws {
-        try self.connection.unsafeRead { try self.endTransaction($0) }
+    private func renewTransaction(_ db: Database) throws {
+        let newest = self.commits.value
+        guard self.seen != newest else { return }
+        try self.endTransaction(db)
+        try db.beginTransaction(.deferred)
+        self.seen = newest
     }
 
     private func endTransaction(_ db: Database) throws {
-        self.seen.store(CommitCounter.none, ordering: .relaxed)
+        self.seen = CommitCounter.none
         if db.isInsideTransaction { try db.commit() }
     }
 }

@@ -62,21 +62,14 @@ extension Reader {
         alsoAsSender: Bool,
         now: Date
     ) throws(StoreError) -> StoredNotification? {
-        try self.read { db in
-            let statement = try db.cachedStatement(
-                sql: """
-                    select n.payload, n.is_stored_by_clients, n.is_read_once, n.created_at, n.expires_at,
-                        r.user_id is not null, r.read_at, r.fetched_at
-                    from notification n
-                    left join recipient r on r.notification_id = n.id and r.user_id = ?2
-                    where n.id = ?1 and n.expires_at > ?3 and n.payload is not null
-                        and (r.user_id is not null or (?4 and n.sender_id = ?2 and not n.is_read_once))
-                    """
-            )
-            let row = DirectRow(statement, id.rawValue, user, now.milliseconds, alsoAsSender ? 1 : 0)
-            defer { row.close() }
-            guard try row.step(db) else { return nil }
-            return StoredNotification(
+        try self.readRow(
+            Self.collecting,
+            id.rawValue,
+            user,
+            now.milliseconds,
+            alsoAsSender ? 1 : 0
+        ) { row in
+            StoredNotification(
                 sealedPayload: row.data(0),
                 isStoredByClients: row.integer(1) != 0,
                 isReadOnce: row.integer(2) != 0,
@@ -88,6 +81,15 @@ extension Reader {
             )
         }
     }
+
+    private static let collecting = """
+        select n.payload, n.is_stored_by_clients, n.is_read_once, n.created_at, n.expires_at,
+            r.user_id is not null, r.read_at, r.fetched_at
+        from notification n
+        left join recipient r on r.notification_id = n.id and r.user_id = ?2
+        where n.id = ?1 and n.expires_at > ?3 and n.payload is not null
+            and (r.user_id is not null or (?4 and n.sender_id = ?2 and not n.is_read_once))
+        """
 }
 
 extension Store {
