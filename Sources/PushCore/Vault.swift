@@ -32,7 +32,7 @@ package struct Vault: Sendable {
     /// Opens what `seal` made for the same place; throws `VaultError` for anything else.
     package func open(_ sealed: Data, in place: SealedPlace) throws(VaultError) -> Data {
         guard sealed.count >= Self.overhead, sealed.first == Self.format else { throw .unreadable }
-        let number = sealed.dropFirst().prefix(4).reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
+        let number = sealed.withUnsafeBytes { UInt32(bigEndian: $0.loadUnaligned(fromByteOffset: 1, as: UInt32.self)) }
         guard let key = self.keyring.keys.first(where: { $0.number == number }) else { throw .keyMissing(number) }
         do {
             let box = try AES.GCM.SealedBox(combined: sealed.dropFirst(Self.headerLength))
@@ -51,9 +51,13 @@ package enum SealedPlace: Sendable, Hashable {
     func bytes(key: UInt32) -> [UInt8] {
         switch self {
         case .payload(let id):
-            let row = UInt64(id.rawValue)
-            return [1] + (0..<4).map { UInt8(truncatingIfNeeded: key >> (24 - 8 * $0)) }
-                + (0..<8).map { UInt8(truncatingIfNeeded: row >> (56 - 8 * $0)) }
+            [UInt8](unsafeUninitializedCapacity: 13) { bytes, count in
+                let raw = UnsafeMutableRawBufferPointer(bytes)
+                raw.storeBytes(of: 1, as: UInt8.self)
+                raw.storeBytes(of: key.bigEndian, toByteOffset: 1, as: UInt32.self)
+                raw.storeBytes(of: id.rawValue.bigEndian, toByteOffset: 5, as: Int64.self)
+                count = 13
+            }
         }
     }
 }

@@ -68,16 +68,15 @@ struct Route: Sendable {
     /// The parameter, empty if the route has none; `nil` if the path is another's.
     ///
     /// Fixed segments are compared without case, as ASP.NET does with the names of controllers.
-    func parameter(of path: String) -> Substring? {
-        let bytes = path.utf8
-        let length = bytes.count - self.prefix.count - self.suffix.count
+    func parameter(of path: UnsafeBufferPointer<UInt8>) -> Slice<UnsafeBufferPointer<UInt8>>? {
+        let length = path.count - self.prefix.count - self.suffix.count
         guard
             self.hasParameter ? length > 0 : length == 0,
-            self.prefix.equalsWithoutCase(bytes.prefix(self.prefix.count)),
-            self.suffix.equalsWithoutCase(bytes.suffix(self.suffix.count))
+            path.has(self.prefix, at: 0),
+            path.has(self.suffix, at: path.count - self.suffix.count)
         else { return nil }
-        let parameter = path.dropFirst(self.prefix.count).prefix(length)
-        return parameter.utf8.contains(UInt8(ascii: "/")) ? nil : parameter
+        let parameter = path[self.prefix.count..<self.prefix.count + length]
+        return parameter.contains(UInt8(ascii: "/")) ? nil : parameter
     }
 }
 
@@ -110,32 +109,40 @@ struct RouteTable: Sendable {
     func match(method: HTTPRequest.Method, path: String) -> Match {
         // HEAD is GET without the body, which the HTTP server leaves out.
         let method = method == .head ? .get : method
-        var allowed: [String] = []
-        var isOpen = !Self.closed.equalsWithoutCase(path.utf8.prefix(Self.closed.count))
-        for route in self.routes {
-            guard let parameter = route.parameter(of: path) else { continue }
-            if route.method == method {
-                return .route(route, parameter: Self.decode(parameter))
+        var path = path
+        return path.withUTF8 { path in
+            var allowed: [String] = []
+            var isOpen = !path.has(Self.closed, at: 0)
+            for route in self.routes {
+                guard let parameter = route.parameter(of: path) else { continue }
+                if route.method == method {
+                    return .route(route, parameter: Self.decode(parameter))
+                }
+                allowed.append(route.method.rawValue)
+                if route.method == .get { allowed.append("HEAD") }
+                isOpen = isOpen && route.access == .anybody
             }
-            allowed.append(route.method.rawValue)
-            if route.method == .get { allowed.append("HEAD") }
-            isOpen = isOpen && route.access == .anybody
+            return allowed.isEmpty ? .nothing(isOpen: isOpen) : .wrongMethod(allowed: allowed, isOpen: isOpen)
         }
-        return allowed.isEmpty ? .nothing(isOpen: isOpen) : .wrongMethod(allowed: allowed, isOpen: isOpen)
     }
 
     /// Decodes a parameter, which hardly ever needs it; empty if it is not percent-encoded UTF-8.
-    private static func decode(_ parameter: Substring) -> String {
-        let text = String(parameter)
-        return text.utf8.contains(UInt8(ascii: "%")) ? text.removingPercentEncoding ?? "" : text
+    private static func decode(_ parameter: Slice<UnsafeBufferPointer<UInt8>>) -> String {
+        let text = String(decoding: parameter, as: UTF8.self)
+        return parameter.contains(UInt8(ascii: "%")) ? text.removingPercentEncoding ?? "" : text
     }
 }
 
-extension [UInt8] {
-    /// Whether `other` is this text, which must be in lower case, in any case of its ASCII letters.
-    fileprivate func equalsWithoutCase(_ other: some Sequence<UInt8>) -> Bool {
-        self.elementsEqual(other) { own, sent in
-            own == sent || (own == sent | 0x20 && (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(sent))
+extension UnsafeBufferPointer<UInt8> {
+    /// Whether `text`, which must be in lower case, stands there in any case of its ASCII letters.
+    fileprivate func has(_ text: [UInt8], at start: Int) -> Bool {
+        guard text.count <= self.count - start else { return false }
+        for index in text.indices {
+            let (own, sent) = (text[index], self[start + index])
+            guard
+                own == sent || (own == sent | 0x20 && (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(sent))
+            else { return false }
         }
+        return true
     }
 }

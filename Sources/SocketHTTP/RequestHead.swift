@@ -66,10 +66,11 @@ package struct RequestHead: Sendable {
 
     /// The value, several lines joined by a comma; what is not UTF-8 is repaired.
     package subscript(_ name: HTTPField.Name) -> String? {
-        let values = self.ranges(of: name.canonicalName)
-        guard let first = values.first else { return nil }
-        guard values.count > 1 else { return self.string(first) }
-        return values.map(self.string).joined(separator: ", ")
+        var value: String?
+        self.forEachValue(of: name.canonicalName) { range in
+            value = value.map { "\($0), \(self.string(range))" } ?? self.string(range)
+        }
+        return value
     }
 
     /// The value of each line of that name.
@@ -79,11 +80,15 @@ package struct RequestHead: Sendable {
 
     /// The value of each line of that name, which is given in lower case.
     func values(canonicalName: String) -> [String] {
-        self.ranges(of: canonicalName).map(self.string)
+        var values: [String] = []
+        self.forEachValue(of: canonicalName) { values.append(self.string($0)) }
+        return values
     }
 
     package func count(of name: HTTPField.Name) -> Int {
-        self.ranges(of: name.canonicalName).count
+        var count = 0
+        self.forEachValue(of: name.canonicalName) { _ in count += 1 }
+        return count
     }
 
     /// The fields in their order, for logs and tests.
@@ -93,16 +98,17 @@ package struct RequestHead: Sendable {
 
     // MARK: - Private
 
-    private func ranges(of canonicalName: String) -> [ByteRange] {
-        let wanted = canonicalName.utf8
-        var found: [ByteRange] = []
-        for line in self.lines where line.name.count == wanted.count {
-            // Both are tokens, and the wanted one is in lower case.
-            if self.bytes[line.name.range].elementsEqual(wanted, by: { $0.lowercased == $1 }) {
-                found.append(line.value)
+    private func forEachValue(of canonicalName: String, _ body: (ByteRange) -> Void) {
+        var canonicalName = canonicalName
+        canonicalName.withUTF8 { wanted in
+            let bytes = self.bytes.span
+            for line in self.lines where line.name.count == wanted.count {
+                // Both are tokens, and the wanted one is in lower case.
+                var index = 0
+                while index < wanted.count, bytes[line.name.start + index].lowercased == wanted[index] { index += 1 }
+                if index == wanted.count { body(line.value) }
             }
         }
-        return found
     }
 
     private func string(_ range: ByteRange) -> String {
