@@ -34,32 +34,40 @@ package struct CivilTime: Sendable, Hashable {
 
     /// RFC 3339: `2026-11-21T08:00:00Z`.
     package var rfc3339: String {
-        var text = Text()
-        text.append(self.year, width: 4)
-        text.append("-")
-        text.append(self.month, width: 2)
-        text.append("-")
-        text.append(self.day, width: 2)
-        text.append("T")
-        text.appendTime(self)
-        text.append("Z")
-        return text.string
+        var text: [UInt8] = []
+        self.appendRFC3339(to: &text)
+        return String(decoding: text, as: UTF8.self)
     }
 
     /// IMF-fixdate of RFC 9110 section 5.6.7: `Sun, 06 Nov 1994 08:49:37 GMT`.
     package var imfFixdate: String {
-        var text = Text()
+        var text: [UInt8] = []
+        self.appendIMFFixdate(to: &text)
+        return String(decoding: text, as: UTF8.self)
+    }
+
+    /// Appends what `rfc3339` gives, without making a string of it.
+    package func appendRFC3339(to text: inout [UInt8]) {
+        let start = text.count
+        text.append("0000-00-00T00:00:00Z")
+        var bytes = text.mutableSpan
+        bytes.put(self.year, width: 4, at: start)
+        bytes.put(self.month, width: 2, at: start + 5)
+        bytes.put(self.day, width: 2, at: start + 8)
+        bytes.put(self, at: start + 11)
+    }
+
+    /// Appends what `imfFixdate` gives, without making a string of it.
+    package func appendIMFFixdate(to text: inout [UInt8]) {
         text.append(Self.weekdays[self.weekday])
-        text.append(", ")
-        text.append(self.day, width: 2)
-        text.append(" ")
+        let start = text.count
+        text.append(", 00 ")
         text.append(Self.months[self.month - 1])
-        text.append(" ")
-        text.append(self.year, width: 4)
-        text.append(" ")
-        text.appendTime(self)
-        text.append(" GMT")
-        return text.string
+        text.append(" 0000 00:00:00 GMT")
+        var bytes = text.mutableSpan
+        bytes.put(self.day, width: 2, at: start + 2)
+        bytes.put(self.year, width: 4, at: start + 9)
+        bytes.put(self, at: start + 14)
     }
 
     package static let months: [StaticString] = [
@@ -68,34 +76,26 @@ package struct CivilTime: Sendable, Hashable {
     private static let weekdays: [StaticString] = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"]
 }
 
-/// Digits into bytes, without a string for each number.
-private struct Text {
-    private var bytes: [UInt8] = []
-
-    init() {
-        self.bytes.reserveCapacity(32)
+extension [UInt8] {
+    fileprivate mutating func append(_ text: StaticString) {
+        self.append(contentsOf: UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
     }
+}
 
-    var string: String { String(decoding: self.bytes, as: UTF8.self) }
-
-    mutating func append(_ text: StaticString) {
-        self.bytes.append(contentsOf: UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
-    }
-
+extension MutableSpan<UInt8> {
     /// The last digits, with zeros before them.
-    mutating func append(_ number: Int, width: Int) {
-        var divisor = width == 4 ? 1000 : 10
-        while divisor > 0 {
-            self.bytes.append(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: abs(number) / divisor % 10))
-            divisor /= 10
+    fileprivate mutating func put(_ number: Int, width: Int, at start: Int) {
+        var rest = abs(number)
+        for index in (start..<start + width).reversed() {
+            self[index] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10)
+            rest /= 10
         }
     }
 
-    mutating func appendTime(_ time: CivilTime) {
-        self.append(time.hour, width: 2)
-        self.append(":")
-        self.append(time.minute, width: 2)
-        self.append(":")
-        self.append(time.second, width: 2)
+    /// `08:49:37`, over the colons that are there.
+    fileprivate mutating func put(_ time: CivilTime, at start: Int) {
+        self.put(time.hour, width: 2, at: start)
+        self.put(time.minute, width: 2, at: start + 3)
+        self.put(time.second, width: 2, at: start + 6)
     }
 }

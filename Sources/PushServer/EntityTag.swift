@@ -39,12 +39,18 @@ struct EntityTagMaker: Sendable {
         // The number of this form of the body, then what it shows.
         let parts: [Int64] = [1, id.rawValue, user, isRead ? 1 : 0, Int64(createdAt.timeIntervalSince1970 * 1000)]
         parts.withUnsafeBytes { hmac.update(data: $0) }
-        var text: [UInt8] = [UInt8(ascii: "\"")]
-        for byte in hmac.finalize().prefix(16) {
-            text.append(Self.hexadecimal[Int(byte >> 4)])
-            text.append(Self.hexadecimal[Int(byte & 15)])
+        let digest = hmac.finalize()
+        let text = String(unsafeUninitializedCapacity: 34) { text in
+            text[0] = UInt8(ascii: "\"")
+            var end = 1
+            for byte in digest.prefix(16) {
+                text[end] = Self.hexadecimal[Int(byte >> 4)]
+                text[end + 1] = Self.hexadecimal[Int(byte & 15)]
+                end += 2
+            }
+            text[end] = UInt8(ascii: "\"")
+            return end + 1
         }
-        text.append(UInt8(ascii: "\""))
-        return EntityTag(description: String(decoding: text, as: UTF8.self))
+        return EntityTag(description: text)
     }
 }

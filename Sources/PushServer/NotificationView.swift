@@ -41,37 +41,38 @@ struct NotificationView {
     private func body(payload: Data) -> [UInt8] {
         var body: [UInt8] = []
         body.reserveCapacity(payload.count + 128)
-        body.append(contentsOf: #"{"Id":"#.utf8)
-        body.append(contentsOf: self.id.description.utf8)
-        body.append(contentsOf: #","Payload":"#.utf8)
+        body.append(#"{"Id":"#)
+        body.append(decimal: self.id.rawValue)
+        body.append(#","Payload":"#)
         body.append(contentsOf: payload)
-        body.append(contentsOf: (self.notification.readAt == nil ? #","Read":false"# : #","Read":true"#).utf8)
-        body.append(contentsOf: #","CreatedAt":""#.utf8)
-        body.append(contentsOf: self.notification.createdAt.rfc3339.utf8)
-        body.append(contentsOf: #"","ExpiresAt":""#.utf8)
-        body.append(contentsOf: self.notification.expiresAt.rfc3339.utf8)
-        body.append(contentsOf: #""}"#.utf8)
+        body.append(self.notification.readAt == nil ? #","Read":false"# : #","Read":true"#)
+        body.append(#","CreatedAt":""#)
+        self.notification.createdAt.appendRFC3339(to: &body)
+        body.append(#"","ExpiresAt":""#)
+        self.notification.expiresAt.appendRFC3339(to: &body)
+        body.append(#""}"#)
         return body
     }
 
-    private func fields(isFull: Bool) -> HTTPFields {
-        var fields = HTTPFields()
+    private func fields(isFull: Bool) -> ResponseFields {
+        var fields = ResponseFields()
         if isFull {
-            fields.append(HTTPField(name: .contentType, value: "application/json; charset=utf-8"))
-            fields.append(HTTPField(name: .lastModified, value: self.lastModified.description))
+            fields.append(.contentType, "application/json; charset=utf-8")
+            fields.append(.lastModified) { self.lastModified.append(to: &$0) }
         }
-        fields.append(HTTPField(name: .eTag, value: self.tag.description))
+        fields.append(.eTag, self.tag.description)
         guard self.notification.isStoredByClients, !self.notification.isReadOnce else {
-            fields.append(HTTPField(name: .cacheControl, value: "no-store"))
+            fields.append(.cacheControl, "no-store")
             return fields
         }
         // A cache must not outlive the payload.
         let left = max(0, Int64(self.notification.expiresAt.timeIntervalSince(self.now)))
         let seconds = min(self.maxAge.components.seconds, left)
-        fields.append(HTTPField(name: .cacheControl, value: "private, max-age=\(seconds)"))
-        fields.append(
-            HTTPField(name: .expires, value: HTTPDate(self.now + TimeInterval(seconds)).description)
-        )
+        fields.append(.cacheControl) {
+            $0.append("private, max-age=")
+            $0.append(decimal: seconds)
+        }
+        fields.append(.expires) { HTTPDate(self.now + TimeInterval(seconds)).append(to: &$0) }
         return fields
     }
 }

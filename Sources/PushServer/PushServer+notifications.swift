@@ -34,7 +34,7 @@ extension PushServer {
             expiresAt: call.now + TimeInterval(order.lifetime.components.seconds)
         )
         var response = Response(status: isFullForm ? .created : .ok, uncached: item.json)
-        if isFullForm { response.fields.append(HTTPField(name: .location, value: Paths.notification(id.rawValue))) }
+        if isFullForm { response.fields.append(.location, Paths.notification(id.rawValue)) }
         return response
     }
 

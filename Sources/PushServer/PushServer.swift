@@ -105,7 +105,7 @@ package struct PushServer: Responder {
             )
         case .wrongMethod(let allowed, _):
             var response = Response(Problem(.methodNotAllowed), request: id)
-            response.fields.append(HTTPField(name: .allow, value: allowed.joined(separator: ", ")))
+            response.fields.append(.allow, allowed.joined(separator: ", "))
             return response
         case .nothing:
             throw Problem(.notFound)
@@ -120,9 +120,9 @@ package struct PushServer: Responder {
     /// What belongs on each answer, whoever made it.
     private func envelope(_ response: Response, id: RequestID, token: MyToken?) -> Response {
         var response = response
-        if let token { response.fields.append(HTTPField(name: .myToken, value: token.echo)) }
-        response.fields.append(HTTPField(name: .requestID, value: id.description))
-        response.fields.append(HTTPField(name: .contentTypeOptions, value: "nosniff"))
+        if let token { response.fields.append(.myToken, token.echo) }
+        response.fields.append(.requestID, id.description)
+        response.fields.append(.contentTypeOptions, "nosniff")
         return response
     }
 
@@ -144,9 +144,8 @@ package struct PushServer: Responder {
 extension MyToken {
     /// The token of a request, if it has one; throws an `invalid-mytoken` problem that says what is wrong with it.
     fileprivate init?(of head: RequestHead) throws(Problem) {
-        let values = head.values(.myToken)
-        guard let text = values.first else { return nil }
-        guard values.count == 1 else { throw Problem(.invalidToken, "MyToken is there more than once") }
+        guard let text = head[.myToken] else { return nil }
+        guard head.count(of: .myToken) == 1 else { throw Problem(.invalidToken, "MyToken is there more than once") }
         do throws(MyToken.Invalid) {
             self = try MyToken(text: text)
         } catch {

@@ -15,12 +15,10 @@ extension Response {
         switch problem.code {
         case .unauthorized:
             // Basic first and one line each: what Foundation's clients can read (RFC 9110 section 11.6.1).
-            self.fields.append(
-                HTTPField(name: .wwwAuthenticate, value: #"Basic realm="sealpost", charset="UTF-8""#)
-            )
-            self.fields.append(HTTPField(name: .wwwAuthenticate, value: #"Bearer realm="sealpost""#))
+            self.fields.append(.wwwAuthenticate, #"Basic realm="sealpost", charset="UTF-8""#)
+            self.fields.append(.wwwAuthenticate, #"Bearer realm="sealpost""#)
         case .busy:
-            self.fields.append(HTTPField(name: .retryAfter, value: "1"))
+            self.fields.append(.retryAfter, "1")
         default:
             break
         }

@@ -43,6 +43,11 @@ package struct HTTPDate: Hashable, Comparable, Sendable, CustomStringConvertible
         CivilTime(secondsSince1970: self.seconds).imfFixdate
     }
 
+    /// Appends what `description` gives, without making a string of it.
+    package func append(to text: inout [UInt8]) {
+        CivilTime(secondsSince1970: self.seconds).appendIMFFixdate(to: &text)
+    }
+
     private static func number(_ text: some StringProtocol, _ range: ClosedRange<Int32>) -> Int32? {
         guard text.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let number = Int32(text) else { return nil }
         return range.contains(number) ? number : nil

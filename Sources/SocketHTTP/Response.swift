@@ -3,18 +3,18 @@ package import HTTPTypes
 /// What a handler answers.
 ///
 /// The server adds `Date` unless it is there, and alone decides about `Content-Length`, `Transfer-Encoding` and
-/// `Connection`: fields of those names are left out. For `HEAD`, answer as for `GET`: the length is told and the body
-/// is dropped; only if the body is empty does a `Content-Length` of the handler count.
+/// `Connection`. For `HEAD`, answer as for `GET`: the length is told and the body is dropped; only if the body is empty
+/// does a `Content-Length` of the handler count.
 package struct Response: Sendable {
     package var status: HTTPResponse.Status
-    package var fields: HTTPFields
+    package var fields: ResponseFields
     package var body: [UInt8]
     /// Ends the connection after this response.
     package var closesConnection: Bool
 
     package init(
         status: HTTPResponse.Status,
-        fields: HTTPFields = [:],
+        fields: ResponseFields = [:],
         body: [UInt8] = [],
         closesConnection: Bool = false
     ) {

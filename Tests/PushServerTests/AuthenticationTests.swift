@@ -54,7 +54,7 @@ import Testing
     }
 
     @Test func theChallengesComeOneLineEachBasicFirst() async throws {
-        let challenges = try await self.list(nil).fields.filter { $0.name == .wwwAuthenticate }.map(\.value)
+        let challenges = try await self.list(nil).fields.lines.filter { $0.name == .wwwAuthenticate }.map(\.value)
         #expect(
             challenges == [#"Basic realm="sealpost", charset="UTF-8""#, #"Bearer realm="sealpost""#]
         )

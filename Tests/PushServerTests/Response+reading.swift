@@ -23,8 +23,8 @@ extension Response {
         }
     }
 
-    /// The field names as they go out, which `HTTPFields` compares without case.
-    var rawNames: [String] { self.fields.map(\.name.rawName) }
+    /// The field names as they go out, which `HTTPField.Name` compares without case.
+    var rawNames: [String] { self.fields.lines.map(\.name.rawName) }
 
     /// Checks that this is an error of that code, and that its detail speaks of something.
     func expectProblem(
@@ -42,7 +42,7 @@ extension Response {
 
     /// Checks what belongs on every answer, whatever its status.
     func expectEnvelope(sourceLocation: SourceLocation = #_sourceLocation) {
-        let names = self.fields.map(\.name)
+        let names = self.fields.lines.map(\.name)
         for name in [HTTPField.Name.cacheControl, .requestID, .contentTypeOptions] {
             #expect(names.count { $0 == name } == 1, "\(name)", sourceLocation: sourceLocation)
         }

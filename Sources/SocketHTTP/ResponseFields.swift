@@ -1,0 +1,93 @@
+package import HTTPTypes
+
+/// The field lines of a response, kept in the bytes they go out in.
+///
+/// ```swift
+/// var fields: ResponseFields = [.contentType: "text/plain"]
+/// fields.append(.age, decimal: 17)
+/// ```
+/// A value cannot end its line: carriage return, line feed and NUL become blanks (RFC 9110 §5.5). Lines for which the
+/// server alone is responsible are dropped: `Connection`, `Keep-Alive` and `Transfer-Encoding`.
+package struct ResponseFields: Sendable, Hashable, ExpressibleByDictionaryLiteral {
+    private(set) var bytes: [UInt8] = []
+    private(set) var hasDate = false
+    /// What a handler says about a body that it does not give, which counts for `HEAD` only.
+    private(set) var contentLength: Int?
+
+    package init() {
+        self.bytes.reserveCapacity(512)
+    }
+
+    package init(dictionaryLiteral elements: (HTTPField.Name, String)...) {
+        self.init()
+        for (name, value) in elements { self.append(name, value) }
+    }
+
+    /// Appends a line.
+    package mutating func append(_ name: HTTPField.Name, _ value: String) {
+        self.append(name) { $0.append(contentsOf: value.utf8) }
+    }
+
+    /// Appends a line whose value `write` appends to the bytes it is given: for texts that need not become a string.
+    package mutating func append(_ name: HTTPField.Name, _ write: (inout [UInt8]) -> Void) {
+        let start = self.bytes.count
+        self.bytes.append(contentsOf: name.rawName.utf8)
+        self.bytes.append(": ")
+        let valueStart = self.bytes.count
+        write(&self.bytes)
+        self.removeControls(from: valueStart)
+        switch Self.role(of: name) {
+        case .ordinary: self.bytes.append("\r\n")
+        case .date:
+            self.hasDate = true
+            self.bytes.append("\r\n")
+        case .length:
+            self.contentLength = Int(String(decoding: self.bytes[valueStart...], as: UTF8.self))
+            self.bytes.removeSubrange(start...)
+        case .ours:
+            self.bytes.removeSubrange(start...)
+        }
+    }
+
+    // MARK: Reading
+
+    /// The lines in their order, for tests and logs.
+    package var lines: [(name: HTTPField.Name, value: String)] {
+        String(decoding: self.bytes, as: UTF8.self).split(separator: "\r\n").compactMap { line in
+            let parts = line.split(separator: ":", maxSplits: 1)
+            return HTTPField.Name(String(parts[0])).map { ($0, String(parts[1].dropFirst())) }
+        }
+    }
+
+    /// The value of the first line of that name.
+    package subscript(_ name: HTTPField.Name) -> String? {
+        self.lines.first { $0.name == name }?.value
+    }
+
+    // MARK: - Private
+
+    private enum Role {
+        case ordinary, date, length, ours
+    }
+
+    /// The length sorts nearly every name out before any comparison.
+    private static func role(of name: HTTPField.Name) -> Role {
+        switch name.canonicalName.utf8.count {
+        case 4 where name.canonicalName == "date": .date
+        case 14 where name.canonicalName == "content-length": .length
+        case 10 where name.canonicalName == "connection" || name.canonicalName == "keep-alive": .ours
+        case 17 where name.canonicalName == "transfer-encoding": .ours
+        default: .ordinary
+        }
+    }
+
+    private mutating func removeControls(from start: Int) {
+        var bytes = self.bytes.mutableSpan
+        for index in start..<bytes.count {
+            switch bytes[index] {
+            case 0x00, 0x0A, 0x0D: bytes[index] = 0x20
+            default: break
+            }
+        }
+    }
+}
