@@ -1,0 +1,86 @@
+/// A secret that stands for a user, made here and never stored: `spt_`, 36 random letters and digits, 6 of checksum.
+///
+/// That is 214 random bits, of which 166 stay secret when the first eight characters are shown. The prefix and the
+/// checksum let scanners know one that was published by accident, and the server refuse what is none without a look
+/// into the database.
+package struct BearerToken: Sendable {
+    /// How long one is good at least and at most: a year, as it should not outlive those who know of it.
+    package static let lifetime = Duration.seconds(1)...Duration.seconds(31_536_000)
+
+    fileprivate static let start = "spt_"
+    private static let randomLength = 36
+    private static let checksumLength = 6
+    private static let digits = Array("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz".utf8)
+
+    package let text: Secret<String>
+    /// What may be shown of it.
+    package let prefix: TokenPrefix
+
+    package static func random() -> BearerToken {
+        var generator = SystemRandomNumberGenerator()
+        let random = (0..<Self.randomLength).map { _ in
+            Self.digits[Int.random(in: 0..<Self.digits.count, using: &generator)]
+        }
+        let body = Array(Self.start.utf8) + random
+        guard let token = BearerToken(String(decoding: body + Self.checksum(of: body), as: UTF8.self)) else {
+            preconditionFailure("a token that was made here is one")
+        }
+        return token
+    }
+
+    /// `nil` unless it has the form of one, its checksum included.
+    package init?(_ text: String) {
+        let bytes = Array(text.utf8)
+        let bodyLength = Self.start.utf8.count + Self.randomLength
+        guard
+            bytes.count == bodyLength + Self.checksumLength,
+            bytes.suffix(Self.checksumLength).elementsEqual(Self.checksum(of: bytes.prefix(bodyLength))),
+            let prefix = TokenPrefix(String(text.prefix(TokenPrefix.length))),
+            bytes.dropFirst(TokenPrefix.length).allSatisfy(TokenPrefix.isLetterOrDigit)
+        else { return nil }
+        self.text = Secret(text)
+        self.prefix = prefix
+    }
+
+    /// What is stored of it. A plain hash is enough for a secret that nobody can guess.
+    package var fingerprint: Fingerprint { Fingerprint(of: self.text.exposed[...]) }
+
+    /// CRC-32 (ISO 3309, as in gzip) in base 62, the most significant digit first.
+    private static func checksum(of bytes: some Sequence<UInt8>) -> [UInt8] {
+        var crc = UInt32.max
+        for byte in bytes {
+            crc ^= UInt32(byte)
+            for _ in 0..<8 { crc = crc & 1 == 1 ? crc >> 1 ^ 0xEDB8_8320 : crc >> 1 }
+        }
+        var rest = Int(~crc)
+        var checksum: [UInt8] = []
+        for _ in 0..<Self.checksumLength {
+            checksum.append(Self.digits[rest % Self.digits.count])
+            rest /= Self.digits.count
+        }
+        return checksum.reversed()
+    }
+}
+
+/// The beginning of a token, by which lists show it and administrators revoke it: `spt_` and eight characters.
+package struct TokenPrefix: Sendable, Hashable, CustomStringConvertible {
+    fileprivate static let length = BearerToken.start.utf8.count + 8
+
+    package let description: String
+
+    /// `nil` if no token begins like this.
+    package init?(_ text: String) {
+        guard text.utf8.count == Self.length, text.hasPrefix(BearerToken.start),
+            text.utf8.dropFirst(BearerToken.start.utf8.count).allSatisfy(Self.isLetterOrDigit)
+        else { return nil }
+        self.description = text
+    }
+
+    fileprivate static func isLetterOrDigit(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): true
+        case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"): true
+        default: false
+        }
+    }
+}

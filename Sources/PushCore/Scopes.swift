@@ -1,0 +1,72 @@
+/// What a token is good for, within what its user's role may do.
+package struct Scopes: OptionSet, Sendable, Hashable, CustomStringConvertible {
+    /// Collect the user's own notifications.
+    package static let fetch = Scopes(rawValue: 1)
+    /// Send, to whom the role may.
+    package static let send = Scopes(rawValue: 2)
+    /// Register, list and remove the user's own devices.
+    package static let register = Scopes(rawValue: 4)
+    /// Manage users and tokens, and so get any other scope.
+    package static let manage = Scopes(rawValue: 8)
+
+    package static let all: Scopes = [.fetch, .send, .register, .manage]
+
+    private static let named: [(name: String, scope: Scopes)] = [
+        ("fetch", .fetch), ("send", .send), ("register", .register), ("manage", .manage),
+    ]
+
+    package let rawValue: UInt8
+
+    package init(rawValue: UInt8) {
+        self.rawValue = rawValue
+    }
+
+    /// The one scope of that name; `nil` if there is none.
+    package init?(named name: some StringProtocol) {
+        guard let scope = Self.named.first(where: { $0.name == name })?.scope else { return nil }
+        self = scope
+    }
+
+    /// Reads a description; a name that this version does not know allows nothing.
+    package init(_ description: String) {
+        self = description.split(separator: " ").reduce(into: []) { $0.formUnion(Scopes(named: $1) ?? []) }
+    }
+
+    /// The names of these, in one order.
+    package var names: [String] { Self.named.filter { self.contains($0.scope) }.map(\.name) }
+
+    /// The names with blanks in between, as OAuth has it (RFC 6749 section 3.3).
+    package var description: String { self.names.joined(separator: " ") }
+}
+
+extension Role {
+    /// What a token of such a user can be good for.
+    package var scopes: Scopes {
+        switch self {
+        case .device, .publisher: [.fetch, .send, .register]
+        case .admin: .all
+        }
+    }
+
+    /// Those of them that have these names. Throws `ScopeError` for any other name, and for none at all.
+    package func scopes(named names: [String]) throws(ScopeError) -> Scopes {
+        var scopes: Scopes = []
+        for name in names {
+            guard let scope = Scopes(named: name), self.scopes.isSuperset(of: scope) else {
+                throw ScopeError(role: self)
+            }
+            scopes.formUnion(scope)
+        }
+        guard !scopes.isEmpty else { throw ScopeError(role: self) }
+        return scopes
+    }
+}
+
+/// Scopes that a token of this role cannot have.
+package struct ScopeError: Error, Hashable, CustomStringConvertible {
+    let role: Role
+
+    package var description: String {
+        "a token of a \(self.role.rawValue) can have one or more of \(self.role.scopes.names.joined(separator: ", "))"
+    }
+}
