@@ -6,8 +6,29 @@ create table user (
     name_key text not null unique,      -- in lower case: what names are compared by
     role text not null check (role in ('device', 'publisher', 'admin')),
     password text not null,             -- Argon2id, PHC string format
+    password_number integer not null default 1,  -- one more with each change of the password
     created_at integer not null
 ) strict;
+
+create table token (
+    hash blob primary key check (length(hash) = 32),  -- SHA-256; the token itself is nowhere
+    prefix text not null unique,        -- its first characters: what lists show
+    user_id integer not null references user (id) on delete cascade,
+    is_session integer not null check (is_session in (0, 1)),  -- 1: made by signing in, 0: by an administrator
+    scopes text not null,               -- names with blanks in between
+    created_at integer not null,
+    expires_at integer not null,
+    used_at integer                     -- late and not to the minute
+) strict, without rowid;
+
+create index token_by_user on token (user_id, created_at);
+create index token_by_expiry on token (expires_at);
+
+-- Who signed in with the old password is signed out; what an administrator made for the user stays.
+create trigger session_ends_with_password after update of password on user begin
+    update user set password_number = old.password_number + 1 where id = new.id;
+    delete from token where user_id = new.id and is_session;
+end;
 
 create table device (
     id text primary key,                -- the registration id

@@ -8,6 +8,20 @@ public enum Paths {
     /// Users, for administrators.
     public static let users = "/api/users"
 
+    /// Where a password is exchanged for a token.
+    public static let sessions = "/api/sessions"
+    /// The token of the request itself.
+    public static let currentSession = "/api/sessions/current"
+
+    /// Tokens, for administrators.
+    public static let tokens = "/api/tokens"
+
+    /// One user, by a name that is percent-encoded.
+    public static func user(_ name: String) -> String { "\(self.users)/\(name)" }
+
+    /// One token, by its prefix.
+    public static func token(_ prefix: String) -> String { "\(self.tokens)/\(prefix)" }
+
     /// One registration.
     public static func registration(_ id: String) -> String { "\(self.register)/\(id)" }
 

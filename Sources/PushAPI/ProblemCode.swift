@@ -11,7 +11,9 @@ public enum ProblemCode: String, Sendable, CaseIterable {
     case unknownPlatform = "unknown-platform"
     case unknownUser = "unknown-user"
     case unauthorized = "unauthorized"
+    case invalidBearerToken = "invalid-token"
     case forbidden = "forbidden"
+    case insufficientScope = "insufficient-scope"
     case notFound = "not-found"
     case methodNotAllowed = "method-not-allowed"
     case requestTimeout = "request-timeout"
@@ -31,8 +33,8 @@ public enum ProblemCode: String, Sendable, CaseIterable {
         switch self {
         case .malformedRequest, .invalidToken, .invalidJSON, .invalidMember, .invalidParameter: 400
         case .unknownPlatform, .unknownUser: 400
-        case .unauthorized: 401
-        case .forbidden: 403
+        case .unauthorized, .invalidBearerToken: 401
+        case .forbidden, .insufficientScope: 403
         case .notFound: 404
         case .methodNotAllowed: 405
         case .requestTimeout: 408
@@ -60,6 +62,8 @@ public enum ProblemCode: String, Sendable, CaseIterable {
         case .unknownPlatform: "There is no sender for this platform"
         case .unknownUser: "There is no such user"
         case .unauthorized: "Credentials are missing or wrong"
+        case .invalidBearerToken: "The token is none, has expired or was revoked"
+        case .insufficientScope: "The token is not good for this"
         case .forbidden: "This caller may not do this"
         case .notFound: "There is nothing here"
         case .methodNotAllowed: "This resource does not know the method"

@@ -3,7 +3,8 @@ package import Logging
 package import PushStore
 internal import ServiceLifecycle
 
-/// Deletes what has expired, so that no payload is kept, sealed or not, for longer than its sender asked for.
+/// Deletes what has expired, so that no payload is kept, sealed or not, for longer than its sender asked for; and
+/// writes down when tokens were used.
 package struct RetentionService: Sendable {
     /// How late something may be deleted; nobody gets it any more from the moment it expires.
     private static let interval = Duration.seconds(30)
@@ -20,22 +21,33 @@ package struct RetentionService: Sendable {
         self.now = now
     }
 
-    /// Deletes at once and then at intervals, until shutdown.
+    /// Works at once and then at intervals, until shutdown.
     package func run() async throws {
         await cancelWhenGracefulShutdown {
             while !Task.isCancelled {
                 await self.deleteExpired()
+                await self.writeTokenUses()
                 // Ended early by shutdown, which the loop's condition sees.
                 try? await Task.sleep(for: Self.interval)
             }
+        }
+        await self.writeTokenUses()
+    }
+
+    private func writeTokenUses() async {
+        do {
+            while try await self.store.writeTokenUses(limit: Self.batch) == Self.batch {}
+        } catch {
+            self.logger.error("uses of tokens not written", metadata: ["error": "\(error)"])
         }
     }
 
     private func deleteExpired() async {
         do {
             while try await self.store.deleteExpired(now: self.now(), limit: Self.batch) == Self.batch {}
+            while try await self.store.deleteExpiredTokens(now: self.now(), limit: Self.batch) == Self.batch {}
         } catch {
-            self.logger.error("expired notifications not deleted", metadata: ["error": "\(error)"])
+            self.logger.error("what has expired is not deleted", metadata: ["error": "\(error)"])
         }
     }
 }

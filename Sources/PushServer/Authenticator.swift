@@ -1,69 +1,109 @@
 internal import Foundation
-internal import HTTPTypes
 internal import PushAPI
 internal import PushCore
-internal import PushStore
+package import PushStore
 internal import SocketHTTP
 
 /// Tells who calls: the only place where credentials are checked.
 package final class Authenticator: Sendable {
+    /// How much later a use of a token is worth noting again.
+    private static let useInterval: TimeInterval = 300
+
+    private let store: Store
     /// One for each event loop, so that none ever waits for another.
     private let caches: [CredentialCache]
     private let pool: HashingPool
     /// Checked for users that do not exist, so that they take as long as those that do.
     private let nobody: PasswordHash
+    /// Of this process: memory holds no plain hash of a password.
+    private let salt: [UInt8]
 
     /// Throws `PasswordError` if Argon2 does not work here.
-    package convenience init(loops: Int, workers: Int) throws {
-        self.init(loops: loops, workers: workers, nobody: try PasswordHash(of: UUID().uuidString))
+    package convenience init(store: Store, loops: Int, workers: Int) throws {
+        self.init(store: store, loops: loops, workers: workers, nobody: try PasswordHash(of: UUID().uuidString))
     }
 
     /// `nobody` should take as long to check as the users' own.
-    init(loops: Int, workers: Int, nobody: PasswordHash) {
+    init(store: Store, loops: Int, workers: Int, nobody: PasswordHash) {
+        self.store = store
         self.caches = (0..<loops).map { _ in CredentialCache() }
         self.pool = HashingPool(workers: workers)
         self.nobody = nobody
+        var generator = SystemRandomNumberGenerator()
+        self.salt = (0..<32).map { _ in .random(in: 0 ... .max, using: &generator) }
     }
 
-    /// The user whose credentials the request carries. Throws an `unauthorized` problem, the same for each reason.
-    func user(of request: Request, reader: Reader, now: Date) async throws -> User {
-        let field = try self.field(of: request)
-        let cache = self.caches[request.loopIndex]
-        let key = cache.key(for: field)
-        guard let credentials = BasicCredentials(field: field) else { throw Problem(.unauthorized) }
-        let user = try reader.user(named: credentials.username)
-        let hash = user?.password ?? self.nobody
+    // MARK: Who calls
+
+    /// Whose credentials those are, as far as that can be told without waiting; `nil` if a password must be hashed.
+    ///
+    /// `loop` is the connection's, and `reader` is that loop's own.
+    /// Throws an `unauthorized` or `invalid-token` problem, the same for each reason.
+    func caller(by credentials: Credentials, loop: Int, reader: Reader, now: Date) throws -> Caller? {
+        let key = self.key(for: credentials)
+        if let caller = self.caches[loop].caller(for: key, now: now) { return caller }
+        switch credentials {
+        case .basic: return nil
+        case .bearer(let text): return try self.bearer(of: text, key: key, loop: loop, reader: reader, now: now)
+        }
+    }
+
+    /// The same for a password, which is hashed off the loop.
+    func signIn(by credentials: Credentials, loop: Int, reader: Reader, now: Date) async throws -> Caller {
+        guard case .basic(let field) = credentials, let basic = BasicCredentials(field: field) else {
+            throw Problem(credentials.refusal)
+        }
+        let (cache, key) = (self.caches[loop], self.key(for: credentials))
+        let epoch = cache.epoch
+        let user = try reader.user(named: basic.username)
+        let hash = try user.flatMap { try reader.password(of: $0) } ?? self.nobody
         let isRight = try await self.pool.run {
             // Of a burst with the same credentials only the first hashes.
-            cache.user(for: key, now: now) != nil || hash.matches(credentials.password.exposed)
+            cache.caller(for: key, now: now) != nil || hash.matches(basic.password.exposed)
         }
         guard let user, isRight else { throw Problem(.unauthorized) }
-        cache.remember(user, for: key, now: now)
-        return user
+        let caller = Caller(user)
+        cache.remember(caller, for: key, since: epoch, now: now)
+        return caller
     }
 
-    /// The same without any waiting, if these credentials were right a short while ago.
-    func rememberedUser(of request: Request, now: Date) -> User? {
-        // Why there is none is said by whoever asks next.
-        guard let field = try? self.field(of: request) else { return nil }
-        let cache = self.caches[request.loopIndex]
-        return cache.user(for: cache.key(for: field), now: now)
-    }
-
-    private func field(of request: Request) throws(Problem) -> String {
-        guard request.head.count(of: .authorization) == 1, let field = request.head[.authorization] else {
-            throw Problem(.unauthorized)
+    private func bearer(of text: Substring, key: Fingerprint, loop: Int, reader: Reader, now: Date) throws -> Caller {
+        let epoch = self.caches[loop].epoch
+        guard BearerToken(String(text)) != nil, let (user, grant) = try reader.user(withToken: key, now: now) else {
+            throw Problem(.invalidBearerToken)
         }
-        return field
+        let caller = Caller(user, token: grant)
+        self.caches[loop].remember(caller, for: key, since: epoch, now: now)
+        if grant.usedAt.map({ now >= $0 + Self.useInterval }) ?? true {
+            self.store.noteUse(of: grant.prefix, now: now)
+        }
+        return caller
     }
+
+    /// What credentials are remembered by: for a token the hash that is stored too, so that one is made for both.
+    ///
+    /// No token is hashed to a password's key, as nobody knows the salt.
+    private func key(for credentials: Credentials) -> Fingerprint {
+        switch credentials {
+        case .basic(let field): Fingerprint(of: field[...], salt: self.salt)
+        case .bearer(let text): Fingerprint(of: text)
+        }
+    }
+
+    // MARK: Changes
 
     /// Hashes a new password, off the event loop.
     func hash(_ password: Secret<String>) async throws -> PasswordHash {
         try await self.pool.run { Result { try PasswordHash(of: password.exposed) } }.get()
     }
 
-    /// To be called after any change of an account.
+    /// To be called after a user was changed or deleted, and before that is answered.
     func accountsChanged() {
         for cache in self.caches { cache.forgetAll() }
+    }
+
+    /// To be called after a token was deleted, and before that is answered.
+    func tokenEnded(_ fingerprint: Fingerprint) {
+        for cache in self.caches { cache.forget(fingerprint) }
     }
 }

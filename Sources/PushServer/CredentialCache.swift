@@ -1,57 +1,59 @@
-internal import Crypto
 internal import Foundation
-internal import PushStore
+internal import PushCore
 internal import Synchronization
 
-/// Remembers for a short while which credentials were right, so that a herd of fetches does not hash passwords.
+/// Remembers for a short while which credentials were right, so that a herd of fetches neither hashes passwords nor
+/// looks up tokens.
 ///
-/// Keyed by an HMAC under a key of this process: the memory holds no password, and nobody can choose a colliding key.
-/// An entry lives for one to two half-lives; `forgetAll` is called whenever an account changes.
+/// An entry lives for one to two half-lives, and no longer than its token. What ends earlier is forgotten: one entry
+/// with its token, all when an account changes.
 final class CredentialCache: Sendable {
-    struct Key: Hashable, Sendable {
-        let high: UInt64
-        let low: UInt64
-    }
-
     fileprivate struct Generations {
-        var young: [Key: User] = [:]
-        var old: [Key: User] = [:]
-        var turnsAt: Date
+        var young: [Fingerprint: Caller] = [:]
+        var old: [Fingerprint: Caller] = [:]
+        var turnsAt = Date.distantPast
+        /// How often something was forgotten on purpose.
+        var epoch = 0
     }
 
     private static let halfLife: TimeInterval = 150
     private static let bound = 100_000
 
-    /// Copied for each use, which is cheaper than keying it anew.
-    private let keyed = HMAC<SHA256>(key: SymmetricKey(size: .bits256))
-    private let generations = Mutex(Generations(turnsAt: .distantPast))
+    private let generations = Mutex(Generations())
 
-    func key(for authorization: String) -> Key {
-        var hmac = self.keyed
-        var authorization = authorization
-        authorization.withUTF8 { hmac.update(data: UnsafeRawBufferPointer($0)) }
-        return hmac.finalize().withUnsafeBytes {
-            Key(high: $0.loadUnaligned(as: UInt64.self), low: $0.loadUnaligned(fromByteOffset: 8, as: UInt64.self))
-        }
-    }
-
-    func user(for key: Key, now: Date) -> User? {
+    func caller(for key: Fingerprint, now: Date) -> Caller? {
         self.generations.withLock { generations in
             generations.turn(now: now, halfLife: Self.halfLife)
-            return generations.young[key] ?? generations.old[key]
+            guard let caller = generations.young[key] ?? generations.old[key], caller.isValid(at: now) else {
+                return nil
+            }
+            return caller
         }
     }
 
-    func remember(_ user: User, for key: Key, now: Date) {
+    /// To be read before the database is, for `remember`.
+    var epoch: Int { self.generations.withLock { $0.epoch } }
+
+    /// Does nothing if something was forgotten since `epoch`: the caller may have been read before the change was made.
+    func remember(_ caller: Caller, for key: Fingerprint, since epoch: Int, now: Date) {
         self.generations.withLock { generations in
+            guard generations.epoch == epoch else { return }
             generations.turn(now: now, halfLife: Self.halfLife)
             if generations.young.count >= Self.bound { generations.young.removeAll(keepingCapacity: true) }
-            generations.young[key] = user
+            generations.young[key] = caller
+        }
+    }
+
+    func forget(_ key: Fingerprint) {
+        self.generations.withLock { generations in
+            generations.epoch += 1
+            generations.young[key] = nil
+            generations.old[key] = nil
         }
     }
 
     func forgetAll() {
-        self.generations.withLock { $0 = Generations(turnsAt: .distantPast) }
+        self.generations.withLock { $0 = Generations(epoch: $0.epoch + 1) }
     }
 }
 

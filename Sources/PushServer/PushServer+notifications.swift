@@ -7,8 +7,8 @@ internal import SocketHTTP
 
 extension PushServer {
     static let notificationRoutes = [
-        Route(.post, Paths.notifications, .atLeast(.device)) { try await $0.postNotification($1) },
-        Route(.get, "\(Paths.notifications)/{id}", .atLeast(.device)) { try await $0.getNotification($1) },
+        Route(.post, Paths.notifications, .atLeast(.device, .send)) { try await $0.postNotification($1) },
+        Route(.get, "\(Paths.notifications)/{id}", .atLeast(.device, .fetch)) { try await $0.getNotification($1) },
     ]
 
     // MARK: Sending

@@ -6,10 +6,10 @@ internal import SocketHTTP
 
 extension PushServer {
     static let registrationRoutes = [
-        Route(.post, Paths.register, .atLeast(.device)) { try await $0.requestRegistration($1) },
-        Route(.get, Paths.register, .atLeast(.device)) { try $0.listRegistrations($1) },
-        Route(.put, Paths.registration("{id}"), .atLeast(.device)) { try await $0.register($1) },
-        Route(.delete, Paths.registration("{id}"), .atLeast(.device)) { try await $0.unregister($1) },
+        Route(.post, Paths.register, .atLeast(.device, .register)) { try await $0.requestRegistration($1) },
+        Route(.get, Paths.register, .atLeast(.device, .register)) { try $0.listRegistrations($1) },
+        Route(.put, Paths.registration("{id}"), .atLeast(.device, .register)) { try await $0.register($1) },
+        Route(.delete, Paths.registration("{id}"), .atLeast(.device, .register)) { try await $0.unregister($1) },
     ]
 
     /// The tutorial's clients cut the first and the last character off the body: it must be a quoted string.

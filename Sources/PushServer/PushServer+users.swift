@@ -4,36 +4,64 @@ internal import PushCore
 internal import PushStore
 internal import SocketHTTP
 
+/// Manages users while the daemon runs, which no other process can.
 extension PushServer {
     static let userRoutes = [
-        Route(.post, Paths.users, .atLeast(.admin)) { try await $0.addUser($1) }
+        Route(.post, Paths.users, .atLeast(.admin, .manage)) { try await $0.addUser($1) },
+        Route(.patch, Paths.user("{id}"), .atLeast(.admin, .manage)) { try await $0.changeUser($1) },
+        Route(.delete, Paths.user("{id}"), .atLeast(.admin, .manage)) { try await $0.deleteUser($1) },
     ]
 
-    /// Makes a user while the daemon runs, which no other process can.
     private func addUser(_ call: Call) async throws -> Response {
         let body = try JSONBody(try await call.request.body.collect())
         guard let name = Username(try body.requiredString("Name")) else {
             throw Problem(.invalidMember, "Name is not 1 to 100 letters, digits, -, _, @, # or .")
         }
-        let roleName = try body.string("Role") ?? Role.device.rawValue
-        guard let role = Role(rawValue: roleName) else {
-            let roles = Role.allCases.map(\.rawValue).joined(separator: ", ")
-            throw Problem(.invalidMember, "Role must be one of \(roles)")
-        }
-        let password = Secret(try body.requiredString("Password"))
-        let hash: PasswordHash
-        do {
-            hash = try await self.authenticator.hash(password)
-        } catch let error as PasswordError where error == .length || error == .controlCharacter {
-            throw Problem(.invalidMember, "Password: \(error)")
-        }
+        let role = try self.role(body) ?? .device
+        let hash = try await self.hash(Secret(try body.requiredString("Password")))
         guard try await self.store.addUser(name, role: role, password: hash, now: call.now) else {
             throw Problem(.conflict, "there is a user \(name)")
         }
-        self.authenticator.accountsChanged()
         return Response(
             status: .created,
             uncached: .object([.init("Name", .string(name.description)), .init("Role", .string(role.rawValue))])
         )
+    }
+
+    /// A new role holds from the next request on; a new password ends the sessions of the old one.
+    private func changeUser(_ call: Call) async throws -> Response {
+        let body = try JSONBody(try await call.request.body.collect())
+        let role = try self.role(body)
+        var password: PasswordHash?
+        if let text = try body.string("Password") { password = try await self.hash(Secret(text)) }
+        guard let name = Username(call.parameter), try await self.store.changeUser(name, role: role, password: password)
+        else { throw Problem(.notFound) }
+        self.authenticator.accountsChanged()
+        return .noContent
+    }
+
+    private func deleteUser(_ call: Call) async throws -> Response {
+        guard let name = Username(call.parameter), try await self.store.deleteUser(name) else {
+            throw Problem(.notFound)
+        }
+        self.authenticator.accountsChanged()
+        return .noContent
+    }
+
+    private func role(_ body: JSONBody) throws(Problem) -> Role? {
+        guard let name = try body.string("Role") else { return nil }
+        guard let role = Role(rawValue: name) else {
+            let roles = Role.allCases.map(\.rawValue).joined(separator: ", ")
+            throw Problem(.invalidMember, "Role must be one of \(roles)")
+        }
+        return role
+    }
+
+    private func hash(_ password: Secret<String>) async throws -> PasswordHash {
+        do {
+            return try await self.authenticator.hash(password)
+        } catch let error as PasswordError where error == .length || error == .controlCharacter {
+            throw Problem(.invalidMember, "Password: \(error)")
+        }
     }
 }

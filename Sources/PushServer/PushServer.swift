@@ -87,18 +87,19 @@ package struct PushServer: Responder {
     private func route(_ request: Request, id: RequestID) async throws -> Response {
         let found = self.routes.match(method: request.head.method, path: request.head.path)
         // Whoever is not signed in learns nothing about what there is.
-        var caller: User?
+        var caller: Caller?
         let now = self.wholeMilliseconds(self.now())
         if found.needsCaller {
-            caller = self.authenticator.rememberedUser(of: request, now: now)
+            let credentials = try Credentials(of: request)
+            let (loop, reader) = (request.loopIndex, self.readers[request.loopIndex])
+            caller = try self.authenticator.caller(by: credentials, loop: loop, reader: reader, now: now)
             if caller == nil {
-                let reader = self.readers[request.loopIndex]
-                caller = try await self.authenticator.user(of: request, reader: reader, now: now)
+                caller = try await self.authenticator.signIn(by: credentials, loop: loop, reader: reader, now: now)
             }
         }
         switch found {
         case .route(let route, let parameter):
-            if let caller, caller.role < route.access.role { throw Problem(.forbidden) }
+            try caller?.check(for: route.access)
             return try await route.run(
                 self,
                 Call(request: request, caller: caller, parameter: parameter, now: now)

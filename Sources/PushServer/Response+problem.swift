@@ -14,14 +14,23 @@ extension Response {
         )
         switch problem.code {
         case .unauthorized:
-            // Basic first and one line each: what Foundation's clients can read (RFC 9110 section 11.6.1).
-            self.fields.append(.wwwAuthenticate, #"Basic realm="sealpost", charset="UTF-8""#)
-            self.fields.append(.wwwAuthenticate, #"Bearer realm="sealpost""#)
+            self.addChallenges(bearer: #"Bearer realm="sealpost""#)
+        case .invalidBearerToken:
+            self.addChallenges(bearer: #"Bearer realm="sealpost", error="invalid_token""#)
+        case .insufficientScope:
+            // RFC 6750 section 3.1. No other challenge: it is not the credentials that are wrong.
+            self.fields.append(.wwwAuthenticate, #"Bearer realm="sealpost", error="insufficient_scope""#)
         case .busy:
             self.fields.append(.retryAfter, "1")
         default:
             break
         }
+    }
+
+    /// Basic first and one line each: what Foundation's clients can read (RFC 9110 section 11.6.1).
+    private mutating func addChallenges(bearer: String) {
+        self.fields.append(.wwwAuthenticate, #"Basic realm="sealpost", charset="UTF-8""#)
+        self.fields.append(.wwwAuthenticate, bearer)
     }
 
     /// An answer that no cache may keep.
@@ -36,6 +45,11 @@ extension Response {
     /// An empty answer that no cache may keep.
     static var empty: Response {
         Response(status: .ok, fields: [.cacheControl: "no-store"])
+    }
+
+    /// The same where there is nothing left that an answer could show.
+    static var noContent: Response {
+        Response(status: .noContent, fields: [.cacheControl: "no-store"])
     }
 }
 

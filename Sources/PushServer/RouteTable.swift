@@ -9,13 +9,22 @@ internal import SocketHTTP
 struct Call {
     let request: Request
     /// `nil` only where anybody may call.
-    let caller: User?
+    let caller: Caller?
     /// What stands in the path where the route has `{id}`.
     let parameter: String
     let now: Date
 
-    /// The caller. Throws an `unauthorized` problem where there is none.
+    /// The calling user. Throws an `unauthorized` problem where there is none.
     var user: User {
+        get throws(Problem) { try self.known.user }
+    }
+
+    /// The token that the caller has shown; `nil` if it was a password. Throws as `user` does.
+    var token: TokenGrant? {
+        get throws(Problem) { try self.known.token }
+    }
+
+    private var known: Caller {
         get throws(Problem) {
             guard let caller else { throw Problem(.unauthorized) }
             return caller
@@ -26,14 +35,8 @@ struct Call {
 /// Who may use a route: whoever is not named, may not.
 enum Access: Sendable, Hashable {
     case anybody
-    case atLeast(Role)
-
-    var role: Role {
-        switch self {
-        case .anybody: .device
-        case .atLeast(let role): role
-        }
-    }
+    /// Whoever has the role, or a higher one; with a token only if it has the scopes, too.
+    case atLeast(Role, Scopes)
 }
 
 /// A method and a path, who may, and what happens.
@@ -97,8 +100,8 @@ struct RouteTable: Sendable {
     }
 
     static let all = RouteTable(
-        routes: PushServer.registrationRoutes + PushServer.notificationRoutes + PushServer.userRoutes
-            + PushServer.healthRoutes
+        routes: PushServer.registrationRoutes + PushServer.notificationRoutes + PushServer.sessionRoutes
+            + PushServer.tokenRoutes + PushServer.userRoutes + PushServer.healthRoutes
     )
 
     let routes: [Route]

@@ -23,6 +23,8 @@ package struct ServerSettings: Sendable {
     package var lifetime: Duration
     /// For how long a phone may answer from its cache.
     package var cacheMaxAge: Duration
+    /// How long a token is good that was got by signing in, unless less is asked for.
+    package var sessionLifetime: Duration
     package var platforms: [Platform: PlatformRule]
 
     package init(
@@ -31,6 +33,7 @@ package struct ServerSettings: Sendable {
         maximumPayload: Int = 65_536,
         lifetime: Duration = .seconds(2_592_000),
         cacheMaxAge: Duration = .seconds(60),
+        sessionLifetime: Duration = .seconds(7_776_000),
         platforms: [Platform: PlatformRule] = [:]
     ) {
         self.idBits = idBits
@@ -38,6 +41,7 @@ package struct ServerSettings: Sendable {
         self.maximumPayload = maximumPayload
         self.lifetime = lifetime
         self.cacheMaxAge = cacheMaxAge
+        self.sessionLifetime = sessionLifetime
         self.platforms = platforms
     }
 

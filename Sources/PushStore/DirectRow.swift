@@ -1,16 +1,37 @@
 internal import Foundation
 internal import GRDB
 internal import GRDBSQLite
+internal import PushCore
+
+/// A query that all phones wait for at once, and that is worth it past GRDB, whose queue, statement cache and rows cost
+/// more than the query itself.
+struct DirectQuery: Sendable {
+    let name: Name
+    /// `?1`, `?2` and so on stand for the parameters.
+    let sql: String
+
+    /// Numbered as a reader keeps what it has prepared.
+    enum Name: Int, CaseIterable {
+        case notification
+        case token
+    }
+}
 
 /// The row of a statement, read straight from SQLite; it ends with the value.
 struct DirectRow: ~Copyable {
     private let statement: OpaquePointer
 
-    /// Binds the parameters.
-    init(_ statement: Statement, _ parameters: [Int64]) {
+    /// Binds the parameters, before them the key if there is one.
+    init(_ statement: Statement, key: Fingerprint?, _ parameters: [Int64]) {
         self.statement = statement.sqliteStatement
+        if let key {
+            // SQLITE_TRANSIENT, a macro that is not imported: SQLite copies the bytes.
+            let transient = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
+            _ = key.withUnsafeBytes { sqlite3_bind_blob(self.statement, 1, $0.baseAddress, Int32($0.count), transient) }
+        }
+        let first: Int32 = key == nil ? 1 : 2
         for (index, value) in parameters.enumerated() {
-            sqlite3_bind_int64(self.statement, Int32(index + 1), value)
+            sqlite3_bind_int64(self.statement, first + Int32(index), value)
         }
     }
 
@@ -37,6 +58,11 @@ struct DirectRow: ~Copyable {
     func date(_ column: Int32) -> Date? {
         guard sqlite3_column_type(self.statement, column) != SQLITE_NULL else { return nil }
         return Date(milliseconds: self.integer(column))
+    }
+
+    /// Empty where the column is null.
+    func text(_ column: Int32) -> String {
+        sqlite3_column_text(self.statement, column).map { String(cString: $0) } ?? ""
     }
 
     /// A copy, good for longer than the row.

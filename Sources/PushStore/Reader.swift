@@ -1,5 +1,6 @@
 internal import Foundation
 internal import GRDB
+internal import PushCore
 internal import Synchronization
 
 /// A read-only view of the database. One thread at a time.
@@ -14,8 +15,8 @@ package final class Reader: Sendable {
     private let lock = NSLock()
     /// The count when the open transaction began.
     nonisolated(unsafe) private var seen = CommitCounter.none
-    /// What `readRow` has prepared: one query, the one that all phones wait for at once.
-    nonisolated(unsafe) private var direct: Statement?
+    /// What `readRow` has prepared.
+    nonisolated(unsafe) private var direct = [Statement?](repeating: nil, count: DirectQuery.Name.allCases.count)
 
     init(_ connection: DatabaseQueue, commits: CommitCounter) {
         self.connection = connection
@@ -32,23 +33,24 @@ package final class Reader: Sendable {
         }
     }
 
-    /// Fetches the one row of the one query that is worth it past GRDB, whose queue, statement cache and rows cost more
-    /// than the query itself. Always with the same SQL; `?1`, `?2` and so on stand for the parameters.
+    /// Fetches the one row of a direct query. A key is the first parameter.
     func readRow<Value>(
-        _ sql: String,
+        _ query: DirectQuery,
+        key: Fingerprint? = nil,
         _ parameters: Int64...,
         decode: (borrowing DirectRow) -> Value
     ) throws(StoreError) -> Value? {
         try self.locked {
-            if self.seen != self.commits.value || self.direct == nil {
+            let number = query.name.rawValue
+            if self.seen != self.commits.value || self.direct[number] == nil {
                 try self.connection.unsafeRead { db in
                     try self.renewTransaction(db)
-                    if self.direct == nil { self.direct = try db.makeStatement(sql: sql) }
+                    if self.direct[number] == nil { self.direct[number] = try db.makeStatement(sql: query.sql) }
                 }
             }
-            guard let statement = self.direct else { return nil }
+            guard let statement = self.direct[number] else { return nil }
             // The connection has nobody but this reader, which is locked.
-            return try DirectRow(statement, parameters).map(decode)
+            return try DirectRow(statement, key: key, parameters).map(decode)
         }
     }
 

@@ -82,14 +82,17 @@ extension Reader {
         }
     }
 
-    private static let collecting = """
-        select n.payload, n.is_stored_by_clients, n.is_read_once, n.created_at, n.expires_at,
-            r.user_id is not null, r.read_at, r.fetched_at
-        from notification n
-        left join recipient r on r.notification_id = n.id and r.user_id = ?2
-        where n.id = ?1 and n.expires_at > ?3 and n.payload is not null
-            and (r.user_id is not null or (?4 and n.sender_id = ?2 and not n.is_read_once))
-        """
+    private static let collecting = DirectQuery(
+        name: .notification,
+        sql: """
+            select n.payload, n.is_stored_by_clients, n.is_read_once, n.created_at, n.expires_at,
+                r.user_id is not null, r.read_at, r.fetched_at
+            from notification n
+            left join recipient r on r.notification_id = n.id and r.user_id = ?2
+            where n.id = ?1 and n.expires_at > ?3 and n.payload is not null
+                and (r.user_id is not null or (?4 and n.sender_id = ?2 and not n.is_read_once))
+            """
+    )
 }
 
 extension Store {

@@ -7,20 +7,35 @@ package struct User: Sendable, Hashable {
     package let id: Int64
     package let name: Username
     package let role: Role
-    package let password: PasswordHash
+    /// Another one after each change of the password.
+    package let passwordNumber: Int64
 }
 
 extension Reader {
     /// The user of that name, compared without case.
     package func user(named name: Username) throws(StoreError) -> User? {
         try self.read { db in
-            let statement = try db.cachedStatement(sql: "select id, name, role, password from user where name_key = ?")
+            let statement = try db.cachedStatement(
+                sql: "select id, name, role, password_number from user where name_key = ?"
+            )
             guard
                 let row = try Row.fetchOne(statement, arguments: [name.key]),
                 let name = Username(row["name"]),
                 let role = Role(rawValue: row["role"])
             else { return nil }
-            return User(id: row["id"], name: name, role: role, password: PasswordHash(phc: row["password"]))
+            return User(id: row["id"], name: name, role: role, passwordNumber: row["password_number"])
+        }
+    }
+
+    /// What the user's password is checked against; `nil` if it was changed, or the user deleted, meanwhile.
+    package func password(of user: User) throws(StoreError) -> PasswordHash? {
+        try self.read { db in
+            let statement = try db.cachedStatement(
+                sql: "select password from user where id = ? and password_number = ?"
+            )
+            return try String.fetchOne(statement, arguments: [user.id, user.passwordNumber]).map(
+                PasswordHash.init(phc:)
+            )
         }
     }
 }
@@ -41,6 +56,31 @@ extension Store {
                     """,
                 arguments: [name.description, name.key, role.rawValue, password.phc, now.milliseconds]
             )
+            return db.changesCount == 1
+        }
+    }
+
+    /// Gives a user another role or another password, which ends the user's sessions; `false` if there is no such user.
+    package func changeUser(_ name: Username, role: Role?, password: PasswordHash?) async throws -> Bool {
+        try await self.writer.write { db in
+            if let password {
+                try db.execute(
+                    sql: "update user set password = ? where name_key = ?",
+                    arguments: [password.phc, name.key]
+                )
+            }
+            try db.execute(
+                sql: "update user set role = coalesce(?, role) where name_key = ?",
+                arguments: [role?.rawValue, name.key]
+            )
+            return db.changesCount == 1
+        }
+    }
+
+    /// Deletes a user with all tokens, devices and what was sent to them; `false` if there is no such user.
+    package func deleteUser(_ name: Username) async throws -> Bool {
+        try await self.writer.write { db in
+            try db.execute(sql: "delete from user where name_key = ?", arguments: [name.key])
             return db.changesCount == 1
         }
     }

@@ -8,6 +8,7 @@ internal import GRDB
 package final class Store: Sendable {
     package let path: String
     let writer: Writer
+    let tokenUses = TokenUses()
 
     /// Opens the database, making it and its folder if need be, and brings its schema up to date.
     ///

@@ -54,6 +54,7 @@ struct Application: Sendable {
             maximumPayload: configuration.maximumPayload,
             lifetime: .seconds(configuration.expiresIn),
             cacheMaxAge: .seconds(configuration.cacheMaxAge),
+            sessionLifetime: .seconds(configuration.sessionExpiresIn),
             platforms: Dictionary(uniqueKeysWithValues: setups.map { ($0, $1.rule) })
         )
         let responder = PushServer(
@@ -61,6 +62,7 @@ struct Application: Sendable {
             readers: try self.loops.loops.map { [store] _ in try store.makeReader() },
             keyring: keyring,
             authenticator: try Authenticator(
+                store: self.store,
                 loops: self.loops.loops.count,
                 workers: max(1, EventLoopGroup.coreCount - 1)
             ),

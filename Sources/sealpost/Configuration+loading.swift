@@ -18,6 +18,10 @@ extension Configuration {
         let cache = try root.section("cache")
         configuration.cacheMaxAge = try cache.integer("maxAge", in: 0...31_536_000) ?? configuration.cacheMaxAge
         try cache.finish()
+        let sessions = try root.section("sessions")
+        configuration.sessionExpiresIn =
+            try sessions.integer("expiresIn", in: 60...31_536_000) ?? configuration.sessionExpiresIn
+        try sessions.finish()
         configuration.database = try root.string("database") ?? configuration.database
         configuration.keyring = try root.string("keyring") ?? configuration.keyring
         let senders = try root.section("senders")

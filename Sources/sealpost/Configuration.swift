@@ -22,6 +22,7 @@ struct Configuration: Sendable {
     var maximumPayload = 65_536
     var expiresIn = 2_592_000
     var cacheMaxAge = 60
+    var sessionExpiresIn = 7_776_000
     var senders: [Platform: SenderConfiguration] = [:]
 }
 

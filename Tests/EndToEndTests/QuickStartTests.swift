@@ -26,7 +26,11 @@ import Testing
         #expect(ended.output.contains("HTTP/1.1 201 Created"))
         #expect(ended.output.contains(#""Payload":{"kind":"result","extension":4711},"Read":false"#))
         #expect(ended.output.contains("MyToken: 17003"))
+        // With the password, and with a token.
+        #expect(ended.output.split(separator: #""Payload":{"kind":"result","extension":4711},"Read""#).count == 3)
         #expect(ended.output.contains("HTTP/1.1 304 Not Modified"))
+        #expect(ended.output.contains("HTTP/1.1 204 No Content"))
+        #expect(ended.output.contains("urn:sealpost:problem:invalid-token"))
     }
 
     private func quickStart() throws -> String {

@@ -19,7 +19,7 @@ import Testing
         "Basic \(encoded("alice:\u{7F}"))", "Basic \(encoded("alice:\(String(repeating: "x", count: 5000))"))",
         "Basic \(Data([0x61, 0x3A, 0xFF, 0xFE]).base64EncodedString())", "Basic YWxpY2U",
         "Basic \(encoded("alice:\(ServerFixture.password)").dropLast(1))", "Digest username=\"alice\"",
-        "Bearer \(encoded("alice:\(ServerFixture.password)"))", encoded("alice:\(ServerFixture.password)"),
+        encoded("alice:\(ServerFixture.password)"),
         "Basic\(encoded("alice:\(ServerFixture.password)"))", "Basic \(encoded("alice:x")) \(encoded("alice:x"))",
         "Basic alice:\(ServerFixture.password)",
     ]

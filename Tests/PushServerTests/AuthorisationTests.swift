@@ -1,6 +1,8 @@
+import Foundation
 import HTTPTypes
 import PushAPI
 import PushCore
+import PushStore
 import PushTesting
 import SocketHTTP
 import Testing
@@ -8,11 +10,16 @@ import Testing
 @testable import PushServer
 
 @Suite struct AuthorisationTests {
-    /// Every route, and the least role that may use it; `nil` is anybody.
-    static let least: [String: Role?] = [
-        "POST /api/register": .device, "GET /api/register": .device, "PUT /api/register/{id}": .device,
-        "DELETE /api/register/{id}": .device, "POST /api/notifications": .device,
-        "GET /api/notifications/{id}": .device, "POST /api/users": .admin, "GET /healthz": nil, "GET /readyz": nil,
+    /// Every route, and the least role and the scopes with which it may be used; `nil` is anybody.
+    static let least: [String: (role: Role, scopes: Scopes)?] = [
+        "POST /api/register": (.device, .register), "GET /api/register": (.device, .register),
+        "PUT /api/register/{id}": (.device, .register), "DELETE /api/register/{id}": (.device, .register),
+        "POST /api/notifications": (.device, .send), "GET /api/notifications/{id}": (.device, .fetch),
+        "POST /api/sessions": (.device, []), "DELETE /api/sessions/current": (.device, []),
+        "POST /api/tokens": (.admin, .manage), "GET /api/tokens": (.admin, .manage),
+        "DELETE /api/tokens/{id}": (.admin, .manage), "POST /api/users": (.admin, .manage),
+        "PATCH /api/users/{id}": (.admin, .manage), "DELETE /api/users/{id}": (.admin, .manage),
+        "GET /healthz": nil, "GET /readyz": nil,
     ]
 
     static let users = ServerFixture.roles.keys.sorted()
@@ -35,6 +42,35 @@ import Testing
         let isAllowed = try self.isAllowed(ServerFixture.roles[user], route)
         #expect((status == 403) == !isAllowed, "\(status)")
         #expect(status != 401)
+    }
+
+    @Test(arguments: least.keys.sorted(), users)
+    func aTokenOpensWhatItsScopesAndItsUsersRoleOpen(route: String, user: String) async throws {
+        let name = try #require(Username(user))
+        let role = try #require(ServerFixture.roles[user])
+        for raw in UInt8(0)...15 {
+            // As if the role had been a higher one when it was made.
+            let token = try #require(
+                try await self.fixture.storage.store.addToken(
+                    for: name,
+                    scopes: Scopes(rawValue: raw),
+                    expiresAt: .distantFuture,
+                    now: self.fixture.clock.now
+                )
+            )
+            let headers = [("Authorization", "Bearer \(token.text.exposed)")]
+            let response = try await self.send(route, user: nil, headers: headers)
+            let isOpenToRole = try self.isAllowed(role, route)
+            let scopes = try #require(Self.least[route])?.scopes ?? []
+            let isInScope = Scopes(rawValue: raw).isSuperset(of: scopes)
+            // A session begins with the password, whatever a token is good for.
+            let isOpen = isOpenToRole && isInScope && route != "POST /api/sessions"
+            #expect((response.status.code == 403) == !isOpen, "\(raw): \(response.status)")
+            if isOpenToRole, !isInScope {
+                try response.expectProblem(.insufficientScope, scopes.description)
+                #expect(response.fields[.wwwAuthenticate] == #"Bearer realm="sealpost", error="insufficient_scope""#)
+            }
+        }
     }
 
     @Test(arguments: least.keys.sorted())
@@ -107,19 +143,22 @@ import Testing
 
     private func isAllowed(_ role: Role?, _ route: String) throws -> Bool {
         guard let least = try #require(Self.least[route]) else { return true }
-        return role.map { $0 >= least } ?? false
+        return role.map { $0 >= least.role } ?? false
     }
 
-    private func send(_ route: String, user: String?) async throws -> Response {
+    private func send(_ route: String, user: String?, headers: [(String, String)] = []) async throws -> Response {
         let words = route.replacing("{id}", with: "1").split(separator: " ").map(String.init)
-        return try await self.fixture.send(try #require(HTTPRequest.Method(words[0])), words[1], user: user)
+        let method = try #require(HTTPRequest.Method(words[0]))
+        return try await self.fixture.send(method, words[1], user: user, headers: headers)
     }
 }
 
 @Suite struct RoutingTests {
     @Test(arguments: [
         ("/api/register", "POST, GET, HEAD"), ("/api/register/x", "PUT, DELETE"), ("/api/notifications", "POST"),
-        ("/api/notifications/1", "GET, HEAD"), ("/api/users", "POST"), ("/healthz", "GET, HEAD"),
+        ("/api/notifications/1", "GET, HEAD"), ("/api/users", "POST"), ("/api/sessions", "POST"),
+        ("/api/sessions/current", "DELETE"), ("/api/tokens", "POST, GET, HEAD"), ("/api/tokens/x", "DELETE"),
+        ("/healthz", "GET, HEAD"),
     ])
     func aMethodThatIsNotKnownThereIsToldWhichAre(path: String, allowed: String) async throws {
         let fixture = try await ServerFixture()

@@ -21,6 +21,9 @@ struct ServerFixture: Sendable {
     )
     static let roles: [String: Role] = ["alice": .device, "bob": .device, "paul": .publisher, "ada": .admin]
 
+    /// Each with a memory and a reader of its own; requests say which they are on.
+    static let loops = 2
+
     let storage: StoreFixture
     let server: PushServer
     let log = LogRecorder()
@@ -40,9 +43,15 @@ struct ServerFixture: Sendable {
         let (clock, wakeUps, log) = (self.storage.clock, self.wakeUps, self.log)
         self.server = PushServer(
             store: self.storage.store,
-            readers: [self.storage.reader],
+            readers: try [self.storage.reader]
+                + (1..<Self.loops).map { [storage = self.storage] _ in try storage.store.makeReader() },
             keyring: try Keyring(text: keyring),
-            authenticator: Authenticator(loops: 1, workers: 2, nobody: Self.passwordHash),
+            authenticator: Authenticator(
+                store: self.storage.store,
+                loops: Self.loops,
+                workers: 2,
+                nobody: Self.passwordHash
+            ),
             settings: settings,
             logger: Logger(label: "test") { _ in log },
             workIsWaiting: { wakeUps.increment() },
@@ -63,6 +72,7 @@ struct ServerFixture: Sendable {
         user: String? = "alice",
         headers: [(String, String)] = [],
         body: String = "",
+        loop: Int = 0,
         sourceLocation: SourceLocation = #_sourceLocation
     ) async throws -> Response {
         try await self.send(
@@ -71,6 +81,7 @@ struct ServerFixture: Sendable {
             user: user,
             headers: headers,
             bytes: Array(body.utf8),
+            loop: loop,
             sourceLocation: sourceLocation
         )
     }
@@ -82,6 +93,7 @@ struct ServerFixture: Sendable {
         user: String? = "alice",
         headers: [(String, String)] = [],
         bytes: [UInt8],
+        loop: Int = 0,
         sourceLocation: SourceLocation = #_sourceLocation
     ) async throws -> Response {
         var lines = ["\(method.rawValue) \(target) HTTP/1.1", "Host: sealpost.test"]
@@ -89,7 +101,7 @@ struct ServerFixture: Sendable {
         lines += headers.map { name, value in "\(name): \(value)" }
         let text = lines.joined(separator: "\r\n") + "\r\n\r\n"
         let head = try #require(RequestHead(text), "the server takes no such head", sourceLocation: sourceLocation)
-        let request = Request(head: head, body: RequestBody(bytes), peer: .unknown, loopIndex: 0)
+        let request = Request(head: head, body: RequestBody(bytes), peer: .unknown, loopIndex: loop)
         let response = await self.server.respond(to: request)
         response.expectEnvelope(sourceLocation: sourceLocation)
         return response

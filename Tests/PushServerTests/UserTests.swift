@@ -85,4 +85,33 @@ import Testing
         try await self.add(#"{"Name":"dave","Password":"pass\u0000word"}"#).expectProblem(.invalidMember, "Password")
         try await self.add(#"{"Name":"dave","Password":"pass\nword"}"#).expectProblem(.invalidMember, "Password")
     }
+
+    // MARK: Changes, of which TokenTests has the effects
+
+    @Test(arguments: [
+        (#"{"Role":"root"}"#, "Role must be one of device, publisher, admin"),
+        (#"{"Role":1}"#, "Role must be a string"),
+        (#"{"Password":"1234567"}"#, "Password: a password has 8 to 256 bytes"),
+        (#"{"Role":"admin","Password":["long enough"]}"#, "Password must be a string"),
+    ])
+    func aChangeThatCannotBeIsNamedAndNothingIsChanged(body: String, detail: String) async throws {
+        let response = try await self.fixture.send(.patch, Paths.user("bob"), user: "ada", body: body)
+        try response.expectProblem(.invalidMember, detail)
+        #expect(try self.fixture.storage.user("bob").role == .device)
+        #expect(try await self.signIn("bob", password: ServerFixture.password) == .ok)
+    }
+
+    @Test(arguments: ["nobody", "a%20b", "%FF"])
+    func whoIsNobodyIsNeitherChangedNorDeleted(name: String) async throws {
+        try await self.fixture.send(.patch, Paths.user(name), user: "ada", body: "{}").expectProblem(.notFound)
+        try await self.fixture.send(.delete, Paths.user(name), user: "ada").expectProblem(.notFound)
+    }
+
+    @Test func aNameIsPercentDecoded() async throws {
+        #expect(try await self.add(#"{"Name":"a@b#c","Password":"long enough"}"#).status == .created)
+        let body = #"{"Role":"publisher"}"#
+        let response = try await self.fixture.send(.patch, Paths.user("a%40B%23c"), user: "ada", body: body)
+        #expect(response.status == .noContent)
+        #expect(try self.fixture.storage.user("a@b#c").role == .publisher)
+    }
 }

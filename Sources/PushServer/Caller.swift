@@ -1,0 +1,29 @@
+internal import Foundation
+internal import PushAPI
+internal import PushCore
+internal import PushStore
+
+/// Who calls, and how far the credentials reach. A class, so that remembering one does not copy its parts.
+final class Caller: Sendable {
+    let user: User
+    /// The token that was shown; `nil` where the user's password, or what is as good, was.
+    let token: TokenGrant?
+
+    init(_ user: User, token: TokenGrant? = nil) {
+        self.user = user
+        self.token = token
+    }
+
+    /// Whether the token, if it is one, is good at that time.
+    func isValid(at now: Date) -> Bool {
+        self.token.map { now < $0.expiresAt } ?? true
+    }
+
+    /// Throws a `forbidden` problem if the role is too low, and an `insufficient-scope` one if only the token is.
+    func check(for access: Access) throws(Problem) {
+        guard case .atLeast(let role, let scopes) = access else { return }
+        guard self.user.role >= role else { throw Problem(.forbidden) }
+        guard let token, !token.scopes.isSuperset(of: scopes) else { return }
+        throw Problem(.insufficientScope, "the token lacks the scope \(scopes.subtracting(token.scopes))")
+    }
+}

@@ -1,0 +1,115 @@
+internal import Foundation
+internal import HTTPTypes
+internal import Logging
+internal import PushAPI
+internal import PushCore
+internal import PushStore
+internal import SocketHTTP
+
+extension PushServer {
+    static let tokenRoutes = [
+        Route(.post, Paths.tokens, .atLeast(.admin, .manage)) { try await $0.addToken($1) },
+        Route(.get, Paths.tokens, .atLeast(.admin, .manage)) { try $0.listTokens($1) },
+        Route(.delete, Paths.token("{id}"), .atLeast(.admin, .manage)) { try await $0.deleteToken($1) },
+    ]
+
+    private static let pageLimit = 1...500
+    private static let defaultPage = 100
+
+    /// Ends a token, on all loops, before it is answered; `false` if there is none.
+    @discardableResult
+    func revokeToken(_ prefix: TokenPrefix) async throws -> Bool {
+        guard let fingerprint = try await self.store.revokeToken(prefix) else { return false }
+        self.authenticator.tokenEnded(fingerprint)
+        return true
+    }
+
+    /// Gives any user a token.
+    private func addToken(_ call: Call) async throws -> Response {
+        let caller = try call.user.name
+        let body = try JSONBody(try await call.request.body.collect())
+        let unknown = Problem(.unknownUser, "User is nobody")
+        guard
+            let name = Username(try body.requiredString("User")),
+            let user = try self.readers[call.request.loopIndex].user(named: name)
+        else { throw unknown }
+        let order = try TokenOrder(
+            body,
+            role: user.role,
+            usual: self.settings.sessionLifetime,
+            maximum: BearerToken.lifetime.upperBound
+        )
+        let expiresAt = call.now + TimeInterval(order.lifetime.components.seconds)
+        let token = try await self.store.addToken(
+            for: name,
+            scopes: order.scopes,
+            expiresAt: expiresAt,
+            now: call.now
+        )
+        guard let token else { throw unknown }
+        self.logger.info(
+            "token made",
+            metadata: ["token": "\(token.prefix)", "user": "\(user.name)", "by": "\(caller)"]
+        )
+        return Response(
+            status: .created,
+            uncached: .object([
+                .init("Token", .string(token.text.exposed)),
+                .init("Prefix", .string(token.prefix.description)),
+                .init("ExpiresAt", .string(expiresAt.rfc3339)),
+                .init("Scopes", order.scopes.json),
+            ])
+        )
+    }
+
+    /// Lists tokens by their prefixes, a page at a time: `user`, `after` (a prefix) and `limit`.
+    private func listTokens(_ call: Call) throws -> Response {
+        let query = try Query(call.request.head.query)
+        let user = try query["user"].map { text in
+            guard let name = Username(text) else { throw Problem(.invalidParameter, "user is not a user's name") }
+            return name
+        }
+        let last = try query["after"].map { text in
+            guard let prefix = TokenPrefix(text) else { throw Problem(.invalidParameter, "after is no prefix") }
+            return prefix
+        }
+        let limit = try query["limit"].map { text in
+            guard let limit = Int(text), Self.pageLimit.contains(limit) else {
+                throw Problem(.invalidParameter, "limit must be 1 to \(Self.pageLimit.upperBound)")
+            }
+            return limit
+        }
+        let size = limit ?? Self.defaultPage
+        let reader = self.readers[call.request.loopIndex]
+        let tokens = try reader.tokens(of: user, after: last, limit: size + 1, now: call.now)
+        return Response(
+            uncached: .object([
+                .init("Tokens", .array(tokens.prefix(size).map(\.json))),
+                .init("More", .bool(tokens.count > size)),
+            ])
+        )
+    }
+
+    private func deleteToken(_ call: Call) async throws -> Response {
+        let caller = try call.user.name
+        guard let prefix = TokenPrefix(call.parameter), try await self.revokeToken(prefix) else {
+            throw Problem(.notFound)
+        }
+        self.logger.info("token revoked", metadata: ["token": "\(prefix)", "by": "\(caller)"])
+        return .noContent
+    }
+}
+
+extension TokenEntry {
+    fileprivate var json: JSONValue {
+        .object([
+            .init("Prefix", .string(self.prefix.description)),
+            .init("User", .string(self.username.description)),
+            .init("Session", .bool(self.isSession)),
+            .init("Scopes", self.scopes.json),
+            .init("CreatedAt", .string(self.createdAt.rfc3339)),
+            .init("ExpiresAt", .string(self.expiresAt.rfc3339)),
+            .init("LastUse", self.usedAt.map { .string($0.rfc3339) } ?? .null),
+        ])
+    }
+}

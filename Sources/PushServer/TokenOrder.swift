@@ -1,0 +1,29 @@
+internal import PushAPI
+internal import PushCore
+
+/// What a token is asked to be good for, and for how long.
+struct TokenOrder {
+    let scopes: Scopes
+    let lifetime: Duration
+
+    /// Where nothing is asked for, the usual lifetime holds, and all scopes of the role.
+    ///
+    /// Throws an `invalid-member` problem for a scope that the role cannot have, or a lifetime beyond the maximum.
+    init(_ body: JSONBody, role: Role, usual: Duration, maximum: Duration) throws(Problem) {
+        self.scopes = try Self.scopes(body, role: role)
+        let lifetime = try body.integer("ExpiresIn").map { Duration.seconds($0) } ?? usual
+        guard lifetime >= BearerToken.lifetime.lowerBound, lifetime <= maximum else {
+            throw Problem(.invalidMember, "ExpiresIn must be 1 to \(maximum.components.seconds) seconds")
+        }
+        self.lifetime = lifetime
+    }
+
+    private static func scopes(_ body: JSONBody, role: Role) throws(Problem) -> Scopes {
+        guard let names = try body.strings("Scopes") else { return role.scopes }
+        do throws(ScopeError) {
+            return try role.scopes(named: names)
+        } catch {
+            throw Problem(.invalidMember, "Scopes: \(error)")
+        }
+    }
+}

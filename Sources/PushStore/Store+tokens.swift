@@ -1,0 +1,218 @@
+package import Foundation
+internal import GRDB
+package import PushCore
+
+/// What a valid token allows, and until when.
+package struct TokenGrant: Sendable, Hashable {
+    package let prefix: TokenPrefix
+    package let scopes: Scopes
+    package let expiresAt: Date
+    package let usedAt: Date?
+}
+
+/// A token as lists show it.
+package struct TokenEntry: Sendable, Hashable {
+    package let prefix: TokenPrefix
+    package let username: Username
+    package let isSession: Bool
+    package let scopes: Scopes
+    package let createdAt: Date
+    package let expiresAt: Date
+    package let usedAt: Date?
+}
+
+extension Reader {
+    /// Whose token that is, and what it allows; `nil` if there is none, or it has expired.
+    package func user(
+        withToken fingerprint: Fingerprint,
+        now: Date
+    ) throws(StoreError) -> (user: User, grant: TokenGrant)? {
+        try self.readRow(Self.tokenInUse, key: fingerprint, now.milliseconds) { row in
+            guard
+                let prefix = TokenPrefix(row.text(0)),
+                let name = Username(row.text(5)),
+                let role = Role(rawValue: row.text(6))
+            else { return nil }
+            let user = User(id: row.integer(4), name: name, role: role, passwordNumber: row.integer(7))
+            let grant = TokenGrant(
+                prefix: prefix,
+                scopes: Scopes(row.text(1)),
+                expiresAt: Date(milliseconds: row.integer(2)),
+                usedAt: row.date(3)
+            )
+            return (user, grant)
+        } ?? nil
+    }
+
+    private static let tokenInUse = DirectQuery(
+        name: .token,
+        sql: """
+            select t.prefix, t.scopes, t.expires_at, t.used_at, u.id, u.name, u.role, u.password_number
+            from token t join user u on u.id = t.user_id
+            where t.hash = ?1 and t.expires_at > ?2
+            """
+    )
+
+    /// The tokens that are valid, of one user or of all, in the order of their prefixes; at most `limit` behind `last`.
+    package func tokens(
+        of user: Username?,
+        after last: TokenPrefix?,
+        limit: Int,
+        now: Date
+    ) throws(StoreError) -> [TokenEntry] {
+        try self.read { db in
+            try Row.fetchAll(
+                db,
+                sql: """
+                    select t.*, u.name from token t join user u on u.id = t.user_id
+                    where t.expires_at > ?1 and t.prefix > ?2 and (?3 is null or u.name_key = ?3)
+                    order by t.prefix limit ?4
+                    """,
+                arguments: [now.milliseconds, last?.description ?? "", user?.key, limit]
+            ).compactMap(TokenEntry.init)
+        }
+    }
+}
+
+extension TokenEntry {
+    /// `nil` if the row is not one that this version has written.
+    fileprivate init?(_ row: Row) {
+        guard let prefix = TokenPrefix(row["prefix"]), let username = Username(row["name"]) else { return nil }
+        self.prefix = prefix
+        self.username = username
+        self.isSession = row["is_session"]
+        self.scopes = Scopes(row["scopes"] as String)
+        self.createdAt = Date(milliseconds: row["created_at"])
+        self.expiresAt = Date(milliseconds: row["expires_at"])
+        self.usedAt = (row["used_at"] as Int64?).map(Date.init(milliseconds:))
+    }
+}
+
+/// A token that was made by signing in.
+package struct NewSession: Sendable {
+    package let token: BearerToken
+    /// The user's oldest sessions, which had to end for it.
+    package let ended: [Fingerprint]
+}
+
+extension Store {
+    /// How many sessions a user has at most.
+    package static let maximumSessions = 100
+
+    /// Makes a token that an administrator gives to a user; `nil` if there is no such user.
+    package func addToken(
+        for name: Username,
+        scopes: Scopes,
+        expiresAt: Date,
+        now: Date
+    ) async throws -> BearerToken? {
+        try await self.writer.write { db in
+            let id = try Int64.fetchOne(db, sql: "select id from user where name_key = ?", arguments: [name.key])
+            return try id.map {
+                try Self.insertToken(db, user: $0, isSession: false, scopes: scopes, expiresAt: expiresAt, now: now)
+            }
+        }
+    }
+
+    /// Makes a token for a user who has signed in; `nil` if the password was changed, or the user deleted, meanwhile.
+    package func addSession(
+        for user: User,
+        scopes: Scopes,
+        expiresAt: Date,
+        now: Date
+    ) async throws -> NewSession? {
+        try await self.writer.write { db in
+            let isStill = try Bool.fetchOne(
+                db,
+                sql: "select exists (select 1 from user where id = ? and password_number = ?)",
+                arguments: [user.id, user.passwordNumber]
+            )
+            guard isStill == true else { return nil }
+            let token = try Self.insertToken(
+                db,
+                user: user.id,
+                isSession: true,
+                scopes: scopes,
+                expiresAt: expiresAt,
+                now: now
+            )
+            let ended = try Data.fetchAll(
+                db,
+                sql: """
+                    delete from token where hash in (
+                        select hash from token where user_id = ?1 and is_session and hash <> ?2
+                        order by created_at desc limit -1 offset ?3)
+                    returning hash
+                    """,
+                arguments: [user.id, token.fingerprint.bytes, Self.maximumSessions - 1]
+            )
+            return NewSession(token: token, ended: ended.compactMap { Fingerprint(bytes: $0) })
+        }
+    }
+
+    /// Ends the token of that prefix, and says which it was; `nil` if there is none.
+    package func revokeToken(_ prefix: TokenPrefix) async throws -> Fingerprint? {
+        try await self.writer.write { db in
+            try Data.fetchOne(
+                db,
+                sql: "delete from token where prefix = ? returning hash",
+                arguments: [prefix.description]
+            ).flatMap { Fingerprint(bytes: $0) }
+        }
+    }
+
+    /// Deletes tokens that have expired; returns how many, at most `limit`.
+    package func deleteExpiredTokens(now: Date, limit: Int) async throws -> Int {
+        try await self.writer.write { db in
+            try db.execute(
+                sql: """
+                    delete from token where hash in (
+                        select hash from token where expires_at <= ? order by expires_at limit ?)
+                    """,
+                arguments: [now.milliseconds, limit]
+            )
+            return db.changesCount
+        }
+    }
+
+    /// Notes in memory that a token was used; `writeTokenUses` stores it.
+    package func noteUse(of token: TokenPrefix, now: Date) {
+        self.tokenUses.note(token, now: now)
+    }
+
+    /// Stores some of the uses that were noted; returns how many, at most `limit`.
+    package func writeTokenUses(limit: Int) async throws -> Int {
+        let uses = self.tokenUses.take(limit)
+        if uses.isEmpty { return 0 }
+        try await self.writer.write { db in
+            let statement = try db.cachedStatement(sql: "update token set used_at = ? where prefix = ?")
+            for use in uses { try statement.execute(arguments: [use.at.milliseconds, use.token.description]) }
+        }
+        return uses.count
+    }
+
+    private static func insertToken(
+        _ db: Database,
+        user: Int64,
+        isSession: Bool,
+        scopes: Scopes,
+        expiresAt: Date,
+        now: Date
+    ) throws -> BearerToken {
+        // Of 62^8 prefixes hardly one is taken.
+        while true {
+            let token = BearerToken.random()
+            try db.execute(
+                sql: """
+                    insert into token (hash, prefix, user_id, is_session, scopes, created_at, expires_at)
+                    values (?, ?, ?, ?, ?, ?, ?) on conflict (prefix) do nothing
+                    """,
+                arguments: [
+                    token.fingerprint.bytes, token.prefix.description, user, isSession, scopes.description,
+                    now.milliseconds, expiresAt.milliseconds,
+                ]
+            )
+            if db.changesCount == 1 { return token }
+        }
+    }
+}

@@ -1,0 +1,284 @@
+import Foundation
+import HTTPTypes
+import PushAPI
+import PushCore
+import PushStore
+import PushTesting
+import SocketHTTP
+import Testing
+
+@testable import PushServer
+
+/// Signing in for a token, using it, and its end.
+@Suite struct TokenTests {
+    private let fixture: ServerFixture
+
+    init() async throws {
+        self.fixture = try await ServerFixture()
+    }
+
+    /// Signs in with the password and returns the token.
+    private func signIn(_ user: String = "alice", _ body: String = "") async throws -> String {
+        let response = try await self.fixture.send(.post, Paths.sessions, user: user, body: body)
+        #expect(response.status == .created, "\(response.text)")
+        return try #require(try response.json["Token"]?.text)
+    }
+
+    private func send(
+        _ method: HTTPRequest.Method = .get,
+        _ target: String = Paths.register,
+        bearer token: String,
+        headers: [(String, String)] = [],
+        body: String = "",
+        loop: Int = 0
+    ) async throws -> Response {
+        let headers = [("Authorization", "Bearer \(token)")] + headers
+        return try await self.fixture.send(method, target, user: nil, headers: headers, body: body, loop: loop)
+    }
+
+    /// Uses the token on each loop, so that all remember it, and checks whether it is good.
+    private func expect(_ token: String, isGood: Bool, sourceLocation: SourceLocation = #_sourceLocation) async throws {
+        for loop in 0..<ServerFixture.loops {
+            let response = try await self.send(bearer: token, loop: loop)
+            if isGood {
+                #expect(response.status == .ok, "loop \(loop)", sourceLocation: sourceLocation)
+            } else {
+                try response.expectProblem(.invalidBearerToken, sourceLocation: sourceLocation)
+            }
+        }
+    }
+
+    private func lastUse(of token: String) throws -> Date? {
+        let tokens = try self.fixture.storage.reader.tokens(of: nil, after: nil, limit: 10, now: self.fixture.clock.now)
+        return try #require(tokens.first { token.hasPrefix($0.prefix.description) }).usedAt
+    }
+
+    // MARK: Signing in
+
+    @Test func aSessionBeginsWithThePasswordAndLastsAsConfigured() async throws {
+        let response = try await self.fixture.send(.post, Paths.sessions)
+        #expect(response.status == .created)
+        #expect(response.fields[.cacheControl] == "no-store")
+        let json = try response.json
+        let token = try #require(json["Token"]?.text)
+        let expected = #"{"Token":"\#(token)","ExpiresAt":"2027-04-15T08:00:00Z","Scopes":["fetch","send","register"]}"#
+        #expect(response.text == expected)
+        #expect(BearerToken(token) != nil)
+        try await self.expect(token, isGood: true)
+    }
+
+    @Test(arguments: ["Bearer", "bearer", "BEARER", "bEaReR"])
+    func theSchemeIsReadInAnyCase(scheme: String) async throws {
+        let token = try await self.signIn()
+        for blanks in [" ", "   "] {
+            let headers = [("Authorization", "\(scheme)\(blanks)\(token)")]
+            #expect(try await self.fixture.send(.get, Paths.register, user: nil, headers: headers).status == .ok)
+        }
+    }
+
+    @Test func aSessionActsAsItsUser() async throws {
+        let path = try await self.fixture.post(#"{"Payload":"for alice","To":["username:alice"]}"#)
+        let (alices, bobs) = (try await self.signIn("alice"), try await self.signIn("bob"))
+        for _ in 0..<2 {
+            #expect(try await self.send(.get, path, bearer: alices).json["Payload"] == .string("for alice"))
+            try await self.send(.get, path, bearer: bobs).expectProblem(.notFound)
+        }
+        try await self.send(.post, Paths.notifications, bearer: bobs, body: #"{"Payload":1,"To":["news"]}"#)
+            .expectProblem(.forbidden)
+    }
+
+    @Test func aTokenGetsNoOtherToken() async throws {
+        let token = try await self.signIn("ada")
+        try await self.send(.post, Paths.sessions, bearer: token).expectProblem(.forbidden, "password")
+    }
+
+    @Test func lessMayBeAskedFor() async throws {
+        let token = try await self.signIn("alice", #"{"Scopes":["fetch"],"ExpiresIn":60}"#)
+        try await self.send(bearer: token).expectProblem(.insufficientScope, "the token lacks the scope register")
+        let path = try await self.fixture.post(#"{"Payload":1,"To":["username:alice"]}"#)
+        #expect(try await self.send(.get, path, bearer: token).status == .ok)
+        self.fixture.clock.advance(by: 60)
+        try await self.send(.get, path, bearer: token).expectProblem(.invalidBearerToken)
+    }
+
+    @Test(arguments: [
+        (#"{"Scopes":["manage"]}"#, "a token of a device can have one or more of fetch, send, register"),
+        (#"{"Scopes":["fetch","fly"]}"#, "can have"), (#"{"Scopes":[]}"#, "can have"),
+        (#"{"Scopes":"fetch"}"#, "Scopes must be an array"), (#"{"ExpiresIn":0}"#, "ExpiresIn must be 1 to 7776000"),
+        (#"{"ExpiresIn":-1}"#, "ExpiresIn"), (#"{"ExpiresIn":7776001}"#, "ExpiresIn must be 1 to 7776000"),
+        (#"{"ExpiresIn":9223372036854775807}"#, "ExpiresIn"), (#"{"ExpiresIn":"1"}"#, "ExpiresIn must be an integer"),
+    ])
+    func whatASessionCannotBeIsNamed(body: String, detail: String) async throws {
+        try await self.fixture.send(.post, Paths.sessions, body: body).expectProblem(.invalidMember, detail)
+    }
+
+    // MARK: Refusals
+
+    @Test(arguments: [
+        "", "x", "spt_", "QWxhZGRpbjpvcGVuIHNlc2FtZQ==", BearerToken.random().text.exposed,
+        String(BearerToken.random().text.exposed.dropLast()), String(repeating: "A", count: 5000), "\u{FF}",
+    ])
+    func whatIsNoTokenIsRefusedWithTheSameBytes(token: String) async throws {
+        let id = [("X-Request-Id", "same")]
+        let reference = try await self.send(bearer: "spt_\(String(repeating: "0", count: 42))", headers: id)
+        let response = try await self.send(bearer: token, headers: id)
+        try response.expectProblem(.invalidBearerToken)
+        #expect(response.body == reference.body)
+        #expect(response.fields == reference.fields)
+    }
+
+    @Test func theChallengesSayThatATokenWasWrongBasicFirst() async throws {
+        let lines = try await self.send(bearer: "x").fields.lines
+        #expect(
+            lines.filter { $0.name == .wwwAuthenticate }.map(\.value) == [
+                #"Basic realm="sealpost", charset="UTF-8""#, #"Bearer realm="sealpost", error="invalid_token""#,
+            ]
+        )
+    }
+
+    @Test func aTokenOfAnotherSpellingIsAnother() async throws {
+        let token = try await self.signIn()
+        for other in [token.lowercased(), token + "=", token + " x", " " + token + "\u{A0}", "Bearer \(token)"] {
+            try await self.send(bearer: other).expectProblem(.invalidBearerToken)
+        }
+        try await self.fixture.send(.get, "\(Paths.register)?access_token=\(token)", user: nil)
+            .expectProblem(.unauthorized)
+    }
+
+    @Test func noTokenIsLogged() async throws {
+        let token = try await self.signIn("ada")
+        let made = try await self.send(.post, Paths.tokens, bearer: token, body: #"{"User":"bob"}"#)
+        let other = try #require(try made.json["Token"]?.text)
+        try await self.expect(other, isGood: true)
+        _ = try await self.send(.delete, Paths.token(String(other.prefix(12))), bearer: token)
+        try await self.expect(other, isGood: false)
+        let log = self.fixture.log.lines.joined(separator: "\n")
+        #expect(log.contains("token revoked"))
+        for secret in [token, other] { #expect(!log.contains(secret.dropFirst(12))) }
+    }
+
+    // MARK: The end
+
+    @Test func anEndedSessionIsDeadAtOnceOnEveryLoop() async throws {
+        for loop in 0..<ServerFixture.loops {
+            let (token, other) = (try await self.signIn(), try await self.signIn())
+            for each in [token, other] { try await self.expect(each, isGood: true) }
+            let response = try await self.send(.delete, Paths.currentSession, bearer: token, loop: loop)
+            #expect(response.status == .noContent)
+            try await self.expect(token, isGood: false)
+            try await self.expect(other, isGood: true)
+        }
+    }
+
+    @Test func whoCameWithAPasswordHasNoSessionToEnd() async throws {
+        try await self.fixture.send(.delete, Paths.currentSession).expectProblem(.notFound)
+    }
+
+    @Test func aRevokedTokenIsDeadAtOnceOnEveryLoop() async throws {
+        for loop in 0..<ServerFixture.loops {
+            let token = try await self.signIn()
+            try await self.expect(token, isGood: true)
+            let path = Paths.token(String(token.prefix(12)))
+            #expect(try await self.fixture.send(.delete, path, user: "ada", loop: loop).status == .noContent)
+            try await self.expect(token, isGood: false)
+            try await self.fixture.send(.delete, path, user: "ada", loop: loop).expectProblem(.notFound)
+        }
+    }
+
+    @Test func anExpiredTokenIsDeadAtOnceOnEveryLoop() async throws {
+        let token = try await self.signIn("alice", #"{"ExpiresIn":10}"#)
+        try await self.expect(token, isGood: true)
+        self.fixture.clock.advance(by: 9.999)
+        try await self.expect(token, isGood: true)
+        self.fixture.clock.advance(by: 0.001)
+        try await self.expect(token, isGood: false)
+    }
+
+    @Test func theSessionsThatAreTooManyAreDeadAtOnceOnEveryLoop() async throws {
+        let oldest = try await self.signIn()
+        try await self.expect(oldest, isGood: true)
+        for _ in 1..<Store.maximumSessions {
+            self.fixture.clock.advance(by: 0.001)
+            _ = try await self.signIn()
+        }
+        try await self.expect(oldest, isGood: true)
+        _ = try await self.signIn()
+        try await self.expect(oldest, isGood: false)
+    }
+
+    @Test func changesOfTheUserHoldAtOnceOnEveryLoop() async throws {
+        for loop in 0..<ServerFixture.loops {
+            let token = try await self.signIn("paul")
+            let send = { (loop: Int) in
+                try await self.send(
+                    .post,
+                    Paths.notifications,
+                    bearer: token,
+                    body: #"{"Payload":1,"To":["x"]}"#,
+                    loop: loop
+                )
+            }
+            for (role, status) in [("device", 403), ("publisher", 201)] {
+                let body = #"{"Role":"\#(role)"}"#
+                #expect(
+                    try await self.fixture.send(.patch, "/api/users/paul", user: "ada", body: body, loop: loop).status
+                        == .noContent
+                )
+                for each in 0..<ServerFixture.loops { #expect(try await send(each).status.code == status) }
+            }
+        }
+    }
+
+    @Test func aNewPasswordEndsSessionsAndTheOldPasswordOnEveryLoop() async throws {
+        let session = try await self.signIn("bob")
+        let made = try await self.fixture.send(.post, Paths.tokens, user: "ada", body: #"{"User":"bob"}"#)
+        let given = try #require(try made.json["Token"]?.text)
+        for token in [session, given] { try await self.expect(token, isGood: true) }
+        for loop in 0..<ServerFixture.loops {
+            #expect(try await self.fixture.send(.get, Paths.register, user: "bob", loop: loop).status == .ok)
+        }
+        let body = #"{"Password":"another one"}"#
+        #expect(try await self.fixture.send(.patch, "/api/users/BOB", user: "ada", body: body).status == .noContent)
+        try await self.expect(session, isGood: false)
+        try await self.expect(given, isGood: true)
+        for loop in 0..<ServerFixture.loops {
+            try await self.fixture.send(.get, Paths.register, user: "bob", loop: loop).expectProblem(.unauthorized)
+            let headers = [("Authorization", ServerFixture.basic("bob", password: "another one"))]
+            #expect(
+                try await self.fixture.send(.get, Paths.register, user: nil, headers: headers, loop: loop).status == .ok
+            )
+        }
+    }
+
+    @Test func aDeletedUserIsNobodyOnEveryLoop() async throws {
+        let token = try await self.signIn("bob")
+        try await self.expect(token, isGood: true)
+        #expect(try await self.fixture.send(.delete, "/api/users/bob", user: "ada", loop: 1).status == .noContent)
+        try await self.expect(token, isGood: false)
+        for loop in 0..<ServerFixture.loops {
+            try await self.fixture.send(.get, Paths.register, user: "bob", loop: loop).expectProblem(.unauthorized)
+        }
+        try await self.fixture.send(.delete, "/api/users/bob", user: "ada").expectProblem(.notFound)
+    }
+
+    // MARK: Last use
+
+    @Test func theLastUseIsNotedOnceInSomeMinutes() async throws {
+        let token = try await self.signIn()
+        let store = self.fixture.storage.store
+        let start = self.fixture.clock.now
+        try await self.expect(token, isGood: true)
+        #expect(try self.lastUse(of: token) == nil, "written later")
+        #expect(try await store.writeTokenUses(limit: 10) == 1)
+        #expect(try self.lastUse(of: token) == start)
+        self.fixture.clock.advance(by: 299)
+        self.fixture.server.authenticator.accountsChanged()
+        try await self.expect(token, isGood: true)
+        #expect(try await store.writeTokenUses(limit: 10) == 0)
+        self.fixture.clock.advance(by: 1)
+        self.fixture.server.authenticator.accountsChanged()
+        try await self.expect(token, isGood: true)
+        #expect(try await store.writeTokenUses(limit: 10) == 1)
+        #expect(try self.lastUse(of: token) == start + 300)
+    }
+}
