@@ -11,7 +11,8 @@ public import PushAPI
 /// invents an answer shows itself as `PushClientError.interference`.
 ///
 /// ```swift
-/// let client = PushClient(server: url, username: "alice", password: password)
+/// let session = try await PushClient(server: url, username: "alice", password: password).signIn()
+/// let client = PushClient(server: url, token: session.token)  // keep the token, and forget the password
 /// try await client.register(platform: "apns", handle: deviceToken)
 /// let item = try await client.notification(secureId)
 /// ```
@@ -22,9 +23,33 @@ public struct PushClient: Sendable {
 
     /// A client that signs in with every request, unasked.
     public init(server: URL, username: String, password: String) {
+        let credentials = Data("\(username):\(password)".utf8).base64EncodedString()
+        self.init(server: server, authorization: "Basic \(credentials)")
+    }
+
+    /// A client that shows the token of a session, or one that an administrator made.
+    public init(server: URL, token: String) {
+        self.init(server: server, authorization: "Bearer \(token)")
+    }
+
+    private init(server: URL, authorization: String) {
         self.server = server
-        self.authorization = "Basic \(Data("\(username):\(password)".utf8).base64EncodedString())"
+        self.authorization = authorization
         self.session = URLSession(configuration: .ephemeral, delegate: NoSecondTry(), delegateQueue: nil)
+    }
+
+    /// Exchanges the password for a token, which can be ended and ends by itself.
+    ///
+    /// A client that shows a token already is refused with a `forbidden` problem.
+    public func signIn() async throws -> Session {
+        let answer = try await self.call("POST", Paths.sessions)
+        guard let session = Session(answer) else { throw PushClientError.unreadable }
+        return session
+    }
+
+    /// Ends the token that this client shows: every later call is `unauthorized`.
+    public func signOut() async throws {
+        _ = try await self.call("DELETE", Paths.currentSession)
     }
 
     /// Registers a device and returns its registration id.
@@ -136,7 +161,7 @@ public enum PushClientError: Error, Sendable, Hashable {
     case interference(expected: String, seen: String?)
     /// The server's own refusal.
     case problem(Problem)
-    /// The name or the password is wrong.
+    /// The name or the password is wrong, or the token is no longer good.
     case unauthorized
     /// The server's answer is none that this version understands.
     case unreadable
