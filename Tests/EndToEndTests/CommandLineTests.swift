@@ -52,6 +52,45 @@ import Testing
         #expect(await daemon.terminate() == 0)
     }
 
+    @Test func aTokenIsMadeListedUsedAndRevoked() async throws {
+        _ = try await Daemon.run(["user", "add", "alice", "--password-stdin"], in: folder, input: "correct horse\n")
+        let made = try await Daemon.run(["token", "create", "alice", "--scope", "send"], in: folder)
+        let token = try #require(made.output.wholeMatch(of: /(spt_\w{42})\n/)?.output.1)
+        let other = try await Daemon.run(["token", "create", "alice", "--expires-in", "60"], in: folder)
+        let daemon = try await Daemon(in: folder)
+        let client = PushClient(server: try daemon.server, token: String(token))
+        _ = try await client.send("hello")
+        #expect(await daemon.terminate() == 0)
+        let list = try await Daemon.run(["token", "list", "--user", "Alice"], in: folder)
+        #expect(list.output.contains("\(token.prefix(12))  alice  token  send  until "))
+        #expect(list.output.contains("\(other.output.prefix(12))  alice  token  fetch send register  until "))
+        #expect(list.output.contains("not used"))
+        #expect(list.output.split(separator: "\n").count { $0.contains(/\bused \d{4}-/) } == 1, "\(list.output)")
+        let prefix = String(token.prefix(12))
+        let revoked = try await Daemon.run(["token", "revoke", prefix], in: folder)
+        #expect(revoked.output == "\(prefix) has ended\n")
+        let again = try await Daemon.run(["token", "revoke", prefix], in: folder)
+        #expect(again.code == 1)
+        #expect(again.errors == "sealpost: there is no token \(prefix)\n")
+        #expect(try await Daemon.run(["token", "list"], in: folder).output.split(separator: "\n").count == 1)
+    }
+
+    @Test(arguments: [
+        (["token", "create", "bob"], 1, "there is no user bob"),
+        (["token", "create", "a:b"], 1, "there is no user a:b"),
+        (["token", "create", "alice", "--scope", "manage"], 64, "a token of a device can have"),
+        (["token", "create", "alice", "--expires-in", "0"], 64, "a token is good for 1 to 31536000 seconds"),
+        (["token", "list", "--user", "a:b"], 64, "\"a:b\" is no user's name"),
+        (["token", "revoke", "spt_"], 1, "there is no token spt_"),
+    ])
+    func aTokenThatCannotBeIsSaidSo(arguments: [String], code: Int32, message: String) async throws {
+        _ = try await Daemon.run(["user", "add", "alice", "--password-stdin"], in: folder, input: "correct horse\n")
+        let ended = try await Daemon.run(arguments, in: self.folder)
+        #expect(ended.code == code)
+        #expect(ended.errors.contains(message), "\(ended.errors)")
+        #expect(ended.output.isEmpty)
+    }
+
     @Test(arguments: [
         (["user", "add", "a:b", "--password-stdin"], "long enough", "\"a:b\" is not 1 to 100 letters"),
         (["user", "add", "bob", "--password-stdin"], "short", "a password has 8 to 256 bytes"),

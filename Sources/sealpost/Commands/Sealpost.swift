@@ -10,7 +10,7 @@ struct Sealpost: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "sealpost",
         abstract: "Keeps what is secret at home, and sends only a claim ticket through other people's networks.",
-        subcommands: [Serve.self, Demo.self, Simulate.self, UserCommand.self, Migrate.self]
+        subcommands: [Serve.self, Demo.self, Simulate.self, UserCommand.self, TokenCommand.self, Migrate.self]
     )
 }
 
@@ -27,6 +27,15 @@ struct ConfigurationOptions: ParsableArguments {
 /// sysexits(3): what can only be mended by changing the configuration.
 private let badConfiguration: Int32 = 78
 
+/// What a command was asked to do and cannot, in words for the operator.
+struct CommandFailure: Error, CustomStringConvertible {
+    let description: String
+
+    init(_ description: String) {
+        self.description = description
+    }
+}
+
 /// Runs a command's work and turns what an operator can mend into one line and an exit code.
 func reportingErrors(_ body: () async throws -> Void) async throws {
     do {
@@ -34,6 +43,9 @@ func reportingErrors(_ body: () async throws -> Void) async throws {
     } catch let error as ConfigurationError {
         FileHandle.standardError.write(Data("sealpost: \(error)\n".utf8))
         throw ExitCode(badConfiguration)
+    } catch let error as CommandFailure {
+        FileHandle.standardError.write(Data("sealpost: \(error)\n".utf8))
+        throw ExitCode(1)
     } catch let error as StoreError {
         FileHandle.standardError.write(Data("sealpost: \(error)\n".utf8))
         throw ExitCode(1)

@@ -1,0 +1,135 @@
+import ArgumentParser
+import Foundation
+import PushCore
+import PushStore
+
+struct TokenCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "token",
+        abstract: "Manage bearer tokens.",
+        discussion: "While the server runs, it holds the database: use /api/tokens instead.",
+        subcommands: [Create.self, List.self, Revoke.self]
+    )
+
+    struct Create: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Make a token for a user and print it; it is shown only this once."
+        )
+
+        @OptionGroup var options: ConfigurationOptions
+
+        @Argument(help: "The user.")
+        var name: String
+
+        @Option(
+            name: .customLong("scope"),
+            help: "\(Scopes.all.names.joined(separator: ", ")); may be repeated. Without it: all of the user's role."
+        )
+        var scopes: [String] = []
+
+        @Option(help: "Seconds, at most a year. Without it: sessions.expiresIn of the configuration.")
+        var expiresIn: Int?
+
+        func run() async throws {
+            try await reportingErrors {
+                let configuration = try self.options.load()
+                let lifetime = Duration.seconds(self.expiresIn ?? configuration.sessionExpiresIn)
+                guard BearerToken.lifetime.contains(lifetime) else {
+                    let seconds = BearerToken.lifetime.upperBound.components.seconds
+                    throw ValidationError("a token is good for 1 to \(seconds) seconds")
+                }
+                try await withStore(configuration) { store in
+                    print(
+                        try await self.create(in: store, expiresAt: Date() + TimeInterval(lifetime.components.seconds))
+                    )
+                }
+            }
+        }
+
+        private func create(in store: Store, expiresAt: Date) async throws -> String {
+            guard let name = Username(self.name), let user = try store.makeReader().user(named: name) else {
+                throw CommandFailure("there is no user \(self.name)")
+            }
+            let scopes: Scopes
+            do throws(ScopeError) {
+                scopes = self.scopes.isEmpty ? user.role.scopes : try user.role.scopes(named: self.scopes)
+            } catch {
+                throw ValidationError("\(error)")
+            }
+            let token = try await store.addToken(for: name, scopes: scopes, expiresAt: expiresAt, now: Date())
+            guard let token else { throw CommandFailure("there is no user \(self.name)") }
+            return token.text.exposed
+        }
+    }
+
+    struct List: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "List the tokens that are good, by their prefixes.")
+
+        @OptionGroup var options: ConfigurationOptions
+
+        @Option(help: "Only this user's.")
+        var user: String?
+
+        func run() async throws {
+            let user = try self.user.map { text in
+                guard let name = Username(text) else { throw ValidationError("\"\(text)\" is no user's name") }
+                return name
+            }
+            try await reportingErrors {
+                try await withStore(try self.options.load()) { store in
+                    let reader = try store.makeReader()
+                    var last: TokenPrefix?
+                    repeat {
+                        let page = try reader.tokens(of: user, after: last, limit: 500, now: Date())
+                        for token in page { print(Self.line(token)) }
+                        last = page.last?.prefix
+                    } while last != nil
+                }
+            }
+        }
+
+        private static func line(_ token: TokenEntry) -> String {
+            let origin = token.isSession ? "session" : "token"
+            let use = token.usedAt.map { "used \(day($0))" } ?? "not used"
+            return
+                "\(token.prefix)  \(token.username)  \(origin)  \(token.scopes)  until \(day(token.expiresAt))  \(use)"
+        }
+
+        private static func day(_ date: Date) -> String {
+            date.formatted(.iso8601.year().month().day())
+        }
+    }
+
+    struct Revoke: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "End a token.")
+
+        @OptionGroup var options: ConfigurationOptions
+
+        @Argument(help: "What lists show of it: spt_ and eight characters.")
+        var prefix: String
+
+        func run() async throws {
+            try await reportingErrors {
+                try await withStore(try self.options.load()) { store in
+                    guard let prefix = TokenPrefix(self.prefix), try await store.revokeToken(prefix) != nil else {
+                        throw CommandFailure("there is no token \(self.prefix)")
+                    }
+                    print("\(prefix) has ended")
+                }
+            }
+        }
+    }
+}
+
+/// Opens the database as long as `body` runs.
+private func withStore(_ configuration: Configuration, _ body: (Store) async throws -> Void) async throws {
+    let store = try Store(path: configuration.database)
+    let result: Result<Void, any Error>
+    do {
+        result = .success(try await body(store))
+    } catch {
+        result = .failure(error)
+    }
+    await store.close()
+    try result.get()
+}
