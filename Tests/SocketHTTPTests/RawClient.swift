@@ -63,7 +63,11 @@ final class RawClient {
     }
 
     func send(_ text: String) async throws {
-        var rest = Array(text.utf8)[...]
+        try await self.send(Array(text.utf8)[...])
+    }
+
+    func send(_ bytes: ArraySlice<UInt8>) async throws {
+        var rest = bytes
         while !rest.isEmpty {
             if let count = try rest.withUnsafeBytes({ try self.stream.write($0) }) {
                 rest.removeFirst(count)
@@ -94,9 +98,13 @@ final class RawClient {
 
     /// Everything up to the end of the connection.
     func rest() async throws -> String {
+        String(decoding: try await self.restOfBytes(), as: UTF8.self)
+    }
+
+    func restOfBytes() async throws -> [UInt8] {
         while !self.hasEnded { try await self.receive() }
         defer { self.received = [] }
-        return String(decoding: self.received, as: UTF8.self)
+        return self.received
     }
 
     /// Whether anything happens on the connection, without reading it.

@@ -47,6 +47,7 @@ func withServer<Result: Sendable>(
     proxies: TrustedProxies = .none,
     grace: Duration = .seconds(10),
     makeStream: HTTPServer.StreamMaker? = nil,
+    responder: (any Responder)? = nil,
     answer: @Sendable @escaping (Request) async -> Response = echo,
     _ body: @Sendable @escaping (TestServer) async throws -> Result
 ) async throws -> Result {
@@ -62,7 +63,7 @@ func withServer<Result: Sendable>(
         limits: limits,
         proxies: proxies,
         grace: grace,
-        responder: TestResponder(answer: answer),
+        responder: responder ?? TestResponder(answer: answer),
         makeStream: makeStream
     )
     return try await withThrowingTaskGroup(of: Result?.self) { group in

@@ -21,11 +21,6 @@ func outcome(of text: String, in portions: [Int], limits: ServerLimits = ServerL
     }
 }
 
-/// Nothing at once, one byte at a time, and two portions with each possible border.
-func portions(_ count: Int) -> [[Int]] {
-    [[], Array(0..<count)] + (0..<count).map { [$0] }
-}
-
 /// Whether a refusal has this name, whatever its text.
 func isBadRequest(_ outcome: Outcome) -> Bool {
     if case .refused(.badRequest) = outcome { return true }

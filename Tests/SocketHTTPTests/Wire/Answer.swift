@@ -1,0 +1,73 @@
+/// One response of the table, written out as the bytes that `DescribingResponder` makes the server send.
+struct Answer: Sendable {
+    private let status: Int
+    private let content: String
+    private var connection: String?
+    /// The answer to `HEAD`: the length is told, and nothing follows.
+    private var isHead = false
+
+    /// The server ends the connection after it.
+    var closes: Bool { self.connection == "close" }
+
+    var isLeave: Bool { self.status == 100 }
+
+    /// 200, with what the handler was given: method, path, `?query` if any and `@authority`, then each field but
+    /// `Host`, and after an empty line the body.
+    static func ok(_ line: String, _ fields: String..., body: String = "") -> Answer {
+        var answer = Answer(
+            status: 200,
+            content: ([line] + fields).joined(separator: "\n") + (body.isEmpty ? "" : "\n\n\(body)")
+        )
+        answer.isHead = line.hasPrefix("HEAD ")
+        return answer
+    }
+
+    /// A refusal, after which the connection ends. `fields` is how many field lines had been read, if all were.
+    static func refused(_ status: Int, _ detail: String, fields: Int? = nil) -> Answer {
+        Answer(status: status, content: fields.map { "\(detail) (\($0) fields)" } ?? detail, connection: "close")
+    }
+
+    /// What a handler answers when it could not read the body.
+    static func failed(_ status: Int, _ detail: String) -> Answer {
+        Answer(status: status, content: detail)
+    }
+
+    private init(status: Int, content: String, connection: String? = nil) {
+        self.status = status
+        self.content = content
+        self.connection = connection
+    }
+
+    /// The same with `Connection: close`.
+    var closing: Answer { self.with { $0.connection = "close" } }
+    /// The same with `Connection: keep-alive`.
+    var keepingAlive: Answer { self.with { $0.connection = "keep-alive" } }
+    /// The same without its content.
+    var toHead: Answer { self.with { $0.isHead = true } }
+
+    private func with(_ change: (inout Answer) -> Void) -> Answer {
+        var answer = self
+        change(&answer)
+        return answer
+    }
+
+    var bytes: [UInt8] {
+        guard !self.isLeave else { return "HTTP/1.1 100 Continue\r\n\r\n".latin1 }
+        let content = self.content.latin1
+        let head = """
+            HTTP/1.1 \(self.status) \(Self.phrases[self.status] ?? "?")\r
+            Date: Sun, 06 Nov 1994 08:49:37 GMT\r
+            Content-Length: \(content.count)\r
+            \(self.connection.map { "Connection: \($0)\r\n" } ?? "")\r\n
+            """
+        return head.latin1 + (self.isHead ? [] : content)
+    }
+
+    /// Leave to send a body, for a client that waits for it.
+    static let goOn = Answer(status: 100, content: "")
+
+    private static let phrases = [
+        200: "OK", 400: "Bad Request", 413: "Content Too Large", 414: "URI Too Long", 417: "Expectation Failed",
+        431: "Request Header Fields Too Large", 501: "Not Implemented", 505: "HTTP Version Not Supported",
+    ]
+}

@@ -1,0 +1,74 @@
+import HTTPTypes
+import Reactor
+import Testing
+
+@testable import SocketHTTP
+
+/// Each row of the table in every way that its bytes can come.
+///
+/// A border between two portions is certain to reach the parser only without a socket, so the splits run over
+/// `ScriptedStream`, which is fast as well; that sockets make no difference is tried with the whole and with single
+/// bytes.
+@Suite struct WireTests {
+    @Test(arguments: WireRow.all) func aStreamIsAnsweredExactlyInWhateverPortionsItComes(row: WireRow) async throws {
+        let loops = try EventLoopGroup(count: 1)
+        defer { loops.stop() }
+        let loop = loops.loops[0]
+        let server = HTTPServer(listeners: [], loops: loops, limits: WireRow.limits, responder: DescribingResponder())
+        let differences = await withTaskGroup(of: [String].self) { group in
+            group.addTask(executorPreference: loop) {
+                var differences: [String] = []
+                for borders in Self.borders(row.sent.count) {
+                    let stream = ScriptedStream(row.sent, borders, then: row.ending == .cutOff ? .ends : .waits)
+                    await server.serveConnection(stream, peer: .unix, on: loop)
+                    if stream.wasAwaited || !row.answers(borders).contains(stream.written) {
+                        let state = stream.wasAwaited ? "still open" : "closed"
+                        differences.append("\(borders.prefix(2)), \(state): \(String(latin1: stream.written))")
+                    }
+                }
+                return differences
+            }
+            return await group.next() ?? []
+        }
+        #expect(differences.isEmpty, "\(differences.count) ways, first \(differences.first ?? "")")
+    }
+
+    @Test func socketsMakeNoDifference() async throws {
+        try await withServer(limits: WireRow.limits, responder: DescribingResponder()) { test in
+            try await withThrowingDiscardingTaskGroup { group in
+                for row in WireRow.all {
+                    group.addTask(executorPreference: test.loop) { try await Self.exchange(row, test) }
+                }
+            }
+        }
+    }
+
+    private static func exchange(_ row: WireRow, _ test: TestServer) async throws {
+        let whole = try await Self.answer(to: [row.sent[...]], row, test)
+        #expect(row.answers([]).contains(whole), "\(row): \(String(latin1: whole))")
+        // The reset that such a client provokes may overtake the answer.
+        guard row.ending != .closedAsAsked else { return }
+        let answer = try await Self.answer(to: row.sent.indices.map { row.sent[$0...$0] }, row, test)
+        #expect([row.answer, row.answerWithLeave].contains(answer), "\(row): \(String(latin1: answer))")
+    }
+
+    private static func answer(
+        to portions: [ArraySlice<UInt8>],
+        _ row: WireRow,
+        _ test: TestServer
+    ) async throws -> [UInt8] {
+        let client = try test.client()
+        for portion in portions {
+            try await client.send(portion)
+            await Task.yield()
+        }
+        if row.ending == .cutOff { client.stream.endWriting() }
+        return try await client.restOfBytes()
+    }
+
+    /// None, one after each byte, and one at each position; in long streams at each 37th.
+    private static func borders(_ count: Int) -> [[Int]] {
+        [[], Array(stride(from: 1, to: count, by: 1))]
+            + stride(from: 1, to: count, by: count > 1000 ? 37 : 1).map { [$0] }
+    }
+}
