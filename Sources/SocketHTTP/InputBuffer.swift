@@ -52,7 +52,8 @@ struct InputBuffer {
             self.start = 0
         }
         let size = max(Self.usualSize, self.bytes.count, self.end + max(self.end, count))
-        self.bytes.append(contentsOf: repeatElement(0, count: size - self.bytes.count))
+        // As an array and not as repeated elements, which without optimisation are taken one by one.
+        self.bytes += [UInt8](repeating: 0, count: size - self.bytes.count)
     }
 
     /// Apart from `self`, so that the array can be lent out while the stream is asked.
