@@ -82,8 +82,7 @@ struct HeadParser {
     /// Tells at once what is no HTTP at all, such as a TLS greeting, instead of waiting for the end of a line.
     private func checkFirstByte(_ bytes: Span<UInt8>) throws(Refusal) {
         guard !self.requestLineIsRead, self.lineStart < bytes.count else { return }
-        let first = bytes[self.lineStart]
-        guard ByteSet.token.contains(first) || (self.lineStart == 0 && (first == 0x0D || first == 0x0A)) else {
+        guard ByteSet.token.contains(bytes[self.lineStart]) || self.mayBeEmptyLine(bytes) else {
             throw .badRequest("The request does not start with a method.")
         }
     }
@@ -97,6 +96,11 @@ struct HeadParser {
         } else {
             guard count <= self.limits.headerBytes else { throw .headerTooLarge }
         }
+    }
+
+    private func mayBeEmptyLine(_ bytes: Span<UInt8>) -> Bool {
+        guard self.lineStart == 0 else { return false }
+        return bytes[0] == 0x0D && (bytes.count == 1 || bytes[1] == 0x0A)
     }
 
     private mutating func readRequestLine(_ bytes: Span<UInt8>, _ line: ByteRange) throws(Refusal) {

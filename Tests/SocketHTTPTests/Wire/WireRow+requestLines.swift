@@ -83,8 +83,9 @@ extension WireRow {
         // MARK: Empty lines, RFC 9112 §2.2
         WireRow("one empty line is forgiven", "\r\nGET / HTTP/1.1\r\nHost: h\r\n\r\n", .ok("GET / @h")),
         WireRow("two are not", "\r\n\r\nGET / HTTP/1.1\r\nHost: h\r\n\r\n", .refused(400, notAMethod)),
-        WireRow("nor is a bare line feed", "\nGET / HTTP/1.1\r\n", .refused(400, noCarriageReturn)),
-        WireRow("nor a carriage return too many", "\r\r\nGET / HTTP/1.1\r\n", .refused(400, "The method is invalid.")),
+        WireRow("nor is a bare line feed", "\nGET / HTTP/1.1\r\n", .refused(400, notAMethod)),
+        WireRow("nor is a carriage return alone", "\rX", .refused(400, notAMethod)),
+        WireRow("nor one too many", "\r\r\nGET / HTTP/1.1\r\n", .refused(400, notAMethod)),
 
         // MARK: Other protocols
         WireRow("TLS", "\u{16}\u{3}\u{1}\u{2}\u{0}\u{1}\u{0}\u{1}\u{fc}\u{3}\u{3}", .refused(400, notAMethod)),
@@ -104,7 +105,6 @@ extension WireRow {
 
     private static let malformed = "The request line is malformed."
     private static let malformedVersion = "The HTTP version is malformed."
-    private static let noCarriageReturn = "A line ends without a carriage return."
     private static let notAMethod = "The request does not start with a method."
     private static let otherVersion = "Only HTTP/1.1 and HTTP/1.0 are spoken here."
 }
