@@ -49,6 +49,7 @@ packages:
 
 test-packages:
 	@scripts/install-packages $(TEST_PACKAGES)
+	@scripts/make-test-environment
 
 bench-packages:
 	@scripts/install-packages $(BENCH_PACKAGES)

@@ -110,6 +110,6 @@ let package = Package(
         tests("PushSimulatorsTests", ["COpenSSL", "PushSimulators", "PushTesting", "Reactor"]),
         tests("PushStoreTests", ["PushCore", "PushStore", "PushTesting"]),
         tests("ReactorTests", ["Reactor"]),
-        tests("SocketHTTPTests", ["SocketHTTP", "Reactor", httpTypes]),
+        tests("SocketHTTPTests", ["PushTesting", "Reactor", "SocketHTTP", httpTypes]),
     ]
 )

@@ -33,6 +33,7 @@ extension WireRow {
         badChunks("two CR after the size", "3\r\r\nabc\r\n0\r\n\r\n"),
         badChunks("LF after the content", "3\r\nabc\n0\r\n\r\n"),
         badChunks("CR after the content", "3\r\nabc\r0\r\n\r\n"),
+        badChunks("a blank instead of CR after the content", "3\r\nabc \n0\r\n\r\n"),
         badChunks("nothing after the content", "3\r\nabc0\r\n\r\n"),
         badChunks("more content than announced", "3\r\nabcd\r\n0\r\n\r\n"),
         badChunks("less content than announced", "3\r\nab\r\n0\r\n\r\n"),

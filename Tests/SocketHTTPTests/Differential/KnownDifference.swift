@@ -1,0 +1,42 @@
+/// What we accept and h11 does not, each with its reason in docs/http.md.
+enum KnownDifference: CaseIterable {
+    case emptyLineFirst
+    case persistentVersion10
+    case manyZerosInLength
+    case framingFieldInTrailer
+
+    /// What explains that we went on with `stream` where h11 ended, after `count` requests of both.
+    init?(_ ours: Verdict, _ theirs: Verdict, after count: Int, of stream: [UInt8]) {
+        let next = count < ours.requests.count ? ours.requests[count] : nil
+        switch (theirs.ending, theirs.reason) {
+        case (.refused, "head: no request line received"):
+            self = .emptyLineFirst
+        case (.refused, "head: illegal request line") where ours.ending == .waiting && stream.last == 0x0D:
+            // Half of an empty line.
+            self = .emptyLineFirst
+        case (.closed, _) where Self.isPersistent10(ours.requests[count - 1]):
+            self = .persistentVersion10
+        case (.refused, "head: bad Content-Length") where next.map(Self.hasLongLength) ?? (ours.ending == .waiting):
+            self = .manyZerosInLength
+        case (.refused, "body: bad Content-Length"), (.refused, "body: conflicting Content-Length headers"),
+            (.refused, "body: multiple Transfer-Encoding headers"),
+            (.refused, "body: Only Transfer-Encoding: chunked is supported"):
+            self = .framingFieldInTrailer
+        default:
+            return nil
+        }
+    }
+
+    private static func isPersistent10(_ request: [UInt8]) -> Bool {
+        let head = String(latin1: request).lowercased().split(separator: "\n\n", maxSplits: 1)[0]
+        let lines = head.split(separator: "\n")
+        return lines[0].hasSuffix(" 1.0") && lines.contains { $0.hasPrefix("connection:") && $0.contains("keep-alive") }
+    }
+
+    /// More digits than h11 takes.
+    private static func hasLongLength(_ request: [UInt8]) -> Bool {
+        String(latin1: request).lowercased().split(separator: "\n").contains { line in
+            line.hasPrefix("content-length:") && line.utf8.count > "content-length:".utf8.count + 20
+        }
+    }
+}

@@ -1,0 +1,64 @@
+/// What a server makes of a stream of requests.
+struct Verdict: Sendable, CustomStringConvertible {
+    enum Ending: String {
+        /// All has been read, and more may come.
+        case waiting
+        /// The connection ends after the last request, as that has asked or implied.
+        case closed
+        /// What comes after the last request is refused.
+        case refused
+    }
+
+    var ending: Ending
+    /// Why, for people.
+    var reason = ""
+    /// The complete requests, each as `METHOD authority target version`, its fields, an empty line and its body.
+    var requests: [[UInt8]] = []
+
+    var description: String {
+        "\(self.ending.rawValue) (\(self.reason)) after \(self.requests.map { String(latin1: $0) })"
+    }
+
+    /// All verdicts of a file that `h11_oracle.py` has written; `nil` if it is not of that form.
+    static func all(_ bytes: [UInt8]) -> [Verdict]? {
+        var reader = Reader(bytes: bytes)
+        var verdicts: [Verdict] = []
+        while reader.hasMore {
+            guard
+                let ending = reader.text().flatMap({ Ending(rawValue: String(latin1: $0)) }),
+                let reason = reader.text(),
+                let count = reader.number()
+            else { return nil }
+            var verdict = Verdict(ending: ending, reason: String(latin1: reason))
+            for _ in 0..<count {
+                guard let request = reader.text() else { return nil }
+                verdict.requests.append(Array(request))
+            }
+            verdicts.append(verdict)
+        }
+        return verdicts
+    }
+
+    private struct Reader {
+        let bytes: [UInt8]
+        private var offset = 0
+
+        init(bytes: [UInt8]) {
+            self.bytes = bytes
+        }
+
+        var hasMore: Bool { self.offset < self.bytes.count }
+
+        mutating func number() -> Int? {
+            guard self.bytes.count - self.offset >= 4 else { return nil }
+            defer { self.offset += 4 }
+            return self.bytes[self.offset..<self.offset + 4].reduce(0) { $0 << 8 | Int($1) }
+        }
+
+        mutating func text() -> ArraySlice<UInt8>? {
+            guard let count = self.number(), self.bytes.count - self.offset >= count else { return nil }
+            defer { self.offset += count }
+            return self.bytes[self.offset..<self.offset + count]
+        }
+    }
+}

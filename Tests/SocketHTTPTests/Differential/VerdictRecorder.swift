@@ -1,0 +1,58 @@
+import HTTPTypes
+import Reactor
+import Synchronization
+
+@testable import SocketHTTP
+
+/// Notes what the server hands to a handler, or refuses, one stream after the other.
+final class VerdictRecorder: Responder {
+    private struct Notes {
+        var requests: [[UInt8]] = []
+        var refusal: String?
+    }
+
+    /// A mutex because responders are shared by loops; there is one only.
+    private let notes = Mutex(Notes())
+
+    /// Serves `stream`, in portions with that border, and tells what came of it. On the loop.
+    func verdict(_ stream: [UInt8], border: Int, by server: HTTPServer, on loop: EventLoop) async -> Verdict {
+        self.notes.withLock { $0 = Notes() }
+        let connection = ScriptedStream(stream, [border], then: .waits)
+        await server.serveConnection(connection, peer: .unix, on: loop)
+        let notes = self.notes.withLock { $0 }
+        let ending: Verdict.Ending = notes.refusal != nil ? .refused : connection.wasAwaited ? .waiting : .closed
+        return Verdict(ending: ending, reason: notes.refusal ?? "", requests: notes.requests)
+    }
+
+    func respond(to request: Request) async -> Response {
+        do throws(BodyError) {
+            let body = try await request.body.collect()
+            let description = Self.canonical(request.head, body)
+            self.notes.withLock { $0.requests.append(description) }
+            return Response(status: .ok)
+        } catch .closed {
+            return Response(status: .badRequest)
+        } catch {
+            self.notes.withLock { $0.refusal = "\(error)" }
+            return Response(status: error.refusal.status)
+        }
+    }
+
+    func refuse(_ refusal: Refusal, head: RequestHead?) -> Response {
+        self.notes.withLock { $0.refusal = "\(refusal)" }
+        return Response(status: refusal.status)
+    }
+
+    /// As in `h11_oracle.py`.
+    private static func canonical(_ head: RequestHead, _ body: [UInt8]) -> [UInt8] {
+        let version = head.isVersion10 ? "1.0" : "1.1"
+        var text = Array("\(head.method.rawValue) \(head.authority ?? "") \(head.target) \(version)".utf8)
+        for line in head.lines {
+            let name = head.bytes[line.name.range]
+            let value = head.bytes[line.value.range]
+            let isCoding = name.count == 17 && String(latin1: name).lowercased() == "transfer-encoding"
+            text += Array("\n".utf8) + name + Array(":".utf8) + (isCoding ? value.map(\.lowercased) : Array(value))
+        }
+        return text + Array("\n\n".utf8) + body
+    }
+}
