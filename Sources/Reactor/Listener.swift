@@ -4,9 +4,11 @@ internal import Synchronization
 
 /// A listening socket, bound and ready before any loop serves it, so that its port is known and no client is refused.
 package final class Listener: Sendable {
-    private let socket: Int32
+    let socket: Int32
     /// Where it really listens: port 0 has become a number.
     package let address: SocketAddress
+    /// Whether other processes have the socket too, of which one may come next.
+    private let isShared: Bool
     /// A mutex, because whoever stops the listener is on no loop.
     private let stopping = Mutex(Stopping())
 
@@ -26,22 +28,42 @@ package final class Listener: Sendable {
         case .unix: family = AF_UNIX
         }
         let type = Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue)
+        self.isShared = false
         self.socket = try SystemError.check("socket") { Glibc.socket(family, type, 0) }
         do {
             try Self.bind(self.socket, to: address)
             try SystemError.check("listen on \(address)") { [socket] in listen(socket, backlog) }
-            self.address = try Self.boundAddress(self.socket, asked: address)
+            self.address = try SocketAddress(boundBy: self.socket)
         } catch {
             close(self.socket)
             throw error
         }
     }
 
+    /// Takes over a socket on which whoever started this process listens, and goes on listening after its end.
+    ///
+    /// Makes it non-blocking and close-on-exec. Throws `SystemError` if it is not a listening stream socket, and leaves
+    /// it alone then.
+    package init(adopting socket: Int32) throws(SystemError) {
+        let isStream = try Self.option(SO_TYPE, of: socket) == Int32(SOCK_STREAM.rawValue)
+        let listens = try Self.option(SO_ACCEPTCONN, of: socket) == 1
+        guard isStream, listens else {
+            throw SystemError(call: "adopt descriptor \(socket)", code: EINVAL)
+        }
+        self.address = try SocketAddress(boundBy: socket)
+        try SystemError.check("fcntl") { fcntl(socket, F_SETFL, fcntl(socket, F_GETFL) | O_NONBLOCK) }
+        try SystemError.check("fcntl") { fcntl(socket, F_SETFD, FD_CLOEXEC) }
+        if case .tcp = self.address { Self.sendAtOnce(socket) }
+        self.isShared = true
+        self.socket = socket
+    }
+
     deinit {
         close(self.socket)
     }
 
-    /// Lets every `accept` take what already waits to be taken, and end; later ones do the same.
+    /// Lets every `accept` take what already waits to be taken, and end; later ones do the same. On an adopted socket
+    /// they end at once, and what waits is left to the process that comes next.
     ///
     /// Other than cancelling its task, this leaves the tasks alone that the accepting one has started.
     package func stop() {
@@ -66,7 +88,7 @@ package final class Listener: Sendable {
         defer { descriptor.close() }
         self.wakeWhenStopped(descriptor)
         await descriptor.cancellingWaits {
-            while !Task.isCancelled {
+            while !Task.isCancelled, !(self.isShared && self.isStopped) {
                 let accepted = cepoll_accept(duplicate)
                 if accepted >= 0 {
                     connection(accepted)
@@ -75,7 +97,7 @@ package final class Listener: Sendable {
                 switch errno {
                 case EINTR, ECONNABORTED: continue
                 case EAGAIN:
-                    if self.stopping.withLock({ $0.isStopped }) { return }
+                    if self.isStopped { return }
                     // Thrown only for cancellation and `stop()`, which the next turn sees.
                     try? await descriptor.waitToRead(until: .now + .seconds(3600))
                 default:
@@ -86,6 +108,8 @@ package final class Listener: Sendable {
     }
 
     // MARK: - Private
+
+    private var isStopped: Bool { self.stopping.withLock { $0.isStopped } }
 
     private func wakeWhenStopped(_ descriptor: Descriptor) {
         let loop = descriptor.loop
@@ -102,8 +126,7 @@ package final class Listener: Sendable {
         case .tcp(let host, let port):
             var yes: Int32 = 1
             setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, socklen_t(MemoryLayout<Int32>.size))
-            // Inherited by what is accepted: one call instead of one for each connection.
-            setsockopt(socket, Int32(IPPROTO_TCP), TCP_NODELAY, &yes, socklen_t(MemoryLayout<Int32>.size))
+            self.sendAtOnce(socket)
             if host.contains(":") {
                 var name = sockaddr_in6()
                 name.sin6_family = sa_family_t(AF_INET6)
@@ -148,18 +171,16 @@ package final class Listener: Sendable {
         return result == -1 && errno == ECONNREFUSED
     }
 
-    private static func boundAddress(
-        _ socket: Int32,
-        asked: SocketAddress
-    ) throws(SystemError) -> SocketAddress {
-        guard case .tcp(let host, _) = asked else { return asked }
-        // The port stands at the same place in both families.
-        var name = sockaddr_in6()
-        var length = socklen_t(MemoryLayout<sockaddr_in6>.size)
-        let result = withUnsafeMutableBytes(of: &name) { bytes in
-            bytes.withMemoryRebound(to: sockaddr.self) { getsockname(socket, $0.baseAddress, &length) }
-        }
-        try SystemError.check("getsockname") { result }
-        return .tcp(host: host, port: UInt16(bigEndian: name.sin6_port))
+    /// Inherited by what is accepted: one call instead of one for each connection.
+    private static func sendAtOnce(_ socket: Int32) {
+        var yes: Int32 = 1
+        setsockopt(socket, Int32(IPPROTO_TCP), TCP_NODELAY, &yes, socklen_t(MemoryLayout<Int32>.size))
+    }
+
+    private static func option(_ name: Int32, of socket: Int32) throws(SystemError) -> Int32 {
+        var value: Int32 = 0
+        var length = socklen_t(MemoryLayout<Int32>.size)
+        try SystemError.check("getsockopt") { getsockopt(socket, SOL_SOCKET, name, &value, &length) }
+        return value
     }
 }

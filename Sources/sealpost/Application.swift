@@ -22,8 +22,15 @@ struct Application: Sendable {
 
     /// Opens the database and listens; answers nobody before `run()`.
     ///
+    /// `listeners`, if there are any, take the place of the configuration's `server.listen`.
+    ///
     /// Throws `ConfigurationError`, `StoreError` or `SystemError` with the thing that is wrong.
-    init(_ configuration: Configuration, logger: Logger, stoppingOn signals: [UnixSignal] = []) throws {
+    init(
+        _ configuration: Configuration,
+        logger: Logger,
+        listeners: [Listener] = [],
+        stoppingOn signals: [UnixSignal] = []
+    ) throws {
         self.logger = logger
         let keyring = try KeyringFile.load(configuration.keyring, database: configuration.database)
         self.store = try Store(path: configuration.database) { reason in
@@ -72,7 +79,8 @@ struct Application: Sendable {
             troubles: { [store, status] in (store.failure.map { ["storage failed: \($0)"] } ?? []) + status.troubles }
         )
         self.server = HTTPServer(
-            listeners: try configuration.listen.compactMap(SocketAddress.init).map { try Listener($0) },
+            listeners: listeners.isEmpty
+                ? try configuration.listen.compactMap(SocketAddress.init).map { try Listener($0) } : listeners,
             loops: self.loops,
             limits: configuration.limits,
             proxies: configuration.proxies,

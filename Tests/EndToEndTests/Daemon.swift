@@ -23,6 +23,20 @@ struct Daemon: Sendable {
         self.port = try #require(line.firstMatch(of: /127\.0\.0\.1:(\d+)/).flatMap { Int($0.output.1) }, "\(line)")
     }
 
+    /// Starts `serve` on a socket that is held here, as systemd starts it, and waits until it serves.
+    init(in folder: TemporaryFolder, on socket: HeldSocket) async throws {
+        self.process = try ChildProcess(
+            "/bin/sh",
+            // The shell becomes the daemon and keeps its number.
+            ["-c", #"LISTEN_PID=$$ LISTEN_FDS=1 exec "$0" serve"#, Self.executable],
+            in: folder.path,
+            descriptors: [socket.descriptor]
+        )
+        self.port = socket.port
+        let line = await self.process.errors(until: "serving")
+        try #require(line.contains("addresses=127.0.0.1:\(socket.port)\n"), "\(line)")
+    }
+
     var server: URL {
         get throws { try #require(URL(string: "http://127.0.0.1:\(self.port)")) }
     }

@@ -17,13 +17,15 @@ package final class ChildProcess: Sendable {
     private let output: Int32
     private let errors: Int32
 
-    /// Starts it in `folder`, with that environment only, and gives it `input` to read.
+    /// Starts it in `folder`, with that environment only, and gives it `input` to read; `descriptors` are numbered from
+    /// 3 on in it.
     package init(
         _ executable: String,
         _ arguments: [String],
         in folder: String,
         environment: [String: String] = [:],
-        input: String = ""
+        input: String = "",
+        descriptors: [Int32] = []
     ) throws {
         let pairs = try (0..<3).map { _ in try Self.makePair() }
         defer { for pair in pairs { close(pair.theirs) } }
@@ -35,6 +37,12 @@ package final class ChildProcess: Sendable {
         defer { posix_spawn_file_actions_destroy(&actions) }
         for (number, pair) in pairs.enumerated() {
             posix_spawn_file_actions_adddup2(&actions, pair.theirs, Int32(number))
+        }
+        // Out of the way first: one of them may have the number that another is given.
+        let copies = descriptors.map { fcntl($0, F_DUPFD_CLOEXEC, Int32(3 + descriptors.count)) }
+        defer { for copy in copies { close(copy) } }
+        for (number, copy) in copies.enumerated() {
+            posix_spawn_file_actions_adddup2(&actions, copy, Int32(3 + number))
         }
         // The shell changes the folder, which posix_spawn cannot, and becomes the command.
         let words = ["/bin/sh", "-c", "cd \"$0\" && exec \"$@\"", folder, executable] + arguments

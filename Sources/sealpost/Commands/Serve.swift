@@ -1,4 +1,5 @@
 import ArgumentParser
+import SocketHTTP
 import UnixSignals
 
 struct Serve: AsyncParsableCommand {
@@ -10,7 +11,15 @@ struct Serve: AsyncParsableCommand {
         try await reportingErrors {
             let configuration = try self.options.load()
             let logger = configuration.makeLogger()
-            try await Application(configuration, logger: logger, stoppingOn: [.sigterm, .sigint]).run()
+            let listeners = try SocketActivation.takeListeners()
+            let application = try Application(
+                configuration,
+                logger: logger,
+                listeners: listeners,
+                stoppingOn: [.sigterm, .sigint]
+            )
+            DescriptorLimit.raise(for: configuration.limits.maxConnections, logger: logger)
+            try await application.run()
         }
     }
 }

@@ -1,0 +1,42 @@
+import Foundation
+import Reactor
+
+/// Sockets on which whoever started this process already listens, as sd_listen_fds(3) hands them over.
+///
+/// They outlive the process: whoever connects between two of them waits for the next and is not refused.
+enum SocketActivation {
+    /// The first descriptor after standard input, output and error.
+    private static let first: Int32 = 3
+
+    /// Takes the sockets over; none if there are none. At the start and once only: it unsets the variables.
+    ///
+    /// Throws `ConfigurationError` if the variables make no sense, or a descriptor is not a listening stream socket.
+    static func takeListeners() throws(ConfigurationError) -> [Listener] {
+        let descriptors = try self.descriptors(in: ProcessInfo.processInfo.environment, of: getpid())
+        for name in ["LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES"] { unsetenv(name) }
+        return try descriptors.map { (descriptor) throws(ConfigurationError) in
+            do throws(SystemError) {
+                return try Listener(adopting: descriptor)
+            } catch {
+                throw ConfigurationError(
+                    "LISTEN_FDS: descriptor \(descriptor) is not a listening stream socket: \(error)"
+                )
+            }
+        }
+    }
+
+    /// Which descriptors the variables name for the process `id`; none if they are meant for another.
+    static func descriptors(
+        in environment: [String: String],
+        of id: pid_t
+    ) throws(ConfigurationError) -> Range<Int32> {
+        guard let process = environment["LISTEN_PID"], let count = environment["LISTEN_FDS"] else { return 0..<0 }
+        guard let process = pid_t(process), process > 0 else {
+            throw ConfigurationError("LISTEN_PID: \"\(process)\" is not the number of a process")
+        }
+        guard process == id else { return 0..<0 }
+        guard let count = Int32(count), case (let end, false) = self.first.addingReportingOverflow(count), count >= 0
+        else { throw ConfigurationError("LISTEN_FDS: \"\(count)\" is not a number of descriptors") }
+        return self.first..<end
+    }
+}
