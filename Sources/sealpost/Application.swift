@@ -90,7 +90,7 @@ struct Application: Sendable {
             configuration: .init(
                 services: [
                     .init(service: RetentionService(store: self.store, logger: logger)), .init(service: delivery),
-                    .init(service: HTTPService(server: self.server)),
+                    .init(service: HTTPService(server: self.server, logger: logger)),
                 ],
                 gracefulShutdownSignals: signals,
                 logger: logger
@@ -103,8 +103,6 @@ struct Application: Sendable {
 
     /// Serves and sends until `stop()` or a signal; running requests and pushes are finished first.
     func run() async throws {
-        let addresses = self.addresses.map(\.description).joined(separator: " ")
-        self.logger.info("serving", metadata: ["addresses": "\(addresses)"])
         let result: Result<Void, any Error>
         do {
             result = .success(try await self.services.run())
@@ -130,8 +128,12 @@ extension RetentionService: Service {}
 
 private struct HTTPService: Service {
     let server: HTTPServer
+    let logger: Logger
 
     func run() async throws {
+        // Said here, where the handlers of signals are in place: whoever reads it may stop the daemon at once.
+        let addresses = self.server.addresses.map(\.description).joined(separator: " ")
+        self.logger.info("serving", metadata: ["addresses": "\(addresses)"])
         await withGracefulShutdownHandler {
             await self.server.run()
         } onGracefulShutdown: {

@@ -44,12 +44,20 @@ package final class ChildProcess: Sendable {
         for (number, copy) in copies.enumerated() {
             posix_spawn_file_actions_adddup2(&actions, copy, Int32(3 + number))
         }
+        var attributes = posix_spawnattr_t()
+        posix_spawnattr_init(&attributes)
+        defer { posix_spawnattr_destroy(&attributes) }
+        // The threads of tasks block nearly all signals, and a command that inherits that cannot be ended.
+        var none = sigset_t()
+        sigemptyset(&none)
+        posix_spawnattr_setsigmask(&attributes, &none)
+        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK))
         // The shell changes the folder, which posix_spawn cannot, and becomes the command.
         let words = ["/bin/sh", "-c", "cd \"$0\" && exec \"$@\"", folder, executable] + arguments
         let variables = environment.map { "\($0)=\($1)" }
         var id = pid_t()
         let code = Self.withCStrings(words) { words in
-            Self.withCStrings(variables) { posix_spawn(&id, "/bin/sh", &actions, nil, words, $0) }
+            Self.withCStrings(variables) { posix_spawn(&id, "/bin/sh", &actions, &attributes, words, $0) }
         }
         guard code == 0 else { throw POSIXError(POSIXErrorCode(rawValue: code) ?? .EIO) }
         self.id = id
