@@ -1,7 +1,8 @@
 # The two commands that matter: `make demo` and `make test`. Each installs what is missing and works on a bare machine.
 
 PACKAGES = libssl-dev libsqlite3-dev libcurl4-openssl-dev libargon2-dev libnghttp2-dev
-TEST_PACKAGES = curl
+TEST_PACKAGES = curl haproxy nginx-light python3
+E2E_PACKAGES = $(TEST_PACKAGES) nghttp2-client slowhttptest wrk
 BENCH_PACKAGES = wrk curl
 # Optimising across modules and linking the standard library in saves a tenth of the processor time of a request each.
 RELEASE = --configuration release --static-swift-stdlib -Xswiftc -cross-module-optimization
@@ -10,7 +11,7 @@ SOURCES = Package.swift Migrations Sources Tests Benchmarks/Package.swift Benchm
 # All at once, five hundred tests would starve each other's deadlines on a busy machine.
 export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH = 4
 
-.PHONY: demo test check build release bench e2e format docker packages test-packages bench-packages
+.PHONY: demo test check build release bench e2e format docker packages test-packages e2e-packages bench-packages
 
 demo: packages
 	swift build --product sealpost
@@ -34,9 +35,12 @@ release: packages
 bench: packages bench-packages
 	scripts/bench $(RELEASE)
 
-# kill -9 in the middle of work, and what must be left of it.
-e2e: packages test-packages
+# The whole product at length: kill -9 in the middle of work, a thousand restarts, clients and proxies of others.
+e2e: release e2e-packages
 	swift test --filter EndToEnd
+	scripts/clients .build/release/sealpost
+	scripts/restarts .build/release/sealpost
+	scripts/restarts .build/release/sealpost --proxy haproxy --count 100
 
 format:
 	swift format --in-place --recursive $(SOURCES)
@@ -50,6 +54,9 @@ packages:
 test-packages:
 	@scripts/install-packages $(TEST_PACKAGES)
 	@scripts/make-test-environment
+
+e2e-packages:
+	@scripts/install-packages $(E2E_PACKAGES)
 
 bench-packages:
 	@scripts/install-packages $(BENCH_PACKAGES)

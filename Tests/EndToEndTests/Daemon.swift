@@ -11,13 +11,17 @@ struct Daemon: Sendable {
     private let process: ChildProcess
     let port: Int
 
-    /// Starts `serve` and waits until it says where it serves.
-    init(in folder: TemporaryFolder, arguments: [String] = []) async throws {
+    /// Starts `serve` and waits until it says where it serves; `settings` are the ends of variables' names.
+    init(
+        in folder: TemporaryFolder,
+        arguments: [String] = [],
+        settings: [String: String] = ["SERVER_LISTEN": "127.0.0.1:0"]
+    ) async throws {
         self.process = try ChildProcess(
             Self.executable,
             ["serve"] + arguments,
             in: folder.path,
-            environment: ["SEALPOST_SERVER_LISTEN": "127.0.0.1:0"]
+            environment: Dictionary(uniqueKeysWithValues: settings.map { ("SEALPOST_\($0)", $1) })
         )
         let line = await self.process.errors(until: "serving")
         self.port = try #require(line.firstMatch(of: /127\.0\.0\.1:(\d+)/).flatMap { Int($0.output.1) }, "\(line)")
@@ -49,8 +53,13 @@ struct Daemon: Sendable {
 
     /// Asks it to end, and waits for that; its exit code.
     func terminate() async -> Int32 {
+        await self.terminated().code
+    }
+
+    /// The same, with what it has logged since it serves.
+    func terminated() async -> ChildProcess.Ended {
         self.process.signal(SIGTERM)
-        return await self.process.end().code
+        return await self.process.end()
     }
 
     /// Runs a command to its end.

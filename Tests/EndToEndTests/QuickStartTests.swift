@@ -7,7 +7,7 @@ import Testing
 @Suite struct QuickStartTests {
     @Test func theReadmesLinesWorkAsPasted() async throws {
         let folder = try TemporaryFolder()
-        let port = try self.freePort()
+        let port = try Self.freePort()
         let script = try self.quickStart().replacing("127.0.0.1:8080", with: "127.0.0.1:\(port)")
         let folderOfExecutable = URL(fileURLWithPath: Daemon.executable).deletingLastPathComponent().path
         let ended = try await ChildProcess(
@@ -40,8 +40,8 @@ import Testing
         return String(block.output.1)
     }
 
-    /// A port that was free a moment ago: the lines are pasted, so it must be known before.
-    private func freePort() throws -> UInt16 {
+    /// A port that was free a moment ago: for what has to know it before.
+    static func freePort() throws -> UInt16 {
         let listener = try Listener(.tcp(host: "127.0.0.1", port: 0))
         guard case .tcp(_, let port) = listener.address else { preconditionFailure("asked for TCP") }
         return port
