@@ -91,6 +91,24 @@ import Testing
         }
     }
 
+    @Test(arguments: Site.Proxy.allCases, Site.Link.allCases)
+    func theClientIsWhoAskedTheProxyWhateverElseTheRequestClaims(proxy: Site.Proxy, link: Site.Link) async throws {
+        let log = try await Site.run(proxy, link) { site in
+            let answer = try await site.curl(
+                "/readyz",
+                "--interface",
+                "127.0.0.5",
+                "--header",
+                "X-Forwarded-For: 203.0.113.9",
+                "--header",
+                "Forwarded: for=203.0.113.9"
+            )
+            #expect(answer.status == 200)
+        }
+        let clients = log.matches(of: /request answered client=(\S+)/).map(\.output.1)
+        #expect(clients == ["127.0.0.5"], "\(log)")
+    }
+
     // MARK: - Steps
 
     private func id(in answer: Site.Answer) throws -> Substring {

@@ -41,7 +41,10 @@ struct Site: Sendable {
         let socket = "unix:\(folder.file("http.sock"))"
         let daemon = try await Daemon(
             in: folder,
-            settings: ["SERVER_LISTEN": "[127.0.0.1:0, \(socket)]", "LOG_LEVEL": "debug"]
+            settings: [
+                "SERVER_LISTEN": "[127.0.0.1:0, \(socket)]", "SERVER_TRUSTEDPROXIES": "[127.0.0.1, unix]",
+                "LOG_LEVEL": "debug",
+            ]
         )
         let port = try QuickStartTests.freePort()
         let upstream = link == .unix ? socket : "127.0.0.1:\(daemon.port)"
