@@ -1,0 +1,90 @@
+import Foundation
+import Glibc
+import PushTesting
+import Testing
+
+@testable import sealpost
+
+/// A daemon that may have few descriptors.
+@Suite struct DescriptorLimitTests {
+    private let folder: TemporaryFolder
+
+    init() throws {
+        self.folder = try TemporaryFolder()
+    }
+
+    @Test func theSoftLimitIsRaisedToTheHardOne() async throws {
+        let (daemon, start) = try await self.daemon(after: "ulimit -S -n 100; ulimit -H -n 500")
+        let id = try #require(await daemon.output(until: "\n").split(separator: "\n").first)
+        let limits = try String(contentsOfFile: "/proc/\(id)/limits", encoding: .utf8)
+        #expect(limits.contains(/Max open files +500 +500/))
+        #expect(start.contains("descriptor limit is below server.limits.maxConnections"))
+        daemon.signal(SIGTERM)
+        #expect(await daemon.end().code == 0)
+    }
+
+    /// Clients that the daemon cannot accept wait until others have gone, and those that it has accepted notice nothing.
+    @Test func whoFindsNoFreeDescriptorWaitsAndNobodyFails() async throws {
+        let (daemon, start) = try await self.daemon(after: "ulimit -n 64")
+        let port = try #require(start.firstMatch(of: /127\.0\.0\.1:(\d+)/).flatMap { UInt16($0.output.1) })
+        let clients = try (0..<200).map { _ in try Client(port: port) }
+        // The last first: none of those that the daemon has accepted has asked anything yet.
+        for client in clients.reversed() { client.ask() }
+        for client in clients {
+            #expect(await client.answer().hasPrefix("HTTP/1.1 200 OK\r\n"))
+        }
+        daemon.signal(SIGTERM)
+        let ended = await daemon.end()
+        #expect(ended.code == 0)
+        #expect(!ended.errors.contains("level=error"))
+    }
+
+    /// A daemon, and what it says at its start; its number is its first output.
+    private func daemon(after limits: String) async throws -> (ChildProcess, String) {
+        let process = try ChildProcess(
+            "/bin/sh",
+            ["-c", "\(limits); echo $$; exec \"$0\" serve", Daemon.executable],
+            in: self.folder.path,
+            environment: ["SEALPOST_SERVER_LISTEN": "127.0.0.1:0"]
+        )
+        return (process, await process.errors(until: "serving"))
+    }
+}
+
+/// A connection that asks once.
+private final class Client: Sendable {
+    private let socket: Int32
+
+    init(port: UInt16) throws {
+        self.socket = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+        var name = sockaddr_in()
+        name.sin_family = sa_family_t(AF_INET)
+        name.sin_port = port.bigEndian
+        name.sin_addr = in_addr(s_addr: UInt32(0x7F00_0001).bigEndian)
+        // The kernel takes the connection, whether the daemon does or not.
+        let connected = withUnsafeBytes(of: &name) { [socket] bytes in
+            bytes.withMemoryRebound(to: sockaddr.self) { connect(socket, $0.baseAddress, socklen_t(bytes.count)) }
+        }
+        guard connected == 0 else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
+    }
+
+    deinit {
+        close(self.socket)
+    }
+
+    func ask() {
+        let request = "GET /readyz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
+        _ = send(self.socket, request, request.utf8.count, Int32(MSG_NOSIGNAL))
+    }
+
+    /// What comes until the daemon closes the connection.
+    func answer() async -> String {
+        await withCheckedContinuation { continuation in
+            Thread.detachNewThread { [socket] in
+                var (bytes, buffer) = ([UInt8](), [UInt8](repeating: 0, count: 4096))
+                while case let count = recv(socket, &buffer, buffer.count, 0), count > 0 { bytes += buffer[..<count] }
+                continuation.resume(returning: String(decoding: bytes, as: UTF8.self))
+            }
+        }
+    }
+}
