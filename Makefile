@@ -35,12 +35,14 @@ release: packages
 bench: packages bench-packages
 	scripts/bench $(RELEASE)
 
-# The whole product at length: kill -9 in the middle of work, a thousand restarts, clients and proxies of others.
+# The whole product at length: kill -9 in the middle of work, a thousand restarts, proxies and clients of others, and
+# thousands of hostile and of idle connections.
 e2e: release e2e-packages
 	swift test --filter EndToEnd
 	scripts/clients .build/release/sealpost
 	scripts/restarts .build/release/sealpost
 	scripts/restarts .build/release/sealpost --proxy haproxy --count 100
+	scripts/siege .build/release/sealpost
 
 format:
 	swift format --in-place --recursive $(SOURCES)
