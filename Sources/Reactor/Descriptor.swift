@@ -12,7 +12,8 @@ package enum WaitError: Error, Hashable {
 /// Readiness is remembered, so try the call first and wait only when it says that it would block; a wait may return
 /// early, so try again. On the loop only.
 package final class Descriptor: ReadinessHandler {
-    package let number: Int32
+    /// Becomes -1 when the descriptor is closed: the kernel then gives the number to somebody else.
+    package private(set) var number: Int32
     package let loop: EventLoop
 
     private var token: WatchToken?
@@ -50,6 +51,7 @@ package final class Descriptor: ReadinessHandler {
         guard let token = self.token.take() else { return }
         self.loop.forget(token, of: self.number)
         Glibc.close(self.number)
+        self.number = -1
         self.reader.end(.closed)
         self.writer.end(.closed)
     }

@@ -94,6 +94,31 @@ private func socketPair(on loop: EventLoop) throws -> (SocketStream, SocketStrea
         #expect(counts == [5, 0])
     }
 
+    /// The kernel gives a number that was closed to the next who asks.
+    @Test func aClosedStreamDoesNotTouchWhoeverHasItsNumberNow() async throws {
+        try await withLoop { loop in
+            let (left, right) = try socketPair(on: loop)
+            let number = left.descriptor.number
+            left.close()
+            defer { right.close() }
+            let (reader, writer) = try socketPair(on: loop)
+            defer {
+                reader.close()
+                writer.close()
+            }
+            // Another test may have been given it in between; then it has it, and the checks below hold all the same.
+            let isReused = [reader, writer].contains { $0.descriptor.number == number }
+            var buffer = [UInt8](repeating: 0, count: 8)
+            #expect(throws: StreamError.self) { try Array("x".utf8).withUnsafeBytes { try left.write($0) } }
+            #expect(throws: StreamError.self) { try buffer.withUnsafeMutableBytes { try left.read(into: $0) } }
+            left.endWriting()
+            guard isReused else { return }
+            #expect(try Array("y".utf8).withUnsafeBytes { try reader.write($0) } == 1)
+            #expect(try buffer.withUnsafeMutableBytes { try writer.read(into: $0) } == 1)
+            #expect(buffer[0] == UInt8(ascii: "y"))
+        }
+    }
+
     @Test func bytesThatComeAfterAnEmptyReadEndTheNextWait() async throws {
         let received = try await withLoop { loop in
             let (left, right) = try socketPair(on: loop)
