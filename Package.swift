@@ -58,10 +58,11 @@ let package = Package(
         room("PushDelivery", ["PushCore", "PushStore", lifecycle, logging]),
         room("PushSenders", ["CurlHTTP", "PushCore", "Reactor", crypto, cryptoExtras]),
         room("PushServer", ["PushAPI", "PushCore", "PushStore", "SocketHTTP", crypto, httpTypes, logging]),
-        room("PushSimulators", ["CNghttp2", "COpenSSL", "Reactor"]),
+        room("PushSimulators", ["CNghttp2", "COpenSSL", "Reactor", "SocketTLS"]),
         room("PushStore", ["Migrations", "PushCore", database, databaseC]),
         room("Reactor", ["CEpoll", heap]),
         room("SocketHTTP", ["CivilTime", "Reactor", httpTypes]),
+        room("SocketTLS", ["COpenSSL", "Reactor"]),
         .executableTarget(
             name: "sealpost",
             dependencies: [
@@ -74,7 +75,7 @@ let package = Package(
 
         .target(
             name: "PushTesting",
-            dependencies: ["PushCore", "PushStore", logging],
+            dependencies: ["PushCore", "PushStore", "Reactor", logging],
             path: "Tests/PushTesting",
             swiftSettings: strict
         ),
@@ -107,9 +108,10 @@ let package = Package(
             "PushServerTests",
             ["PushAPI", "PushCore", "PushServer", "PushStore", "PushTesting", "SocketHTTP", httpTypes, logging]
         ),
-        tests("PushSimulatorsTests", ["COpenSSL", "PushSimulators", "PushTesting", "Reactor"]),
+        tests("PushSimulatorsTests", ["COpenSSL", "PushSimulators", "PushTesting", "Reactor", "SocketTLS"]),
         tests("PushStoreTests", ["PushCore", "PushStore", "PushTesting"]),
         tests("ReactorTests", ["Reactor"]),
         tests("SocketHTTPTests", ["PushTesting", "Reactor", "SocketHTTP", httpTypes]),
+        tests("SocketTLSTests", ["COpenSSL", "PushSimulators", "PushTesting", "Reactor", "SocketTLS"]),
     ]
 )

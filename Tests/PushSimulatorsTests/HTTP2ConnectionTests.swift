@@ -1,3 +1,4 @@
+import PushTesting
 import Reactor
 import Synchronization
 import Testing

@@ -1,5 +1,6 @@
 import COpenSSL
 import Foundation
+import SocketTLS
 
 @testable import PushSimulators
 

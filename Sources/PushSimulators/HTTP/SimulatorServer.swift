@@ -1,4 +1,5 @@
 internal import Reactor
+internal import SocketTLS
 
 /// An HTTPS server for one simulator: HTTP/2, and HTTP/1.1 where the provider speaks that too.
 final class SimulatorServer: Sendable {

@@ -1,4 +1,5 @@
 internal import COpenSSL
+package import SocketTLS
 
 /// A private key made here and known nowhere else, and the check of what was signed with it.
 ///

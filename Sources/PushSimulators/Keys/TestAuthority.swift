@@ -1,5 +1,6 @@
 internal import COpenSSL
 internal import Foundation
+internal import SocketTLS
 
 /// A certificate authority that lives as long as the process, so that clients can check certificates for real.
 ///

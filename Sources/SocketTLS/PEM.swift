@@ -1,7 +1,7 @@
 internal import COpenSSL
 
 /// Certificates and keys as text; whoever reads one frees it.
-enum PEM {
+package enum PEM {
     static func readPrivateKey(_ text: String) throws(OpenSSLError) -> OpaquePointer {
         let source = try self.source(text)
         defer { BIO_free(source) }
@@ -22,11 +22,11 @@ enum PEM {
     }
 
     /// Writes the key as PKCS#8, not encrypted.
-    static func write(privateKey: OpaquePointer) throws(OpenSSLError) -> String {
+    package static func write(privateKey: OpaquePointer) throws(OpenSSLError) -> String {
         try self.text { sink in PEM_write_bio_PrivateKey(sink, privateKey, nil, nil, 0, nil, nil) }
     }
 
-    static func write(certificate: OpaquePointer) throws(OpenSSLError) -> String {
+    package static func write(certificate: OpaquePointer) throws(OpenSSLError) -> String {
         try self.text { sink in PEM_write_bio_X509(sink, certificate) }
     }
 

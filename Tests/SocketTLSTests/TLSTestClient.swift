@@ -1,7 +1,6 @@
 import COpenSSL
 import Reactor
-
-@testable import PushSimulators
+import SocketTLS
 
 /// The client's side of a TLS connection, straight on OpenSSL, trusting anybody.
 final class TLSTestClient {

@@ -5,7 +5,7 @@ package struct OpenSSLError: Error, Hashable, CustomStringConvertible {
     package let description: String
 
     /// Takes the newest error off the calling thread's queue, and empties it.
-    init(_ call: String) {
+    package init(_ call: String) {
         let code = ERR_peek_last_error()
         ERR_clear_error()
         guard code != 0 else {
@@ -19,13 +19,13 @@ package struct OpenSSLError: Error, Hashable, CustomStringConvertible {
     }
 
     /// Turns a null pointer into an error.
-    static func check<Pointer>(_ call: String, _ result: Pointer?) throws(OpenSSLError) -> Pointer {
+    package static func check<Pointer>(_ call: String, _ result: Pointer?) throws(OpenSSLError) -> Pointer {
         guard let result else { throw OpenSSLError(call) }
         return result
     }
 
     /// Turns a result that is not positive into an error.
-    static func check(_ call: String, _ result: Int32) throws(OpenSSLError) {
+    package static func check(_ call: String, _ result: Int32) throws(OpenSSLError) {
         guard result > 0 else { throw OpenSSLError(call) }
     }
 }

@@ -1,8 +1,9 @@
 import COpenSSL
+import PushSimulators
+import PushTesting
 import Reactor
+import SocketTLS
 import Testing
-
-@testable import PushSimulators
 
 @Suite struct TLSStreamTests {
     private static func context() throws -> TLSServerContext {

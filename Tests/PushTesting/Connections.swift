@@ -1,10 +1,9 @@
-import Glibc
-import Reactor
-import Testing
+internal import Glibc
+package import Reactor
 
 /// Runs `body` on a loop of its own with the two ends of a connection: the server's as a stream, the client's as a
 /// descriptor, which `body` need not close.
-func withConnection<Result: Sendable>(
+package func withConnection<Result: Sendable>(
     _ body: @Sendable @escaping (EventLoop, SocketStream, SocketStream) async throws -> Result
 ) async throws -> Result {
     let loop = try EventLoop(index: 0)
@@ -23,6 +22,7 @@ func withConnection<Result: Sendable>(
             }
             return try await body(loop, server, client)
         }
-        return try await #require(group.next())
+        guard let result = try await group.next() else { throw CancellationError() }
+        return result
     }
 }
