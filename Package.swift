@@ -67,8 +67,8 @@ let package = Package(
             name: "sealpost",
             dependencies: [
                 "CurlHTTP", "PushAPI", "PushClient", "PushCore", "PushDelivery", "PushSenders", "PushServer",
-                "PushSimulators", "PushStore", "Reactor", "SocketHTTP", argumentParser, lifecycle, logging, signals,
-                yaml,
+                "PushSimulators", "PushStore", "Reactor", "SocketHTTP", "SocketTLS", argumentParser, lifecycle, logging,
+                signals, yaml,
             ],
             swiftSettings: strict
         ),
@@ -112,6 +112,9 @@ let package = Package(
         tests("PushStoreTests", ["PushCore", "PushStore", "PushTesting"]),
         tests("ReactorTests", ["Reactor"]),
         tests("SocketHTTPTests", ["PushTesting", "Reactor", "SocketHTTP", httpTypes]),
-        tests("SocketTLSTests", ["COpenSSL", "PushSimulators", "PushTesting", "Reactor", "SocketTLS"]),
+        tests(
+            "SocketTLSTests",
+            ["COpenSSL", "PushSimulators", "PushTesting", "Reactor", "SocketHTTP", "SocketTLS", httpTypes]
+        ),
     ]
 )

@@ -25,6 +25,14 @@ package protocol ByteStream: AnyObject {
 
     /// Ends the waits and closes the connection; again and again is fine.
     func close()
+
+    /// The common name (CN) in the client's TLS certificate, which has been verified; `nil` without a certificate, and
+    /// if it does not have exactly one.
+    var certificateName: String? { get }
+}
+
+extension ByteStream {
+    package var certificateName: String? { nil }
 }
 
 /// A connection that can carry nothing more.

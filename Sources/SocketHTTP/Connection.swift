@@ -171,6 +171,7 @@ final class Connection {
             body: body,
             peer: self.peer,
             loopIndex: self.others.loop.index,
+            certificateName: self.stream.certificateName,
             proxies: self.proxies
         )
         self.startHandlerTime()

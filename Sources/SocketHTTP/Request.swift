@@ -6,6 +6,8 @@ package struct Request {
     package let peer: PeerAddress
     /// The index of the connection's loop in its group.
     package let loopIndex: Int
+    /// The common name in the client's TLS certificate, which has been verified; `nil` without one.
+    package let certificateName: String?
     private let proxies: TrustedProxies
 
     package init(
@@ -13,12 +15,14 @@ package struct Request {
         body: RequestBody,
         peer: PeerAddress,
         loopIndex: Int,
+        certificateName: String? = nil,
         proxies: TrustedProxies = .none
     ) {
         self.head = head
         self.body = body
         self.peer = peer
         self.loopIndex = loopIndex
+        self.certificateName = certificateName
         self.proxies = proxies
     }
 

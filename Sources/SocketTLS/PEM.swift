@@ -1,22 +1,26 @@
 internal import COpenSSL
 
-/// Certificates and keys as text; whoever reads one frees it.
+/// Certificates and keys as text.
 package enum PEM {
-    static func readPrivateKey(_ text: String) throws(OpenSSLError) -> OpaquePointer {
+    static func readPrivateKey(_ text: String) throws(OpenSSLError) -> Owned {
         let source = try self.source(text)
         defer { BIO_free(source) }
+        ERR_clear_error()
         // Without a callback OpenSSL would ask the terminal for the password of an encrypted key.
         let key = PEM_read_bio_PrivateKey(source, nil, { _, _, _, _ in -1 }, nil)
-        return try OpenSSLError.check("PEM_read_bio_PrivateKey", key)
+        return Owned(try OpenSSLError.check("PEM_read_bio_PrivateKey", key), EVP_PKEY_free)
     }
 
-    /// Reads all certificates of the text; throws if there is none.
-    static func readCertificates(_ text: String) throws(OpenSSLError) -> [OpaquePointer] {
+    /// Reads all certificates of the text; throws if there is none, or one that cannot be read.
+    static func readCertificates(_ text: String) throws(OpenSSLError) -> [Owned] {
         let source = try self.source(text)
         defer { BIO_free(source) }
-        var certificates = [try OpenSSLError.check("PEM_read_bio_X509", PEM_read_bio_X509(source, nil, nil, nil))]
-        while let next = PEM_read_bio_X509(source, nil, nil, nil) { certificates.append(next) }
-        // Running out of certificates is left on the queue as an error.
+        ERR_clear_error()
+        var certificates: [Owned] = []
+        while let next = PEM_read_bio_X509(source, nil, nil, nil) { certificates.append(Owned(next, X509_free)) }
+        // Running out of certificates is left on the queue as an error, too.
+        let isAtEnd = ERR_GET_REASON(ERR_peek_last_error()) == PEM_R_NO_START_LINE
+        guard isAtEnd, !certificates.isEmpty else { throw OpenSSLError("PEM_read_bio_X509") }
         ERR_clear_error()
         return certificates
     }
@@ -33,11 +37,12 @@ package enum PEM {
     private static func source(_ text: String) throws(OpenSSLError) -> OpaquePointer {
         let source = try OpenSSLError.check("BIO_new", BIO_new(BIO_s_mem()))
         var text = text
-        text.withUTF8 { _ = BIO_write(source, $0.baseAddress, Int32($0.count)) }
+        text.withUTF8 { _ = BIO_write(source, $0.baseAddress, Int32(clamping: $0.count)) }
         return source
     }
 
-    private static func text(_ write: (OpaquePointer) -> Int32) throws(OpenSSLError) -> String {
+    /// What `write` writes.
+    static func text(_ write: (OpaquePointer) -> Int32) throws(OpenSSLError) -> String {
         let sink = try OpenSSLError.check("BIO_new", BIO_new(BIO_s_mem()))
         defer { BIO_free(sink) }
         try OpenSSLError.check("PEM_write_bio", write(sink))

@@ -1,60 +1,103 @@
 internal import COpenSSL
 
-/// The certificate, key and protocols with which a server meets its TLS clients; TLS 1.2 and newer.
+/// What a server meets its TLS clients with: identities, protocols, and whom it trusts; TLS 1.2 and 1.3.
 ///
 /// A new certificate is a new context: connections that run keep the one they began with.
 ///
-/// `@unchecked Sendable`: the context is not changed after `init`, and OpenSSL allows any thread to make sessions of it.
+/// `@unchecked Sendable`: nothing is changed after `init`, and OpenSSL allows any thread to make sessions of it.
 package final class TLSServerContext: @unchecked Sendable {
-    let pointer: OpaquePointer
+    private let identities: [TLSIdentity]
+    /// One for each identity, alike but for the certificate. Sessions begin with the first.
+    private let contexts: [Owned]
     /// The protocols in the wire form of RFC 7301, most wanted first.
     private let wireProtocols: [UInt8]
+    private let ticketKeys: TicketKeys
 
-    /// Reads a certificate with its chain, leaf first, and its private key, both PEM.
+    /// Takes one identity or more: a client is shown the one for the name it asks for, and if there is none, the first.
     ///
-    /// `protocols` are offered to ALPN, most wanted first; a client that names only others is refused.
-    package init(certificates: String, privateKey: String, protocols: [String]) throws(OpenSSLError) {
+    /// `protocols` are offered to ALPN, most wanted first; a client that names only others is refused. With
+    /// `clientAuthorities`, clients may show a certificate of theirs, and a bad one ends the handshake.
+    package init(
+        identities: [TLSIdentity],
+        protocols: [String],
+        clientAuthorities: TLSClientAuthorities? = nil,
+        ticketKeys: TicketKeys? = nil
+    ) throws(OpenSSLError) {
+        precondition(!identities.isEmpty, "a server is somebody")
+        self.identities = identities
         self.wireProtocols = protocols.flatMap { [UInt8($0.utf8.count)] + Array($0.utf8) }
-        self.pointer = try OpenSSLError.check("SSL_CTX_new", SSL_CTX_new(TLS_server_method()))
-        SSL_CTX_ctrl(self.pointer, SSL_CTRL_SET_MIN_PROTO_VERSION, Int(TLS1_2_VERSION), nil)
+        self.ticketKeys = if let ticketKeys { ticketKeys } else { try TicketKeys() }
+        var contexts: [Owned] = []
+        for identity in identities { contexts.append(try identity.makeContext()) }
+        self.contexts = contexts
+        for context in contexts { try self.configure(context.pointer, clientAuthorities) }
+    }
+
+    /// The context that a session begins with.
+    var pointer: OpaquePointer { self.contexts[0].pointer }
+
+    /// Mozilla's "intermediate" list as of version 5.7, without its ciphers that have no ECDHE.
+    private static let ciphers = """
+        ECDHE-ECDSA-AES128-GCM-SHA256:ECDHE-RSA-AES128-GCM-SHA256:ECDHE-ECDSA-AES256-GCM-SHA384:\
+        ECDHE-RSA-AES256-GCM-SHA384:ECDHE-ECDSA-CHACHA20-POLY1305:ECDHE-RSA-CHACHA20-POLY1305
+        """
+    private static let groups = "X25519:P-256:P-384"
+
+    private func configure(_ context: OpaquePointer, _ authorities: TLSClientAuthorities?) throws(OpenSSLError) {
+        SSL_CTX_ctrl(context, SSL_CTRL_SET_MIN_PROTO_VERSION, Int(TLS1_2_VERSION), nil)
+        try OpenSSLError.check("SSL_CTX_set_cipher_list", SSL_CTX_set_cipher_list(context, Self.ciphers))
+        try OpenSSLError.check("SSL_CTX_set1_groups_list", copenssl_set_groups(context, Self.groups))
         // One read of the socket for many small records.
-        SSL_CTX_ctrl(self.pointer, SSL_CTRL_SET_READ_AHEAD, 1, nil)
+        SSL_CTX_ctrl(context, SSL_CTRL_SET_READ_AHEAD, 1, nil)
         // The caller's bytes may have moved between two tries of one write, and idle connections need no buffers.
         let modes = SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER | SSL_MODE_RELEASE_BUFFERS
-        SSL_CTX_ctrl(self.pointer, SSL_CTRL_MODE, Int(modes), nil)
-        // HTTP says itself where a message ends, so a missing close_notify cannot pass for one.
-        SSL_CTX_set_options(self.pointer, copenssl_no_renegotiation() | copenssl_ignore_unexpected_eof())
-        try self.use(certificates: certificates)
-        let key = try PEM.readPrivateKey(privateKey)
-        defer { EVP_PKEY_free(key) }
-        try OpenSSLError.check("SSL_CTX_use_PrivateKey", SSL_CTX_use_PrivateKey(self.pointer, key))
-        try OpenSSLError.check("SSL_CTX_check_private_key", SSL_CTX_check_private_key(self.pointer))
-        self.chooseProtocols()
+        SSL_CTX_ctrl(context, SSL_CTRL_MODE, Int(modes), nil)
+        SSL_CTX_set_options(context, copenssl_server_options())
+        // Sessions live in tickets; the client uses one at a time.
+        SSL_CTX_ctrl(context, SSL_CTRL_SET_SESS_CACHE_MODE, Int(SSL_SESS_CACHE_OFF), nil)
+        SSL_CTX_set_num_tickets(context, 1)
+        self.ticketKeys.install(in: context)
+        let origin = authorities?.fingerprint ?? [0]
+        SSL_CTX_set_session_id_context(context, origin, UInt32(origin.count))
+        try authorities?.install(in: context)
+        self.chooseProtocols(of: context)
+        if self.identities.count > 1 { self.chooseIdentity(of: context) }
     }
 
-    deinit {
-        SSL_CTX_free(self.pointer)
-    }
+    // MARK: - What the client asks for
 
-    private func use(certificates: String) throws(OpenSSLError) {
-        for (index, certificate) in try PEM.readCertificates(certificates).enumerated() {
-            defer { X509_free(certificate) }
-            if index == 0 {
-                try OpenSSLError.check("SSL_CTX_use_certificate", SSL_CTX_use_certificate(self.pointer, certificate))
-            } else {
-                let added = SSL_CTX_ctrl(self.pointer, SSL_CTRL_CHAIN_CERT, 1, UnsafeMutableRawPointer(certificate))
-                try OpenSSLError.check("SSL_CTX_add1_chain_cert", Int32(added))
+    /// The context of the first identity that is for `name`, an exact one before a wildcard.
+    private func context(for name: UnsafePointer<CChar>) -> OpaquePointer? {
+        for match in [TLSIdentity.NameMatch.exact, .wildcard] {
+            if let index = self.identities.firstIndex(where: { $0.isFor(name, match) }) {
+                return self.contexts[index].pointer
             }
         }
+        return nil
     }
 
-    private func chooseProtocols() {
-        // Unretained is enough: every stream of this context keeps it.
+    private func chooseIdentity(of context: OpaquePointer) {
+        copenssl_set_server_name_callback(
+            context,
+            { session, _, server in
+                guard let server, let name = SSL_get_servername(session, TLSEXT_NAMETYPE_host_name) else {
+                    return SSL_TLSEXT_ERR_OK
+                }
+                let context = Unmanaged<TLSServerContext>.fromOpaque(server).takeUnretainedValue()
+                if let chosen = context.context(for: name) { SSL_set_SSL_CTX(session, chosen) }
+                return SSL_TLSEXT_ERR_OK
+            },
+            // Unretained is enough: every stream of this context keeps it.
+            Unmanaged.passUnretained(self).toOpaque()
+        )
+    }
+
+    private func chooseProtocols(of context: OpaquePointer) {
         SSL_CTX_set_alpn_select_cb(
-            self.pointer,
-            { _, chosen, chosenLength, offered, offeredLength, context in
-                guard let context else { return SSL_TLSEXT_ERR_ALERT_FATAL }
-                let wanted = Unmanaged<TLSServerContext>.fromOpaque(context).takeUnretainedValue().wireProtocols
+            context,
+            { _, chosen, chosenLength, offered, offeredLength, server in
+                guard let server else { return SSL_TLSEXT_ERR_ALERT_FATAL }
+                let wanted = Unmanaged<TLSServerContext>.fromOpaque(server).takeUnretainedValue().wireProtocols
                 return wanted.withUnsafeBufferPointer { wanted in
                     var found: UnsafeMutablePointer<UInt8>?
                     let length = UInt32(wanted.count)

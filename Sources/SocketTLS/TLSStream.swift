@@ -14,6 +14,11 @@ package final class TLSStream: ByteStream {
     /// How many bytes of the caller's are encrypted but not all sent; they count as written when they are.
     private var sealedCount = 0
     private var handshakeIsDone = false
+    /// Whether the peer has been told that nothing more comes.
+    private var hasSaidGoodbye = false
+    /// Whether the handshake failed because the peer has sent a request in clear.
+    private(set) var peerSpeaksHTTP = false
+    package private(set) var certificateName: String?
 
     /// How much of one write is encrypted at a time: four full records.
     private static let writeLimit = 64 * 1024
@@ -42,9 +47,16 @@ package final class TLSStream: ByteStream {
             let error = SSL_get_error(self.session, result)
             while try !self.wire.flush() { try await self.socket.waitToWrite(until: deadline) }
             if result == 1 { break }
-            guard error == SSL_ERROR_WANT_READ else { throw self.failure("handshake") }
+            guard error == SSL_ERROR_WANT_READ else {
+                self.peerSpeaksHTTP = ERR_GET_REASON(ERR_peek_last_error()) == SSL_R_HTTP_REQUEST
+                let failure = self.failure("handshake")
+                let verdict = SSL_get_verify_result(self.session)
+                guard verdict != X509_V_OK, let reason = X509_verify_cert_error_string(verdict) else { throw failure }
+                throw StreamError("\(failure) (\(String(cString: reason)))")
+            }
             try await self.socket.waitToRead(until: deadline)
         }
+        self.certificateName = try self.readCertificateName()
         self.handshakeIsDone = true
     }
 
@@ -93,15 +105,34 @@ package final class TLSStream: ByteStream {
 
     /// Sends `close_notify`, as far as the socket takes it at once.
     package func endWriting() {
-        guard self.handshakeIsDone else { return self.socket.endWriting() }
-        ERR_clear_error()
-        SSL_shutdown(self.session)
-        // A socket that has failed needs no end.
-        if (try? self.wire.flush()) == true { self.socket.endWriting() }
+        if self.sayGoodbye() { self.socket.endWriting() }
     }
 
     package func close() {
+        _ = self.sayGoodbye()
         self.socket.close()
+    }
+
+    /// Sends `close_notify`, once. Whether the socket has taken all there was to send.
+    private func sayGoodbye() -> Bool {
+        guard self.handshakeIsDone else { return true }
+        if !self.hasSaidGoodbye {
+            self.hasSaidGoodbye = true
+            ERR_clear_error()
+            SSL_shutdown(self.session)
+        }
+        // A socket that has failed takes nothing.
+        return (try? self.wire.flush()) == true
+    }
+
+    /// Throws `StreamError` if a session is resumed for longer than its certificate is valid.
+    private func readCertificateName() throws(StreamError) -> String? {
+        guard let certificate = SSL_get0_peer_certificate(self.session) else { return nil }
+        guard
+            SSL_get_verify_result(self.session) == X509_V_OK,
+            X509_cmp_current_time(X509_get0_notAfter(certificate)) > 0
+        else { throw StreamError("TLS handshake: the client's certificate is not good any more") }
+        return X509Name.commonName(of: X509_get_subject_name(certificate))
     }
 
     private func failure(_ call: String) -> StreamError {

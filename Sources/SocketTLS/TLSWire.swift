@@ -35,6 +35,7 @@ final class TLSWire {
     /// Sends what is left over; false if the socket does not take it all.
     func flush() throws(StreamError) -> Bool {
         if let failure { throw failure }
+        if self.unsent.isEmpty { return true }
         while self.sentCount < self.unsent.count {
             let result = self.unsent.withUnsafeBytes { unsent in
                 self.attempt { () throws(StreamError) in

@@ -1,44 +1,113 @@
 import COpenSSL
+import PushSimulators
 import Reactor
 import SocketTLS
 
-/// The client's side of a TLS connection, straight on OpenSSL, trusting anybody.
+/// The client's side of a TLS connection, straight on OpenSSL, trusting anybody. On its loop only.
+///
+/// OpenSSL reads and writes memory, so that it is the test that says how the bytes go over the socket.
 final class TLSTestClient {
+    struct Options: Sendable {
+        var protocols = ["http/1.1"]
+        var oldest = TLS1_VERSION
+        var newest = TLS1_3_VERSION
+        /// Of TLS 1.2; level 0, so that it is the server that refuses what is weak.
+        var ciphers = "DEFAULT:@SECLEVEL=0"
+        var groups: String?
+        var serverName: String?
+        var identity: TestAuthority.Identity?
+        /// The session of an earlier connection, to be resumed.
+        var session: Session?
+        /// Bytes that go out at a time, with a turn of the loop in between; `nil`: all.
+        var portion: Int?
+    }
+
+    /// What can be resumed; only handed on.
+    final class Session: @unchecked Sendable {
+        fileprivate let pointer: OpaquePointer
+
+        fileprivate init(_ pointer: OpaquePointer) {
+            self.pointer = pointer
+        }
+
+        deinit {
+            SSL_SESSION_free(self.pointer)
+        }
+    }
+
     private let socket: SocketStream
+    private let portion: Int?
     private let context: OpaquePointer
     private let session: OpaquePointer
+    private let (incoming, outgoing) = (BIO_new(BIO_s_mem()), BIO_new(BIO_s_mem()))
 
-    init(_ socket: SocketStream, protocols: [String], newest: Int32) throws {
+    init(_ socket: SocketStream, _ options: Options = Options()) throws {
         self.socket = socket
+        self.portion = options.portion
         self.context = try OpenSSLError.check("SSL_CTX_new", SSL_CTX_new(TLS_client_method()))
-        // Level 0, so that it is the server that refuses what is old.
-        SSL_CTX_set_cipher_list(self.context, "DEFAULT:@SECLEVEL=0")
-        SSL_CTX_ctrl(self.context, SSL_CTRL_SET_MIN_PROTO_VERSION, Int(TLS1_VERSION), nil)
-        SSL_CTX_ctrl(self.context, SSL_CTRL_SET_MAX_PROTO_VERSION, Int(newest), nil)
-        let names = protocols.flatMap { [UInt8($0.utf8.count)] + Array($0.utf8) }
+        SSL_CTX_set_cipher_list(self.context, options.ciphers)
+        SSL_CTX_ctrl(self.context, SSL_CTRL_SET_MIN_PROTO_VERSION, Int(options.oldest), nil)
+        SSL_CTX_ctrl(self.context, SSL_CTRL_SET_MAX_PROTO_VERSION, Int(options.newest), nil)
+        let names = options.protocols.flatMap { [UInt8($0.utf8.count)] + Array($0.utf8) }
         if !names.isEmpty { SSL_CTX_set_alpn_protos(self.context, names, UInt32(names.count)) }
         self.session = try OpenSSLError.check("SSL_new", SSL_new(self.context))
-        SSL_set_fd(self.session, socket.descriptor.number)
+        SSL_set_bio(self.session, self.incoming, self.outgoing)
+        SSL_set_connect_state(self.session)
+        // Running dry is no end of the connection.
+        BIO_ctrl(self.incoming, BIO_C_SET_BUF_MEM_EOF_RETURN, -1, nil)
+        if let groups = options.groups { self.set(SSL_CTRL_SET_GROUPS_LIST, 0, groups) }
+        if let name = options.serverName { self.set(SSL_CTRL_SET_TLSEXT_HOSTNAME, TLSEXT_NAMETYPE_host_name, name) }
+        if let identity = options.identity { try self.use(identity) }
+        if let session = options.session { SSL_set_session(self.session, session.pointer) }
     }
 
     deinit {
+        // Otherwise OpenSSL takes the session for one that went wrong, and would not resume it.
+        SSL_set_shutdown(self.session, SSL_SENT_SHUTDOWN | SSL_RECEIVED_SHUTDOWN)
         SSL_free(self.session)
         SSL_CTX_free(self.context)
     }
 
-    func connect() async throws {
-        while true {
-            ERR_clear_error()
-            let result = SSL_connect(self.session)
-            if result == 1 { return }
-            guard SSL_get_error(self.session, result) == SSL_ERROR_WANT_READ else { throw OpenSSLError("SSL_connect") }
-            try await self.socket.waitToRead(until: .now + .seconds(10))
+    private func set(_ command: Int32, _ number: Int32, _ text: String) {
+        var text = text.utf8CString
+        text.withUnsafeMutableBytes { _ = SSL_ctrl(self.session, command, Int(number), $0.baseAddress) }
+    }
+
+    private func use(_ identity: TestAuthority.Identity) throws {
+        for (text, read) in [(identity.certificate, true), (identity.privateKey, false)] {
+            let source = BIO_new(BIO_s_mem())
+            defer { BIO_free(source) }
+            BIO_write(source, text, Int32(text.utf8.count))
+            if read {
+                let certificate = PEM_read_bio_X509(source, nil, nil, nil)
+                defer { X509_free(certificate) }
+                try OpenSSLError.check("SSL_use_certificate", SSL_use_certificate(self.session, certificate))
+            } else {
+                let key = PEM_read_bio_PrivateKey(source, nil, nil, nil)
+                defer { EVP_PKEY_free(key) }
+                try OpenSSLError.check("SSL_use_PrivateKey", SSL_use_PrivateKey(self.session, key))
+            }
         }
     }
 
-    func write(_ text: String) throws {
+    // MARK: Talking
+
+    func connect() async throws {
+        while true {
+            ERR_clear_error()
+            let result = SSL_do_handshake(self.session)
+            let error = SSL_get_error(self.session, result)
+            try await self.flush()
+            if result == 1 { return }
+            guard error == SSL_ERROR_WANT_READ else { throw OpenSSLError("SSL_do_handshake") }
+            guard try await self.receive() else { throw OpenSSLError("the server has hung up") }
+        }
+    }
+
+    func write(_ text: String) async throws {
         let bytes = Array(text.utf8)
         try OpenSSLError.check("SSL_write", SSL_write(self.session, bytes, Int32(bytes.count)))
+        try await self.flush()
     }
 
     /// What has come; empty at the end.
@@ -47,25 +116,100 @@ final class TLSTestClient {
         while true {
             ERR_clear_error()
             let count = SSL_read(self.session, &buffer, Int32(buffer.count))
+            let error = SSL_get_error(self.session, count)
+            try await self.flush()
             if count > 0 { return Array(buffer[..<Int(count)]) }
-            switch SSL_get_error(self.session, count) {
+            switch error {
             case SSL_ERROR_ZERO_RETURN: return []
-            case SSL_ERROR_WANT_READ: try await self.socket.waitToRead(until: .now + .seconds(10))
+            case SSL_ERROR_WANT_READ: if try await !self.receive() { return [] }
             default: throw OpenSSLError("SSL_read")
             }
         }
     }
 
-    /// Whether the server said that it will send no more.
-    var wasNotified: Bool { SSL_get_shutdown(self.session) & SSL_RECEIVED_SHUTDOWN != 0 }
+    /// Sends what OpenSSL has written.
+    private func flush() async throws {
+        var buffer = [UInt8](repeating: 0, count: self.portion ?? 64 * 1024)
+        while true {
+            let count = BIO_read(self.outgoing, &buffer, Int32(buffer.count))
+            guard count > 0 else { return }
+            try await self.socket.send(buffer[..<Int(count)])
+            if self.portion != nil { await Task.yield() }
+        }
+    }
+
+    /// Gives OpenSSL what comes next; false at the end.
+    private func receive() async throws -> Bool {
+        var buffer = [UInt8](repeating: 0, count: 64 * 1024)
+        while true {
+            if let count = try buffer.withUnsafeMutableBytes({ try self.socket.read(into: $0) }) {
+                BIO_write(self.incoming, buffer, Int32(count))
+                return count > 0
+            }
+            try await self.socket.waitToRead(until: .now + .seconds(30))
+        }
+    }
+
+    /// Closes the socket without a word.
+    func close() {
+        self.socket.close()
+    }
+
+    /// Says that nothing more will be sent.
+    func endWriting() async throws {
+        SSL_shutdown(self.session)
+        try await self.flush()
+    }
 
     /// Goes over to new keys with the next write, and asks the server to do so too.
     func askForNewKeys() {
         SSL_key_update(self.session, SSL_KEY_UPDATE_REQUESTED)
     }
 
-    /// Closes the socket without a word.
-    func close() {
-        self.socket.close()
+    /// Begins another handshake within the connection, as TLS 1.2 has it.
+    func renegotiate() async throws {
+        try OpenSSLError.check("SSL_renegotiate", SSL_renegotiate(self.session))
+        try await self.connect()
+    }
+
+    // MARK: What came of it
+
+    var version: Int32 { SSL_version(self.session) }
+
+    var cipher: String? {
+        SSL_CIPHER_get_name(SSL_get_current_cipher(self.session)).map { String(cString: $0) }
+    }
+
+    var wasResumed: Bool { SSL_session_reused(self.session) == 1 }
+
+    /// What the next connection can resume; with TLS 1.3 only after the first read.
+    var currentSession: Session? { SSL_get1_session(self.session).map { Session($0) } }
+
+    /// Whether the server said that it will send no more.
+    var wasNotified: Bool { SSL_get_shutdown(self.session) & SSL_RECEIVED_SHUTDOWN != 0 }
+
+    /// The group in which keys were agreed upon, as OpenSSL numbers them.
+    var group: Int { SSL_ctrl(self.session, SSL_CTRL_GET_NEGOTIATED_GROUP, 0, nil) }
+
+    /// The common name in the server's certificate.
+    var serverName: String? {
+        guard let certificate = SSL_get0_peer_certificate(self.session) else { return nil }
+        var text = [CChar](repeating: 0, count: 256)
+        let name = X509_get_subject_name(certificate)
+        let length = X509_NAME_get_text_by_NID(name, NID_commonName, &text, Int32(text.count))
+        return length < 0 ? nil : String(decoding: text.prefix(Int(length)).map(UInt8.init(bitPattern:)), as: UTF8.self)
+    }
+}
+
+extension SocketStream {
+    func send(_ bytes: ArraySlice<UInt8>) async throws {
+        var rest = bytes
+        while !rest.isEmpty {
+            if let count = try rest.withUnsafeBytes({ try self.write($0) }) {
+                rest.removeFirst(count)
+            } else {
+                try await self.waitToWrite(until: .now + .seconds(30))
+            }
+        }
     }
 }

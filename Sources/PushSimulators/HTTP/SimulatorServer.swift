@@ -24,8 +24,7 @@ final class SimulatorServer: Sendable {
     init(port: UInt16, identity: TestAuthority.Identity, limits: Limits, speaksHTTP1: Bool) throws {
         self.listener = try Listener(.tcp(host: "127.0.0.1", port: port))
         self.context = try TLSServerContext(
-            certificates: identity.certificate,
-            privateKey: identity.privateKey,
+            identities: [TLSIdentity(certificates: identity.certificate, privateKey: identity.privateKey)],
             protocols: speaksHTTP1 ? ["h2", "http/1.1"] : ["h2"]
         )
         self.limits = limits

@@ -1,0 +1,29 @@
+internal import COpenSSL
+
+/// Whose certificates clients may show.
+package struct TLSClientAuthorities: Sendable {
+    private let certificates: [Owned]
+    /// Differs where the authorities do: a session that one set let in is not resumed under another.
+    let fingerprint: [UInt8]
+
+    /// Reads certificates in PEM; each is trusted as it stands, whether or not it is a root.
+    package init(certificates: String) throws(OpenSSLError) {
+        self.certificates = try PEM.readCertificates(certificates)
+        var digest = [UInt8](repeating: 0, count: Int(SHA256_DIGEST_LENGTH))
+        let bytes = Array(certificates.utf8)
+        try OpenSSLError.check("EVP_Digest", EVP_Digest(bytes, bytes.count, &digest, nil, EVP_sha256(), nil))
+        self.fingerprint = digest
+    }
+
+    /// Makes a context ask for a certificate: a client may have none, but not a bad one.
+    func install(in context: OpaquePointer) throws(OpenSSLError) {
+        let store = SSL_CTX_get_cert_store(context)
+        for certificate in self.certificates {
+            try OpenSSLError.check("X509_STORE_add_cert", X509_STORE_add_cert(store, certificate.pointer))
+            // Tells the client which of its certificates would do.
+            try OpenSSLError.check("SSL_CTX_add_client_CA", SSL_CTX_add_client_CA(context, certificate.pointer))
+        }
+        X509_STORE_set_flags(store, UInt(X509_V_FLAG_PARTIAL_CHAIN))
+        SSL_CTX_set_verify(context, SSL_VERIFY_PEER, nil)
+    }
+}

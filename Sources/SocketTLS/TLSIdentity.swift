@@ -1,0 +1,86 @@
+internal import COpenSSL
+
+/// Who a server is: a certificate with its chain, and the private key to it.
+package struct TLSIdentity: Sendable {
+    /// The server's own first.
+    let chain: [Owned]
+    let privateKey: Owned
+
+    /// Reads a certificate with its chain, the server's own first, and its private key, both PEM.
+    ///
+    /// Throws `TLSIdentityError` if either cannot be used, or if they do not belong together.
+    package init(certificates: String, privateKey: String) throws(TLSIdentityError) {
+        do throws(OpenSSLError) {
+            self.chain = try PEM.readCertificates(certificates)
+        } catch {
+            throw .certificates("holds no certificate in PEM that can be read (\(error))")
+        }
+        if privateKey.contains("ENCRYPTED") { throw .privateKey("is encrypted; there is nobody to ask for a password") }
+        do throws(OpenSSLError) {
+            self.privateKey = try PEM.readPrivateKey(privateKey)
+        } catch {
+            throw .privateKey("holds no private key in PEM that can be read (\(error))")
+        }
+        guard X509_check_private_key(self.leaf.pointer, self.privateKey.pointer) == 1 else {
+            ERR_clear_error()
+            throw .privateKey("does not belong to the first certificate, which must be the server's own")
+        }
+        do throws(OpenSSLError) {
+            // What the security level refuses, such as a short key, is refused here, where it can be named.
+            _ = try self.makeContext()
+        } catch {
+            throw .certificates("cannot be used (\(error))")
+        }
+    }
+
+    /// Why clients will not accept the certificate at present: it has expired or is not valid yet.
+    package var objection: String? {
+        if let end = X509_get0_notAfter(self.leaf.pointer), X509_cmp_current_time(end) < 0 {
+            return "has expired: it was valid until \(Self.text(of: end))"
+        }
+        if let start = X509_get0_notBefore(self.leaf.pointer), X509_cmp_current_time(start) > 0 {
+            return "is not valid before \(Self.text(of: start))"
+        }
+        return nil
+    }
+
+    /// How a certificate's name is compared with the one that a client asks for.
+    enum NameMatch {
+        case exact
+        /// A star stands for the whole of the first label (RFC 9525 section 6.3).
+        case wildcard
+    }
+
+    /// Whether the certificate is for this DNS name, by its alternative names only.
+    func isFor(_ name: UnsafePointer<CChar>, _ match: NameMatch) -> Bool {
+        var flags = X509_CHECK_FLAG_NEVER_CHECK_SUBJECT | X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS
+        if match == .exact { flags |= X509_CHECK_FLAG_NO_WILDCARDS }
+        return X509_check_host(self.leaf.pointer, name, 0, UInt32(flags), nil) == 1
+    }
+
+    /// A context that has this certificate, and nothing else.
+    func makeContext() throws(OpenSSLError) -> Owned {
+        let context = Owned(try OpenSSLError.check("SSL_CTX_new", SSL_CTX_new(TLS_server_method())), SSL_CTX_free)
+        let pointer = context.pointer
+        try OpenSSLError.check("SSL_CTX_use_certificate", SSL_CTX_use_certificate(pointer, self.leaf.pointer))
+        for certificate in self.chain.dropFirst() {
+            let added = SSL_CTX_ctrl(pointer, SSL_CTRL_CHAIN_CERT, 1, UnsafeMutableRawPointer(certificate.pointer))
+            try OpenSSLError.check("SSL_CTX_add1_chain_cert", Int32(clamping: added))
+        }
+        try OpenSSLError.check("SSL_CTX_use_PrivateKey", SSL_CTX_use_PrivateKey(pointer, self.privateKey.pointer))
+        return context
+    }
+
+    private var leaf: Owned { self.chain[0] }
+
+    private static func text(of time: UnsafePointer<ASN1_TIME>) -> String {
+        let text = try? PEM.text { sink in ASN1_TIME_print(sink, time) }
+        return text ?? "a time that cannot be read"
+    }
+}
+
+/// What is wrong with a certificate or with its key; a text that can follow the name of the file.
+package enum TLSIdentityError: Error, Hashable {
+    case certificates(String)
+    case privateKey(String)
+}

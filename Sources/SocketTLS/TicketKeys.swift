@@ -1,0 +1,132 @@
+internal import COpenSSL
+internal import Synchronization
+
+/// The keys that seal session tickets (RFC 5077, RFC 8446 section 4.6.1), so that resuming takes no memory of the
+/// server's.
+///
+/// Shared by all contexts of a process, so that sessions outlive a reload. A new one seals after each `lifetime`; the one
+/// before it opens for as long again, and then both what it sealed and what it could betray are gone.
+package final class TicketKeys: Sendable {
+    struct Key: Sendable {
+        /// What a ticket says of the key that sealed it.
+        let name: [UInt8]
+        let cipherKey: [UInt8]
+        let macKey: [UInt8]
+
+        init() throws(OpenSSLError) {
+            self.name = try Self.random(16)
+            self.cipherKey = try Self.random(32)
+            self.macKey = try Self.random(32)
+        }
+
+        private static func random(_ count: Int) throws(OpenSSLError) -> [UInt8] {
+            var bytes = [UInt8](repeating: 0, count: count)
+            try OpenSSLError.check("RAND_bytes", RAND_bytes(&bytes, Int32(count)))
+            return bytes
+        }
+    }
+
+    private struct Keys {
+        var current: Key
+        var previous: Key?
+        var turnsAt: ContinuousClock.Instant
+    }
+
+    /// For how long a ticket is good, and for how long a key seals.
+    package static let lifetime = Duration.seconds(12 * 3600)
+
+    /// A mutex, because handshakes happen on every loop.
+    private let keys: Mutex<Keys>
+    private let now: @Sendable () -> ContinuousClock.Instant
+
+    package init(now: @escaping @Sendable () -> ContinuousClock.Instant = { .now }) throws(OpenSSLError) {
+        self.now = now
+        self.keys = Mutex(Keys(current: try Key(), previous: nil, turnsAt: now() + Self.lifetime))
+    }
+
+    /// The key to seal with.
+    func current() throws(OpenSSLError) -> Key {
+        try self.withTurnedKeys { keys in keys.current }
+    }
+
+    /// The key of that name, and whether it is the one that seals; `nil` if it is gone, or was another process's.
+    func key(named name: UnsafeRawBufferPointer) throws(OpenSSLError) -> (key: Key, isCurrent: Bool)? {
+        try self.withTurnedKeys { keys in
+            if keys.current.name.elementsEqual(name) { return (keys.current, true) }
+            guard let previous = keys.previous, previous.name.elementsEqual(name) else { return nil }
+            return (previous, false)
+        }
+    }
+
+    private func withTurnedKeys<Result>(_ body: (Keys) -> Result) throws(OpenSSLError) -> Result {
+        let now = self.now()
+        return try self.keys.withLock { (keys) throws(OpenSSLError) in
+            if now >= keys.turnsAt {
+                // After a long silence the present key is too old as well.
+                keys.previous = now < keys.turnsAt + Self.lifetime ? keys.current : nil
+                keys.current = try Key()
+                keys.turnsAt = now + Self.lifetime
+            }
+            return body(keys)
+        }
+    }
+}
+
+extension TicketKeys {
+    /// Makes a context seal its tickets with these keys, which must outlive it.
+    func install(in context: OpaquePointer) {
+        SSL_CTX_set_timeout(context, Int(Self.lifetime.components.seconds))
+        SSL_CTX_set_ex_data(context, Self.place, Unmanaged.passUnretained(self).toOpaque())
+        SSL_CTX_set_tlsext_ticket_key_evp_cb(context) { session, name, vector, cipher, mac, isSealing in
+            guard
+                let session, let name, let vector,
+                let keys = SSL_CTX_get_ex_data(SSL_get_SSL_CTX(session), TicketKeys.place)
+            else { return -1 }
+            let ticketKeys = Unmanaged<TicketKeys>.fromOpaque(keys).takeUnretainedValue()
+            return isSealing == 1
+                ? ticketKeys.seal(name, vector, cipher, mac) : ticketKeys.open(session, name, vector, cipher, mac)
+        }
+    }
+
+    private typealias Bytes = UnsafeMutablePointer<UInt8>
+
+    /// Where a context keeps its keys: OpenSSL's place for what belongs to the application.
+    private static let place: Int32 = 0
+    private static let nameLength = 16
+
+    // What OpenSSL takes for an answer.
+    private static let failed: Int32 = -1
+    private static let unknown: Int32 = 0
+    private static let good: Int32 = 1
+    private static let goodButOld: Int32 = 2
+
+    private func seal(_ name: Bytes, _ vector: Bytes, _ cipher: OpaquePointer?, _ mac: OpaquePointer?) -> Int32 {
+        guard let key = try? self.current(), RAND_bytes(vector, EVP_CIPHER_get_iv_length(EVP_aes_256_cbc())) == 1 else {
+            return Self.failed
+        }
+        name.update(from: key.name, count: Self.nameLength)
+        guard
+            EVP_EncryptInit_ex(cipher, EVP_aes_256_cbc(), nil, key.cipherKey, vector) == 1,
+            copenssl_use_hmac_sha256(mac, key.macKey, key.macKey.count) == 1
+        else { return Self.failed }
+        return Self.good
+    }
+
+    private func open(
+        _ session: OpaquePointer,
+        _ name: Bytes,
+        _ vector: Bytes,
+        _ cipher: OpaquePointer?,
+        _ mac: OpaquePointer?
+    ) -> Int32 {
+        guard let found = try? self.key(named: UnsafeRawBufferPointer(start: name, count: Self.nameLength)) else {
+            return Self.unknown
+        }
+        guard
+            copenssl_use_hmac_sha256(mac, found.key.macKey, found.key.macKey.count) == 1,
+            EVP_DecryptInit_ex(cipher, EVP_aes_256_cbc(), nil, found.key.cipherKey, vector) == 1
+        else { return Self.failed }
+        // RFC 8446 appendix C.4: a ticket should be used only once, so there is a new one for it.
+        return found.isCurrent && SSL_version(session) < TLS1_3_VERSION ? Self.good : Self.goodButOld
+    }
+}

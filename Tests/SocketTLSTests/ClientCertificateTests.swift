@@ -1,0 +1,91 @@
+import COpenSSL
+import PushSimulators
+import SocketTLS
+import Testing
+
+@Suite struct ClientCertificateTests {
+    private static let versions = [TLS1_2_VERSION, TLS1_3_VERSION]
+
+    private let authority: TestAuthority
+    private let context: TLSServerContext
+
+    init() throws {
+        self.authority = try TestAuthority()
+        self.context = try TLSServerContext(trusting: self.authority)
+    }
+
+    private func options(_ version: Int32, _ identity: TestAuthority.Identity?) -> TLSTestClient.Options {
+        var options = TLSTestClient.Options()
+        options.newest = version
+        options.identity = identity
+        return options
+    }
+
+    @Test(arguments: Self.versions)
+    func aClientWithoutOneIsServedWithoutAName(version: Int32) async throws {
+        #expect(try await visit(self.context, self.options(version, nil)).certificateName == nil)
+    }
+
+    @Test(arguments: Self.versions, ["alice", "Zoë"])
+    func aGoodOneGivesItsCommonName(version: Int32, name: String) async throws {
+        let identity = try self.authority.makeClientIdentity(name)
+        #expect(try await visit(self.context, self.options(version, identity)).certificateName == name)
+    }
+
+    @Test(arguments: [[], ["alice", "bob"], ["alice", "alice"]])
+    func whatHasNotExactlyOneCommonNameGivesNone(names: [String]) async throws {
+        let identity = try self.authority.makeIdentity(CertificateContent(commonNames: names, usage: .client))
+        #expect(try await visit(self.context, self.options(TLS1_3_VERSION, identity)).certificateName == nil)
+    }
+
+    @Test(arguments: Self.versions)
+    func oneOfAnotherAuthorityEndsTheHandshake(version: Int32) async throws {
+        let identity = try TestAuthority(name: "Another").makeClientIdentity("alice")
+        let refusal = try await refusal(self.context, self.options(version, identity))
+        #expect(refusal.server?.contains("unable to get local issuer certificate") == true, "\(refusal)")
+        #expect(refusal.client?.contains("unknown ca") == true, "\(refusal)")
+    }
+
+    @Test(arguments: Self.versions)
+    func oneOfAnAuthorityThatOnlyBearsTheNameEndsTheHandshake(version: Int32) async throws {
+        let identity = try TestAuthority().makeClientIdentity("alice")
+        let refusal = try await refusal(self.context, self.options(version, identity))
+        #expect(refusal.server?.contains("certificate signature failure") == true, "\(refusal)")
+    }
+
+    @Test(arguments: Self.versions, [(-7200...(-3600), "certificate expired"), (3600...7200, "bad certificate")])
+    func oneOutOfItsTimeEndsTheHandshake(version: Int32, time: (ClosedRange<Int>, String)) async throws {
+        let content = CertificateContent(commonNames: ["alice"], usage: .client, validity: time.0)
+        let identity = try self.authority.makeIdentity(content)
+        let refusal = try await refusal(self.context, self.options(version, identity))
+        #expect(refusal.server?.contains("certificate verify failed") == true, "\(refusal)")
+        #expect(refusal.client?.contains(time.1) == true, "\(refusal)")
+    }
+
+    @Test(arguments: Self.versions)
+    func oneThatIsForServersEndsTheHandshake(version: Int32) async throws {
+        let identity = try self.authority.makeServerIdentity()
+        let refusal = try await refusal(self.context, self.options(version, identity))
+        #expect(refusal.server?.contains("unsuitable certificate purpose") == true, "\(refusal)")
+    }
+
+    @Test(arguments: Self.versions)
+    func withoutAuthoritiesNobodyIsAsked(version: Int32) async throws {
+        let identity = try self.authority.makeClientIdentity("alice")
+        #expect(try await visit(TLSServerContext(), self.options(version, identity)).certificateName == nil)
+    }
+
+    @Test func oneIsAskedForWhateverNameTheServerGoesBy() async throws {
+        let context = try TLSServerContext(
+            identities: [
+                self.authority.makeServerIdentity(), self.authority.makeServerIdentity(names: ["second.test"]),
+            ],
+            trusting: self.authority
+        )
+        var options = try self.options(TLS1_3_VERSION, self.authority.makeClientIdentity("alice"))
+        options.serverName = "second.test"
+        #expect(try await visit(context, options).certificateName == "alice")
+        options.identity = try TestAuthority(name: "Another").makeClientIdentity("alice")
+        #expect(try await refusal(context, options).server?.contains("certificate verify failed") == true)
+    }
+}

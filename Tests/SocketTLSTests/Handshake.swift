@@ -1,0 +1,119 @@
+import PushSimulators
+import PushTesting
+import Reactor
+import SocketTLS
+import Testing
+
+extension TLSServerContext {
+    /// A context for `localhost` that speaks HTTP/1.1.
+    convenience init(
+        identities: [TestAuthority.Identity]? = nil,
+        trusting authority: TestAuthority? = nil,
+        ticketKeys: TicketKeys? = nil
+    ) throws {
+        let identities = try identities ?? [TestAuthority().makeServerIdentity()]
+        try self.init(
+            identities: identities.map { try TLSIdentity($0) },
+            protocols: ["http/1.1"],
+            clientAuthorities: authority.map { try TLSClientAuthorities(certificates: $0.certificate) },
+            ticketKeys: ticketKeys
+        )
+    }
+}
+
+/// Runs `body` with both ends of a connection whose handshake is done.
+func withHandshake<Result: Sendable>(
+    _ context: TLSServerContext? = nil,
+    _ options: TLSTestClient.Options = .init(),
+    _ body: @Sendable @escaping (TLSStream, TLSTestClient) async throws -> Result
+) async throws -> Result {
+    let context = try context ?? TLSServerContext()
+    return try await withConnection { loop, server, socket in
+        let stream = try TLSStream(server, context: context)
+        let client = try TLSTestClient(socket, options)
+        // Safe: all of it stays on this loop.
+        nonisolated(unsafe) let (serverSide, clientSide) = (stream, client)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask(executorPreference: loop) {
+                try await serverSide.handshake(until: .now + .seconds(30))
+            }
+            group.addTask(executorPreference: loop) { try await clientSide.connect() }
+            try await group.waitForAll()
+        }
+        return try await body(stream, client)
+    }
+}
+
+/// What both sides say of a handshake that fails; `nil` for the side that is content.
+struct Refusal: Sendable {
+    let server: String?
+    let client: String?
+}
+
+/// Tries a handshake that the server is expected to end.
+func refusal(_ context: TLSServerContext? = nil, _ options: TLSTestClient.Options) async throws -> Refusal {
+    let context = try context ?? TLSServerContext()
+    return try await withConnection { loop, server, socket in
+        let stream = try TLSStream(server, context: context)
+        let client = try TLSTestClient(socket, options)
+        // Safe: all of it stays on this loop.
+        nonisolated(unsafe) let (serverSide, clientSide) = (stream, client)
+        async let answer = failure {
+            try await clientSide.connect()
+            // With TLS 1.3 the client has finished before the server has seen its certificate.
+            _ = try await clientSide.read()
+        }
+        let own = await failure { try await serverSide.handshake(until: .now + .seconds(30)) }
+        server.endWriting()
+        return Refusal(server: own, client: await answer)
+    }
+}
+
+/// What `body` throws, as a text.
+func failure(_ body: () async throws -> Void) async -> String? {
+    do {
+        try await body()
+        return nil
+    } catch {
+        return "\(error)"
+    }
+}
+
+/// What has come, empty at the end.
+func read(_ stream: TLSStream) async throws -> [UInt8] {
+    var buffer = [UInt8](repeating: 0, count: 4096)
+    while true {
+        if let count = try buffer.withUnsafeMutableBytes({ try stream.read(into: $0) }) {
+            return Array(buffer[..<count])
+        }
+        try await stream.waitToRead(until: .now + .seconds(30))
+    }
+}
+
+/// Sends a short text, which must fit.
+func write(_ text: String, to stream: TLSStream) throws {
+    let count = try Array(text.utf8).withUnsafeBytes { try stream.write($0) }
+    try #require(count == text.utf8.count)
+}
+
+/// What came of a connection that was made and used once.
+struct Visit: Sendable {
+    var wasResumed: Bool
+    var session: TLSTestClient.Session?
+    var serverName: String?
+    var certificateName: String?
+}
+
+/// Connects, and has an answer, so that tickets have come too.
+func visit(_ context: TLSServerContext, _ options: TLSTestClient.Options = .init()) async throws -> Visit {
+    try await withHandshake(context, options) { stream, client in
+        try write("pong", to: stream)
+        #expect(try await client.read() == Array("pong".utf8))
+        return Visit(
+            wasResumed: client.wasResumed,
+            session: client.currentSession,
+            serverName: client.serverName,
+            certificateName: stream.certificateName
+        )
+    }
+}

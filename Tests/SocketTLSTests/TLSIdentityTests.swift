@@ -1,0 +1,74 @@
+import PushSimulators
+import SocketTLS
+import Testing
+
+@Suite struct TLSIdentityTests {
+    private static func error(certificates: String, privateKey: String) -> TLSIdentityError? {
+        #expect(throws: TLSIdentityError.self) {
+            try TLSIdentity(certificates: certificates, privateKey: privateKey)
+        }
+    }
+
+    @Test func aKeyOfAnotherCertificateIsNamed() throws {
+        let authority = try TestAuthority()
+        let (one, other) = (try authority.makeServerIdentity(), try authority.makeServerIdentity())
+        let error = Self.error(certificates: one.certificate, privateKey: other.privateKey)
+        #expect(error == .privateKey("does not belong to the first certificate, which must be the server's own"))
+    }
+
+    @Test(arguments: ["", "no PEM", "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"])
+    func whatIsNoCertificateIsNamed(text: String) throws {
+        let identity = try TestAuthority().makeServerIdentity()
+        for certificates in [text, text + identity.privateKey] {
+            guard case .certificates(let reason) = Self.error(certificates: certificates, privateKey: "") else {
+                Issue.record("the certificate is to blame")
+                return
+            }
+            #expect(reason.hasPrefix("holds no certificate in PEM"))
+        }
+    }
+
+    @Test func aDamagedCertificateOfTheChainIsNotLeftOut() throws {
+        let identity = try TestAuthority().makeServerIdentity()
+        let damaged = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"
+        let error = Self.error(certificates: identity.certificate + damaged, privateKey: identity.privateKey)
+        guard case .certificates = error else {
+            Issue.record("the certificate is to blame")
+            return
+        }
+    }
+
+    @Test(arguments: [
+        ("", "holds no private key in PEM"), ("no PEM", "holds no private key in PEM"),
+        ("-----BEGIN ENCRYPTED PRIVATE KEY-----\nAAAA\n-----END ENCRYPTED PRIVATE KEY-----\n", "is encrypted"),
+        ("-----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\n", "is encrypted"),
+    ])
+    func whatIsNoKeyIsNamed(text: String, message: String) throws {
+        let identity = try TestAuthority().makeServerIdentity()
+        guard case .privateKey(let reason) = Self.error(certificates: identity.certificate, privateKey: text) else {
+            Issue.record("the key is to blame")
+            return
+        }
+        #expect(reason.hasPrefix(message))
+    }
+
+    @Test(arguments: [
+        (-7200...(-3600), "has expired: it was valid until "), (3600...7200, "is not valid before "),
+    ])
+    func aCertificateOutOfItsTimeIsObjectedTo(validity: ClosedRange<Int>, message: String) throws {
+        let content = CertificateContent(commonNames: ["x"], usage: .server, validity: validity)
+        let identity = try TLSIdentity(TestAuthority().makeIdentity(content))
+        let objection = try #require(identity.objection)
+        #expect(objection.hasPrefix(message))
+        #expect(objection.hasSuffix("GMT"))
+    }
+
+    @Test func aCertificateInItsTimeIsNotObjectedTo() throws {
+        #expect(try TLSIdentity(TestAuthority().makeServerIdentity()).objection == nil)
+    }
+
+    @Test(arguments: ["", "no PEM"])
+    func whatIsNoAuthorityIsRefused(text: String) {
+        #expect(throws: OpenSSLError.self) { try TLSClientAuthorities(certificates: text) }
+    }
+}

@@ -1,0 +1,150 @@
+import Glibc
+import HTTPTypes
+import PushTesting
+import Reactor
+import SocketHTTP
+import SocketTLS
+import Synchronization
+
+/// Answers with the name in the client's certificate, the path and the body.
+private struct EchoResponder: Responder {
+    func respond(to request: Request) async -> Response {
+        do throws(BodyError) {
+            let body = try await request.body.collect(upTo: 4_000_000)
+            let line = "\(request.certificateName ?? "nobody") \(request.head.path) "
+            return Response(status: .ok, body: Array(line.utf8) + body)
+        } catch {
+            return Response(status: .badRequest)
+        }
+    }
+
+    func refuse(_ refusal: SocketHTTP.Refusal, head: RequestHead?) -> Response {
+        Response(status: .badRequest)
+    }
+}
+
+/// An HTTP server that speaks TLS, while it runs; clients are on a loop of their own.
+struct TestServer: Sendable {
+    let acceptor: TLSAcceptor
+    let address: SocketAddress
+    let loop: EventLoop
+    let failures: Failures
+
+    /// What the acceptor has reported.
+    final class Failures: Sendable {
+        private let texts = Mutex<[String]>([])
+
+        var all: [String] { self.texts.withLock { $0 } }
+
+        func add(_ error: any Error) {
+            self.texts.withLock { $0.append("\(error)") }
+        }
+    }
+
+    static func run<Result: Sendable>(
+        _ context: TLSServerContext? = nil,
+        at address: SocketAddress = .tcp(host: "127.0.0.1", port: 0),
+        handshakeTimeout: Duration = .seconds(30),
+        _ body: @Sendable @escaping (TestServer) async throws -> Result
+    ) async throws -> Result {
+        let (loops, clients) = (try EventLoopGroup(count: 2), try EventLoop(index: 0))
+        defer {
+            loops.stop()
+            clients.stop()
+        }
+        let failures = Failures()
+        let context = try context ?? TLSServerContext()
+        let acceptor = TLSAcceptor(context, handshakeTimeout: handshakeTimeout) { failures.add($0) }
+        let server = HTTPServer(
+            listeners: [try Listener(address)],
+            loops: loops,
+            grace: .seconds(10),
+            responder: EchoResponder(),
+            makeStream: acceptor.accept
+        )
+        let test = TestServer(acceptor: acceptor, address: server.addresses[0], loop: clients, failures: failures)
+        return try await withThrowingTaskGroup(of: Result?.self) { group in
+            group.addTask {
+                await server.run()
+                return nil
+            }
+            group.addTask(executorPreference: clients) {
+                defer { server.stop() }
+                return try await body(test)
+            }
+            var result: Result?
+            for try await value in group { result = value ?? result }
+            guard let result else { throw CancellationError() }
+            return result
+        }
+    }
+
+    /// A connection in clear, to be closed by the caller.
+    func connect() throws -> SocketStream {
+        let socket: Int32
+        switch self.address {
+        case .tcp(_, let port):
+            var name = sockaddr_in()
+            name.sin_family = sa_family_t(AF_INET)
+            name.sin_port = port.bigEndian
+            name.sin_addr = in_addr(s_addr: UInt32(0x7F00_0001).bigEndian)
+            socket = try Self.connect(AF_INET, &name)
+        case .unix(let path):
+            var name = sockaddr_un()
+            name.sun_family = sa_family_t(AF_UNIX)
+            withUnsafeMutableBytes(of: &name.sun_path) { $0.copyBytes(from: path.utf8) }
+            socket = try Self.connect(AF_UNIX, &name)
+        }
+        return SocketStream(try Descriptor(socket, on: self.loop))
+    }
+
+    private static func connect<Name>(_ family: Int32, _ name: inout Name) throws -> Int32 {
+        let socket = try SystemError.check("socket") { Glibc.socket(family, Int32(SOCK_STREAM.rawValue), 0) }
+        var yes: Int32 = 1
+        setsockopt(socket, Int32(IPPROTO_TCP), TCP_NODELAY, &yes, socklen_t(MemoryLayout<Int32>.size))
+        let result = withUnsafeBytes(of: &name) { bytes in
+            bytes.withMemoryRebound(to: sockaddr.self) {
+                Glibc.connect(socket, $0.baseAddress, socklen_t(MemoryLayout<Name>.size))
+            }
+        }
+        try SystemError.check("connect") { result }
+        try SystemError.check("fcntl") { fcntl(socket, F_SETFL, O_NONBLOCK) }
+        return socket
+    }
+
+    /// Runs `body` with a client whose handshake is done.
+    func withClient<Result>(
+        _ options: TLSTestClient.Options = .init(),
+        _ body: (TLSTestClient) async throws -> Result
+    ) async throws -> Result {
+        let socket = try self.connect()
+        defer { socket.close() }
+        let client = try TLSTestClient(socket, options)
+        try await client.connect()
+        return try await body(client)
+    }
+}
+
+extension TLSTestClient {
+    /// Sends a request and returns the body of its response.
+    func exchange(_ path: String, body: String = "") async throws -> String {
+        try await self.write("POST \(path) HTTP/1.1\r\nHost: h\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)")
+        return try await self.responseBody()
+    }
+
+    /// The body of the next response.
+    func responseBody() async throws -> String {
+        var received: [UInt8] = []
+        while true {
+            if let end = received.firstRange(of: Array("\r\n\r\n".utf8)) {
+                let head = String(decoding: received[..<end.lowerBound], as: UTF8.self)
+                let length = head.firstMatch(of: /Content-Length: (\d+)/).flatMap { Int($0.output.1) } ?? 0
+                let body = received[end.upperBound...]
+                if body.count >= length { return String(decoding: body, as: UTF8.self) }
+            }
+            let more = try await self.read()
+            guard !more.isEmpty else { throw CancellationError() }
+            received += more
+        }
+    }
+}
