@@ -40,11 +40,18 @@ package final class Authenticator: Sendable {
     /// `loop` is the connection's, and `reader` is that loop's own.
     /// Throws an `unauthorized` or `invalid-token` problem, the same for each reason.
     func caller(by credentials: Credentials, loop: Int, reader: Reader, now: Date) throws -> Caller? {
-        let key = self.key(for: credentials)
-        if let caller = self.caches[loop].caller(for: key, now: now) { return caller }
+        let cache = self.caches[loop]
         switch credentials {
-        case .basic: return nil
-        case .bearer(let text): return try self.bearer(of: text, key: key, loop: loop, reader: reader, now: now)
+        case .basic(let field):
+            return cache.caller(for: self.key(ofBasic: field), now: now)
+        case .bearer(let text):
+            // The hash that is stored too, so that one is made for both.
+            let key = Fingerprint(of: text)
+            if let caller = cache.caller(for: key, now: now) { return caller }
+            return try self.bearer(of: text, key: key, loop: loop, reader: reader, now: now)
+        case .certificate(let name):
+            // Never remembered: it takes one look at the database, and no hash.
+            return try self.certified(name, reader: reader)
         }
     }
 
@@ -53,7 +60,7 @@ package final class Authenticator: Sendable {
         guard case .basic(let field) = credentials, let basic = BasicCredentials(field: field) else {
             throw Problem(credentials.refusal)
         }
-        let (cache, key) = (self.caches[loop], self.key(for: credentials))
+        let (cache, key) = (self.caches[loop], self.key(ofBasic: field))
         let epoch = cache.epoch
         let user = try reader.user(named: basic.username)
         let hash = try user.flatMap { try reader.password(of: $0) } ?? self.nobody
@@ -65,6 +72,13 @@ package final class Authenticator: Sendable {
         let caller = Caller(user)
         cache.remember(caller, for: key, since: epoch, now: now)
         return caller
+    }
+
+    private func certified(_ name: String, reader: Reader) throws -> Caller {
+        guard let username = Username(name), let user = try reader.user(named: username) else {
+            throw Problem(.unauthorized)
+        }
+        return Caller(user)
     }
 
     private func bearer(of text: Substring, key: Fingerprint, loop: Int, reader: Reader, now: Date) throws -> Caller {
@@ -80,14 +94,9 @@ package final class Authenticator: Sendable {
         return caller
     }
 
-    /// What credentials are remembered by: for a token the hash that is stored too, so that one is made for both.
-    ///
-    /// No token is hashed to a password's key, as nobody knows the salt.
-    private func key(for credentials: Credentials) -> Fingerprint {
-        switch credentials {
-        case .basic(let field): Fingerprint(of: field[...], salt: self.salt)
-        case .bearer(let text): Fingerprint(of: text)
-        }
+    /// What a name and a password are remembered by. No token's hash can be one, as nobody knows the salt.
+    private func key(ofBasic field: String) -> Fingerprint {
+        Fingerprint(of: field[...], salt: self.salt)
     }
 
     // MARK: Changes

@@ -9,15 +9,24 @@ enum Credentials: Sendable {
     case basic(field: String)
     /// What follows the scheme, RFC 6750 section 2.1.
     case bearer(Substring)
+    /// The name in the client's TLS certificate.
+    case certificate(name: String)
 
     private static let bearerScheme = Array("bearer".utf8)
 
-    /// Throws an `unauthorized` problem if there are none, or more than one.
+    /// An `Authorization` field is nearer than a certificate, and decides alone.
+    ///
+    /// Throws an `unauthorized` problem if there is neither, or more than one field.
     init(of request: Request) throws(Problem) {
-        guard request.head.count(of: .authorization) == 1, let field = request.head[.authorization] else {
+        switch request.head.count(of: .authorization) {
+        case 0:
+            guard let name = request.certificateName else { throw Problem(.unauthorized) }
+            self = .certificate(name: name)
+        case 1:
+            self.init(field: request.head[.authorization] ?? "")
+        default:
             throw Problem(.unauthorized)
         }
-        self.init(field: field)
     }
 
     init(field: String) {
@@ -39,7 +48,7 @@ enum Credentials: Sendable {
     /// What a refusal of them says.
     var refusal: ProblemCode {
         switch self {
-        case .basic: .unauthorized
+        case .basic, .certificate: .unauthorized
         case .bearer: .invalidBearerToken
         }
     }
