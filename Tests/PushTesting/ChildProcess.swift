@@ -79,12 +79,15 @@ package final class ChildProcess: Sendable {
 
     /// Waits for its end. Once only.
     package func end() async -> Ended {
-        await Self.blocking { [id, output, errors] in
-            let (text, reports) = (Self.readAll(output), Self.readAll(errors))
+        // Both at once: it may write more of either than fits unread.
+        async let text = Self.blocking { [output] in Self.readAll(output) }
+        async let reports = Self.blocking { [errors] in Self.readAll(errors) }
+        let (output, errors) = await (text, reports)
+        return await Self.blocking { [id] in
             var status: Int32 = 0
             while waitpid(id, &status, 0) == -1, errno == EINTR {}
             let isExit = status & 0x7F == 0
-            return Ended(code: isExit ? status >> 8 & 0xFF : 128 + status & 0x7F, output: text, errors: reports)
+            return Ended(code: isExit ? status >> 8 & 0xFF : 128 + status & 0x7F, output: output, errors: errors)
         }
     }
 

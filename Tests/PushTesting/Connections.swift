@@ -11,7 +11,7 @@ package func withConnection<Result: Sendable>(
     return try await withThrowingTaskGroup(of: Result.self) { group in
         group.addTask(executorPreference: loop) {
             var pair: [Int32] = [0, 0]
-            let type = Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue)
+            let type = Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue)
             try SystemError.check("socketpair") { socketpair(AF_UNIX, type, 0, &pair) }
             let (server, client) = (
                 SocketStream(try Descriptor(pair[0], on: loop)), SocketStream(try Descriptor(pair[1], on: loop))

@@ -99,7 +99,8 @@ struct TestServer: Sendable {
     }
 
     private static func connect<Name>(_ family: Int32, _ name: inout Name) throws -> Int32 {
-        let socket = try SystemError.check("socket") { Glibc.socket(family, Int32(SOCK_STREAM.rawValue), 0) }
+        let type = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
+        let socket = try SystemError.check("socket") { Glibc.socket(family, type, 0) }
         var yes: Int32 = 1
         setsockopt(socket, Int32(IPPROTO_TCP), TCP_NODELAY, &yes, socklen_t(MemoryLayout<Int32>.size))
         let result = withUnsafeBytes(of: &name) { bytes in
