@@ -1,7 +1,7 @@
 # The two commands that matter: `make demo` and `make test`. Each installs what is missing and works on a bare machine.
 
 PACKAGES = libssl-dev libsqlite3-dev libcurl4-openssl-dev libargon2-dev libnghttp2-dev
-TEST_PACKAGES = curl haproxy nginx-light python3
+TEST_PACKAGES = curl haproxy nginx-light openssl python3
 E2E_PACKAGES = $(TEST_PACKAGES) nghttp2-client slowhttptest wrk
 BENCH_PACKAGES = wrk curl
 # Optimising across modules and linking the standard library in saves a tenth of the processor time of a request each.

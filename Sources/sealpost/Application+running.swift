@@ -1,7 +1,19 @@
 import Foundation
 import Reactor
+import UnixSignals
 
 extension Application {
+    /// Runs, and reloads at each of these signals.
+    func run(reloadingOn signals: [UnixSignal]) async throws {
+        // Before anybody is told that it serves: until then such a signal ends the process.
+        let reloads = await UnixSignalsSequence(trapping: signals)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { for await _ in reloads { self.reload() } }
+            try await self.run()
+            group.cancelAll()
+        }
+    }
+
     /// Runs in this process as long as `body` does, which is given the base URL of the first TCP address.
     func whileRunning<Result: Sendable>(
         _ body: @escaping @Sendable (URL) async throws -> Result
@@ -24,7 +36,7 @@ extension Application {
     private var baseURL: URL {
         get throws {
             for address in self.addresses {
-                if case .tcp = address, let url = URL(string: "http://\(address)") { return url }
+                if case .tcp = address, let url = URL(string: "\(self.scheme)://\(address)") { return url }
             }
             throw ConfigurationError("server.listen: no TCP address")
         }

@@ -7,6 +7,7 @@ import PushStore
 import Reactor
 import ServiceLifecycle
 import SocketHTTP
+import SocketTLS
 import UnixSignals
 
 /// The daemon, wired: the one builder for production, the demonstration and the tests.
@@ -14,6 +15,7 @@ struct Application: Sendable {
     let store: Store
     let status = SenderStatus()
     private let server: HTTPServer
+    private let tls: TLSSetup?
     private let services: ServiceGroup
     private let loops: EventLoopGroup
     private let outboundLoop: EventLoop
@@ -78,13 +80,18 @@ struct Application: Sendable {
             workIsWaiting: { wakeUp() },
             troubles: { [store, status] in (store.failure.map { ["storage failed: \($0)"] } ?? []) + status.troubles }
         )
+        let tls = try configuration.tls.map {
+            try TLSSetup($0, handshakeTimeout: configuration.handshakeTimeout, logger: logger)
+        }
+        self.tls = tls
         self.server = HTTPServer(
             listeners: listeners.isEmpty
                 ? try configuration.listen.compactMap(SocketAddress.init).map { try Listener($0) } : listeners,
             loops: self.loops,
             limits: configuration.limits,
             proxies: configuration.proxies,
-            responder: responder
+            responder: responder,
+            makeStream: tls?.acceptor.accept
         )
         self.services = ServiceGroup(
             configuration: .init(
@@ -116,6 +123,14 @@ struct Application: Sendable {
         self.logger.info("stopped")
         try result.get()
     }
+
+    /// Reads again what may change while it runs: the certificates. Where the new is bad, the old stays.
+    func reload() {
+        self.tls?.reload()
+    }
+
+    /// The scheme of what is served over TCP.
+    var scheme: String { self.tls == nil ? "http" : "https" }
 
     /// Ends `run()`, gracefully. From anywhere.
     func stop() async {

@@ -52,7 +52,10 @@ extension Configuration {
         }
         let fields = TrustedProxies.Field.allCases.map(\.rawValue)
         self.forwardedField = try section.string("forwardedField", oneOf: fields) ?? self.forwardedField
-        try self.limits.read(section.section("limits"))
+        self.tls = try TLS(section.section("tls"))
+        let limits = try section.section("limits")
+        self.handshakeTimeout = try limits.seconds("handshakeTimeout") ?? self.handshakeTimeout
+        try self.limits.read(limits)
         try section.finish()
     }
 
@@ -87,6 +90,28 @@ extension ServerLimits {
         self.idleTimeout = try section.seconds("idleTimeout") ?? self.idleTimeout
         self.requestsPerConnection =
             try section.integer("requestsPerConnection", in: 1...1_000_000_000) ?? self.requestsPerConnection
+        try section.finish()
+    }
+}
+
+extension Configuration.TLS {
+    /// `nil` if the section says nothing.
+    fileprivate init?(_ section: ConfigurationSection) throws {
+        let additional = try section.sections("additional").map { try Identity($0) }
+        let clientCA = try section.string("clientCA")
+        let files = try [section.string("certificate"), section.string("privateKey"), clientCA]
+        try section.finish()
+        if additional.isEmpty, files.allSatisfy({ $0 == nil }) { return nil }
+        self.init(identity: try Identity(section), additional: additional, clientCA: clientCA)
+    }
+}
+
+extension Configuration.TLS.Identity {
+    fileprivate init(_ section: ConfigurationSection) throws {
+        self.init(
+            certificate: try section.requiredString("certificate"),
+            privateKey: try section.requiredString("privateKey")
+        )
         try section.finish()
     }
 }

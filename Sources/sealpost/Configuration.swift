@@ -12,6 +12,9 @@ struct Configuration: Sendable {
     /// Blocks of addresses, or `unix`.
     var trustedProxies: [String] = []
     var forwardedField = TrustedProxies.Field.xForwardedFor.rawValue
+    /// `nil`: the server speaks in clear.
+    var tls: TLS?
+    var handshakeTimeout = Duration.seconds(10)
     var limits = ServerLimits()
     var database = "var/sealpost.db"
     var keyring = "var/keyring"
@@ -24,6 +27,21 @@ struct Configuration: Sendable {
     var cacheMaxAge = 60
     var sessionExpiresIn = 7_776_000
     var senders: [Platform: SenderConfiguration] = [:]
+
+    /// The files of the server's TLS, all PEM.
+    struct TLS: Sendable, Hashable {
+        struct Identity: Sendable, Hashable {
+            /// With its chain, the server's own first.
+            var certificate: String
+            var privateKey: String
+        }
+
+        /// For clients that ask for no name, or for one that no certificate has.
+        var identity: Identity
+        var additional: [Identity] = []
+        /// Whose certificates clients may show instead of a password.
+        var clientCA: String?
+    }
 }
 
 extension Configuration {
@@ -81,5 +99,14 @@ struct ConfigurationError: Error, Hashable, CustomStringConvertible {
 
     init(_ description: String) {
         self.description = description
+    }
+
+    /// The text of a file that a key names. Throws `ConfigurationError` with both if it cannot be read.
+    static func text(of file: String, key: String) throws -> String {
+        do {
+            return try String(contentsOfFile: file, encoding: .utf8)
+        } catch {
+            throw ConfigurationError("\(key): \(file) cannot be read: \(error.localizedDescription)")
+        }
     }
 }

@@ -29,6 +29,17 @@ final class ConfigurationSection {
         return ConfigurationSection(source: self.source, path: self.path + [key], node: mapping)
     }
 
+    /// A list of mappings, whose keys are numbered from 0.
+    func sections(_ key: String) throws -> [ConfigurationSection] {
+        guard let node = try self.value(key) else { return [] }
+        guard let mappings = node.sequence?.map(\.mapping), !mappings.contains(nil) else {
+            throw self.error(key, node, "must be a list of mappings")
+        }
+        return mappings.enumerated().map { index, mapping in
+            ConfigurationSection(source: self.source, path: self.path + [key, "\(index)"], node: mapping)
+        }
+    }
+
     func string(_ key: String) throws -> String? {
         guard let node = try self.value(key) else { return nil }
         guard let text = node.scalar?.string else { throw self.error(key, node, "must be a text") }
@@ -146,8 +157,11 @@ final class ConfigurationSource {
 
     /// Where a key stands, for an error: the variable that overrides it, or file and line, and the key's path.
     func place(of path: [String], _ node: Node? = nil) -> String {
-        let variable = Self.variable(path)
-        if self.environment[variable] != nil { return variable }
+        // A list that a variable gives as a whole has no lines.
+        for length in stride(from: path.count, to: 0, by: -1) {
+            let variable = Self.variable(Array(path.prefix(length)))
+            if self.environment[variable] != nil { return ([variable] + path.dropFirst(length)).joined(separator: ".") }
+        }
         let line = (node?.mark?.line).map { ":\($0)" } ?? ""
         return "\(self.file ?? "configuration")\(line): \(path.joined(separator: "."))"
     }

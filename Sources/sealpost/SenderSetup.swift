@@ -38,7 +38,7 @@ struct SenderSetup {
 
     private static func apns(_ apns: SenderConfiguration.APNs, path: String, on loop: EventLoop) throws -> SenderSetup {
         let settings = APNsSettings(
-            key: Secret(try self.text(of: apns.keyFile, key: "\(path).keyFile")),
+            key: Secret(try ConfigurationError.text(of: apns.keyFile, key: "\(path).keyFile")),
             keyID: apns.keyID,
             teamID: apns.teamID,
             topic: apns.topic,
@@ -61,7 +61,7 @@ struct SenderSetup {
 
     private static func fcm(_ fcm: SenderConfiguration.FCM, path: String, on loop: EventLoop) throws -> SenderSetup {
         let settings = FCMSettings(
-            serviceAccount: Secret(try self.text(of: fcm.serviceAccount, key: "\(path).serviceAccount")),
+            serviceAccount: Secret(try ConfigurationError.text(of: fcm.serviceAccount, key: "\(path).serviceAccount")),
             endpoint: fcm.endpoint,
             tokenEndpoint: fcm.tokenEndpoint,
             connection: ConnectionSettings(caFile: fcm.caFile)
@@ -71,7 +71,7 @@ struct SenderSetup {
     }
 
     private static func wns(_ wns: SenderConfiguration.WNS, path: String, on loop: EventLoop) throws -> SenderSetup {
-        let secret = try self.text(of: wns.clientSecretFile, key: "\(path).clientSecretFile")
+        let secret = try ConfigurationError.text(of: wns.clientSecretFile, key: "\(path).clientSecretFile")
         let settings = WNSSettings(
             clientID: wns.clientID,
             clientSecret: Secret(secret.trimmingCharacters(in: .whitespacesAndNewlines)),
@@ -88,13 +88,5 @@ struct SenderSetup {
             accepts: sender.accepts,
             close: sender.close
         )
-    }
-
-    private static func text(of file: String, key: String) throws -> String {
-        do {
-            return try String(contentsOfFile: file, encoding: .utf8)
-        } catch {
-            throw ConfigurationError("\(key): \(file) cannot be read: \(error.localizedDescription)")
-        }
     }
 }

@@ -99,7 +99,7 @@ import Testing
             path: "../../Sources/sealpost/Configuration+loading.swift"
         )
         let code = try String(contentsOf: file, encoding: .utf8)
-        let calls = code.matches(of: /\.(?:section|string|requiredString|strings|integer|seconds|bool)\("(\w+)"/)
+        let calls = code.matches(of: /\.(?:sections?|string|requiredString|strings|integer|seconds|bool)\("(\w+)"/)
         let keys = Set(calls.map { String($0.output.1) })
         #expect(keys.count > 20)
         return keys

@@ -8,7 +8,7 @@ struct Daemon: Sendable {
     static let executable = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
         .deletingLastPathComponent().appending(path: "sealpost").path
 
-    private let process: ChildProcess
+    let process: ChildProcess
     let port: Int
 
     /// Starts `serve` and waits until it says where it serves; `settings` are the ends of variables' names.

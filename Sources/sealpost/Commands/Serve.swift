@@ -3,7 +3,9 @@ import SocketHTTP
 import UnixSignals
 
 struct Serve: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(abstract: "Run the server until SIGTERM or SIGINT.")
+    static let configuration = CommandConfiguration(
+        abstract: "Run the server until SIGTERM or SIGINT; SIGHUP reads its certificates again."
+    )
 
     @OptionGroup var options: ConfigurationOptions
 
@@ -19,7 +21,7 @@ struct Serve: AsyncParsableCommand {
                 stoppingOn: [.sigterm, .sigint]
             )
             DescriptorLimit.raise(for: configuration.limits.maxConnections, logger: logger)
-            try await application.run()
+            try await application.run(reloadingOn: [.sighup])
         }
     }
 }

@@ -1,0 +1,139 @@
+import Foundation
+import PushSimulators
+import PushTesting
+import Testing
+
+@testable import sealpost
+
+@Suite struct TLSConfigurationTests {
+    private let files: TLSFolder
+
+    init() throws {
+        self.files = try TLSFolder()
+        try self.files.writeServer("server")
+    }
+
+    private func load(_ tls: String, environment: [String: String] = [:]) throws -> Configuration {
+        try self.files.configure(tls)
+        return try Configuration.load(file: self.files.folder.file("sealpost.yaml"), environment: environment)
+    }
+
+    @Test func theFilesAreReadFromTheFileAndTheEnvironment() throws {
+        let yaml = "{certificate: a, privateKey: b, additional: [{certificate: c, privateKey: d}]}"
+        let fromFile = try self.load(yaml).tls
+        #expect(
+            fromFile
+                == .init(
+                    identity: .init(certificate: "a", privateKey: "b"),
+                    additional: [.init(certificate: "c", privateKey: "d")]
+                )
+        )
+        let overridden = try self.load(
+            yaml,
+            environment: [
+                "SEALPOST_SERVER_TLS_PRIVATEKEY": "e", "SEALPOST_SERVER_TLS_CLIENTCA": "f",
+                "SEALPOST_SERVER_TLS_ADDITIONAL": "[{certificate: g, privateKey: h}, {certificate: i, privateKey: j}]",
+                "SEALPOST_SERVER_TLS_ADDITIONAL_1_PRIVATEKEY": "k",
+            ]
+        ).tls
+        #expect(
+            overridden
+                == .init(
+                    identity: .init(certificate: "a", privateKey: "e"),
+                    additional: [
+                        .init(certificate: "g", privateKey: "h"), .init(certificate: "i", privateKey: "k"),
+                    ],
+                    clientCA: "f"
+                )
+        )
+    }
+
+    @Test(arguments: [
+        ("{certificate: a}", "sealpost.yaml: server.tls: privateKey is missing"),
+        ("{privateKey: a}", "sealpost.yaml: server.tls: certificate is missing"),
+        ("{clientCA: a}", "sealpost.yaml: server.tls: certificate is missing"),
+        ("{additional: [{certificate: a, privateKey: b}]}", "server.tls: certificate is missing"),
+        ("{certificate: a, privateKey: b, additional: c}", "server.tls.additional: must be a list of mappings"),
+        ("{certificate: a, privateKey: b, additional: [c]}", "server.tls.additional: must be a list of mappings"),
+        ("{certificate: a, privateKey: b, additional: [{certificate: c}]}", "tls.additional.0: privateKey is missing"),
+        ("{additional: [{certificate: a, privateKey: b, x: c}]}", "server.tls.additional.0.x: is not known here"),
+        ("{certificat: a}", "server.tls.certificat: is not known here"),
+    ])
+    func anErrorNamesTheKeyAndItsPlace(tls: String, message: String) throws {
+        let error = #expect(throws: ConfigurationError.self) { try self.load(tls) }
+        #expect("\(try #require(error))".contains(message), "\(String(describing: error))")
+    }
+
+    @Test func anErrorInAListOfTheEnvironmentNamesTheVariable() throws {
+        let environment = ["SEALPOST_SERVER_TLS_ADDITIONAL": "[{certificate: c}]"]
+        let error = #expect(throws: ConfigurationError.self) {
+            try self.load("{certificate: a, privateKey: b}", environment: environment)
+        }
+        #expect("\(try #require(error))" == "SEALPOST_SERVER_TLS_ADDITIONAL.0: privateKey is missing")
+    }
+
+    /// What the files hold, and how the daemon words what is wrong with them. `other.key` belongs to no certificate.
+    static let badFiles = [
+        ("{certificate: none.pem, privateKey: key.pem}", "server.tls.certificate: none.pem cannot be read"),
+        ("{certificate: cert.pem, privateKey: none.pem}", "server.tls.privateKey: none.pem cannot be read"),
+        ("{certificate: binary, privateKey: key.pem}", "server.tls.certificate: binary cannot be read"),
+        ("{certificate: ., privateKey: key.pem}", "server.tls.certificate: . cannot be read"),
+        ("{certificate: empty, privateKey: key.pem}", "server.tls.certificate: empty holds no certificate in PEM"),
+        ("{certificate: key.pem, privateKey: key.pem}", "server.tls.certificate: key.pem holds no certificate in PEM"),
+        (
+            "{certificate: cert.pem, privateKey: cert.pem}",
+            "server.tls.privateKey: cert.pem holds no private key in PEM"
+        ),
+        ("{certificate: cert.pem, privateKey: other.key}", "server.tls.privateKey: other.key does not belong to the"),
+        ("{certificate: cert.pem, privateKey: locked.key}", "server.tls.privateKey: locked.key is encrypted"),
+        ("{certificate: cert.pem, privateKey: key.pem, clientCA: none.pem}", "server.tls.clientCA: none.pem cannot be"),
+        (
+            "{certificate: cert.pem, privateKey: key.pem, clientCA: key.pem}",
+            "server.tls.clientCA: key.pem holds no certificate in PEM"
+        ),
+        (
+            "{certificate: cert.pem, privateKey: key.pem, additional: [{certificate: cert.pem, privateKey: other.key}]}",
+            "server.tls.additional.0.privateKey: other.key does not belong to the first certificate"
+        ),
+        (
+            "{certificate: short.pem, privateKey: short.key}",
+            "server.tls.certificate: short.pem cannot be used (SSL_CTX"
+        ),
+    ]
+
+    @Test(arguments: Self.badFiles)
+    func badFilesStopTheStartAndAreNamed(tls: String, message: String) async throws {
+        try self.files.write("", to: "empty")
+        try Data([0x30, 0x82, 0xFF]).write(to: URL(fileURLWithPath: self.files.folder.file("binary")))
+        try self.files.write(self.files.authority.makeServerIdentity(), as: ("other.pem", "other.key"))
+        let openssl = try await self.files.shell(
+            """
+            openssl pkcs8 -topk8 -in key.pem -passout pass:secret -out locked.key
+            openssl req -x509 -newkey rsa:1024 -nodes -subj /CN=short -keyout short.key -out short.pem
+            """
+        ).end()
+        #expect(openssl.code == 0)
+        try self.files.configure(tls)
+        let ended = try await Daemon.run(["serve", "--config", "sealpost.yaml"], in: self.files.folder)
+        #expect(ended.code == 78)
+        #expect(ended.errors.hasPrefix("sealpost: \(message)"), "\(ended.errors)")
+    }
+
+    @Test(arguments: [(-7200...(-3600), "cert.pem has expired"), (3600...7200, "cert.pem is not valid before")])
+    func aCertificateOutOfItsTimeIsOnlyWarnedAbout(validity: ClosedRange<Int>, message: String) async throws {
+        let content = CertificateContent(commonNames: ["server"], usage: .server, validity: validity)
+        try self.files.write(self.files.authority.makeIdentity(content))
+        try self.files.configure()
+        let daemon = try ChildProcess(
+            Daemon.executable,
+            ["serve", "--config", "sealpost.yaml"],
+            in: self.files.folder.path,
+            environment: ["SEALPOST_SERVER_LISTEN": "127.0.0.1:0"]
+        )
+        let log = await daemon.errors(until: "serving")
+        #expect(log.contains("clients will refuse a certificate"), "\(log)")
+        #expect(log.contains(message), "\(log)")
+        daemon.signal(SIGKILL)
+        _ = await daemon.end()
+    }
+}

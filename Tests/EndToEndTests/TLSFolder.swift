@@ -1,0 +1,55 @@
+import Foundation
+import PushSimulators
+import PushTesting
+
+/// A folder with an authority, and a configuration that makes the daemon speak TLS.
+struct TLSFolder: Sendable {
+    let folder: TemporaryFolder
+    let authority: TestAuthority
+
+    init() throws {
+        self.folder = try TemporaryFolder()
+        self.authority = try TestAuthority()
+        try self.authority.write(to: self.folder.file("ca.pem"))
+    }
+
+    /// Writes what `server.tls` says; without it, a certificate and its key.
+    func configure(_ tls: String = "{certificate: cert.pem, privateKey: key.pem}") throws {
+        try self.write("server: {tls: \(tls)}\n", to: "sealpost.yaml")
+    }
+
+    /// Writes a server's certificate with that common name for 127.0.0.1, and its key.
+    func writeServer(_ name: String, as files: (certificate: String, privateKey: String) = ("cert.pem", "key.pem"))
+        throws
+    {
+        let content = CertificateContent(commonNames: [name], usage: .server, alternativeNames: ["IP:127.0.0.1"])
+        try self.write(self.authority.makeIdentity(content), as: files)
+    }
+
+    func write(
+        _ identity: TestAuthority.Identity,
+        as files: (certificate: String, privateKey: String) = ("cert.pem", "key.pem")
+    ) throws {
+        try self.write(identity.certificate, to: files.certificate)
+        try self.write(identity.privateKey, to: files.privateKey)
+    }
+
+    func write(_ text: String, to name: String) throws {
+        try text.write(toFile: self.folder.file(name), atomically: true, encoding: .utf8)
+    }
+
+    func start() async throws -> Daemon {
+        try await Daemon(in: self.folder, arguments: ["--config", "sealpost.yaml"])
+    }
+
+    /// Runs `curl`, which trusts the authority and only that.
+    func curl(_ arguments: String...) async throws -> ChildProcess.Ended {
+        let all = ["--silent", "--verbose", "--max-time", "60", "--cacert", "ca.pem"] + arguments
+        return try await ChildProcess("/usr/bin/curl", all, in: self.folder.path).end()
+    }
+
+    /// Starts a script of bash's.
+    func shell(_ script: String) throws -> ChildProcess {
+        try ChildProcess("/bin/bash", ["-c", script], in: self.folder.path, environment: ["PATH": "/usr/bin:/bin"])
+    }
+}
