@@ -44,16 +44,12 @@ package final class TLSStream: ByteStream {
         while true {
             ERR_clear_error()
             let result = SSL_do_handshake(self.session)
-            let error = SSL_get_error(self.session, result)
+            let needsMore = SSL_get_error(self.session, result) == SSL_ERROR_WANT_READ
+            // Before any wait: the queue of errors is the thread's, and other streams use it meanwhile.
+            let failure = result == 1 || needsMore ? nil : self.handshakeFailure()
             while try !self.wire.flush() { try await self.socket.waitToWrite(until: deadline) }
+            if let failure { throw failure }
             if result == 1 { break }
-            guard error == SSL_ERROR_WANT_READ else {
-                self.peerSpeaksHTTP = ERR_GET_REASON(ERR_peek_last_error()) == SSL_R_HTTP_REQUEST
-                let failure = self.failure("handshake")
-                let verdict = SSL_get_verify_result(self.session)
-                guard verdict != X509_V_OK, let reason = X509_verify_cert_error_string(verdict) else { throw failure }
-                throw StreamError("\(failure) (\(String(cString: reason)))")
-            }
             try await self.socket.waitToRead(until: deadline)
         }
         self.certificateName = try self.readCertificateName()
@@ -133,6 +129,14 @@ package final class TLSStream: ByteStream {
             X509_cmp_current_time(X509_get0_notAfter(certificate)) > 0
         else { throw StreamError("TLS handshake: the client's certificate is not good any more") }
         return X509Name.commonName(of: X509_get_subject_name(certificate))
+    }
+
+    private func handshakeFailure() -> StreamError {
+        self.peerSpeaksHTTP = ERR_GET_REASON(ERR_peek_last_error()) == SSL_R_HTTP_REQUEST
+        let failure = self.failure("handshake")
+        let verdict = SSL_get_verify_result(self.session)
+        guard verdict != X509_V_OK, let reason = X509_verify_cert_error_string(verdict) else { return failure }
+        return StreamError("\(failure) (\(String(cString: reason)))")
     }
 
     private func failure(_ call: String) -> StreamError {
