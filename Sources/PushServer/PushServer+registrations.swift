@@ -17,7 +17,9 @@ extension PushServer {
         // A body is allowed and means nothing.
         _ = try await call.request.body.collect()
         let handle = try Query(call.request.head.query)["handle"].map { text in
-            guard let handle = DeviceHandle(text) else { throw Problem(.invalidParameter, "handle \(Self.handleRule)") }
+            guard let handle = DeviceHandle(text) else {
+                throw Problem(.invalidParameter, "handle \(DeviceHandle.rule)")
+            }
             return handle
         }
         let id = try await self.store.requestRegistration(ofUser: call.user.id, handle: handle, now: call.now)
@@ -26,7 +28,8 @@ extension PushServer {
 
     private func register(_ call: Call) async throws -> Response {
         let id = try self.registrationID(call)
-        let registration = try self.registration(JSONBody(try await call.request.body.collect()))
+        let body = try JSONBody(try await call.request.body.collect())
+        let registration = try DeviceRegistration(body, settings: self.settings)
         switch try await self.store.register(registration, as: id, for: call.user, now: call.now) {
         case .registered: return .empty
         case .gone(let reason): throw Problem(.registrationGone, reason)
@@ -65,36 +68,5 @@ extension PushServer {
             throw Problem(.invalidParameter, "the registration id is not 1 to 128 letters, digits, -, _ or .")
         }
         return id
-    }
-
-    private static let handleRule = "is not 1 to \(DeviceHandle.maximumLength) visible ASCII characters"
-
-    private func registration(_ body: JSONBody) throws -> DeviceRegistration {
-        let name = try body.requiredString("Platform")
-        let platform = try self.settings.platform(named: name)
-        guard let handle = DeviceHandle(try body.requiredString("Handle")) else {
-            throw Problem(.invalidMember, "Handle \(Self.handleRule)")
-        }
-        if let objection = self.settings.platforms[platform]?.objection(handle) {
-            throw Problem(.invalidMember, "Handle is none of \(platform): \(objection)")
-        }
-        return DeviceRegistration(platform: platform, handle: handle, tags: try self.tags(body.strings("Tags") ?? []))
-    }
-
-    private func tags(_ texts: [String]) throws -> Set<Tag> {
-        guard texts.count <= Tag.maximumPerDevice else {
-            throw Problem(.invalidMember, "Tags has more than \(Tag.maximumPerDevice) elements")
-        }
-        return Set(
-            try texts.map { text in
-                guard let tag = Tag(text) else {
-                    throw Problem(.invalidMember, "Tags has an element that is not 1 to 120 of -_@#.:A-Za-z0-9")
-                }
-                guard !tag.isReserved else {
-                    throw Problem(.invalidMember, "Tags has an element that only the server may give: \(tag)")
-                }
-                return tag
-            }
-        )
     }
 }

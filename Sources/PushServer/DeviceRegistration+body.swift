@@ -1,0 +1,39 @@
+internal import PushAPI
+internal import PushCore
+internal import PushStore
+
+extension DeviceRegistration {
+    /// What the body of a registration asks for. Throws problems that name the member.
+    init(_ body: JSONBody, settings: ServerSettings) throws {
+        let platform = try settings.platform(named: try body.requiredString("Platform"))
+        guard let handle = DeviceHandle(try body.requiredString("Handle")) else {
+            throw Problem(.invalidMember, "Handle \(DeviceHandle.rule)")
+        }
+        if let objection = settings.platforms[platform]?.objection(handle) {
+            throw Problem(.invalidMember, "Handle is none of \(platform): \(objection)")
+        }
+        self.init(platform: platform, handle: handle, tags: try Self.tags(body.strings("Tags") ?? []))
+    }
+
+    private static func tags(_ texts: [String]) throws -> Set<Tag> {
+        guard texts.count <= Tag.maximumPerDevice else {
+            throw Problem(.invalidMember, "Tags has more than \(Tag.maximumPerDevice) elements")
+        }
+        return Set(
+            try texts.map { text in
+                guard let tag = Tag(text) else {
+                    throw Problem(.invalidMember, "Tags has an element that is not 1 to 120 of -_@#.:A-Za-z0-9")
+                }
+                guard !tag.isReserved else {
+                    throw Problem(.invalidMember, "Tags has an element that only the server may give: \(tag)")
+                }
+                return tag
+            }
+        )
+    }
+}
+
+extension DeviceHandle {
+    /// Why a text is none, for a problem's detail.
+    static let rule = "is not 1 to \(DeviceHandle.maximumLength) visible ASCII characters"
+}
