@@ -27,6 +27,7 @@ struct HeadParser {
     /// Makes ready for the next request; the room of the last one is used again unless somebody still has it.
     mutating func reset() {
         self.head.lines.removeAll(keepingCapacity: true)
+        self.head.place = .root
         self.head.host = nil
         self.fieldsAreRead = false
         self.lineStart = 0

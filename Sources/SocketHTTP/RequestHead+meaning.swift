@@ -7,6 +7,7 @@ extension RequestHead {
     mutating func interpret(_ bytes: Span<UInt8>) throws(Refusal) {
         self.keepsAlive = !self.isVersion10
         self.expectsContinue = false
+        self.body = .none
         self.body = try self.framing(bytes)
         try self.readHost(bytes)
         try self.readExpectation(bytes)

@@ -52,6 +52,19 @@ import Testing
         #expect(kept.fields.map(\.name) == ["Host", "Connection", "Content-Length"])
     }
 
+    @Test(arguments: ["CONNECT b:1 HTTP/1.1\r\nHost: b\r\n\r\n", "GET / HTTP/1.1\r\nContent-Length: x\r\n\r\n"])
+    func aRefusedHeadHasNothingOfTheRequestBefore(text: String) throws {
+        let first = Array("POST /a?\(String(repeating: "b", count: 99)) HTTP/1.0\r\nContent-Length: 3\r\n\r\n".utf8)
+        let second = Array(text.utf8)
+        var parser = HeadParser(limits: ServerLimits())
+        #expect(try parser.parse(first.span) == first.count)
+        parser.reset()
+        #expect(throws: Refusal.self) { try parser.parse(second.span) }
+        #expect(parser.fieldsAreRead)
+        #expect(parser.head.target == "/")
+        #expect(parser.head.body == .none)
+    }
+
     @Test func onlyARefusalAfterTheFieldsHasAHead() {
         for (text, isRead) in [
             ("GET / HTTP/1.1\r\nHost: a\r\nX Y: b\r\n\r\n", false),
