@@ -102,12 +102,24 @@ struct RequestTarget: Sendable, Hashable {
         switch byte {
         case 0..<0x20, 0x7F, UInt8(ascii: "/"), UInt8(ascii: "\\"):
             throw .badRequest("The path has an encoded control character, slash or backslash.")
-        // `%25` and two digits: the second of its own digits stands where a per cent sign would.
-        case UInt8(ascii: "%") where self.decoded(bytes, at: index + 2, end: end) != nil:
+        case UInt8(ascii: "%") where self.digitsFollow(bytes, from: index + 3, to: end):
             throw .badRequest("The path is encoded twice.")
         default:
             return byte
         }
+    }
+
+    /// Whether two hexadecimal digits stand there, each as it is or encoded itself.
+    private static func digitsFollow(_ bytes: Span<UInt8>, from start: Int, to end: Int) -> Bool {
+        var index = start
+        for _ in 0..<2 {
+            guard index < end else { return false }
+            let isEncoded = bytes[index] == UInt8(ascii: "%")
+            let byte = isEncoded ? self.decoded(bytes, at: index, end: end) : bytes[index]
+            guard byte?.hexDigitValue != nil else { return false }
+            index += isEncoded ? 3 : 1
+        }
+        return true
     }
 
     private static func checkQuery(_ bytes: Span<UInt8>, from start: Int, to end: Int) throws(Refusal) {
