@@ -15,10 +15,10 @@ struct BasicCredentials: Sendable {
             let bytes = Data(base64Encoded: words[1].trimmingCharacters(in: .init(charactersIn: " "))),
             let text = String(validating: bytes, as: UTF8.self),
             !text.unicodeScalars.contains(where: { $0.value < 0x20 || $0.value == 0x7F }),
-            let colon = text.firstIndex(of: ":"),
+            let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")),
             let username = Username(String(text[..<colon]))
         else { return nil }
         self.username = username
-        self.password = Secret(String(text[text.index(after: colon)...]))
+        self.password = Secret(String(text[text.utf8.index(after: colon)...]))
     }
 }

@@ -8,15 +8,19 @@ struct EntityTag: Hashable, Sendable, CustomStringConvertible {
 
     /// Whether `If-None-Match` names this tag; weak comparison. A list that cannot be read matches nothing.
     func isNamed(by list: String) -> Bool {
-        var rest = Substring(list)
+        // In bytes: what stands next to a quote or a star would make one character with it if it is a combining one.
+        let (quote, comma) = (UInt8(ascii: "\""), UInt8(ascii: ","))
+        var rest = list.utf8[...]
         while true {
-            rest = rest.drop { $0 == " " || $0 == "\t" || $0 == "," }
-            if rest.isEmpty { return false }
-            if rest == "*" || rest.hasPrefix("*,") || rest.hasPrefix("* ") { return true }
-            if rest.hasPrefix("W/") { rest = rest.dropFirst(2) }
+            rest = rest.drop { $0 == 0x20 || $0 == 0x09 || $0 == comma }
+            guard let first = rest.first else { return false }
+            if first == UInt8(ascii: "*") {
+                return rest.dropFirst().first.map { $0 == 0x20 || $0 == comma } ?? true
+            }
+            if rest.starts(with: "W/".utf8) { rest = rest.dropFirst(2) }
             // A comma may stand between the quotes, so the quotes divide, not the commas.
-            guard rest.first == "\"", let end = rest.dropFirst().firstIndex(of: "\"") else { return false }
-            if rest[...end] == self.description { return true }
+            guard rest.first == quote, let end = rest.dropFirst().firstIndex(of: quote) else { return false }
+            if rest[...end].elementsEqual(self.description.utf8) { return true }
             rest = rest[rest.index(after: end)...]
         }
     }

@@ -138,6 +138,8 @@ import Testing
         ("Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ==", "Aladdin", "open sesame"),
         ("Basic dGVzdDoxMjPCow==", "test", "123£"),
         ("basic YTpiOmM6", "a", "b:c:"), ("Basic YTo=", "a", ""),
+        // The password begins with a combining character, which makes one with the colon.
+        ("Basic YTrMgWI6Yw==", "a", "\u{301}b:c"),
     ])
     func theFirstColonDivides(field: String, username: String, password: String) throws {
         let credentials = try #require(BasicCredentials(field: field))

@@ -75,7 +75,8 @@ import Testing
     /// `TAG` stands for the right tag.
     @Test(arguments: [
         "TAG", "W/TAG", "*", " TAG ", #""other", TAG"#, #"TAG, "other""#, #""a,b",TAG"#, #"W/"a, \", TAG"#, ",,TAG,,",
-        "\"\", TAG", #""other",W/TAG"#,
+        "\"\", TAG", #""other",W/TAG"#, "*,\u{301}",
+        "\"\u{301}a\", TAG", "\"a\u{301}\", TAG",
     ])
     func whoeverHasItIsToldSo(list: String) async throws {
         let path = try await self.post()
