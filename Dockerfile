@@ -6,6 +6,7 @@ RUN apt-get update \
     && rm -rf /var/lib/apt/lists/*
 WORKDIR /source
 COPY Package.swift ./
+COPY Fuzz Fuzz
 COPY Migrations Migrations
 COPY Sources Sources
 COPY Tests Tests

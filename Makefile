@@ -6,12 +6,16 @@ E2E_PACKAGES = $(TEST_PACKAGES) nghttp2-client slowhttptest wrk
 BENCH_PACKAGES = wrk curl
 # Optimising across modules and linking the standard library in saves a tenth of the processor time of a request each.
 RELEASE = --configuration release --static-swift-stdlib -Xswiftc -cross-module-optimization
-SOURCES = Package.swift Migrations Sources Tests Benchmarks/Package.swift Benchmarks/Sources
+SOURCES = Package.swift Migrations Sources Tests Benchmarks/Package.swift Benchmarks/Sources Fuzz/Package.swift \
+	Fuzz/Sources/Fuzz
+# Executions of each of the fuzzer's targets, and which of them, if not all: make fuzz RUNS=100000 TARGETS="head json"
+RUNS = 10000000
+TARGETS =
 
 # All at once, five hundred tests would starve each other's deadlines on a busy machine.
 export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH = 4
 
-.PHONY: demo test check build release bench e2e format docker packages test-packages e2e-packages bench-packages
+.PHONY: demo test check build release bench fuzz e2e format docker packages test-packages e2e-packages bench-packages
 
 demo: packages
 	swift build --product sealpost
@@ -34,6 +38,10 @@ release: packages
 # Requests a second against Hummingbird doing nothing, as a ratio of one run.
 bench: packages bench-packages
 	scripts/bench $(RELEASE)
+
+# Any bytes to the parsers of what comes from outside, under libFuzzer and the address sanitizer; some minutes each.
+fuzz: packages
+	scripts/fuzz $(RUNS) $(TARGETS)
 
 # The whole product at length: kill -9 in the middle of work, a thousand restarts, proxies and clients of others, and
 # thousands of hostile and of idle connections.

@@ -89,6 +89,14 @@ let package = Package(
                 "SocketHTTP", "sealpost", logging,
             ]
         ),
+        // The fuzzer's seeds once through its targets; the fuzzer itself is a package of its own, in `Fuzz`.
+        .testTarget(
+            name: "FuzzTests",
+            dependencies: ["PushAPI", "PushCore", "PushServer", "PushStore", "SocketHTTP", httpTypes],
+            path: "Fuzz/Sources/Fuzz",
+            exclude: ["Fuzz.swift"],
+            swiftSettings: strict
+        ),
         tests("PushAPITests", ["PushAPI"]),
         tests("PushClientTests", ["PushAPI", "PushClient", "Reactor"]),
         tests("PushCoreTests", ["PushCore"]),

@@ -1,0 +1,55 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+// The rooms with parsers, built once more: with checks on and instrumented for libFuzzer. `Sources` holds links to them.
+let fuzzed: [SwiftSetting] = [
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .treatAllWarnings(as: .error),
+    .unsafeFlags(["-sanitize=fuzzer,address", "-enable-testing"]),
+]
+
+func room(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+    .target(name: name, dependencies: dependencies, swiftSettings: fuzzed)
+}
+
+let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
+let database: Target.Dependency = .product(name: "GRDB", package: "GRDB.swift")
+let databaseC: Target.Dependency = .product(name: "GRDBSQLite", package: "GRDB.swift")
+let heap: Target.Dependency = .product(name: "HeapModule", package: "swift-collections")
+let httpTypes: Target.Dependency = .product(name: "HTTPTypes", package: "swift-http-types")
+let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
+
+let package = Package(
+    name: "fuzz",
+    platforms: [.macOS(.v15)],
+    dependencies: [
+        .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
+        .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
+        .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
+        .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+        .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
+    ],
+    targets: [
+        .systemLibrary(name: "CArgon2"),
+        .systemLibrary(name: "CEpoll"),
+        .systemLibrary(name: "CLibFuzzer"),
+        .target(name: "Migrations", resources: [.embedInCode("sql")], swiftSettings: fuzzed),
+        room("CivilTime", []),
+        room("PushAPI", ["CivilTime"]),
+        room("PushCore", ["CArgon2", crypto]),
+        room("PushServer", ["PushAPI", "PushCore", "PushStore", "SocketHTTP", crypto, httpTypes, logging]),
+        room("PushStore", ["Migrations", "PushCore", database, databaseC]),
+        room("Reactor", ["CEpoll", heap]),
+        room("SocketHTTP", ["CivilTime", "Reactor", httpTypes]),
+        .executableTarget(
+            name: "fuzz",
+            dependencies: ["CLibFuzzer", "PushAPI", "PushCore", "PushServer", "PushStore", "SocketHTTP", httpTypes],
+            path: "Sources/Fuzz",
+            exclude: ["CorpusTests.swift"],
+            swiftSettings: fuzzed,
+            linkerSettings: [.unsafeFlags(["-sanitize=fuzzer,address"])]
+        ),
+    ]
+)

@@ -1,0 +1,18 @@
+import Foundation
+import Testing
+
+/// What the fuzzer begins with, and what it has found before, in the ordinary suite.
+@Suite struct CorpusTests {
+    private static let folder = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../Corpus")
+
+    @Test(arguments: FuzzTarget.allCases)
+    func noSeedContradictsItself(target: FuzzTarget) throws {
+        let folder = Self.folder.appending(path: target.rawValue)
+        let seeds = try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)
+        #expect(!seeds.isEmpty)
+        for seed in seeds {
+            let bytes = try Array(Data(contentsOf: seed))
+            #expect(throws: Never.self, "\(seed.lastPathComponent)") { try target.run(bytes) }
+        }
+    }
+}

@@ -1,0 +1,57 @@
+import PushAPI
+import PushCore
+import PushStore
+
+@testable import PushServer
+
+extension FuzzTarget {
+    private static let settings = ServerSettings(
+        platforms: [
+            Platform("apns"): .init { $0.value.utf8.count == 8 ? nil : "it has not 8 characters" },
+            Platform("fcm"): .init { _ in nil },
+        ]
+    )
+
+    /// A body: what is read is read again from what it is written as, and nests no deeper than promised; the orders and
+    /// registrations made of it end in a value or in a problem.
+    static func json(_ bytes: [UInt8]) throws {
+        // Why a text is no JSON is of no interest here, nor what else a client may not make of an answer.
+        guard let value = try? JSONValue(reading: bytes) else { return }
+        try require(value.levels <= 64, "\(value.levels) levels are no more than 64")
+        let written = value.bytes
+        let again = try JSONValue(reading: written)
+        try require(again == value && again.bytes == written, "\(value) is read as it is written")
+        _ = NotificationItem(value)?.json
+        try Self.decode(bytes)
+    }
+
+    private static func decode(_ bytes: [UInt8]) throws {
+        guard let caller = Username("alice") else { preconditionFailure("alice is a name") }
+        try Self.allowProblems {
+            _ = try DeviceRegistration(JSONBody(bytes), settings: Self.settings)
+        }
+        try Self.allowProblems {
+            let order = try NotificationOrder(JSONBody(bytes), caller: caller, settings: Self.settings)
+            _ = order.isOnly(for: caller)
+        }
+    }
+
+    /// Any other error would be answered with 500.
+    private static func allowProblems(_ decode: () throws -> Void) throws {
+        do {
+            try decode()
+        } catch is Problem {
+            // A client is told.
+        }
+    }
+}
+
+extension JSONValue {
+    fileprivate var levels: Int {
+        switch self {
+        case .array(let elements): 1 + (elements.map(\.levels).max() ?? 0)
+        case .object(let members): 1 + (members.map(\.value.levels).max() ?? 0)
+        default: 0
+        }
+    }
+}

@@ -1,0 +1,30 @@
+/// What is fuzzed: the parsers of all that comes from outside.
+///
+/// Each takes any bytes. It throws a `Contradiction` where two ways to the same thing lead to different places; that a
+/// parser traps or does not end is for libFuzzer to see.
+enum FuzzTarget: String, CaseIterable, Sendable {
+    case authorization, chunk, etag, head, json, mytoken, tag, target
+
+    func run(_ bytes: [UInt8]) throws {
+        switch self {
+        case .authorization: try Self.authorization(bytes)
+        case .chunk: try Self.chunk(bytes)
+        case .etag: try Self.etag(bytes)
+        case .head: try Self.head(bytes)
+        case .json: try Self.json(bytes)
+        case .mytoken: try Self.mytoken(bytes)
+        case .tag: try Self.tag(bytes)
+        case .target: try Self.target(bytes)
+        }
+    }
+}
+
+/// What should always hold, and did not.
+struct Contradiction: Error, CustomStringConvertible {
+    let description: String
+}
+
+/// Throws a `Contradiction` unless `condition` holds.
+func require(_ condition: Bool, _ rule: @autoclosure () -> String) throws {
+    guard condition else { throw Contradiction(description: "does not hold: \(rule())") }
+}
