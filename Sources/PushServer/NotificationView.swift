@@ -54,10 +54,12 @@ struct NotificationView {
         return body
     }
 
+    private static let json: ResponseFields = [.contentType: "application/json; charset=utf-8"]
+
     private func fields(isFull: Bool) -> ResponseFields {
         var fields = ResponseFields()
         if isFull {
-            fields.append(.contentType, "application/json; charset=utf-8")
+            fields.append(contentsOf: Self.json)
             fields.append(.lastModified) { self.lastModified.append(to: &$0) }
         }
         fields.append(.eTag, self.tag.description)

@@ -118,12 +118,14 @@ package struct PushServer: Responder {
         Date(timeIntervalSince1970: (date.timeIntervalSince1970 * 1000).rounded(.down) / 1000)
     }
 
+    private static let everywhere: ResponseFields = [.contentTypeOptions: "nosniff"]
+
     /// What belongs on each answer, whoever made it.
     private func envelope(_ response: Response, id: RequestID, token: MyToken?) -> Response {
         var response = response
         if let token { response.fields.append(.myToken, token.echo) }
         response.fields.append(.requestID, id.description)
-        response.fields.append(.contentTypeOptions, "nosniff")
+        response.fields.append(contentsOf: Self.everywhere)
         return response
     }
 

@@ -6,11 +6,20 @@ extension [UInt8] {
     /// Appends a number's digits without a string in between.
     package mutating func append(decimal number: some BinaryInteger) {
         if number < 0 { self.append(UInt8(ascii: "-")) }
-        self.append(digitsOf: UInt64(number.magnitude))
-    }
-
-    private mutating func append(digitsOf number: UInt64) {
-        if number >= 10 { self.append(digitsOf: number / 10) }
-        self.append(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: number % 10))
+        var rest = UInt64(number.magnitude)
+        var length = 1
+        var bound: UInt64 = 10
+        // Of 20 digits, all that 64 bits have, the bound would overflow, and is not asked any more.
+        while length < 20, rest >= bound {
+            length += 1
+            bound &*= 10
+        }
+        let start = self.count
+        self.append(contentsOf: repeatElement(UInt8(ascii: "0"), count: length))
+        var bytes = self.mutableSpan
+        for index in (start..<start + length).reversed() where rest > 0 {
+            bytes[index] += UInt8(truncatingIfNeeded: rest % 10)
+            rest /= 10
+        }
     }
 }

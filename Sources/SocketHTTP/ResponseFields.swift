@@ -49,6 +49,13 @@ package struct ResponseFields: Sendable, Hashable, ExpressibleByDictionaryLitera
         }
     }
 
+    /// Appends the lines of another: those that never change need be written but once.
+    package mutating func append(contentsOf fields: ResponseFields) {
+        self.bytes.append(contentsOf: fields.bytes)
+        self.hasDate = self.hasDate || fields.hasDate
+        self.contentLength = fields.contentLength ?? self.contentLength
+    }
+
     // MARK: Reading
 
     /// The lines in their order, for tests and logs.

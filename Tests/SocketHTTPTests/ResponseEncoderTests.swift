@@ -70,6 +70,25 @@ private let date = "Date: Sun, 06 Nov 1994 08:49:37 GMT\r\n"
         #expect(!text.utf8.contains(0))
     }
 
+    @Test func numbersAreWrittenLikeStrings() {
+        let powers = sequence(first: UInt64(1)) { $0 > .max / 10 ? nil : $0 * 10 }
+        for number in powers.flatMap({ [$0 - 1, $0, $0 + 1] }) + [.max] {
+            var text: [UInt8] = []
+            text.append(decimal: number)
+            #expect(String(decoding: text, as: UTF8.self) == "\(number)")
+        }
+        var text: [UInt8] = []
+        text.append(decimal: Int64.min)
+        #expect(String(decoding: text, as: UTF8.self) == "\(Int64.min)")
+    }
+
+    @Test func theLinesOfAnotherAreAppendedWithTheirMeaning() {
+        var fields: ResponseFields = [.eTag: "x"]
+        fields.append(contentsOf: [.date: "then", .contentLength: "7", .age: "1"])
+        let head = encode(Response(status: .ok, fields: fields), isHead: true)
+        #expect(head == "HTTP/1.1 200 OK\r\nETag: x\r\nDate: then\r\nAge: 1\r\nContent-Length: 7\r\n\r\n")
+    }
+
     @Test func datesAreThoseOfTheSystemInEnglish() {
         for second in stride(from: 0, to: 8_000_000_000, by: 1_234_567) {
             var (time, fields) = (time_t(second), tm())
