@@ -3,7 +3,7 @@
 PACKAGES = libssl-dev libsqlite3-dev libcurl4-openssl-dev libargon2-dev libnghttp2-dev
 TEST_PACKAGES = curl haproxy nginx-light openssl python3
 E2E_PACKAGES = $(TEST_PACKAGES) nghttp2-client slowhttptest wrk
-BENCH_PACKAGES = wrk curl
+BENCH_PACKAGES = curl nginx-light openssl wrk
 # Optimising across modules and linking the standard library in saves a tenth of the processor time of a request each.
 RELEASE = --configuration release --static-swift-stdlib -Xswiftc -cross-module-optimization
 SOURCES = Package.swift Migrations Sources Tests Benchmarks/Package.swift Benchmarks/Sources Fuzz/Package.swift \
@@ -35,7 +35,7 @@ build: packages
 release: packages
 	swift build $(RELEASE) --product sealpost
 
-# Requests a second against Hummingbird doing nothing, as a ratio of one run.
+# Requests a second against Hummingbird and nginx, as ratios of one run.
 bench: packages bench-packages
 	scripts/bench $(RELEASE)
 
