@@ -52,6 +52,8 @@ extension Connection {
         var bytes: [UInt8] = []
         do throws(BodyError) {
             guard !self.isAnswered else { throw .closed }
+            // A client that has begun to send does not wait for leave any more.
+            self.awaitsContinue = self.awaitsContinue && self.input.isEmpty
             if try self.takeBody(into: &bytes, limit: limit) { return bytes }
             let deadline = ContinuousClock.now + self.limits.bodyTimeout
             try await self.letClientGoOn()
@@ -90,10 +92,8 @@ extension Connection {
     }
 
     private func letClientGoOn() async throws(BodyError) {
-        // One that has begun to send does not wait for leave any more.
         guard self.awaitsContinue else { return }
         self.awaitsContinue = false
-        guard self.input.isEmpty else { return }
         guard await self.sendInterim(ResponseEncoder.goOn) else { throw .closed }
     }
 

@@ -146,17 +146,17 @@ package final class HTTPServer: Sendable {
     ) async {
         // Out of memory or of watches: closed already, and nobody to tell.
         guard let descriptor = try? Descriptor(socket, on: share.loop) else { return }
-        guard let makeStream else {
-            let connection = self.connection(SocketStream(descriptor), peer, share)
-            guard let refusal else { return await connection.serve() }
-            return await connection.turnAway(refusal)
-        }
-        // A handshake is the last thing to spend time on when there is none.
-        guard refusal == nil else { return descriptor.close() }
+        guard let stream = await self.stream(over: descriptor, share) else { return descriptor.close() }
+        let connection = self.connection(stream, peer, share)
+        if let refusal { await connection.turnAway(refusal) } else { await connection.serve() }
+    }
+
+    private func stream(over descriptor: Descriptor, _ share: LoopConnections) async -> (any ByteStream)? {
+        guard let makeStream else { return SocketStream(descriptor) }
+        share.insert(opening: descriptor)
+        defer { share.remove(opening: descriptor) }
         // What it throws has been logged by whoever made it, if it is worth that; here there is nobody to answer.
-        let stream = await descriptor.cancellingWaits { try? await makeStream(descriptor) }
-        guard let stream else { return descriptor.close() }
-        await self.connection(stream, peer, share).serve()
+        return await descriptor.cancellingWaits { try? await makeStream(descriptor) }
     }
 
     private func connection(

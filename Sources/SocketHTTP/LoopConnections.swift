@@ -10,6 +10,8 @@ final class LoopConnections: @unchecked Sendable {
 
     private(set) var isStopping = false
     private var connections: [ObjectIdentifier: Connection] = [:]
+    /// Connections of which no stream has been made yet.
+    private var openings: [ObjectIdentifier: Descriptor] = [:]
     private var isClosed = false
     /// Here because the date in it is good for all of them.
     var encoder = ResponseEncoder()
@@ -31,12 +33,24 @@ final class LoopConnections: @unchecked Sendable {
         self.connections[ObjectIdentifier(connection)] = nil
     }
 
+    func insert(opening descriptor: Descriptor) {
+        self.loop.assertOnLoop()
+        self.openings[ObjectIdentifier(descriptor)] = descriptor
+        if self.isClosed { descriptor.cancelWaits() }
+    }
+
+    func remove(opening descriptor: Descriptor) {
+        self.loop.assertOnLoop()
+        self.openings[ObjectIdentifier(descriptor)] = nil
+    }
+
     /// Lets every connection answer what it has begun, and close. From any thread.
     func stop() {
         self.loop.execute {
             self.isStopping = true
             let timer = LoopTimer(loop: self.loop) {
                 for connection in self.connections.values { connection.closeIfIdle() }
+                for descriptor in self.openings.values { descriptor.cancelWaits() }
             }
             timer.arm(at: .now + Self.lastMoment)
         }
@@ -47,6 +61,7 @@ final class LoopConnections: @unchecked Sendable {
         self.loop.execute {
             self.isClosed = true
             for connection in self.connections.values { connection.close() }
+            for descriptor in self.openings.values { descriptor.cancelWaits() }
         }
     }
 }

@@ -45,7 +45,9 @@ final class RawClient {
     }
 
     private static func connected<Name>(_ family: Int32, _ name: inout Name, _ receiveBuffer: Int32?) throws -> Int32 {
-        let socket = try SystemError.check("socket") { Glibc.socket(family, Int32(SOCK_STREAM.rawValue), 0) }
+        let socket = try SystemError.check("socket") {
+            Glibc.socket(family, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+        }
         if var receiveBuffer {
             setsockopt(socket, SOL_SOCKET, SO_RCVBUF, &receiveBuffer, socklen_t(MemoryLayout<Int32>.size))
         }

@@ -66,6 +66,20 @@ import Testing
         #expect(ContinuousClock.now - start < .seconds(30))
     }
 
+    @Test func aHandshakeThatHasNotEndedIsNotWaitedFor() async throws {
+        let (begun, started) = AsyncStream.makeStream(of: Void.self)
+        let makeStream: HTTPServer.StreamMaker = { descriptor in
+            started.yield()
+            while true { try await descriptor.waitToRead(until: .now + .seconds(60)) }
+        }
+        try await withServer(grace: .seconds(60), makeStream: makeStream) { test in
+            let client = try test.client()
+            for await _ in begun { break }
+            test.server.stop()
+            #expect(try await client.rest() == "")
+        }
+    }
+
     @Test func stoppingAgainOrTooLateIsHarmless() async throws {
         let loops = try EventLoopGroup(count: 1)
         let server = HTTPServer(

@@ -6,8 +6,15 @@ import PushCore
 extension FuzzTarget {
     /// `Authorization: Basic`: what is taken is taken again when it is written anew, and bytes in base64 are taken if and
     /// only if they are a name, a colon and a password.
+    ///
+    /// `Authorization: Bearer`: a token is the rest of the field, and shows a prefix of it.
     static func authorization(_ bytes: [UInt8]) throws {
-        if let credentials = BasicCredentials(field: String(decoding: bytes, as: UTF8.self)) {
+        let field = String(decoding: bytes, as: UTF8.self)
+        if case .bearer(let text) = Credentials(field: field), let token = BearerToken(String(text)) {
+            try require(field.hasSuffix(token.text.exposed), "\(field) ends with its token")
+            try require(token.text.exposed.hasPrefix(token.prefix.description), "\(token.prefix) is its beginning")
+        }
+        if let credentials = BasicCredentials(field: field) {
             let text = Array("\(credentials.username):\(credentials.password.exposed)".utf8)
             try require(Self.read(text) == text, "\(text) is read as it is written")
         }
