@@ -95,17 +95,16 @@ extension PushServer {
     // MARK: Collecting
 
     private func getNotification(_ call: Call) async throws -> Response {
+        if let response = try self.readNotification(call) { return response }
+        return try await self.takeNotification(call)
+    }
+
+    /// The answer to a fetch; `nil` for a payload that goes with it.
+    @inline(never)
+    private func readNotification(_ call: Call) throws -> Response? {
         let user = try call.user
-        guard
-            let id = NotificationID(call.parameter),
-            let found = try self.readers[call.request.loopIndex].notification(
-                id,
-                for: user.id,
-                alsoAsSender: user.role >= .publisher,
-                now: call.now
-            )
-        else { throw Problem(.notFound) }
-        if found.isReadOnce { return try await self.takeNotification(id, found, call) }
+        let (id, found) = try self.find(call, for: user)
+        guard !found.isReadOnce else { return nil }
         let view = NotificationView(
             id: id,
             notification: found,
@@ -124,12 +123,9 @@ extension PushServer {
     }
 
     /// Answers a payload that goes with being collected. `HEAD` shows it without taking it.
-    private func takeNotification(
-        _ id: NotificationID,
-        _ found: StoredNotification,
-        _ call: Call
-    ) async throws -> Response {
+    private func takeNotification(_ call: Call) async throws -> Response {
         let user = try call.user
+        let (id, found) = try self.find(call, for: user)
         let payload = try self.vault.open(found.sealedPayload, in: .payload(id))
         if found.isRecipient, call.request.head.method == .get {
             guard try await self.store.take(id, by: user.id) else { throw Problem(.notFound) }
@@ -137,5 +133,18 @@ extension PushServer {
         let tag = self.tags.tag(of: id, for: user.id, isRead: false, createdAt: found.createdAt)
         return NotificationView(id: id, notification: found, tag: tag, maxAge: .zero, now: call.now)
             .full(payload: payload)
+    }
+
+    private func find(_ call: Call, for user: User) throws -> (NotificationID, StoredNotification) {
+        guard
+            let id = NotificationID(call.parameter),
+            let found = try self.readers[call.request.loopIndex].notification(
+                id,
+                for: user.id,
+                alsoAsSender: user.role >= .publisher,
+                now: call.now
+            )
+        else { throw Problem(.notFound) }
+        return (id, found)
     }
 }

@@ -83,8 +83,8 @@ final class Connection {
         self.stream.close()
     }
 
-    func closeIfIdle() {
-        if self.isIdle { self.close() }
+    func closeIfIdle(evenIfNew: Bool = false) {
+        if self.isIdle, self.served > 0 || evenIfNew { self.close() }
     }
 
     // MARK: - Requests
@@ -92,7 +92,6 @@ final class Connection {
     private func readHead() async throws(Ending) {
         self.parser.reset()
         self.isIdle = self.input.isEmpty
-        if self.isIdle { self.input.shrink() }
         var deadline = self.isIdle ? ContinuousClock.now + self.patience : nil
         while try !self.parseHead() {
             if self.isIdle != self.input.isEmpty || deadline == nil {
@@ -107,8 +106,9 @@ final class Connection {
 
     /// How long nothing at all may come.
     private var patience: Duration {
-        if self.others.isStopping { return LoopConnections.lastMoment }
-        return self.served == 0 ? self.limits.headerTimeout : self.limits.idleTimeout
+        let isNew = self.served == 0
+        if self.others.isStopping { return isNew ? LoopConnections.firstMoment : LoopConnections.lastMoment }
+        return isNew ? self.limits.headerTimeout : self.limits.idleTimeout
     }
 
     /// Whether the head is complete.
@@ -130,6 +130,11 @@ final class Connection {
         case .bytes: return
         case .ended: throw .silent
         case .nothing: break
+        }
+        // Ten thousand connections that wait for nothing are common; a new buffer costs less than a hundred nanoseconds.
+        if self.isIdle {
+            self.input.release()
+            self.output = []
         }
         do throws(WaitError) {
             try await self.stream.waitToRead(until: deadline)

@@ -7,7 +7,7 @@ struct InputBuffer {
     /// Enough at a time for a body.
     private static let largeSize = 16_384
 
-    private var bytes = [UInt8](repeating: 0, count: Self.usualSize)
+    private var bytes: [UInt8] = []
     private var start = 0
     private var end = 0
 
@@ -38,10 +38,9 @@ struct InputBuffer {
         self.end = 0
     }
 
-    /// Gives back what a large request has needed. Before nothing may happen for long.
-    mutating func shrink() {
-        guard self.isEmpty, self.bytes.count > Self.usualSize else { return }
-        self.bytes = [UInt8](repeating: 0, count: Self.usualSize)
+    /// Gives its memory back if there is nothing in it. Before nothing may happen for long.
+    mutating func release() {
+        if self.isEmpty { self.bytes = [] }
     }
 
     private mutating func makeRoom(for count: Int) {
@@ -53,7 +52,8 @@ struct InputBuffer {
         }
         let size = max(Self.usualSize, self.bytes.count, self.end + max(self.end, count))
         // As an array and not as repeated elements, which without optimisation are taken one by one.
-        self.bytes += [UInt8](repeating: 0, count: size - self.bytes.count)
+        let room = [UInt8](repeating: 0, count: size - self.bytes.count)
+        if self.bytes.isEmpty { self.bytes = room } else { self.bytes += room }
     }
 
     /// Apart from `self`, so that the array can be lent out while the stream is asked.

@@ -7,6 +7,8 @@ final class LoopConnections: @unchecked Sendable {
     let loop: EventLoop
     /// While stopping, how long an idle connection stays open: a request on its way is answered and not reset.
     static let lastMoment = Duration.milliseconds(50)
+    /// The same for one that has not asked yet, whose first request is surely on its way, and may be a POST.
+    static let firstMoment = Duration.seconds(1)
 
     private(set) var isStopping = false
     private var connections: [ObjectIdentifier: Connection] = [:]
@@ -48,12 +50,18 @@ final class LoopConnections: @unchecked Sendable {
     func stop() {
         self.loop.execute {
             self.isStopping = true
-            let timer = LoopTimer(loop: self.loop) {
+            self.after(Self.lastMoment) {
                 for connection in self.connections.values { connection.closeIfIdle() }
                 for descriptor in self.openings.values { descriptor.cancelWaits() }
             }
-            timer.arm(at: .now + Self.lastMoment)
+            self.after(Self.firstMoment) {
+                for connection in self.connections.values { connection.closeIfIdle(evenIfNew: true) }
+            }
         }
+    }
+
+    private func after(_ time: Duration, _ action: @escaping () -> Void) {
+        LoopTimer(loop: self.loop, action: action).arm(at: .now + time)
     }
 
     /// Closes all, whatever it is doing. From any thread.

@@ -80,6 +80,24 @@ import Testing
         }
     }
 
+    @Test func aConnectionThatHasNotAskedYetIsLeftALittleLonger() throws {
+        let loop = try EventLoop(index: 0)
+        defer { loop.stop() }
+        let stream = ClosableStream()
+        let connection = Connection(
+            stream,
+            peer: .unix,
+            limits: ServerLimits(),
+            proxies: .none,
+            responder: TestResponder(answer: echo),
+            others: LoopConnections(loop: loop)
+        )
+        connection.closeIfIdle()
+        #expect(!stream.isClosed)
+        connection.closeIfIdle(evenIfNew: true)
+        #expect(stream.isClosed)
+    }
+
     @Test func stoppingAgainOrTooLateIsHarmless() async throws {
         let loops = try EventLoopGroup(count: 1)
         let server = HTTPServer(
@@ -108,4 +126,16 @@ import Testing
             group.cancelAll()
         }
     }
+}
+
+/// Nothing comes, and all that can be seen is whether it was closed.
+private final class ClosableStream: ByteStream {
+    private(set) var isClosed = false
+
+    func read(into buffer: UnsafeMutableRawBufferPointer) -> Int? { nil }
+    func write(_ bytes: UnsafeRawBufferPointer) -> Int? { nil }
+    func waitToRead(until deadline: ContinuousClock.Instant) throws(WaitError) { throw .timedOut }
+    func waitToWrite(until deadline: ContinuousClock.Instant) throws(WaitError) { throw .timedOut }
+    func endWriting() {}
+    func close() { self.isClosed = true }
 }
