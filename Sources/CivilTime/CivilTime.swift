@@ -51,9 +51,10 @@ package struct CivilTime: Sendable, Hashable {
         let start = text.count
         text.append("0000-00-00T00:00:00Z")
         var bytes = text.mutableSpan
-        bytes.put(self.year, width: 4, at: start)
-        bytes.put(self.month, width: 2, at: start + 5)
-        bytes.put(self.day, width: 2, at: start + 8)
+        bytes.put(self.year / 100, at: start)
+        bytes.put(self.year, at: start + 2)
+        bytes.put(self.month, at: start + 5)
+        bytes.put(self.day, at: start + 8)
         bytes.put(self, at: start + 11)
     }
 
@@ -65,8 +66,9 @@ package struct CivilTime: Sendable, Hashable {
         text.append(Self.months[self.month - 1])
         text.append(" 0000 00:00:00 GMT")
         var bytes = text.mutableSpan
-        bytes.put(self.day, width: 2, at: start + 2)
-        bytes.put(self.year, width: 4, at: start + 9)
+        bytes.put(self.day, at: start + 2)
+        bytes.put(self.year / 100, at: start + 9)
+        bytes.put(self.year, at: start + 11)
         bytes.put(self, at: start + 14)
     }
 
@@ -83,19 +85,17 @@ extension [UInt8] {
 }
 
 extension MutableSpan<UInt8> {
-    /// The last digits, with zeros before them.
-    fileprivate mutating func put(_ number: Int, width: Int, at start: Int) {
-        var rest = abs(number)
-        for index in (start..<start + width).reversed() {
-            self[index] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10)
-            rest /= 10
-        }
+    /// The last two digits.
+    fileprivate mutating func put(_ number: Int, at index: Int) {
+        let number = abs(number) % 100
+        self[index] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: number / 10)
+        self[index + 1] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: number % 10)
     }
 
     /// `08:49:37`, over the colons that are there.
-    fileprivate mutating func put(_ time: CivilTime, at start: Int) {
-        self.put(time.hour, width: 2, at: start)
-        self.put(time.minute, width: 2, at: start + 3)
-        self.put(time.second, width: 2, at: start + 6)
+    fileprivate mutating func put(_ time: CivilTime, at index: Int) {
+        self.put(time.hour, at: index)
+        self.put(time.minute, at: index + 3)
+        self.put(time.second, at: index + 6)
     }
 }

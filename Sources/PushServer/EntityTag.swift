@@ -26,35 +26,40 @@ struct EntityTag: Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// Makes tags that tell nothing: an HMAC over what the representation depends on, but not over the payload.
+/// Makes tags that tell nothing: a keyed hash of what the representation depends on, but not of the payload.
+///
+/// SHA-256 of the key and a message of fixed length, of which half is shown, so that nothing can be appended to it: a
+/// third of what HMAC costs, which each fetch would pay.
 struct EntityTagMaker: Sendable {
-    private static let hexadecimal = Array("0123456789abcdef".utf8)
-
-    /// Copied for each use, which is cheaper than keying it anew.
-    private let keyed: HMAC<SHA256>
+    private let key: [UInt8]
 
     init(keyring: Keyring) {
-        self.keyed = HMAC<SHA256>(key: keyring.derive("entity-tag"))
+        self.key = keyring.derive("entity-tag").withUnsafeBytes(Array.init)
     }
 
     /// The tag of a notification as one user sees it. Its content never changes, so id and times stand for it.
     func tag(of id: NotificationID, for user: Int64, isRead: Bool, createdAt: Date) -> EntityTag {
-        var hmac = self.keyed
+        var hash = SHA256()
+        self.key.withUnsafeBytes { hash.update(bufferPointer: $0) }
         // The number of this form of the body, then what it shows.
-        let parts: [Int64] = [1, id.rawValue, user, isRead ? 1 : 0, Int64(createdAt.timeIntervalSince1970 * 1000)]
-        parts.withUnsafeBytes { hmac.update(data: $0) }
-        let digest = hmac.finalize()
+        let message = (Int64(1), id.rawValue, user, Int64(isRead ? 1 : 0), createdAt.timeIntervalSince1970)
+        withUnsafeBytes(of: message) { hash.update(bufferPointer: $0) }
+        let digest = hash.finalize()
         let text = String(unsafeUninitializedCapacity: 34) { text in
             text[0] = UInt8(ascii: "\"")
             var end = 1
             for byte in digest.prefix(16) {
-                text[end] = Self.hexadecimal[Int(byte >> 4)]
-                text[end + 1] = Self.hexadecimal[Int(byte & 15)]
+                text[end] = Self.hexadecimal(byte >> 4)
+                text[end + 1] = Self.hexadecimal(byte & 15)
                 end += 2
             }
             text[end] = UInt8(ascii: "\"")
             return end + 1
         }
         return EntityTag(description: text)
+    }
+
+    private static func hexadecimal(_ digit: UInt8) -> UInt8 {
+        digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") + digit - 10
     }
 }

@@ -1,3 +1,4 @@
+internal import Glibc
 internal import HTTPTypes
 
 /// Reads the head of a request, exactly as RFC 9112 spells it, from bytes that may come in any portions.
@@ -68,16 +69,16 @@ struct HeadParser {
     // MARK: - Lines
 
     private mutating func nextLineFeed(_ bytes: Span<UInt8>) -> Int? {
-        var index = self.searched
-        while index < bytes.count {
-            if bytes[index] == UInt8(ascii: "\n") {
-                self.searched = index + 1
-                return index
-            }
-            index += 1
+        let start = self.searched
+        let index = bytes.withUnsafeBufferPointer { bytes -> Int? in
+            guard
+                let base = bytes.baseAddress.map(UnsafeRawPointer.init),
+                let found = memchr(base + start, 0x0A, bytes.count - start)
+            else { return nil }
+            return UnsafeRawPointer(found) - base
         }
-        self.searched = index
-        return nil
+        self.searched = index.map { $0 + 1 } ?? bytes.count
+        return index
     }
 
     /// Tells at once what is no HTTP at all, such as a TLS greeting, instead of waiting for the end of a line.
