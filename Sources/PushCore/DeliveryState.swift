@@ -23,8 +23,12 @@ package struct DeliveryState: Sendable, Hashable {
         case expire
         case fail(reason: String)
         case retry(at: Date, reason: String)
+        /// Keeps it, untried, until the device is there.
+        case park(reason: String)
         /// Fails it, and retires the device unless it registered again after `since`.
         case retireDevice(reason: String, since: Date?)
+        /// Fails it, and retires the device if others show that our set-up is not at fault.
+        case suspectDevice(reason: String)
         /// Keeps it and everything else of the sender until `at`, and tells an operator.
         case pauseSender(until: Date, reason: String)
     }
@@ -48,10 +52,20 @@ package struct DeliveryState: Sendable, Hashable {
             return .fail(reason: reason)
         case .failed(.misconfigured(let reason)):
             return .pauseSender(until: now + Self.pause, reason: reason)
+        case .failed(.deviceUnknown(let reason)):
+            return .suspectDevice(reason: reason)
+        case .failed(.offline(let reason)):
+            return .park(reason: reason)
         case .failed(.unavailable(let reason, let retryAfter)):
-            let next = now + max(self.wait(jitter: jitter), retryAfter.map { TimeInterval($0.components.seconds) } ?? 0)
-            return next < self.expiresAt ? .retry(at: next, reason: reason) : .expire
+            return self.retry(reason, atLeast: retryAfter ?? .zero, now: now, jitter: jitter)
+        case .failed(.overloaded(let reason, let retryAfter)), .failed(.deviceBusy(let reason, let retryAfter)):
+            return self.retry(reason, atLeast: retryAfter, now: now, jitter: jitter)
         }
+    }
+
+    private func retry(_ reason: String, atLeast: Duration, now: Date, jitter: Double) -> Action {
+        let next = now + max(self.wait(jitter: jitter), TimeInterval(atLeast.components.seconds))
+        return next < self.expiresAt ? .retry(at: next, reason: reason) : .expire
     }
 
     private func wait(jitter: Double) -> TimeInterval {

@@ -15,8 +15,12 @@ package struct Push: Sendable, Hashable {
     /// No provider may deliver it afterwards.
     package let expiresAt: Date
     package let priority: Priority
-    /// At most 64 bytes; the same for pushes of which only the newest counts.
-    package let collapseKey: String?
+    /// Of several pushes with the same one the newest is shown: 1 to 32 characters of base64url that tell nothing.
+    ///
+    /// The same on every try, so that a repeated push is shown once.
+    package let collapseID: String
+    /// Whether other pushes share the collapse id, because their sender gave them the same key.
+    package let replacesOlder: Bool
 
     package init(
         notification: NotificationID,
@@ -24,13 +28,14 @@ package struct Push: Sendable, Hashable {
         attemptID: UUID,
         expiresAt: Date,
         priority: Priority = .normal,
-        collapseKey: String? = nil
+        sharedCollapseID: String? = nil
     ) {
         self.notification = notification
         self.handle = handle
         self.attemptID = attemptID
         self.expiresAt = expiresAt
         self.priority = priority
-        self.collapseKey = collapseKey
+        self.collapseID = sharedCollapseID ?? attemptID.uuidString.lowercased().filter { $0 != "-" }
+        self.replacesOlder = sharedCollapseID != nil
     }
 }

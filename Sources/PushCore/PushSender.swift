@@ -21,10 +21,19 @@ package struct Acceptance: Sendable, Hashable {
 
 /// The provider's no, sorted by what it asks of us. Reasons are the provider's words, safe to store and to log.
 package enum SendFailure: Error, Sendable, Hashable {
-    /// Later, perhaps: the provider or the way to it has a problem.
+    /// The provider or the way to it has a problem: this push is tried later, at the earliest after `retryAfter`.
+    /// Several in a row without a success are an outage.
     case unavailable(reason: String, retryAfter: Duration? = nil)
+    /// The provider asked in so many words to be left alone: nothing at all is sent to it before.
+    case overloaded(reason: String, retryAfter: Duration)
+    /// This one device has been sent too much; the others are not concerned.
+    case deviceBusy(reason: String, retryAfter: Duration)
+    /// Nobody listens at the moment. The push waits, without being tried, until the device is there.
+    case offline(reason: String)
     /// The address is dead; `since`, if known, is when the provider last saw that, and a later registration lives.
     case deviceGone(reason: String, since: Date? = nil)
+    /// The address is dead, or ours is the wrong app, project or environment for it: only other devices' pushes tell.
+    case deviceUnknown(reason: String)
     /// This push will never be accepted; the device and the sender are fine.
     case rejected(reason: String)
     /// Our credentials or set-up are wrong: nothing gets through until an operator acts.

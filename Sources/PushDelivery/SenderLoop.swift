@@ -126,6 +126,11 @@ struct SenderLoop: Sendable {
         case .retry(let due, let reason):
             self.logger.info("push rescheduled", metadata: self.metadata(["reason": "\(reason)"]))
             await self.settle(delivery, as: .retried(at: due, reason: reason))
+        case .park(let reason):
+            await self.settle(delivery, as: .retried(at: delivery.state.expiresAt, reason: reason))
+        case .suspectDevice(let reason):
+            await self.settle(delivery, as: .failed(reason: reason))
+            await self.retire(delivery.device, reason: reason, since: nil)
         case .retireDevice(let reason, let since):
             await self.settle(delivery, as: .failed(reason: reason))
             await self.retire(delivery.device, reason: reason, since: since)

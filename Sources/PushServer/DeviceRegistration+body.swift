@@ -9,10 +9,13 @@ extension DeviceRegistration {
         guard let handle = DeviceHandle(try body.requiredString("Handle")) else {
             throw Problem(.invalidMember, "Handle \(DeviceHandle.rule)")
         }
-        if let objection = settings.platforms[platform]?.objection(handle) {
-            throw Problem(.invalidMember, "Handle is none of \(platform): \(objection)")
+        let lane: Lane
+        switch settings.platforms[platform]?.judge(handle) {
+        case .accepted(let own): lane = own
+        case .refused(let why): throw Problem(.invalidMember, "Handle is none of \(platform): \(why)")
+        case nil: lane = Lane(platform)
         }
-        self.init(platform: platform, handle: handle, tags: try Self.tags(body.strings("Tags") ?? []))
+        self.init(platform: platform, lane: lane, handle: handle, tags: try Self.tags(body.strings("Tags") ?? []))
     }
 
     private static func tags(_ texts: [String]) throws -> Set<Tag> {

@@ -5,11 +5,18 @@ package import PushCore
 package struct ServerSettings: Sendable {
     /// What a name of the configuration's `senders` stands for at registration.
     package struct PlatformRule: Sendable {
-        /// Why a handle cannot be one of this platform, or `nil` if it can.
-        package let objection: @Sendable (DeviceHandle) -> String?
+        package enum Judgement: Sendable, Hashable {
+            /// It can be one, and its pushes go through this lane.
+            case accepted(Lane)
+            /// It cannot; why, as the end of a sentence about it.
+            case refused(String)
+        }
 
-        package init(objection: @escaping @Sendable (DeviceHandle) -> String?) {
-            self.objection = objection
+        /// What to make of a handle.
+        package let judge: @Sendable (DeviceHandle) -> Judgement
+
+        package init(judge: @escaping @Sendable (DeviceHandle) -> Judgement) {
+            self.judge = judge
         }
     }
 

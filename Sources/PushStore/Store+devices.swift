@@ -15,12 +15,14 @@ package struct RegisteredDevice: Sendable, Hashable {
 /// What a device tells about itself.
 package struct DeviceRegistration: Sendable, Hashable {
     package let platform: Platform
+    package let lane: Lane
     package let handle: DeviceHandle
     /// Without the tag of its user, which is the server's to give.
     package let tags: Set<Tag>
 
-    package init(platform: Platform, handle: DeviceHandle, tags: Set<Tag>) {
+    package init(platform: Platform, lane: Lane, handle: DeviceHandle, tags: Set<Tag>) {
         self.platform = platform
+        self.lane = lane
         self.handle = handle
         self.tags = tags
     }

@@ -137,7 +137,7 @@ extension LeasedDelivery {
             attemptID: attemptID,
             expiresAt: expiresAt,
             priority: priority,
-            collapseKey: row["collapse_key"]
+            sharedCollapseID: row["collapse_key"]
         )
         self.state = DeliveryState(attempts: claimed["attempts"], expiresAt: expiresAt)
     }

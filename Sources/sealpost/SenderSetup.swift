@@ -16,9 +16,9 @@ struct SenderSetup {
         let path = "senders.\(name)"
         do {
             switch configuration {
-            case .apns(let apns): self = try Self.apns(apns, path: path, on: loop)
-            case .fcm(let fcm): self = try Self.fcm(fcm, path: path, on: loop)
-            case .wns(let wns): self = try Self.wns(wns, path: path, on: loop)
+            case .apns(let apns): self = try Self.apns(apns, name: name, on: loop)
+            case .fcm(let fcm): self = try Self.fcm(fcm, name: name, on: loop)
+            case .wns(let wns): self = try Self.wns(wns, name: name, on: loop)
             }
         } catch let error as SenderSettingsError {
             throw ConfigurationError("\(path).\(error)")
@@ -27,16 +27,19 @@ struct SenderSetup {
 
     private init(
         _ sender: any PushSender,
+        lane: Lane,
         handles: String,
         accepts: @escaping @Sendable (String) -> Bool,
         close: @escaping @Sendable () async -> Void
     ) {
         self.sender = sender
-        self.rule = .init { accepts($0.value) ? nil : "it must be \(handles)" }
+        self.rule = .init { accepts($0.value) ? .accepted(lane) : .refused("it must be \(handles)") }
         self.close = close
     }
 
-    private static func apns(_ apns: SenderConfiguration.APNs, path: String, on loop: EventLoop) throws -> SenderSetup {
+    private static func apns(_ apns: SenderConfiguration.APNs, name: Platform, on loop: EventLoop) throws -> SenderSetup
+    {
+        let path = "senders.\(name)"
         let settings = APNsSettings(
             key: Secret(try ConfigurationError.text(of: apns.keyFile, key: "\(path).keyFile")),
             keyID: apns.keyID,
@@ -53,13 +56,15 @@ struct SenderSetup {
         let sender = try APNsSender(settings, on: loop)
         return SenderSetup(
             sender,
+            lane: Lane(name),
             handles: "a device token in hexadecimal",
             accepts: APNsSender.accepts,
             close: sender.close
         )
     }
 
-    private static func fcm(_ fcm: SenderConfiguration.FCM, path: String, on loop: EventLoop) throws -> SenderSetup {
+    private static func fcm(_ fcm: SenderConfiguration.FCM, name: Platform, on loop: EventLoop) throws -> SenderSetup {
+        let path = "senders.\(name)"
         let settings = FCMSettings(
             serviceAccount: Secret(try ConfigurationError.text(of: fcm.serviceAccount, key: "\(path).serviceAccount")),
             endpoint: fcm.endpoint,
@@ -67,10 +72,17 @@ struct SenderSetup {
             connection: ConnectionSettings(caFile: fcm.caFile)
         )
         let sender = try FCMSender(settings, on: loop)
-        return SenderSetup(sender, handles: "a registration token", accepts: FCMSender.accepts, close: sender.close)
+        return SenderSetup(
+            sender,
+            lane: Lane(name),
+            handles: "a registration token",
+            accepts: FCMSender.accepts,
+            close: sender.close
+        )
     }
 
-    private static func wns(_ wns: SenderConfiguration.WNS, path: String, on loop: EventLoop) throws -> SenderSetup {
+    private static func wns(_ wns: SenderConfiguration.WNS, name: Platform, on loop: EventLoop) throws -> SenderSetup {
+        let path = "senders.\(name)"
         let secret = try ConfigurationError.text(of: wns.clientSecretFile, key: "\(path).clientSecretFile")
         let settings = WNSSettings(
             clientID: wns.clientID,
@@ -84,6 +96,7 @@ struct SenderSetup {
         let hosts = wns.allowedHosts.joined(separator: ", ")
         return SenderSetup(
             sender,
+            lane: Lane(name),
             handles: "a channel, https at \(hosts)",
             accepts: sender.accepts,
             close: sender.close

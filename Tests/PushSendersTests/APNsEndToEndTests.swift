@@ -37,7 +37,7 @@ import Testing
 
     @Test(arguments: APNsSettings.Envelope.allCases)
     func aPushIsAcceptedAndCarriesTheIdAndNothingElse(envelope: APNsSettings.Envelope) async throws {
-        let push = try Samples.push(priority: .high, collapseKey: "inbox")
+        let push = try Samples.push(priority: .high, sharedCollapseID: "inbox")
         let (outcome, received) = try await self.withAPNs {
             $0.envelope = envelope
         } _: { sender, apns, _, _ in

@@ -30,6 +30,7 @@ import Testing
                 .init("apns-priority", "5"),
                 .init("apns-expiration", "1800086400"),
                 .init("apns-topic", "com.example.app"),
+                .init("apns-collapse-id", "8c2f9f437d2d4d8b9a550c1e8e6c2a11"),
             ]
         )
         #expect(request.bodyText == #"{"aps":{"content-available":1},"secureId":"7"}"#)
@@ -48,9 +49,8 @@ import Testing
         )
     }
 
-    @Test func aCollapseKeyIsSentOnlyIfThereIsOne() throws {
-        #expect(try self.request(Samples.push(collapseKey: "inbox")).header("apns-collapse-id") == "inbox")
-        #expect(try self.request(Samples.push()).header("apns-collapse-id") == nil)
+    @Test func theCollapseIDOfSeveralPushesIsSentInPlaceOfTheirOwn() throws {
+        #expect(try self.request(Samples.push(sharedCollapseID: "inbox")).header("apns-collapse-id") == "inbox")
     }
 
     @Test(arguments: [

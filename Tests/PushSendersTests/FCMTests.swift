@@ -14,7 +14,7 @@ import Testing
     }
 
     @Test func aMessageIsExactlyThis() throws {
-        let request = try self.request(Samples.push(handle: "tok:en", priority: .high, collapseKey: "inbox"))
+        let request = try self.request(Samples.push(handle: "tok:en", priority: .high, sharedCollapseID: "inbox"))
         #expect(request.url.text == "https://fcm.googleapis.com/v1/projects/p/messages:send")
         #expect(
             request.headers == [
@@ -35,7 +35,7 @@ import Testing
     }
 
     @Test func textOfOthersCannotBreakOutOfItsString() throws {
-        let push = try Samples.push(handle: #"a","x":"b\"#, collapseKey: "k\"\n")
+        let push = try Samples.push(handle: #"a","x":"b\"#, sharedCollapseID: "k\"\n")
         let object = try JSONSerialization.jsonObject(with: Data(self.request(push).body))
         let message = (object as? [String: Any])?["message"] as? [String: Any]
         #expect(message?["token"] as? String == #"a","x":"b\"#)

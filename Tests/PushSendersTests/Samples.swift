@@ -17,7 +17,7 @@ enum Samples {
         handle: String = "ABCDEF0123456789",
         expiresIn: TimeInterval = 86_400,
         priority: Push.Priority = .normal,
-        collapseKey: String? = nil
+        sharedCollapseID: String? = nil
     ) throws -> Push {
         Push(
             notification: try #require(NotificationID(rawValue: id)),
@@ -25,7 +25,7 @@ enum Samples {
             attemptID: try #require(UUID(uuidString: "8C2F9F43-7D2D-4D8B-9A55-0C1E8E6C2A11")),
             expiresAt: self.now + expiresIn,
             priority: priority,
-            collapseKey: collapseKey
+            sharedCollapseID: sharedCollapseID
         )
     }
 

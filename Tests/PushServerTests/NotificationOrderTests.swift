@@ -109,7 +109,7 @@ import Testing
         )
         let push = try #require(leased.first?.push)
         #expect(push.priority == .normal)
-        #expect(push.collapseKey == "inbox")
+        #expect(push.collapseID == "inbox")
         #expect(push.expiresAt == now + 60)
     }
 

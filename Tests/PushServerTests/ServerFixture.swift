@@ -142,9 +142,11 @@ extension ServerSettings {
     /// The tutorial's platforms; a handle of WNS must be an address.
     static let forTests = ServerSettings(
         platforms: [
-            Platform("apns"): .init { _ in nil },
-            Platform("fcm"): .init { _ in nil },
-            Platform("wns"): .init { $0.value.hasPrefix("https://") ? nil : "it must be https" },
+            Platform("apns"): .init { _ in .accepted(Lane(Platform("apns"))) },
+            Platform("fcm"): .init { _ in .accepted(Lane(Platform("fcm"))) },
+            Platform("wns"): .init {
+                $0.value.hasPrefix("https://") ? .accepted(Lane(Platform("wns"))) : .refused("it must be https")
+            },
         ]
     )
 

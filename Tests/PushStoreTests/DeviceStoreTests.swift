@@ -13,7 +13,13 @@ import Testing
     }
 
     private func registration(_ handle: String, platform: String = "apns") throws -> DeviceRegistration {
-        DeviceRegistration(platform: Platform(platform), handle: try #require(DeviceHandle(handle)), tags: [])
+        let name = Platform(platform)
+        return DeviceRegistration(
+            platform: name,
+            lane: Lane(name),
+            handle: try #require(DeviceHandle(handle)),
+            tags: []
+        )
     }
 
     @Test func aUserIsFoundInAnyCaseAndMadeOnce() async throws {

@@ -44,6 +44,7 @@ package struct StoreFixture: Sendable {
         let id = try await self.store.requestRegistration(ofUser: user.id, handle: nil, now: self.now)
         let registration = DeviceRegistration(
             platform: Platform(platform),
+            lane: Lane(Platform(platform)),
             handle: deviceHandle,
             tags: Set(tags.compactMap { Tag($0) })
         )

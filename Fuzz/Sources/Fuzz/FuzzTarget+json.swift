@@ -7,8 +7,10 @@ import PushStore
 extension FuzzTarget {
     private static let settings = ServerSettings(
         platforms: [
-            Platform("apns"): .init { $0.value.utf8.count == 8 ? nil : "it has not 8 characters" },
-            Platform("fcm"): .init { _ in nil },
+            Platform("apns"): .init {
+                $0.value.utf8.count == 8 ? .accepted(Lane(Platform("apns"))) : .refused("it has not 8 characters")
+            },
+            Platform("fcm"): .init { _ in .accepted(Lane(Platform("fcm"))) },
         ]
     )
 

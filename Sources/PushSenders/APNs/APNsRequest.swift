@@ -33,15 +33,15 @@ struct APNsRequest: Sendable {
             let device = APNsDeviceToken(push.handle),
             let url = self.endpoint.appending("/3/device/" + device.text)
         else { throw .deviceGone(reason: "not a device token") }
-        var headers = [
+        let headers = [
             OutboundRequest.Header("authorization", "bearer " + token.exposed),
             .init("apns-id", push.attemptID.uuidString.lowercased()),
             .init("apns-push-type", self.envelope.rawValue),
             .init("apns-priority", self.priority(of: push)),
             .init("apns-expiration", String(max(0, Int(push.expiresAt.timeIntervalSince1970)))),
             .init("apns-topic", self.topic),
+            .init("apns-collapse-id", push.collapseID),
         ]
-        if let key = push.collapseKey { headers.append(.init("apns-collapse-id", key)) }
         let body = Array(self.body(of: push).utf8)
         return OutboundRequest(.post, url, headers: headers, body: body, timeout: self.timeout)
     }

@@ -51,7 +51,10 @@ extension AccessToken {
             switch error {
             case .unavailable(let reason, let retryAfter):
                 throw .unavailable(reason: "token endpoint: " + reason, retryAfter: retryAfter)
-            case .rejected(let reason), .deviceGone(let reason, _), .misconfigured(let reason):
+            case .overloaded(let reason, let retryAfter), .deviceBusy(let reason, let retryAfter):
+                throw .overloaded(reason: "token endpoint: " + reason, retryAfter: retryAfter)
+            case .rejected(let reason), .deviceGone(let reason, _), .deviceUnknown(let reason), .offline(let reason),
+                .misconfigured(let reason):
                 throw .misconfigured(reason: "token endpoint: " + reason)
             }
         }

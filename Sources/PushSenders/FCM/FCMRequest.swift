@@ -28,7 +28,8 @@ struct FCMRequest: Sendable {
     private static func body(of push: Push, now: Date) -> String {
         let seconds = Int(min(max(0, push.expiresAt.timeIntervalSince(now)), TimeInterval(self.longestTimeToLive)))
         var android = "\"priority\":\"\(push.priority == .high ? "HIGH" : "NORMAL")\",\"ttl\":\"\(seconds)s\""
-        if let key = push.collapseKey { android += ",\"collapse_key\":" + JSONText.quoted(key) }
+        // Only for those that have one in common: FCM keeps four for a device.
+        if push.replacesOlder { android += ",\"collapse_key\":" + JSONText.quoted(push.collapseID) }
         let token = JSONText.quoted(push.handle)
         let id = push.notification.rawValue
         return "{\"message\":{\"token\":\(token),\"data\":{\"secureId\":\"\(id)\"},\"android\":{\(android)}}}"
