@@ -31,16 +31,18 @@ create trigger session_ends_with_password after update of password on user begin
 end;
 
 create table device (
-    id text primary key,                -- the registration id
+    number integer primary key autoincrement,  -- what the outbox calls it; never given out twice
+    id text not null unique,            -- the registration id
     user_id integer not null references user (id) on delete cascade,
     platform text,                      -- the sender's name; null until the device has told it
+    lane text,                          -- the queue that its pushes go through
     handle text,                        -- the address at the provider; comes and goes with the platform
     created_at integer not null,
     registered_at integer not null,     -- when the device last told its handle
-    pushed_at integer,                  -- when a provider last accepted a push to it
     retired_at integer,                 -- set: a tombstone, nothing is sent to it any more
     retired_reason text,
     check ((platform is null) = (handle is null)),
+    check ((platform is null) = (lane is null)),
     check ((retired_at is null) = (retired_reason is null))
 ) strict;
 
@@ -49,12 +51,19 @@ create unique index device_by_handle on device (platform, handle) where retired_
 create index device_by_user on device (user_id, created_at);
 
 create table device_tag (
-    device_id text not null references device (id) on delete cascade,
+    device integer not null references device (number) on delete cascade,
     tag text not null,                  -- in lower case
-    primary key (device_id, tag)
+    primary key (device, tag)
 ) strict, without rowid;
 
-create index device_tag_by_tag on device_tag (tag, device_id);
+-- A broadcast walks along it, page by page.
+create index device_tag_by_tag on device_tag (tag, device);
+
+-- Apart from the device, because it is written with each push.
+create table device_push (
+    device integer primary key references device (number) on delete cascade,
+    accepted_at integer not null        -- when a provider last accepted a push to it
+) strict;
 
 create table notification (
     id integer primary key check (id > 0),  -- random: what the push carries
@@ -63,38 +72,71 @@ create table notification (
     is_stored_by_clients integer not null check (is_stored_by_clients in (0, 1)),  -- 0: Cache-Control: no-store
     is_read_once integer not null check (is_read_once in (0, 1)),
     priority text not null check (priority in ('normal', 'high')),
-    collapse_key text,
+    collapse_id text,                   -- a keyed hash of the sender and its collapse key
+    seed integer not null,              -- random: the pushes' own ids are made of it
     created_at integer not null,
-    expires_at integer not null
+    expires_at integer not null,
+    recalled_at integer                 -- when its sender or an administrator took it back
 ) strict;
 
 create index notification_by_expiry on notification (expires_at);
+create index notification_by_collapse on notification (collapse_id) where collapse_id is not null;
+create index notification_by_sender on notification (sender_id) where sender_id is not null;
 
 create table recipient (
     notification_id integer not null references notification (id) on delete cascade,
     user_id integer not null references user (id) on delete cascade,
     fetched_at integer,                 -- when the payload was first collected: the receipt
     read_at integer,                    -- when the client said that it was read
+    dismissed_at integer,               -- when the user put it away; it is not shown any more
     primary key (notification_id, user_id)
 ) strict, without rowid;
 
 create index recipient_by_user on recipient (user_id, notification_id);
 
--- The outbox: one row for each push to one device, written with the notification in one transaction.
+-- The outbox: one row for each push to one device, the first written with the notification in one transaction.
 create table delivery (
-    id integer primary key,
     notification_id integer not null references notification (id) on delete cascade,
-    device_id text not null references device (id) on delete cascade,
-    platform text not null,             -- the device's, so that each sender finds its own work
+    device integer not null,            -- its number; the row outlives the device
+    user_id integer not null,           -- whose device it was
+    lane text not null,                 -- the device's, so that each queue finds its own work
+    is_bulk integer not null check (is_bulk in (0, 1)),  -- 1: of a broadcast, which lets others pass
     state text not null check (state in ('queued', 'sending', 'accepted', 'expired', 'failed', 'cancelled')),
-    attempt_id text not null,           -- a UUID, the same on every try
     attempts integer not null default 0,
     due_at integer not null,            -- queued: not before; sending: when the lease ends and it is free again
-    settled_at integer,
-    reason text,                        -- the provider's words for the last refusal
-    provider_id text                    -- the provider's name for the accepted push
+    is_withdrawn integer not null default 0 check (is_withdrawn in (0, 1)),  -- 1: on its way, but not to be tried again
+    settled_at integer,                 -- set: nothing happens to it any more
+    reason text,                        -- the provider's words for the last refusal, or why it waits
+    provider_id text,                   -- the provider's name for the accepted push
+    primary key (notification_id, device),
+    check ((settled_at is null) = (state in ('queued', 'sending')))
+) strict, without rowid;
+
+create index delivery_by_due on delivery (lane, is_bulk, due_at) where settled_at is null;
+create index delivery_by_device on delivery (device) where settled_at is null;
+
+-- A broadcast that has not yet reached all its devices.
+create table fanout (
+    notification_id integer primary key references notification (id) on delete cascade,
+    expressions text not null,          -- JSON: the tag expressions
+    platforms text,                     -- JSON: their names; null: all
+    branch integer not null,            -- which of the tags that it walks along
+    cursor integer not null             -- the last device's number that it has come to
 ) strict;
 
-create index delivery_by_due on delivery (platform, due_at) where state in ('queued', 'sending');
-create index delivery_by_device on delivery (device_id) where state in ('queued', 'sending');
-create index delivery_by_notification on delivery (notification_id);
+-- How many deliveries have ever got into each state: what is there now, plus what has been deleted.
+create table tally (
+    lane text not null,
+    state text not null check (state in ('enqueued', 'accepted', 'expired', 'failed', 'cancelled')),
+    count integer not null,
+    primary key (lane, state)
+) strict, without rowid;
+
+-- Whatever deletes a device, its pushes are not lost without a word.
+create trigger push_ends_with_device before delete on device begin
+    insert into tally (lane, state, count)
+        select lane, 'cancelled', count(*) from delivery where device = old.number and settled_at is null group by lane
+        on conflict (lane, state) do update set count = count + excluded.count;
+    update delivery set state = 'cancelled', settled_at = unixepoch() * 1000, reason = 'the device is gone'
+        where device = old.number and settled_at is null;
+end;

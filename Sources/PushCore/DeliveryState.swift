@@ -29,16 +29,11 @@ package struct DeliveryState: Sendable, Hashable {
         case retireDevice(reason: String, since: Date?)
         /// Fails it, and retires the device if others show that our set-up is not at fault.
         case suspectDevice(reason: String)
-        /// Keeps it and everything else of the sender until `at`, and tells an operator.
-        case pauseSender(until: Date, reason: String)
     }
 
     /// The first wait; each later one is twice as long, up to `longestWait`.
     package static let firstWait: TimeInterval = 1
     package static let longestWait: TimeInterval = 900
-    /// How long a sender rests after its credentials were refused.
-    package static let pause: TimeInterval = 60
-
     /// `jitter` is a random number from 0 to 1: of each wait that much is used, so that a crowd does not return at once.
     package func on(_ event: Event, now: Date, jitter: Double) -> Action {
         switch event {
@@ -51,7 +46,8 @@ package struct DeliveryState: Sendable, Hashable {
         case .failed(.rejected(let reason)):
             return .fail(reason: reason)
         case .failed(.misconfigured(let reason)):
-            return .pauseSender(until: now + Self.pause, reason: reason)
+            // Not the push's fault: it goes when its sender does.
+            return self.retry(reason, atLeast: .seconds(Int64(SenderHealth.pause)), now: now, jitter: jitter)
         case .failed(.deviceUnknown(let reason)):
             return .suspectDevice(reason: reason)
         case .failed(.offline(let reason)):

@@ -1,3 +1,4 @@
+internal import Crypto
 package import Foundation
 
 /// One push to one device: all that a sender learns of a notification.
@@ -37,5 +38,16 @@ package struct Push: Sendable, Hashable {
         self.priority = priority
         self.collapseID = sharedCollapseID ?? attemptID.uuidString.lowercased().filter { $0 != "-" }
         self.replacesOlder = sharedCollapseID != nil
+    }
+
+    /// The attempt's id: a UUID version 8 (RFC 9562) that depends on the notification's random seed and the device only,
+    /// so that it need not be kept.
+    package static func attemptID(seed: Int64, device: Int64) -> UUID {
+        var hash = SHA256()
+        withUnsafeBytes(of: (seed.bigEndian, device.bigEndian)) { hash.update(bufferPointer: $0) }
+        var bytes = Array(hash.finalize().prefix(16))
+        bytes[6] = bytes[6] & 0x0F | 0x80
+        bytes[8] = bytes[8] & 0x3F | 0x80
+        return bytes.withUnsafeBytes { UUID(uuid: $0.loadUnaligned(as: uuid_t.self)) }
     }
 }

@@ -26,6 +26,29 @@ package indirect enum TagExpression: Sendable, Hashable {
     }
 }
 
+extension TagExpression: CustomStringConvertible {
+    /// A spelling that is read as the same expression, without more levels than it was read from.
+    package var description: String {
+        switch self {
+        case .tag(let tag): tag.description
+        case .not(let expression): "!" + expression.term
+        // Both operators are read from left to right, so that only what stands right needs to be held together.
+        case .and(let left, let right): (left.isAnd ? left.description : left.term) + " && " + right.term
+        case .or(let left, let right): left.description + " || " + (right.isOr ? right.term : right.description)
+        }
+    }
+
+    private var term: String {
+        switch self {
+        case .tag, .not: self.description
+        case .and, .or: "(\(self.description))"
+        }
+    }
+
+    private var isAnd: Bool { if case .and = self { true } else { false } }
+    private var isOr: Bool { if case .or = self { true } else { false } }
+}
+
 private struct Reader {
     /// Bounds the recursion, and the query made of it.
     static let maximumTags = 20

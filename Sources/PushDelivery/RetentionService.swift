@@ -44,7 +44,7 @@ package struct RetentionService: Sendable {
 
     private func deleteExpired() async {
         do {
-            while try await self.store.deleteExpired(now: self.now(), limit: Self.batch) == Self.batch {}
+            while try await self.store.deleteExpired(now: self.now(), page: Self.batch) {}
             while try await self.store.deleteExpiredTokens(now: self.now(), limit: Self.batch) == Self.batch {}
         } catch {
             self.logger.error("what has expired is not deleted", metadata: ["error": "\(error)"])

@@ -1,24 +1,35 @@
 internal import PushCore
 internal import Synchronization
 
-/// Which senders rest because their provider refused our credentials, and why.
+/// Which lanes rest because their provider refuses us, asks for rest or is not to be reached, and why.
 package final class SenderStatus: Sendable {
-    private let paused = Mutex<[Platform: String]>([:])
+    private struct State {
+        var resting: [Lane: String] = [:]
+        var lanes: [LaneState] = []
+    }
+
+    private let state = Mutex(State())
 
     package init() {}
 
-    /// A line for each paused sender, for an operator.
+    /// A line for each resting lane, for an operator.
     package var troubles: [String] {
-        self.paused.withLock { paused in
-            paused.map { "the sender \($0) is paused: \($1)" }.sorted()
+        self.state.withLock { state in
+            state.resting.map { "the sender \($0) rests: \($1)" }.sorted()
         }
     }
 
-    func pause(_ platform: Platform, reason: String) {
-        self.paused.withLock { $0[platform] = reason }
+    /// Forgets all trouble, as after new credentials: each lane tries again at the next bell.
+    package func reset() {
+        for lane in self.state.withLock({ $0.lanes }) { lane.resetHealth() }
     }
 
-    func resume(_ platform: Platform) {
-        self.paused.withLock { _ = $0.removeValue(forKey: platform) }
+    func watch(_ lane: LaneState) {
+        self.state.withLock { $0.lanes.append(lane) }
+    }
+
+    /// Notes what holds a lane up, or that nothing does.
+    func set(_ lane: Lane, trouble: String?) {
+        self.state.withLock { $0.resting[lane] = trouble }
     }
 }

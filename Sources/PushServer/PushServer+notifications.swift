@@ -79,7 +79,7 @@ extension PushServer {
                 isStoredByClients: order.isStoredByClients,
                 isReadOnce: order.isReadOnce,
                 priority: order.priority,
-                collapseKey: order.collapseKey,
+                collapseID: order.collapseKey.map { self.collapseIDs.id(of: $0, from: sender) },
                 createdAt: now,
                 expiresAt: now + TimeInterval(order.lifetime.components.seconds)
             )

@@ -13,6 +13,7 @@ package struct PushServer: Responder {
     let readers: [Reader]
     let vault: Vault
     let tags: EntityTagMaker
+    let collapseIDs: CollapseIDs
     let authenticator: Authenticator
     let settings: ServerSettings
     let logger: Logger
@@ -39,6 +40,7 @@ package struct PushServer: Responder {
         self.readers = readers
         self.vault = Vault(keyring)
         self.tags = EntityTagMaker(keyring: keyring)
+        self.collapseIDs = CollapseIDs(key: keyring.derive("collapse"))
         self.authenticator = authenticator
         self.settings = settings
         self.logger = logger

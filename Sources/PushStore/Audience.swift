@@ -1,37 +1,84 @@
 internal import GRDB
 package import PushCore
 
-/// Whom a notification is for: the devices that any of the expressions names, on the platforms asked for.
+/// Whom a notification is for, on the platforms asked for.
 package struct Audience: Sendable, Hashable {
-    package let expressions: [TagExpression]
+    package enum Aim: Sendable, Hashable {
+        /// The devices that any of the expressions names.
+        case expressions([TagExpression])
+        /// One device of a user, and nobody else.
+        case device(RegistrationID, ofUser: Int64)
+    }
+
+    package let aim: Aim
     /// `nil`: on all.
     package let platforms: Set<Platform>?
 
     package init(_ expressions: [TagExpression], platforms: Set<Platform>? = nil) {
-        self.expressions = expressions
+        self.aim = .expressions(expressions)
         self.platforms = platforms
+    }
+
+    package init(device: RegistrationID, ofUser user: Int64) {
+        self.aim = .device(device, ofUser: user)
+        self.platforms = nil
+    }
+
+    package var expressions: [TagExpression] {
+        if case .expressions(let expressions) = self.aim { expressions } else { [] }
     }
 
     /// A condition on a row of `device`, here called `d`, that holds for the living devices meant.
     var condition: SQL {
-        let matches = self.expressions.map { "(\($0.condition))" as SQL }.joined(operator: .or)
-        let living: SQL = "d.retired_at is null and d.handle is not null and \(matches)"
+        let meant: SQL
+        switch self.aim {
+        case .expressions(let expressions):
+            meant = "(\(expressions.map { "(\($0.condition))" as SQL }.joined(separator: " or ")))"
+        case .device(let id, let user): meant = "d.id = \(id.description) and d.user_id = \(user)"
+        }
+        let living: SQL = "d.retired_at is null and d.handle is not null and \(meant)"
         guard let platforms else { return living }
         return "\(living) and d.platform in \(platforms.map(\.description))"
     }
 
     /// The users who are meant as such, and so collect also without a device.
     var usernames: [Username] { self.expressions.compactMap(\.onlyUsername) }
+
+    /// Tags of which each device meant has at least one; `nil` if there are no such tags.
+    var branches: [Tag]? {
+        var tags: Set<Tag> = []
+        for expression in self.expressions {
+            guard let own = expression.branches else { return nil }
+            tags.formUnion(own)
+        }
+        // In an order that a later page finds again.
+        return tags.isEmpty ? nil : tags.sorted { $0.description < $1.description }
+    }
 }
 
 extension TagExpression {
     fileprivate var condition: SQL {
         switch self {
         case .tag(let tag):
-            "exists (select 1 from device_tag t where t.tag = \(tag.description) and t.device_id = d.id)"
+            "exists (select 1 from device_tag t where t.tag = \(tag.description) and t.device = d.number)"
         case .not(let expression): "not (\(expression.condition))"
         case .and(let left, let right): "(\(left.condition)) and (\(right.condition))"
         case .or(let left, let right): "(\(left.condition)) or (\(right.condition))"
+        }
+    }
+
+    fileprivate var branches: [Tag]? {
+        switch self {
+        case .tag(let tag): return [tag]
+        case .not: return nil
+        case .or(let left, let right):
+            guard let left = left.branches, let right = right.branches else { return nil }
+            return left + right
+        case .and(let left, let right):
+            guard let left = left.branches, let right = right.branches else { return left.branches ?? right.branches }
+            // A user has few devices, another tag may have all.
+            let rank = { (tags: [Tag]) in tags.allSatisfy { $0.username != nil } ? tags.count : 1000 + tags.count }
+            return rank(left) <= rank(right) ? left : right
         }
     }
 }

@@ -4,6 +4,8 @@ package import PushCore
 
 /// A device as its owner sees it.
 package struct RegisteredDevice: Sendable, Hashable {
+    /// What the outbox calls it.
+    package let number: Int64
     package let id: RegistrationID
     package let platform: Platform
     package let handle: DeviceHandle
@@ -35,22 +37,25 @@ extension Reader {
             let rows = try Row.fetchAll(
                 db.cachedStatement(
                     sql: """
-                        select id, platform, handle, created_at, pushed_at from device
-                        where user_id = ? and retired_at is null and handle is not null order by created_at, id
+                        select d.number, d.id, d.platform, d.handle, d.created_at, p.accepted_at
+                        from device d left join device_push p on p.device = d.number
+                        where d.user_id = ? and d.retired_at is null and d.handle is not null
+                        order by d.created_at, d.id
                         """
                 ),
                 arguments: [user]
             )
-            let tags = try db.cachedStatement(sql: "select tag from device_tag where device_id = ? order by tag")
+            let tags = try db.cachedStatement(sql: "select tag from device_tag where device = ? order by tag")
             return try rows.compactMap { row in
                 guard let id = RegistrationID(row["id"]), let handle = DeviceHandle(row["handle"]) else { return nil }
                 return RegisteredDevice(
+                    number: row["number"],
                     id: id,
                     platform: Platform(row["platform"]),
                     handle: handle,
-                    tags: try String.fetchAll(tags, arguments: [id.description]).compactMap { Tag($0) },
+                    tags: try String.fetchAll(tags, arguments: [row["number"] as Int64]).compactMap { Tag($0) },
                     createdAt: Date(milliseconds: row["created_at"]),
-                    pushedAt: (row["pushed_at"] as Int64?).map(Date.init(milliseconds:))
+                    pushedAt: (row["accepted_at"] as Int64?).map(Date.init(milliseconds:))
                 )
             }
         }
@@ -78,7 +83,7 @@ extension Store {
                 sql: """
                     delete from device where user_id = ?1 and handle is null and retired_at is null and id not in (
                         select id from device where user_id = ?1 and handle is null and retired_at is null
-                        order by created_at desc, rowid desc limit ?2)
+                        order by created_at desc, number desc limit ?2)
                     """,
                 arguments: [user, Self.unusedLimit]
             )
@@ -110,7 +115,7 @@ extension Store {
             let holder = try Row.fetchOne(
                 db.cachedStatement(
                     sql: """
-                        select id, user_id from device
+                        select number, user_id from device
                         where platform = ? and handle = ? and retired_at is null and id <> ?
                         """
                 ),
@@ -121,7 +126,7 @@ extension Store {
                 if known == nil, holder["user_id"] != userID {
                     return .gone(reason: "its handle is registered to another account")
                 }
-                try Self.retire(db, device: holder["id"], reason: "its handle was registered anew", now: now)
+                try Self.retire(db, device: holder["number"], reason: "its handle was registered anew", now: now)
             }
             try Self.save(db, registration, id: id, user: userID, userTag: userTag, now: now)
             return .registered
@@ -142,15 +147,24 @@ extension Store {
         }
     }
 
-    /// Takes a device out of service unless it registered after `since`, and says whether it did.
-    package func retire(device: String, reason: String, since: Date?, now: Date) async throws -> Bool {
+    /// Takes a device out of service, unless it has registered after `since` or with another handle; says whether it did.
+    package func retire(
+        device: Int64,
+        handle: String,
+        reason: String,
+        since: Date,
+        now: Date
+    ) async throws -> Bool {
         try await self.writer.write { db in
-            let registeredAt = try Int64.fetchOne(
-                db.cachedStatement(sql: "select registered_at from device where id = ? and retired_at is null"),
-                arguments: [device]
+            let isAsItWas = try Bool.fetchOne(
+                db.cachedStatement(
+                    sql: """
+                        select handle = ? and registered_at <= ? from device where number = ? and retired_at is null
+                        """
+                ),
+                arguments: [handle, since.milliseconds, device]
             )
-            guard let registeredAt else { return false }
-            if let since, registeredAt > since.milliseconds { return false }
+            guard isAsItWas == true else { return false }
             try Self.retire(db, device: device, reason: reason, now: now)
             return true
         }
@@ -177,19 +191,13 @@ extension Store {
         return ids.first.flatMap(RegistrationID.init)
     }
 
-    private static func retire(_ db: Database, device: String, reason: String, now: Date) throws {
+    private static func retire(_ db: Database, device: Int64, reason: String, now: Date) throws {
         try db.execute(
-            sql: "update device set retired_at = ?, retired_reason = ? where id = ?",
+            sql: "update device set retired_at = ?, retired_reason = ? where number = ?",
             arguments: [now.milliseconds, reason, device]
         )
-        try db.execute(
-            sql: """
-                update delivery set state = 'cancelled', settled_at = ?, reason = ?
-                where device_id = ? and state in ('queued', 'sending')
-                """,
-            arguments: [now.milliseconds, reason, device]
-        )
-        try db.execute(sql: "delete from device_tag where device_id = ?", arguments: [device])
+        try Self.cancel(db, where: "device = \(device)", reason: reason, now: now)
+        try db.execute(sql: "delete from device_tag where device = ?", arguments: [device])
     }
 
     private static func save(
@@ -200,21 +208,25 @@ extension Store {
         userTag: Tag,
         now: Date
     ) throws {
-        try db.execute(
-            sql: """
-                insert into device (id, user_id, platform, handle, created_at, registered_at)
-                values (?1, ?2, ?3, ?4, ?5, ?5)
-                on conflict (id) do update set
-                    platform = excluded.platform, handle = excluded.handle, registered_at = excluded.registered_at
-                """,
+        let number = try Int64.fetchOne(
+            db.cachedStatement(
+                sql: """
+                    insert into device (id, user_id, platform, lane, handle, created_at, registered_at)
+                    values (?1, ?2, ?3, ?4, ?5, ?6, ?6)
+                    on conflict (id) do update set platform = excluded.platform, lane = excluded.lane,
+                        handle = excluded.handle, registered_at = excluded.registered_at
+                    returning number
+                    """
+            ),
             arguments: [
-                id.description, user, registration.platform.description, registration.handle.value, now.milliseconds,
+                id.description, user, registration.platform.description, registration.lane.description,
+                registration.handle.value, now.milliseconds,
             ]
         )
-        try db.execute(sql: "delete from device_tag where device_id = ?", arguments: [id.description])
-        let insert = try db.cachedStatement(sql: "insert into device_tag (device_id, tag) values (?, ?)")
+        try db.cachedStatement(sql: "delete from device_tag where device = ?").execute(arguments: [number])
+        let insert = try db.cachedStatement(sql: "insert into device_tag (device, tag) values (?, ?)")
         for tag in registration.tags.union([userTag]) {
-            try insert.execute(arguments: [id.description, tag.description])
+            try insert.execute(arguments: [number, tag.description])
         }
     }
 }

@@ -11,7 +11,8 @@ package struct NewNotification: Sendable, Hashable {
     package let isStoredByClients: Bool
     package let isReadOnce: Bool
     package let priority: Push.Priority
-    package let collapseKey: String?
+    /// What the pushes have in common of which only the newest counts; tells nothing of the key it was made of.
+    package let collapseID: String?
     package let createdAt: Date
     package let expiresAt: Date
 
@@ -23,7 +24,7 @@ package struct NewNotification: Sendable, Hashable {
         isStoredByClients: Bool,
         isReadOnce: Bool,
         priority: Push.Priority,
-        collapseKey: String?,
+        collapseID: String?,
         createdAt: Date,
         expiresAt: Date
     ) {
@@ -34,7 +35,7 @@ package struct NewNotification: Sendable, Hashable {
         self.isStoredByClients = isStoredByClients
         self.isReadOnce = isReadOnce
         self.priority = priority
-        self.collapseKey = collapseKey
+        self.collapseID = collapseID
         self.createdAt = createdAt
         self.expiresAt = expiresAt
     }
@@ -90,7 +91,7 @@ extension Reader {
             from notification n
             left join recipient r on r.notification_id = n.id and r.user_id = ?2
             where n.id = ?1 and n.expires_at > ?3 and n.payload is not null
-                and (r.user_id is not null or (?4 and n.sender_id = ?2 and not n.is_read_once))
+                and (r.user_id is not null and r.dismissed_at is null or (?4 and n.sender_id = ?2 and not n.is_read_once))
             """
     )
 }
@@ -105,7 +106,12 @@ extension Store {
     }
 
     /// Stores a notification, its recipients and one outbox row for each device, together or not at all.
-    package func post(_ notification: NewNotification) async throws -> PostOutcome {
+    ///
+    /// For more than a `page` of devices it stores the first of them, and the work of finding the others.
+    package func post(
+        _ notification: NewNotification,
+        page: Int = Store.fanoutPage
+    ) async throws -> PostOutcome {
         try await self.writer.write { db in
             guard try Self.insert(db, notification) else { return .idTaken }
             for name in notification.audience.usernames {
@@ -118,36 +124,43 @@ extension Store {
                 )
                 if db.changesCount == 0, try !Self.isUser(db, name) { throw UnknownUser(name: name) }
             }
-            let condition = notification.audience.condition
-            try db.execute(
-                literal: """
-                    insert or ignore into recipient (notification_id, user_id)
-                    select \(notification.id.rawValue), d.user_id from device d where \(condition)
-                    """
-            )
-            try db.execute(
-                literal: """
-                    insert into delivery (notification_id, device_id, platform, state, attempt_id, due_at)
-                    select \(notification.id.rawValue), d.id, d.platform, 'queued', \(SQL(sql: randomUUID)),
-                        \(notification.createdAt.milliseconds)
-                    from device d where \(condition)
-                    """
-            )
-            return .stored(pushes: db.changesCount)
+            return .stored(pushes: try Self.enqueue(db, notification, page: page, now: notification.createdAt))
         } catching: { (error: UnknownUser) in
             .unknownUser(error.name)
         }
     }
 
     /// Notes that a recipient has collected the payload, the first time. Not awaited, and may be lost with a crash.
+    ///
+    /// A push that still waits for its time is then cancelled, if it must have been its device that fetched.
     package func noteFetch(of id: NotificationID, by user: Int64, now: Date) {
         self.writer.writeEventually { db in
-            try db.execute(
+            try db.cachedStatement(
                 sql: """
                     update recipient set fetched_at = ? where notification_id = ? and user_id = ? and fetched_at is null
-                    """,
-                arguments: [now.milliseconds, id.rawValue, user]
+                    """
+            ).execute(arguments: [now.milliseconds, id.rawValue, user])
+            guard db.changesCount == 1 else { return }
+            let waiting = try Int64.fetchAll(
+                db.cachedStatement(
+                    sql: """
+                        select x.device from device d join delivery x on x.notification_id = ?1 and x.device = d.number
+                        where d.user_id = ?2 and d.retired_at is null and d.handle is not null
+                            and x.settled_at is null and x.reason = ?3
+                            and not exists (select 1 from device o where o.user_id = ?2 and o.number <> d.number
+                                and o.lane = d.lane and o.retired_at is null)
+                        """
+                ),
+                arguments: [id.rawValue, user, Self.paced]
             )
+            for device in waiting {
+                try Self.cancel(
+                    db,
+                    where: "notification_id = \(id.rawValue) and device = \(device)",
+                    reason: "the device has fetched it",
+                    now: now
+                )
+            }
         }
     }
 
@@ -172,33 +185,20 @@ extension Store {
         }
     }
 
-    /// Deletes notifications that have expired, with all that belongs to them; returns how many, at most `limit`.
-    package func deleteExpired(now: Date, limit: Int) async throws -> Int {
-        try await self.writer.write { db in
-            try db.execute(
-                sql: """
-                    delete from notification where id in (
-                        select id from notification where expires_at <= ? order by expires_at limit ?)
-                    """,
-                arguments: [now.milliseconds, limit]
-            )
-            return db.changesCount
-        }
-    }
-
     // MARK: - Private
 
     private static func insert(_ db: Database, _ notification: NewNotification) throws -> Bool {
         try db.cachedStatement(
             sql: """
                 insert into notification (id, sender_id, payload, is_stored_by_clients, is_read_once, priority,
-                    collapse_key, created_at, expires_at)
-                values (?, ?, ?, ?, ?, ?, ?, ?, ?) on conflict (id) do nothing
+                    collapse_id, seed, created_at, expires_at)
+                values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) on conflict (id) do nothing
                 """
         ).execute(arguments: [
             notification.id.rawValue, notification.sender, notification.sealedPayload,
             notification.isStoredByClients, notification.isReadOnce, notification.priority.rawValue,
-            notification.collapseKey, notification.createdAt.milliseconds, notification.expiresAt.milliseconds,
+            notification.collapseID, Int64.random(in: .min ... .max), notification.createdAt.milliseconds,
+            notification.expiresAt.milliseconds,
         ])
         return db.changesCount == 1
     }
@@ -212,9 +212,3 @@ extension Store {
 private struct UnknownUser: Error {
     let name: Username
 }
-
-/// A version 4 UUID in lower case (RFC 9562), made for each row.
-private let randomUUID = """
-    lower(hex(randomblob(4)) || '-' || hex(randomblob(2)) || '-4' || substr(hex(randomblob(2)), 2) || '-'
-        || substr('89ab', 1 + (random() & 3), 1) || substr(hex(randomblob(2)), 2) || '-' || hex(randomblob(6)))
-    """

@@ -52,10 +52,12 @@ struct Application: Sendable {
         let wakeUp = WakeUp()
         let delivery = DeliveryService(
             store: self.store,
-            senders: Dictionary(uniqueKeysWithValues: setups.map { ($0, $1.sender) }),
+            lanes: setups.flatMap(\.1.lanes),
+            settings: DeliverySettings(inFlight: configuration.inFlight),
             wakeUp: wakeUp,
             status: self.status,
-            logger: logger
+            logger: logger,
+            executor: self.outboundLoop
         )
         let settings = ServerSettings(
             idBits: configuration.idBits,

@@ -24,6 +24,9 @@ extension Configuration {
         try sessions.finish()
         configuration.database = try root.string("database") ?? configuration.database
         configuration.keyring = try root.string("keyring") ?? configuration.keyring
+        let delivery = try root.section("delivery")
+        configuration.inFlight = try delivery.integer("inFlight", in: 1...100_000) ?? configuration.inFlight
+        try delivery.finish()
         let senders = try root.section("senders")
         for name in senders.names {
             configuration.senders[Platform(name)] = try SenderConfiguration(senders.section(name), name: name)
@@ -144,6 +147,8 @@ extension SenderConfiguration.APNs {
         self.caFile = try section.string("caFile")
         self.connections = try section.integer("connections", in: 1...100) ?? self.connections
         self.streams = try section.integer("streams", in: 1...1000) ?? self.streams
+        self.rate = try section.integer("rate", in: 1...1_000_000)
+        self.backgroundInterval = try section.integer("backgroundInterval", in: 0...86_400) ?? self.backgroundInterval
     }
 }
 
@@ -153,6 +158,9 @@ extension SenderConfiguration.FCM {
         self.endpoint = try section.string("endpoint") ?? self.endpoint
         self.tokenEndpoint = try section.string("tokenEndpoint")
         self.caFile = try section.string("caFile")
+        self.connections = try section.integer("connections", in: 1...100) ?? self.connections
+        self.streams = try section.integer("streams", in: 1...1000) ?? self.streams
+        self.rate = try section.integer("rate", in: 1...1_000_000) ?? self.rate
     }
 }
 
@@ -167,5 +175,7 @@ extension SenderConfiguration.WNS {
         self.allowedHosts = try section.strings("allowedHosts") ?? self.allowedHosts
         self.allowsPrivateAddresses = try section.bool("allowPrivateAddresses") ?? self.allowsPrivateAddresses
         self.caFile = try section.string("caFile")
+        self.connections = try section.integer("connections", in: 1...100) ?? self.connections
+        self.rate = try section.integer("rate", in: 1...1_000_000)
     }
 }

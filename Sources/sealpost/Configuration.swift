@@ -26,6 +26,8 @@ struct Configuration: Sendable {
     var expiresIn = 2_592_000
     var cacheMaxAge = 60
     var sessionExpiresIn = 7_776_000
+    /// Pushes of one sender that may be sent and not yet written down as such.
+    var inFlight = 1000
     var senders: [Platform: SenderConfiguration] = [:]
 
     /// The files of the server's TLS, all PEM.
@@ -71,6 +73,10 @@ enum SenderConfiguration: Sendable, Hashable {
         var caFile: String?
         var connections = 1
         var streams = 100
+        /// Pushes a second; `nil`: as many as come.
+        var rate: Int?
+        /// Seconds between two background pushes to one device, of which only the latest is sent.
+        var backgroundInterval = 1200
     }
 
     struct FCM: Sendable, Hashable {
@@ -79,6 +85,10 @@ enum SenderConfiguration: Sendable, Hashable {
         /// `nil`: Google's, whatever the service account says.
         var tokenEndpoint: String?
         var caFile: String?
+        var connections = 1
+        var streams = 100
+        /// Pushes a second: by default what Google allows a project.
+        var rate = 10_000
     }
 
     struct WNS: Sendable, Hashable {
@@ -90,6 +100,9 @@ enum SenderConfiguration: Sendable, Hashable {
         /// Whether those hosts may be at addresses that are not the public Internet's.
         var allowsPrivateAddresses = false
         var caFile: String?
+        var connections = 8
+        /// Pushes a second; `nil`: as many as come.
+        var rate: Int?
     }
 }
 

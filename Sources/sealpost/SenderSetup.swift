@@ -1,13 +1,14 @@
 import CurlHTTP
 import Foundation
 import PushCore
+import PushDelivery
 import PushSenders
 import PushServer
 import Reactor
 
-/// A configured sender, what handles its devices may have, and how to end it.
+/// A configured sender: its lanes, what handles its devices may have, and how to end it.
 struct SenderSetup {
-    let sender: any PushSender
+    let lanes: [LaneSettings]
     let rule: ServerSettings.PlatformRule
     let close: @Sendable () async -> Void
 
@@ -26,14 +27,13 @@ struct SenderSetup {
     }
 
     private init(
-        _ sender: any PushSender,
-        lane: Lane,
+        _ lane: LaneSettings,
         handles: String,
         accepts: @escaping @Sendable (String) -> Bool,
         close: @escaping @Sendable () async -> Void
     ) {
-        self.sender = sender
-        self.rule = .init { accepts($0.value) ? .accepted(lane) : .refused("it must be \(handles)") }
+        self.lanes = [lane]
+        self.rule = .init { accepts($0.value) ? .accepted(lane.lane) : .refused("it must be \(handles)") }
         self.close = close
     }
 
@@ -54,9 +54,15 @@ struct SenderSetup {
             )
         )
         let sender = try APNsSender(settings, on: loop)
+        let isPaced = settings.envelope == .background && apns.backgroundInterval > 0
         return SenderSetup(
-            sender,
-            lane: Lane(name),
+            LaneSettings(
+                Lane(name),
+                sender: sender,
+                concurrency: apns.connections * apns.streams,
+                rate: apns.rate,
+                interval: isPaced ? .seconds(apns.backgroundInterval) : nil
+            ),
             handles: "a device token in hexadecimal",
             accepts: APNsSender.accepts,
             close: sender.close
@@ -69,12 +75,15 @@ struct SenderSetup {
             serviceAccount: Secret(try ConfigurationError.text(of: fcm.serviceAccount, key: "\(path).serviceAccount")),
             endpoint: fcm.endpoint,
             tokenEndpoint: fcm.tokenEndpoint,
-            connection: ConnectionSettings(caFile: fcm.caFile)
+            connection: ConnectionSettings(
+                caFile: fcm.caFile,
+                connections: fcm.connections,
+                streams: fcm.streams
+            )
         )
         let sender = try FCMSender(settings, on: loop)
         return SenderSetup(
-            sender,
-            lane: Lane(name),
+            LaneSettings(Lane(name), sender: sender, concurrency: fcm.connections * fcm.streams, rate: fcm.rate),
             handles: "a registration token",
             accepts: FCMSender.accepts,
             close: sender.close
@@ -90,13 +99,13 @@ struct SenderSetup {
             tokenEndpoint: wns.tokenEndpoint ?? WNSSettings.entraTokenEndpoint(tenantID: wns.tenantID),
             allowedHosts: wns.allowedHosts,
             addresses: wns.allowsPrivateAddresses ? .any : .globalOnly,
-            connection: ConnectionSettings(caFile: wns.caFile, connections: 8)
+            connection: ConnectionSettings(caFile: wns.caFile, connections: wns.connections)
         )
         let sender = try WNSSender(settings, on: loop)
         let hosts = wns.allowedHosts.joined(separator: ", ")
         return SenderSetup(
-            sender,
-            lane: Lane(name),
+            // Where it speaks HTTP/1.1, the others wait for a connection.
+            LaneSettings(Lane(name), sender: sender, concurrency: 4 * wns.connections, rate: wns.rate),
             handles: "a channel, https at \(hosts)",
             accepts: sender.accepts,
             close: sender.close

@@ -55,7 +55,15 @@ import Testing
         )
         #expect(
             state.on(.failed(.misconfigured(reason: "m")), now: now, jitter: 0)
-                == .pauseSender(until: self.now + DeliveryState.pause, reason: "m")
+                == .retry(at: self.now + SenderHealth.pause, reason: "m")
         )
+        #expect(state.on(.failed(.deviceUnknown(reason: "u")), now: now, jitter: 0) == .suspectDevice(reason: "u"))
+        #expect(state.on(.failed(.offline(reason: "o")), now: now, jitter: 0) == .park(reason: "o"))
+        for failure in [
+            SendFailure.overloaded(reason: "x", retryAfter: .seconds(9)),
+            .deviceBusy(reason: "x", retryAfter: .seconds(9)),
+        ] {
+            #expect(state.on(.failed(failure), now: now, jitter: 0) == .retry(at: self.now + 9, reason: "x"))
+        }
     }
 }

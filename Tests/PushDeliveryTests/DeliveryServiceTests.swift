@@ -50,7 +50,7 @@ import Testing
         let (wakeUp, status) = (WakeUp(), SenderStatus())
         let service = DeliveryService(
             store: self.fixture.store,
-            senders: [Platform("apns"): sender],
+            lanes: [LaneSettings(Lane(Platform("apns")), sender: sender, concurrency: 3)],
             settings: settings,
             wakeUp: wakeUp,
             status: status,
@@ -89,10 +89,10 @@ import Testing
         let alice = try await fixture.addUser("alice")
         try await fixture.addDevice(of: alice, handle: "abcd")
         for number in Int64(1)...20 { try await fixture.post(number, from: alice, to: "username:alice") }
-        try await self.run(settings: DeliverySettings(concurrency: 3), now: { Date() }) { _, _ in
+        try await self.run(settings: DeliverySettings(), now: { Date() }) { _, _ in
             _ = try await self.apns.pushes.acceptedPush(20)
         }
-        #expect(try self.fixture.reader.nextDue(for: Platform("apns")) == nil)
+        #expect(try self.fixture.nextDue() == nil)
         let ids = Set(self.apns.pushes.received.map { $0.request.header("apns-id") })
         #expect(ids.count == 20)
     }
@@ -128,10 +128,10 @@ import Testing
         self.apns.pushes.answerNext(status: 403, body: #"{"reason":"InvalidProviderToken"}"#)
         try await self.run { _, status in
             while status.troubles.isEmpty { await Task.yield() }
-            #expect(status.troubles == ["the sender apns is paused: InvalidProviderToken"])
+            #expect(status.troubles == ["the sender apns rests: InvalidProviderToken"])
         }
         #expect(self.apns.pushes.received.count == 1)
-        let due = try #require(try self.fixture.reader.nextDue(for: Platform("apns")))
-        #expect(due == self.fixture.now + DeliveryState.pause)
+        let due = try #require(try self.fixture.nextDue())
+        #expect(due == self.fixture.now + SenderHealth.pause)
     }
 }

@@ -132,10 +132,12 @@ import Testing
 
     @Test func aPayloadIsNowhereOnTheDisk() async throws {
         let fixture = try await ServerFixture()
-        _ = try await fixture.post(#"{"Payload":"the treasure","CollapseKey":"a-plain-word"}"#)
+        try await fixture.storage.addDevice(of: fixture.storage.user("alice"), handle: "aa", tags: ["a-plain-word"])
+        _ = try await fixture.post(#"{"Payload":"the treasure","CollapseKey":"a-word-of-the-sender"}"#)
         let contents = try fixture.storage.folder.contents()
         #expect(contents.range(of: Data("a-plain-word".utf8)) != nil, "what is not sealed is found")
         #expect(contents.range(of: Data("treasure".utf8)) == nil)
+        #expect(contents.range(of: Data("a-word-of-the-sender".utf8)) == nil)
     }
 
     // MARK: - Private

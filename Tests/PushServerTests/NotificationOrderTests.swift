@@ -101,15 +101,10 @@ import Testing
         try await self.fixture.storage.addDevice(of: self.fixture.storage.user("paul"), handle: "a1")
         _ = try await self.post(#""Priority":"normal","CollapseKey":"inbox","ExpiresIn":60"#)
         let now = self.fixture.clock.now
-        let leased = try await self.fixture.storage.store.claim(
-            for: Platform("apns"),
-            now: now,
-            lease: .seconds(1),
-            limit: 1
-        )
+        let leased = try await self.fixture.storage.claim()
         let push = try #require(leased.first?.push)
         #expect(push.priority == .normal)
-        #expect(push.collapseID == "inbox")
+        #expect(push.collapseID.utf8.count == 32)
         #expect(push.expiresAt == now + 60)
     }
 

@@ -27,12 +27,7 @@ import Testing
 
     /// How many pushes to a platform are waiting to be sent.
     private func waitingPushes() async throws -> Int {
-        try await self.fixture.storage.store.claim(
-            for: Platform("apns"),
-            now: self.fixture.clock.now,
-            lease: .seconds(1),
-            limit: 100
-        ).count
+        try await self.fixture.storage.claim().count
     }
 
     // MARK: Gone
@@ -50,7 +45,17 @@ import Testing
     @Test func aRegistrationThatAProviderCalledGoneIsGone() async throws {
         #expect(try await self.put("one", handle: "aa").status == .ok)
         let (store, now) = (self.fixture.storage.store, self.fixture.clock.now)
-        #expect(try await store.retire(device: "one", reason: "apns: Unregistered", since: nil, now: now))
+        let devices = try self.fixture.storage.reader.devices(ofUser: self.fixture.storage.user("alice").id)
+        let device = try #require(devices.first)
+        #expect(
+            try await store.retire(
+                device: device.number,
+                handle: "aa",
+                reason: "apns: Unregistered",
+                since: now,
+                now: now
+            )
+        )
         #expect(try await self.list() == "[]")
         try await self.put("one", handle: "aa").expectProblem(.registrationGone, "apns: Unregistered")
         try await self.put("one", handle: "bb").expectProblem(.registrationGone)
@@ -98,13 +103,8 @@ import Testing
         #expect(try await self.put("one", handle: "aa").status == .ok)
         #expect(try await self.put("two", handle: "bb", user: "bob").status == .ok)
         _ = try await self.fixture.post(#"{"Payload":1,"To":["username:bob"]}"#)
-        let leased = try await self.fixture.storage.store.claim(
-            for: Platform("apns"),
-            now: self.fixture.clock.now,
-            lease: .seconds(1),
-            limit: 100
-        )
-        #expect(leased.map(\.device) == ["two"])
+        let leased = try await self.fixture.storage.claim()
+        #expect(leased.count == 1)
         #expect(self.fixture.wakeUps.count == 1)
     }
 

@@ -170,8 +170,8 @@ import Testing
         #expect(try await self.put("one", #"{"Platform":"apns","Handle":"aa"}"#).status == .ok)
         _ = try await self.fixture.post(#"{"Payload":1}"#, user: "alice")
         let (store, now) = (self.fixture.storage.store, self.fixture.clock.now)
-        let leased = try await store.claim(for: Platform("apns"), now: now, lease: .seconds(60), limit: 1)
-        try await store.settle(#require(leased.first), as: .accepted(providerID: nil), now: now + 5)
+        let leased = try await self.fixture.storage.claim()
+        try await store.settle([(#require(leased.first), .accepted(providerID: nil))], now: now + 5)
         #expect(try await self.devices().first?["LastPush"] == .string((now + 5).rfc3339))
     }
 }

@@ -32,12 +32,7 @@ import Testing
     private func waiting() async throws -> [String] {
         var handles: [String] = []
         for platform in ["apns", "fcm", "wns"] {
-            let leased = try await self.fixture.storage.store.claim(
-                for: Platform(platform),
-                now: self.fixture.clock.now,
-                lease: .seconds(1),
-                limit: 100
-            )
+            let leased = try await self.fixture.storage.claim(platform)
             handles += leased.map(\.push.handle)
         }
         return handles.sorted()

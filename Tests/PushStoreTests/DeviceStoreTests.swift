@@ -82,7 +82,7 @@ import Testing
         try await fixture.addDevice(of: bob, handle: "abc")
         #expect(try fixture.reader.devices(ofUser: alice.id).isEmpty)
         #expect(try fixture.reader.devices(ofUser: bob.id).count == 1)
-        let leased = try await store.claim(for: Platform("apns"), now: fixture.now, lease: .seconds(60), limit: 10)
+        let leased = try await fixture.claim()
         #expect(leased.isEmpty)
         let outcome = try await store.register(registration("abc"), as: old, for: alice, now: fixture.now)
         #expect(outcome == .gone(reason: "its handle was registered anew"))
@@ -108,9 +108,20 @@ import Testing
     @Test func aDeviceThatRegisteredAfterTheProvidersTimeIsNotRetired() async throws {
         let alice = try await fixture.addUser("alice")
         let id = try await fixture.addDevice(of: alice, handle: "abc").description
-        let (earlier, later) = (fixture.now - 1, fixture.now + 1)
-        #expect(try await !store.retire(device: id, reason: "gone", since: earlier, now: fixture.now))
-        #expect(try await store.retire(device: id, reason: "gone", since: later, now: fixture.now))
+        let number = try #require(try fixture.reader.devices(ofUser: alice.id).first).number
+        let retire = { (handle: String, since: TimeInterval) in
+            let date = self.fixture.now + since
+            return try await self.store.retire(
+                device: number,
+                handle: handle,
+                reason: "gone",
+                since: date,
+                now: self.fixture.now
+            )
+        }
+        #expect(try await !retire("abc", -1))
+        #expect(try await !retire("abd", 1))
+        #expect(try await retire("abc", 1))
         #expect(try fixture.reader.devices(ofUser: alice.id).isEmpty)
         let outcome = try await store.register(
             registration("abc"),

@@ -23,7 +23,7 @@ import Testing
     }
 
     private func claim(_ platform: String) async throws -> [LeasedDelivery] {
-        try await self.store.claim(for: Platform(platform), now: self.fixture.now, lease: .seconds(60), limit: 100)
+        try await self.fixture.claim(platform)
     }
 
     @Test func onlyARecipientOrItsSenderAsSuchGetsIt() async throws {
@@ -100,8 +100,7 @@ import Testing
         for number in Int64(1)...3 { try await fixture.post(number, from: alice, to: "username:alice", expiresIn: 60) }
         try await fixture.post(4, from: alice, to: "username:alice", expiresIn: 61)
         fixture.clock.advance(by: 60)
-        #expect(try await store.deleteExpired(now: fixture.now, limit: 2) == 2)
-        #expect(try await store.deleteExpired(now: fixture.now, limit: 2) == 1)
+        while try await store.deleteExpired(now: fixture.now, page: 2) {}
         #expect(try await self.claim("apns").map(\.push.notification.rawValue) == [4])
         #expect(try self.fetch(4, as: alice) != nil)
         await store.close()

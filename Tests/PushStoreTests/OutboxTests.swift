@@ -6,19 +6,13 @@ import Testing
 
 @Suite struct OutboxTests {
     private let fixture: StoreFixture
-    private let apns = Platform("apns")
 
     init() throws {
         self.fixture = try StoreFixture()
     }
 
     private func claim(limit: Int = 10) async throws -> [LeasedDelivery] {
-        try await self.fixture.store.claim(
-            for: self.apns,
-            now: self.fixture.now,
-            lease: .seconds(60),
-            limit: limit
-        )
+        try await self.fixture.claim(limit: limit)
     }
 
     /// One user with one device, and `count` notifications for it.
@@ -34,7 +28,7 @@ import Testing
         #expect(first.push.handle == "abc")
         #expect(first.state.attempts == 1)
         #expect(try await self.claim().isEmpty)
-        #expect(try fixture.reader.nextDue(for: apns) == fixture.now + 60)
+        #expect(try fixture.nextDue() == fixture.now + 60)
         fixture.clock.advance(by: 60)
         let second = try #require(try await self.claim().first)
         #expect(second.push.attemptID == first.push.attemptID)
@@ -61,20 +55,16 @@ import Testing
     func aSettledPushIsNeverClaimedAgain(settlement: Store.Settlement) async throws {
         try await self.fill()
         let leased = try #require(try await self.claim().first)
-        try await fixture.store.settle(leased, as: settlement, now: fixture.now)
+        try await fixture.settle(leased, as: settlement)
         fixture.clock.advance(by: 1_000_000)
         #expect(try await self.claim().isEmpty)
-        #expect(try fixture.reader.nextDue(for: apns) == nil)
+        #expect(try fixture.nextDue() == nil)
     }
 
     @Test func aRetriedPushComesBackAtItsTime() async throws {
         try await self.fill()
         let leased = try #require(try await self.claim().first)
-        try await fixture.store.settle(
-            leased,
-            as: .retried(at: fixture.now + 10, reason: "busy"),
-            now: fixture.now
-        )
+        try await fixture.settle(leased, as: .retried(at: fixture.now + 10, reason: "busy"))
         fixture.clock.advance(by: 9.999)
         #expect(try await self.claim().isEmpty)
         fixture.clock.advance(by: 0.001)
@@ -86,9 +76,9 @@ import Testing
         let first = try #require(try await self.claim().first)
         fixture.clock.advance(by: 60)
         _ = try await self.claim()
-        try await fixture.store.settle(first, as: .retried(at: fixture.now, reason: "late"), now: fixture.now)
+        try await fixture.settle(first, as: .retried(at: fixture.now, reason: "late"))
         #expect(try await self.claim().isEmpty)
-        try await fixture.store.settle(first, as: .accepted(providerID: nil), now: fixture.now)
+        try await fixture.settle(first, as: .accepted(providerID: nil))
         fixture.clock.advance(by: 1000)
         #expect(try await self.claim().isEmpty)
     }
@@ -96,7 +86,7 @@ import Testing
     @Test func anAcceptedPushIsSeenAtItsDevice() async throws {
         try await self.fill()
         let leased = try #require(try await self.claim().first)
-        try await fixture.store.settle(leased, as: .accepted(providerID: nil), now: fixture.now)
+        try await fixture.settle(leased, as: .accepted(providerID: nil))
         let alice = try fixture.user("alice")
         #expect(try fixture.reader.devices(ofUser: alice.id).first?.pushedAt == fixture.now)
     }

@@ -60,7 +60,9 @@ package struct StoreFixture: Sendable {
         to expressions: String...,
         platforms: [String]? = nil,
         isReadOnce: Bool = false,
-        expiresIn: TimeInterval = 3600
+        collapseID: String? = nil,
+        expiresIn: TimeInterval = 3600,
+        page: Int = Store.fanoutPage
     ) async throws -> Store.PostOutcome {
         guard let id = NotificationID(rawValue: number) else { throw Missing("\(number) is no id") }
         return try await self.store.post(
@@ -75,11 +77,42 @@ package struct StoreFixture: Sendable {
                 isStoredByClients: true,
                 isReadOnce: isReadOnce,
                 priority: .high,
-                collapseKey: nil,
+                collapseID: collapseID,
                 createdAt: self.now,
                 expiresAt: self.now + expiresIn
-            )
+            ),
+            page: page
         )
+    }
+
+    /// Leases what is due on a platform's own lane, single notices first.
+    package func claim(
+        _ platform: String = "apns",
+        limit: Int = 100,
+        lease: Duration = .seconds(60),
+        interval: Duration? = nil
+    ) async throws -> [LeasedDelivery] {
+        var leased: [LeasedDelivery] = []
+        for queue in Queue.allCases {
+            let claim = Store.Claim(
+                limit - leased.count,
+                from: Lane(Platform(platform)),
+                queue,
+                lease: lease,
+                interval: interval
+            )
+            leased += try await self.store.claim(claim, now: self.now)
+        }
+        return leased
+    }
+
+    /// When the next push is due on a platform's own lane.
+    package func nextDue(_ platform: String = "apns") throws -> Date? {
+        try Queue.allCases.compactMap { try self.reader.nextDue(in: Lane(Platform(platform)), $0) }.min()
+    }
+
+    package func settle(_ delivery: LeasedDelivery, as settlement: Store.Settlement) async throws {
+        try await self.store.settle([(delivery, settlement)], now: self.now)
     }
 
     package struct Missing: Error {

@@ -46,6 +46,8 @@ struct Providers: Sendable {
         )
         apns.endpoint = self.apns.endpoint
         apns.caFile = ca
+        // A simulated phone is woken as often as one likes.
+        apns.backgroundInterval = 0
         var fcm = SenderConfiguration.FCM(serviceAccount: "\(self.folder)/service-account.json")
         fcm.endpoint = self.fcm.endpoint
         fcm.tokenEndpoint = self.fcm.tokenEndpoint
@@ -68,7 +70,7 @@ struct Providers: Sendable {
         senders:
           apns: {type: apns, keyFile: \(self.folder)/AuthKey.p8, keyID: "\(self.apns.credentials.keyID)",
             teamID: "\(self.apns.credentials.teamID)", topic: \(self.apns.credentials.topic),
-            endpoint: "\(self.apns.endpoint)", caFile: \(self.folder)/ca.pem}
+            endpoint: "\(self.apns.endpoint)", caFile: \(self.folder)/ca.pem, backgroundInterval: 0}
           fcm: {type: fcm, serviceAccount: \(self.folder)/service-account.json, endpoint: "\(self.fcm.endpoint)",
             tokenEndpoint: "\(self.fcm.tokenEndpoint)", caFile: \(self.folder)/ca.pem}
           wns: {type: wns, tenantID: "\(self.wns.credentials.tenantID)", clientID: "\(self.wns.credentials.clientID)",

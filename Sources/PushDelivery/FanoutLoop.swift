@@ -1,0 +1,42 @@
+internal import Foundation
+internal import Logging
+internal import PushStore
+internal import ServiceLifecycle
+
+/// Takes broadcasts from page to page until all their devices have a push in the outbox.
+struct FanoutLoop: Sendable {
+    let store: Store
+    let rest: Duration
+    let wakeUp: WakeUp
+    let logger: Logger
+    let now: @Sendable () -> Date
+    let signal: Signal
+
+    /// Works until graceful shutdown or cancellation; the next process goes on where this one stopped.
+    func run() async {
+        await withTaskCancellationHandler {
+            await withGracefulShutdownHandler {
+                while !Task.isShuttingDownGracefully, !Task.isCancelled {
+                    if await self.expand() { continue }
+                    await self.signal.wait(atMost: self.rest)
+                }
+            } onGracefulShutdown: {
+                self.signal.set()
+            }
+        } onCancel: {
+            self.signal.set()
+        }
+    }
+
+    /// Takes a broadcast one page further; `false` if there is none, or it could not be done now.
+    private func expand() async -> Bool {
+        do {
+            guard let pushes = try await self.store.expandFanout(now: self.now()) else { return false }
+            if pushes > 0 { self.wakeUp() }
+            return true
+        } catch {
+            self.logger.error("broadcast not carried on", metadata: ["error": "\(error)"])
+            return false
+        }
+    }
+}

@@ -1,0 +1,192 @@
+internal import Foundation
+internal import Logging
+internal import PushCore
+internal import PushStore
+internal import ServiceLifecycle
+
+/// The loop of one lane: has pushes leased, sent and written down, all three at the same time.
+struct LaneLoop: Sendable {
+    /// Pushes that are leased at a time.
+    private static let batch = 1000
+
+    let lane: LaneSettings
+    let store: Store
+    let reader: Reader
+    let settings: DeliverySettings
+    let status: SenderStatus
+    let logger: Logger
+    let now: @Sendable () -> Date
+    /// Where the calls run; `nil`: anywhere.
+    let executor: (any TaskExecutor)?
+    let state: LaneState
+
+    /// Work to do, something that ended, shutdown: whatever happens rings this bell, and the loop looks around anew.
+    let signal: Signal
+
+    /// Works until graceful shutdown or cancellation; returns when nothing is on the way any more.
+    func run() async {
+        await withTaskCancellationHandler {
+            await withGracefulShutdownHandler {
+                await self.work()
+            } onGracefulShutdown: {
+                self.signal.set()
+            }
+        } onCancel: {
+            self.signal.set()
+        }
+    }
+
+    private func work() async {
+        await withDiscardingTaskGroup { group in
+            while true {
+                if Task.isShuttingDownGracefully || Task.isCancelled {
+                    self.state.stop()
+                    if self.state.isEmpty { return }
+                }
+                self.settleWhatEnded(&group)
+                let rest = self.claim(&group)
+                for _ in 0..<self.state.beginWorkers() {
+                    group.addTask(executorPreference: self.executor) { await self.work(until: self.signal) }
+                }
+                self.status.set(self.lane.lane, trouble: self.state.trouble)
+                let settling = self.state.untilSettling(after: self.settings.settleAfter)
+                await self.signal.wait(atMost: max(min(rest, settling ?? rest), .milliseconds(1)))
+            }
+        }
+    }
+
+    // MARK: - Leasing
+
+    /// Has pushes leased, if there are any to be had and there is need; returns how long nothing will be due.
+    private func claim(_ group: inout DiscardingTaskGroup) -> Duration {
+        let now = self.now()
+        let batch = min(Self.batch, self.lane.rate ?? Self.batch, self.settings.inFlight)
+        do {
+            let direct = self.untilDue(try self.reader.nextDue(in: self.lane.lane, .direct), now)
+            let bulk = self.untilDue(try self.reader.nextDue(in: self.lane.lane, .bulk), now)
+            guard min(direct, bulk) <= .zero else { return min(direct, bulk, self.settings.rest) }
+            let claim = self.state.beginClaim(batch: batch, now: now)
+            if let until = claim.restUntil { return min(self.untilDue(until, now), self.settings.rest) }
+            guard claim.limit > 0 else { return self.settings.rest }
+            let wanted = Queue.allCases.filter { queue in
+                queue == .direct ? direct <= .zero : bulk <= .zero && claim.isRefill
+            }
+            group.addTask {
+                await self.claim(claim.limit, of: wanted)
+                self.signal.set()
+            }
+        } catch {
+            self.logger.error("outbox not readable", metadata: self.metadata(["error": "\(error)"]))
+        }
+        return self.settings.rest
+    }
+
+    private func claim(_ limit: Int, of queues: [Queue]) async {
+        var leased: [Queue: [LeasedDelivery]] = [:]
+        var left = limit
+        do {
+            for queue in queues where left > 0 {
+                let claim = Store.Claim(
+                    left,
+                    from: self.lane.lane,
+                    queue,
+                    lease: self.settings.lease,
+                    interval: self.lane.interval
+                )
+                let own = try await self.store.claim(claim, now: self.now())
+                leased[queue] = own
+                left -= own.count
+            }
+        } catch {
+            self.logger.error("nothing claimed", metadata: self.metadata(["error": "\(error)"]))
+            // What is due stays due: without a rest the loop would ask again at once. Ended early by cancellation.
+            try? await Task.sleep(for: .seconds(1))
+        }
+        self.state.endClaim(leased[.direct] ?? [], leased[.bulk] ?? [])
+    }
+
+    private func untilDue(_ due: Date?, _ now: Date) -> Duration {
+        due.map { max(.zero, .seconds($0.timeIntervalSince(now))) } ?? self.settings.rest
+    }
+
+    // MARK: - Sending
+
+    /// Sends one push after the other, as long as there are any and the provider may be called.
+    private func work(until signal: Signal) async {
+        while true {
+            switch self.state.next(now: self.now()) {
+            case .send(let delivery):
+                if await self.deliver(delivery) { signal.set() }
+            case .stop:
+                self.state.endWorker()
+                return signal.set()
+            case .rest(let until):
+                let wait = until.timeIntervalSince(self.now())
+                // The others wait in the same way; longer rests are the loop's.
+                if wait <= 1, (try? await Task.sleep(for: .seconds(max(0, wait)))) != nil { continue }
+                self.state.endWorker()
+                return signal.set()
+            }
+        }
+    }
+
+    /// Sends one push; `true` if the loop must look at what came of it.
+    private func deliver(_ delivery: LeasedDelivery) async -> Bool {
+        let sentAt = self.now()
+        let result: Result<Acceptance, SendFailure>
+        if delivery.state.on(.claimed, now: sentAt, jitter: 0) == .send {
+            do throws(SendFailure) {
+                result = .success(try await self.lane.sender.send(delivery.push))
+            } catch {
+                result = .failure(error)
+            }
+        } else {
+            return self.state.end(delivery, LaneState.Ending(settlement: .expired))
+        }
+        let ending = self.state.judge(result, of: delivery, sentAt: sentAt, now: self.now())
+        if let reason = ending.failure {
+            self.logger.debug("push not accepted", metadata: self.metadata(["reason": "\(reason)"]))
+        }
+        if let (reason, since) = ending.retirement {
+            await self.retire(delivery, reason: reason, since: since)
+        }
+        return self.state.end(delivery, ending)
+    }
+
+    private func retire(_ delivery: LeasedDelivery, reason: String, since: Date) async {
+        do {
+            let isRetired = try await self.store.retire(
+                device: delivery.device,
+                handle: delivery.push.handle,
+                reason: reason,
+                since: since,
+                now: self.now()
+            )
+            if isRetired { self.logger.info("device retired", metadata: self.metadata(["reason": "\(reason)"])) }
+        } catch {
+            // The next push to it tells the same.
+            self.logger.error("device not retired", metadata: self.metadata(["error": "\(error)"]))
+        }
+    }
+
+    // MARK: - Writing down
+
+    private func settleWhatEnded(_ group: inout DiscardingTaskGroup) {
+        let ended = self.state.beginSettling(after: self.settings.settleAfter)
+        if ended.isEmpty { return }
+        group.addTask {
+            do {
+                try await self.store.settle(ended, now: self.now())
+            } catch {
+                // The leases end, and the pushes are sent once more, under the same ids.
+                self.logger.error("pushes not settled", metadata: self.metadata(["error": "\(error)"]))
+            }
+            self.state.endSettling(ended.count)
+            self.signal.set()
+        }
+    }
+
+    private func metadata(_ more: Logger.Metadata) -> Logger.Metadata {
+        more.merging(["lane": "\(self.lane.lane)"]) { own, _ in own }
+    }
+}

@@ -1,0 +1,235 @@
+internal import Foundation
+internal import PushCore
+internal import PushStore
+internal import Synchronization
+
+/// What the tasks of one lane share: leased pushes, the health of the provider, and what is still to be written down.
+///
+/// A lock, because each of the many workers needs it for a moment between two pushes.
+final class LaneState: Sendable {
+    /// What a worker is to do next.
+    enum Step {
+        case send(LeasedDelivery)
+        /// Nothing is there to be sent, or nothing more may be under way.
+        case stop
+        /// Nothing may be sent before.
+        case rest(until: Date)
+    }
+
+    /// How a push ended: what is to be written down, and done besides.
+    struct Ending {
+        let settlement: Store.Settlement
+        /// The device is to be retired for this reason, unless it registered after the date.
+        var retirement: (reason: String, since: Date)?
+        /// The reason of a failure, for the log.
+        var failure: String?
+    }
+
+    private struct State {
+        var direct: ArraySlice<LeasedDelivery> = []
+        var bulk: ArraySlice<LeasedDelivery> = []
+        var workers = 0
+        /// Under way, or not yet written down.
+        var inFlight = 0
+        var ended: [(LeasedDelivery, Store.Settlement)] = []
+        /// When the first of those ended.
+        var endedSince = ContinuousClock.now
+        var isClaiming = false
+        var isSettling = false
+        var isStopping = false
+        var health = SenderHealth()
+        var pacer: Pacer?
+    }
+
+    private let state: Mutex<State>
+    private let concurrency: Int
+    private let bound: Int
+    /// A lease that ends sooner is too short for a call.
+    private static let shortestLease: TimeInterval = 30
+    /// So many outcomes are worth a commit at once.
+    private static let settleCount = 500
+
+    init(_ lane: LaneSettings, inFlight: Int) {
+        var state = State()
+        state.pacer = lane.rate.map(Pacer.init)
+        self.state = Mutex(state)
+        self.concurrency = max(1, lane.concurrency)
+        self.bound = max(inFlight, 1)
+    }
+
+    // MARK: - For the loop
+
+    /// Why the lane rests; `nil` while all is well.
+    var trouble: String? { self.state.withLock { $0.health.trouble } }
+
+    /// Whether nothing is left that this lane must end.
+    var isEmpty: Bool {
+        self.state.withLock { $0.inFlight == 0 && $0.workers == 0 && !$0.isClaiming && !$0.isSettling }
+    }
+
+    /// Sends nothing that is not under way; what is leased is given back.
+    func stop() {
+        self.state.withLock { state in
+            state.isStopping = true
+            Self.giveBack(&state)
+        }
+    }
+
+    func resetHealth() {
+        self.state.withLock { $0.health.reset() }
+    }
+
+    /// How many pushes to lease now, if any, and until when there is a rest.
+    ///
+    /// While the provider rests what is leased is given back, and for a probe one is enough.
+    func beginClaim(batch: Int, now: Date) -> (limit: Int, isRefill: Bool, restUntil: Date?) {
+        self.state.withLock { state in
+            if state.isStopping || state.isClaiming { return (0, false, nil) }
+            switch state.health.admission(now: now) {
+            case .rest(let until):
+                Self.giveBack(&state)
+                return (0, false, until)
+            case .wait: return (0, false, nil)
+            case .probe:
+                let isNeeded = state.direct.isEmpty && state.bulk.isEmpty
+                state.isClaiming = isNeeded
+                return (isNeeded ? 1 : 0, isNeeded, nil)
+            case .go:
+                if state.direct.count >= batch { return (0, false, nil) }
+                state.isClaiming = true
+                return (batch, state.direct.count + state.bulk.count < batch / 2, nil)
+            }
+        }
+    }
+
+    func endClaim(_ direct: [LeasedDelivery], _ bulk: [LeasedDelivery]) {
+        self.state.withLock { state in
+            state.isClaiming = false
+            state.direct += direct
+            state.bulk += bulk
+            if state.isStopping { Self.giveBack(&state) }
+        }
+    }
+
+    /// How many workers to start, which are counted as started.
+    func beginWorkers() -> Int {
+        self.state.withLock { state in
+            let room = min(self.concurrency - state.workers, self.bound - state.inFlight)
+            let count = max(0, min(room, state.direct.count + state.bulk.count))
+            state.workers += count
+            return count
+        }
+    }
+
+    /// What is to be written down now: what has been gathered for that long, or is worth it by its number.
+    func beginSettling(after patience: Duration) -> [(LeasedDelivery, Store.Settlement)] {
+        self.state.withLock { state in
+            guard !state.isSettling, !state.ended.isEmpty else { return [] }
+            let isDue = state.isStopping || state.ended.count >= Self.settleCount
+            guard isDue || state.endedSince.duration(to: .now) >= patience else { return [] }
+            state.isSettling = true
+            defer { state.ended.removeAll(keepingCapacity: true) }
+            return state.ended
+        }
+    }
+
+    /// How long until what has been gathered is to be written down; `nil` if nothing is, or the last is still at it.
+    func untilSettling(after patience: Duration) -> Duration? {
+        self.state.withLock { state in
+            guard !state.isSettling, !state.ended.isEmpty else { return nil }
+            return max(patience - state.endedSince.duration(to: .now), .zero)
+        }
+    }
+
+    func endSettling(_ count: Int) {
+        self.state.withLock { state in
+            state.isSettling = false
+            state.inFlight -= count
+        }
+    }
+
+    // MARK: - For the workers
+
+    func next(now: Date) -> Step {
+        self.state.withLock { state in
+            guard !state.isStopping, state.inFlight < self.bound else { return .stop }
+            Self.dropExpiredLeases(&state, now: now)
+            guard !state.direct.isEmpty || !state.bulk.isEmpty else { return .stop }
+            if case .rest(let until) = state.health.admission(now: now) { return .rest(until: until) }
+            if let until = state.pacer?.admit(now: now) { return .rest(until: until) }
+            if case .wait = state.health.admit(now: now) { return .stop }
+            guard let delivery = state.direct.popFirst() ?? state.bulk.popFirst() else { return .stop }
+            state.inFlight += 1
+            return .send(delivery)
+        }
+    }
+
+    /// Takes in how a push ended; `true` if the loop must look at that.
+    func end(_ delivery: LeasedDelivery, _ ending: Ending) -> Bool {
+        self.state.withLock { state in
+            if state.ended.isEmpty { state.endedSince = .now }
+            state.ended.append((delivery, ending.settlement))
+            let isLow = state.direct.isEmpty && state.bulk.isEmpty
+            return isLow || (!state.isSettling && (state.ended.count == 1 || state.ended.count == Self.settleCount))
+        }
+    }
+
+    func endWorker() {
+        self.state.withLock { $0.workers -= 1 }
+    }
+
+    /// Decides about a push, by its own state and by the provider's health, which learns from it.
+    func judge(
+        _ result: Result<Acceptance, SendFailure>,
+        of delivery: LeasedDelivery,
+        sentAt: Date,
+        now: Date
+    ) -> Ending {
+        let trustsUnknown = self.state.withLock { state in
+            state.health.note(result, user: delivery.user, now: now, jitter: .random(in: 0...1))
+            return state.health.trustsUnknown
+        }
+        let event: DeliveryState.Event
+        switch result {
+        case .success(let acceptance): event = .accepted(acceptance)
+        case .failure(let failure): event = .failed(failure)
+        }
+        switch delivery.state.on(event, now: now, jitter: .random(in: 0...1)) {
+        case .send: preconditionFailure("only a claim is answered with sending")
+        case .accept(let providerID): return Ending(settlement: .accepted(providerID: providerID))
+        case .expire: return Ending(settlement: .expired)
+        case .fail(let reason): return Ending(settlement: .failed(reason: reason), failure: reason)
+        case .retry(let due, let reason): return Ending(settlement: .retried(at: due, reason: reason), failure: reason)
+        case .park(let reason):
+            return Ending(settlement: .retried(at: delivery.state.expiresAt, reason: reason))
+        case .retireDevice(let reason, let since):
+            return Ending(
+                settlement: .failed(reason: reason),
+                retirement: (reason, min(since ?? sentAt, sentAt)),
+                failure: reason
+            )
+        case .suspectDevice(let reason):
+            let retirement = trustsUnknown ? (reason, sentAt) : nil
+            return Ending(settlement: .failed(reason: reason), retirement: retirement, failure: reason)
+        }
+    }
+
+    // MARK: - Private
+
+    private static func giveBack(_ state: inout State) {
+        let unsent = state.direct + state.bulk
+        if unsent.isEmpty { return }
+        if state.ended.isEmpty { state.endedSince = .now }
+        state.inFlight += unsent.count
+        state.ended += unsent.map { ($0, .released) }
+        state.direct = []
+        state.bulk = []
+    }
+
+    /// They have waited here too long: at the end of their lease they are claimed anew.
+    private static func dropExpiredLeases(_ state: inout State, now: Date) {
+        let latest = now + Self.shortestLease
+        while let first = state.direct.first, first.leasedUntil < latest { state.direct.removeFirst() }
+        while let first = state.bulk.first, first.leasedUntil < latest { state.bulk.removeFirst() }
+    }
+}

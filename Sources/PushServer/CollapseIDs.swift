@@ -1,0 +1,19 @@
+internal import Crypto
+internal import Foundation
+
+/// Turns a sender's collapse keys into what providers may see: a keyed hash, which tells nothing and which no other
+/// sender's key meets.
+struct CollapseIDs: Sendable {
+    private let key: SymmetricKey
+
+    init(key: SymmetricKey) {
+        self.key = key
+    }
+
+    /// 32 characters of base64url, as Web Push's Topic takes them (RFC 8030 section 5.4).
+    func id(of collapseKey: String, from sender: Int64) -> String {
+        let code = HMAC<SHA256>.authenticationCode(for: Array("\(sender) \(collapseKey)".utf8), using: self.key)
+        return Data(code.prefix(24)).base64EncodedString()
+            .replacing("+", with: "-").replacing("/", with: "_")
+    }
+}

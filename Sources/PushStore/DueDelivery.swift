@@ -1,0 +1,138 @@
+internal import Foundation
+internal import GRDB
+internal import PushCore
+
+/// A row of the outbox that is due, with what is needed to decide about it.
+struct DueDelivery {
+    enum Decision {
+        case send(Push)
+        case wait(until: Date)
+        case settle(TallyState, reason: String?)
+    }
+
+    let notification: Int64
+    let device: Int64
+    let user: Int64
+    let attempts: Int
+    private let isWithdrawn: Bool
+    private let withdrawal: String?
+    private let handle: String?
+    private let isRetired: Bool
+    private let seed: Int64
+    private let createdAt: Int64
+    private let expiresAt: Int64
+    private let priority: String
+    private let collapseID: String?
+
+    /// The oldest of a queue that are due.
+    static func fetch(_ db: Database, _ claim: Store.Claim, now: Date) throws -> [DueDelivery] {
+        let rows = try Row.fetchCursor(
+            db.cachedStatement(
+                sql: """
+                    select d.notification_id, d.device, d.user_id, d.attempts, d.is_withdrawn, d.reason, v.handle,
+                        v.retired_at is not null, n.seed, n.created_at, n.expires_at, n.priority, n.collapse_id
+                    from delivery d join device v on v.number = d.device join notification n on n.id = d.notification_id
+                    where d.lane = ? and d.is_bulk = ? and d.settled_at is null and d.due_at <= ?
+                    order by d.due_at limit ?
+                    """
+            ),
+            arguments: [claim.lane.description, claim.queue.rawValue, now.milliseconds, claim.limit]
+        )
+        var due: [DueDelivery] = []
+        while let row = try rows.next() {
+            due.append(
+                DueDelivery(
+                    notification: row[0],
+                    device: row[1],
+                    user: row[2],
+                    attempts: row[3],
+                    isWithdrawn: row[4],
+                    withdrawal: row[5],
+                    handle: row[6],
+                    isRetired: row[7],
+                    seed: row[8],
+                    createdAt: row[9],
+                    expiresAt: row[10],
+                    priority: row[11],
+                    collapseID: row[12]
+                )
+            )
+        }
+        return due
+    }
+
+    /// What becomes of it now.
+    func decision(_ db: Database, interval: Duration?, now: Date) throws -> Decision {
+        guard self.expiresAt > now.milliseconds else { return .settle(.expired, reason: nil) }
+        if self.isWithdrawn { return .settle(.cancelled, reason: self.withdrawal) }
+        guard !self.isRetired, let push = self.push else {
+            return .settle(.cancelled, reason: "the device is gone")
+        }
+        guard let interval else { return .send(push) }
+        if try self.isOutdated(db) { return .settle(.cancelled, reason: "a newer one took its place") }
+        let rest = try self.lastPush(db, now: now).map { $0 + interval.timeInterval }
+        return rest.map { $0 > now ? .wait(until: $0) : .send(push) } ?? .send(push)
+    }
+
+    func postpone(_ db: Database, until date: Date, reason: String) throws {
+        try db.cachedStatement(
+            sql: "update delivery set state = 'queued', due_at = ?, reason = ? where notification_id = ? and device = ?"
+        ).execute(arguments: [date.milliseconds, reason, self.notification, self.device])
+    }
+
+    func settle(_ db: Database, as state: TallyState, reason: String?, now: Date) throws {
+        try db.cachedStatement(
+            sql: """
+                update delivery set state = ?, settled_at = ?, reason = ? where notification_id = ? and device = ?
+                """
+        ).execute(arguments: [state.rawValue, now.milliseconds, reason, self.notification, self.device])
+    }
+
+    // MARK: - Private
+
+    private var push: Push? {
+        guard
+            let id = NotificationID(rawValue: self.notification), let handle = self.handle,
+            let priority = Push.Priority(rawValue: self.priority)
+        else { return nil }
+        return Push(
+            notification: id,
+            handle: handle,
+            attemptID: Push.attemptID(seed: self.seed, device: self.device),
+            expiresAt: Date(milliseconds: self.expiresAt),
+            priority: priority,
+            sharedCollapseID: self.collapseID
+        )
+    }
+
+    /// Whether a newer push waits for the same device.
+    private func isOutdated(_ db: Database) throws -> Bool {
+        try Bool.fetchOne(
+            db.cachedStatement(
+                sql: """
+                    select exists (
+                        select 1 from delivery x join notification m on m.id = x.notification_id
+                        where x.device = ?1 and x.settled_at is null and x.is_withdrawn = 0 and x.notification_id <> ?2
+                            and (m.created_at, m.id) > (?3, ?2))
+                    """
+            ),
+            arguments: [self.device, self.notification, self.createdAt]
+        ) ?? false
+    }
+
+    /// When the device was last sent something; now, if something is on its way.
+    private func lastPush(_ db: Database, now: Date) throws -> Date? {
+        try Int64.fetchOne(
+            db.cachedStatement(
+                sql: """
+                    select max(at) from (
+                        select accepted_at as at from device_push where device = ?1
+                        union all
+                        select ?2 from delivery where device = ?1 and settled_at is null and state = 'sending'
+                            and due_at > ?2 and notification_id <> ?3)
+                    """
+            ),
+            arguments: [self.device, now.milliseconds, self.notification]
+        ).map(Date.init(milliseconds:))
+    }
+}

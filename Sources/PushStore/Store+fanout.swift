@@ -1,0 +1,214 @@
+package import Foundation
+internal import GRDB
+internal import PushCore
+
+/// How far the walk along an audience has come, which is all that a crash may not forget.
+private struct Walk {
+    /// Which of the audience's branches.
+    var branch = 0
+    /// The last device that it has come to.
+    var cursor: Int64 = 0
+}
+
+extension Store {
+    /// Devices looked at in one transaction: few enough that nobody behind it waits long.
+    package static let fanoutPage = 1000
+
+    /// Takes a running broadcast one page further; `nil` if there is none, else how many pushes that made.
+    package func expandFanout(page: Int = Store.fanoutPage, now: Date) async throws -> Int? {
+        try await self.writer.write { db in
+            let row = try Row.fetchOne(
+                db.cachedStatement(
+                    sql: """
+                        select f.*, n.created_at, n.expires_at, n.recalled_at, n.collapse_id
+                        from fanout f join notification n on n.id = f.notification_id
+                        order by n.created_at limit 1
+                        """
+                )
+            )
+            guard let row else { return nil }
+            let id: Int64 = row["notification_id"]
+            guard row["recalled_at"] == nil, row["expires_at"] > now.milliseconds else {
+                try Self.endFanout(db, id)
+                return 0
+            }
+            let target = Target(
+                id: id,
+                createdAt: row["created_at"],
+                collapseID: row["collapse_id"],
+                audience: try Self.audience(of: row)
+            )
+            var walk = Walk(branch: row["branch"], cursor: row["cursor"])
+            let made = try Self.takePage(db, target, &walk, page: page, isBulk: true, now: now)
+            if made.isLast {
+                try Self.endFanout(db, id)
+            } else {
+                try db.cachedStatement(sql: "update fanout set branch = ?, cursor = ? where notification_id = ?")
+                    .execute(arguments: [walk.branch, walk.cursor, id])
+            }
+            return made.pushes
+        }
+    }
+
+    /// Enqueues a new notification's pushes: all of them, or the first page and a row for the rest.
+    static func enqueue(_ db: Database, _ notification: NewNotification, page: Int, now: Date) throws -> Int {
+        let target = Target(
+            id: notification.id.rawValue,
+            createdAt: notification.createdAt.milliseconds,
+            collapseID: notification.collapseID,
+            audience: notification.audience
+        )
+        let isBulk = try Self.isLarger(db, target.audience, than: page)
+        var walk = Walk()
+        var pushes = 0
+        while true {
+            let made = try Self.takePage(db, target, &walk, page: page, isBulk: isBulk, now: now)
+            pushes += made.pushes
+            if made.isLast { return pushes }
+            // A small audience may still have several branches.
+            if isBulk { break }
+        }
+        try db.execute(
+            sql: "insert into fanout (notification_id, expressions, platforms, branch, cursor) values (?, ?, ?, ?, ?)",
+            arguments: [
+                target.id, try Self.json(target.audience.expressions.map(\.description)),
+                try target.audience.platforms.map { try Self.json($0.map(\.description).sorted()) },
+                walk.branch, walk.cursor,
+            ]
+        )
+        return pushes
+    }
+
+    // MARK: - Private
+
+    private struct Target {
+        let id: Int64
+        let createdAt: Int64
+        let collapseID: String?
+        let audience: Audience
+    }
+
+    private static func isLarger(_ db: Database, _ audience: Audience, than page: Int) throws -> Bool {
+        if case .device = audience.aim { return false }
+        let count: Int?
+        if let branches = audience.branches {
+            count = try SQLRequest<Int>(
+                """
+                select count(*) from (
+                    select 1 from device_tag where tag in \(branches.map(\.description)) limit \(page + 1))
+                """
+            ).fetchOne(db)
+        } else {
+            count = try SQLRequest<Int>("select count(*) from (select 1 from device limit \(page + 1))").fetchOne(db)
+        }
+        return (count ?? 0) > page
+    }
+
+    /// Looks at the next devices, makes recipients and pushes of those that are meant, and moves the walk past them.
+    private static func takePage(
+        _ db: Database,
+        _ target: Target,
+        _ walk: inout Walk,
+        page: Int,
+        isBulk: Bool,
+        now: Date
+    ) throws -> (pushes: Int, isLast: Bool) {
+        let branches = target.audience.branches
+        let inPage: SQL
+        var isLast: Bool
+        if case .device = target.audience.aim {
+            (inPage, isLast) = ("true", true)
+        } else {
+            let start = walk.cursor
+            let end = try self.end(db, of: branches?[walk.branch], from: start, page: page)
+            if let tag = branches?[walk.branch] {
+                inPage = """
+                    d.number in (select device from device_tag
+                        where tag = \(tag.description) and device > \(start) and device <= \(end ?? .max))
+                    """
+            } else {
+                inPage = "d.number > \(start) and d.number <= \(end ?? .max)"
+            }
+            walk.cursor = end ?? 0
+            if end == nil { walk.branch += 1 }
+            isLast = end == nil && walk.branch >= branches?.count ?? 1
+        }
+        return (try self.insert(db, target, inPage, isBulk: isBulk, now: now), isLast)
+    }
+
+    /// The last device of a page; `nil` if the rest is no more than one.
+    private static func end(_ db: Database, of tag: Tag?, from start: Int64, page: Int) throws -> Int64? {
+        let sql =
+            tag == nil
+            ? "select number from device where number > ?2 and ?1 is null order by number limit 1 offset ?3"
+            : "select device from device_tag where tag = ?1 and device > ?2 order by device limit 1 offset ?3"
+        return try Int64.fetchOne(db.cachedStatement(sql: sql), arguments: [tag?.description, start, page - 1])
+    }
+
+    private static func insert(
+        _ db: Database,
+        _ target: Target,
+        _ inPage: SQL,
+        isBulk: Bool,
+        now: Date
+    ) throws -> Int {
+        let condition: SQL = "\(inPage) and \(target.audience.condition)"
+        try db.execute(
+            literal: """
+                insert or ignore into recipient (notification_id, user_id)
+                select \(target.id), d.user_id from device d where \(condition)
+                """
+        )
+        let isCurrent: SQL =
+            target.collapseID.map { id in
+                // Not behind a newer one of the same key that has passed this broadcast.
+                """
+                not exists (select 1 from notification m join delivery x on x.notification_id = m.id
+                    where m.collapse_id = \(id) and m.created_at > \(target.createdAt) and x.device = d.number)
+                """
+            } ?? "true"
+        let pushes = try self.count(
+            .enqueued,
+            db,
+            """
+            insert or ignore into delivery (notification_id, device, user_id, lane, is_bulk, state, due_at)
+            select \(target.id), d.number, d.user_id, d.lane, \(isBulk), 'queued', \(now.milliseconds)
+            from device d where \(condition) and \(isCurrent)
+            returning lane
+            """
+        )
+        if let id = target.collapseID {
+            try self.cancel(
+                db,
+                where: """
+                    notification_id in (select id from notification
+                        where collapse_id = \(id) and id <> \(target.id) and created_at <= \(target.createdAt))
+                    and device in (select d.number from device d
+                        where \(inPage) and exists (select 1 from delivery x
+                            where x.notification_id = \(target.id) and x.device = d.number))
+                    """,
+                reason: "a newer one took its place",
+                now: now
+            )
+        }
+        return pushes
+    }
+
+    private static func endFanout(_ db: Database, _ id: Int64) throws {
+        try db.cachedStatement(sql: "delete from fanout where notification_id = ?").execute(arguments: [id])
+    }
+
+    private static func json(_ texts: [String]) throws -> String {
+        String(decoding: try JSONEncoder().encode(texts), as: UTF8.self)
+    }
+
+    private static func audience(of row: Row) throws -> Audience {
+        let decoder = JSONDecoder()
+        let expressions = try decoder.decode([String].self, from: Data((row["expressions"] as String).utf8))
+        let platforms = try (row["platforms"] as String?).map { try decoder.decode([String].self, from: Data($0.utf8)) }
+        return Audience(
+            try expressions.map { try TagExpression($0) },
+            platforms: platforms.map { Set($0.map { Platform($0) }) }
+        )
+    }
+}

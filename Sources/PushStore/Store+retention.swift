@@ -1,0 +1,55 @@
+package import Foundation
+internal import GRDB
+
+extension Store {
+    /// Deletes the next part of what has expired; `false` once there is nothing more.
+    ///
+    /// A broadcast has a row for each of its devices: they go page by page, so that nobody waits long behind them.
+    package func deleteExpired(now: Date, page: Int) async throws -> Bool {
+        try await self.writer.write { db in
+            let expired = try Int64.fetchAll(
+                db.cachedStatement(
+                    sql: "select id from notification where expires_at <= ? order by expires_at limit ?"
+                ),
+                arguments: [now.milliseconds, page]
+            )
+            var left = page
+            for id in expired {
+                left -= try Self.delete(db, id, atMost: left)
+                if left <= 0 { return true }
+            }
+            return expired.count == page
+        }
+    }
+
+    /// Deletes a notification's rows, and itself after the last; returns how many at most.
+    private static func delete(_ db: Database, _ id: Int64, atMost limit: Int) throws -> Int {
+        // First, so that nobody is given it any more.
+        try db.cachedStatement(sql: "delete from fanout where notification_id = ?").execute(arguments: [id])
+        let rows = try Row.fetchAll(
+            db.cachedStatement(
+                sql: """
+                    delete from delivery where notification_id = ?1 and device in (
+                        select device from delivery where notification_id = ?1 order by device limit ?2)
+                    returning lane, settled_at is null
+                    """
+            ),
+            arguments: [id, limit]
+        )
+        var tally = TallyCount()
+        for row in rows where row[1] { tally.add(.expired, lane: row[0]) }
+        try tally.write(db)
+        if rows.count == limit { return limit }
+        let statement = try db.cachedStatement(
+            sql: """
+                delete from recipient where notification_id = ?1 and user_id in (
+                    select user_id from recipient where notification_id = ?1 order by user_id limit ?2)
+                """
+        )
+        try statement.execute(arguments: [id, limit - rows.count])
+        let recipients = db.changesCount
+        if rows.count + recipients == limit { return limit }
+        try db.cachedStatement(sql: "delete from notification where id = ?").execute(arguments: [id])
+        return rows.count + recipients + 1
+    }
+}

@@ -1,0 +1,108 @@
+package import Foundation
+internal import GRDB
+internal import PushCore
+
+extension Store {
+    /// How a try ended.
+    package enum Settlement: Sendable, Hashable {
+        case accepted(providerID: String?)
+        case expired
+        case failed(reason: String)
+        case retried(at: Date, reason: String)
+        /// Not tried: it is as due as before, and the try does not count.
+        case released
+    }
+
+    /// Writes down how tries ended, all in one transaction.
+    ///
+    /// What was withdrawn meanwhile is not tried again, and what was settled meanwhile stays so.
+    package func settle(_ ended: [(LeasedDelivery, Settlement)], now: Date) async throws {
+        try await self.writer.write { db in
+            var batch = Batch(now: now)
+            for (delivery, settlement) in ended { try batch.settle(db, delivery, as: settlement) }
+            try batch.tally.write(db)
+        }
+    }
+}
+
+private struct Batch {
+    let now: Date
+    var tally = TallyCount()
+
+    init(now: Date) {
+        self.now = now
+    }
+
+    mutating func settle(_ db: Database, _ delivery: LeasedDelivery, as settlement: Store.Settlement) throws {
+        switch settlement {
+        case .accepted(let providerID):
+            // The provider's name for it is ours, unless it has one of its own.
+            let isOurs = providerID == delivery.push.attemptID.uuidString.lowercased()
+            try self.end(db, delivery, .accepted, reason: nil, providerID: isOurs ? nil : providerID)
+            try db.cachedStatement(
+                sql: """
+                    insert into device_push (device, accepted_at) select number, ?2 from device where number = ?1
+                    on conflict (device) do update set accepted_at = excluded.accepted_at
+                    """
+            ).execute(arguments: [delivery.device, self.now.milliseconds])
+        case .expired: try self.end(db, delivery, .expired, reason: nil, providerID: nil)
+        case .failed(let reason): try self.end(db, delivery, .failed, reason: reason, providerID: nil)
+        case .retried(let due, let reason):
+            try self.requeue(db, delivery, dueAt: due, reason: reason, attempts: delivery.state.attempts)
+        case .released:
+            try self.requeue(db, delivery, dueAt: self.now, reason: nil, attempts: delivery.state.attempts - 1)
+        }
+    }
+
+    // MARK: - Private
+
+    private mutating func end(
+        _ db: Database,
+        _ delivery: LeasedDelivery,
+        _ state: TallyState,
+        reason: String?,
+        providerID: String?
+    ) throws {
+        let lane = try String.fetchOne(
+            db.cachedStatement(
+                sql: """
+                    update delivery set state = ?, settled_at = ?, reason = ?, provider_id = ?
+                    where notification_id = ? and device = ? and settled_at is null
+                    returning lane
+                    """
+            ),
+            arguments: [
+                state.rawValue, self.now.milliseconds, reason, providerID, delivery.push.notification.rawValue,
+                delivery.device,
+            ]
+        )
+        if let lane { self.tally.add(state, lane: lane) }
+    }
+
+    private mutating func requeue(
+        _ db: Database,
+        _ delivery: LeasedDelivery,
+        dueAt: Date,
+        reason: String?,
+        attempts: Int
+    ) throws {
+        let row = try Row.fetchOne(
+            db.cachedStatement(
+                sql: """
+                    update delivery set
+                        state = case is_withdrawn when 1 then 'cancelled' else 'queued' end,
+                        settled_at = case is_withdrawn when 1 then ?1 end,
+                        reason = case is_withdrawn when 1 then reason else ?2 end,
+                        due_at = ?3, attempts = ?4
+                    where notification_id = ?5 and device = ?6 and state = 'sending' and attempts = ?7
+                    returning lane, state
+                    """
+            ),
+            arguments: [
+                self.now.milliseconds, reason, dueAt.milliseconds, attempts, delivery.push.notification.rawValue,
+                delivery.device, delivery.state.attempts,
+            ]
+        )
+        if let row, row["state"] == TallyState.cancelled.rawValue { self.tally.add(.cancelled, lane: row["lane"]) }
+    }
+}
