@@ -17,8 +17,8 @@ package struct Pacer: Sendable {
     /// `nil`: a call may be made now, and is counted. Otherwise when one may be made.
     package mutating func admit(now: Date) -> Date? {
         let earliest = self.times[self.next] + self.span
-        // A clock that was set back must not stop everything.
-        if earliest > now, earliest.timeIntervalSince(now) <= self.span { return earliest }
+        // Further away than it can be, it is of a clock that was set back since.
+        if earliest > now, earliest.timeIntervalSince(now) < 2 * self.span { return earliest }
         self.times[self.next] = now
         self.next = (self.next + 1) % self.times.count
         return nil

@@ -1,0 +1,169 @@
+import Foundation
+import PushCore
+import PushStore
+import PushTesting
+import Testing
+
+/// What takes a queued push back, and that each push ends in exactly one way.
+@Suite struct CancellingTests {
+    private let fixture: StoreFixture
+    private var store: Store { self.fixture.store }
+    private let alice: User
+    private let device: RegistrationID
+
+    init() async throws {
+        self.fixture = try StoreFixture()
+        self.alice = try await self.fixture.addUser("alice")
+        self.device = try await self.fixture.addDevice(of: self.alice, handle: "a1")
+    }
+
+    private func post(_ number: Int64, collapseID: String? = nil) async throws {
+        try await fixture.post(number, from: alice, to: "username:alice", collapseID: collapseID)
+        fixture.clock.advance(by: 1)
+    }
+
+    private func expectTally(enqueued: Int, _ expected: (inout Tally) -> Void) throws {
+        var tally = Tally()
+        tally.enqueued = enqueued
+        expected(&tally)
+        #expect(try fixture.reader.tallies()["apns"] == tally)
+    }
+
+    private func claimed(interval: Duration? = nil) async throws -> [Int64] {
+        try await fixture.claim(interval: interval).map(\.push.notification.rawValue)
+    }
+
+    // MARK: Collapse keys
+
+    @Test func aNewerPushOfTheSameKeyReplacesOneThatIsQueued() async throws {
+        try await self.post(1, collapseID: "inbox")
+        try await self.post(2, collapseID: "other")
+        try await self.post(3)
+        try await self.post(4, collapseID: "inbox")
+        #expect(try await self.claimed() == [2, 3, 4])
+        try self.expectTally(enqueued: 4) { $0.cancelled = 1 }
+    }
+
+    @Test func aReplacedPushThatIsOnItsWayCountsAsWhatItsAnswerSays() async throws {
+        try await self.post(1, collapseID: "inbox")
+        let first = try #require(try await fixture.claim().first)
+        try await self.post(2, collapseID: "inbox")
+        try await fixture.settle(first, as: .accepted(providerID: "p"))
+        try self.expectTally(enqueued: 2) { $0.accepted = 1 }
+    }
+
+    @Test(arguments: [Store.Settlement.retried(at: .distantPast, reason: "busy"), .released])
+    func aReplacedPushThatIsOnItsWayIsNotTriedAgain(settlement: Store.Settlement) async throws {
+        try await self.post(1, collapseID: "inbox")
+        let first = try #require(try await fixture.claim().first)
+        try await self.post(2, collapseID: "inbox")
+        try await fixture.settle(first, as: settlement)
+        #expect(try await self.claimed() == [2])
+        try self.expectTally(enqueued: 2) { $0.cancelled = 1 }
+    }
+
+    @Test func aReplacedPushWhoseLeaseEndsIsNotTriedAgain() async throws {
+        try await self.post(1, collapseID: "inbox")
+        _ = try await fixture.claim()
+        try await self.post(2, collapseID: "inbox")
+        fixture.clock.advance(by: 60)
+        #expect(try await self.claimed() == [2])
+        try self.expectTally(enqueued: 2) { $0.cancelled = 1 }
+    }
+
+    // MARK: Devices
+
+    @Test func aHandleThatMovesTakesNoQueueAlong() async throws {
+        try await self.post(1)
+        let bob = try await fixture.addUser("bob")
+        try await fixture.addDevice(of: bob, handle: "a1")
+        #expect(try await self.claimed().isEmpty)
+        try self.expectTally(enqueued: 1) { $0.cancelled = 1 }
+    }
+
+    @Test func aDeletedRegistrationCancelsItsQueueAndKeepsTheTally() async throws {
+        try await self.post(1)
+        #expect(try await store.unregister(device, ofUser: alice.id))
+        #expect(try await self.claimed().isEmpty)
+        try self.expectTally(enqueued: 1) { $0.cancelled = 1 }
+    }
+
+    @Test func aDeletedUserCancelsTheQueueAndKeepsTheTally() async throws {
+        let bob = try await fixture.addUser("bob")
+        try await fixture.addDevice(of: bob, handle: "b1")
+        try await fixture.post(1, from: alice, to: "username:bob")
+        #expect(try await store.deleteUser(bob.name))
+        try self.expectTally(enqueued: 1) { $0.cancelled = 1 }
+        #expect(try fixture.nextDue() == nil)
+    }
+
+    // MARK: Expiry
+
+    @Test func whatExpiresIsCountedOnceWhetherClaimedOrDeleted() async throws {
+        try await fixture.post(1, from: alice, to: "username:alice", expiresIn: 10)
+        try await fixture.post(2, from: alice, to: "username:alice", expiresIn: 10)
+        fixture.clock.advance(by: 10)
+        #expect(try await fixture.claim(limit: 1).isEmpty)
+        while try await store.deleteExpired(now: fixture.now, page: 1) {}
+        try self.expectTally(enqueued: 2) { $0.expired = 2 }
+    }
+
+    @Test(arguments: [1, 2, 3, 100])
+    func aBroadcastIsDeletedPageByPage(page: Int) async throws {
+        for number in 0..<5 { try await fixture.addDevice(of: alice, handle: "b\(number)") }
+        try await fixture.post(1, from: alice, to: "username:alice", expiresIn: 10)
+        let leased = try #require(try await fixture.claim(limit: 1).first)
+        try await fixture.settle(leased, as: .accepted(providerID: nil))
+        fixture.clock.advance(by: 10)
+        while try await store.deleteExpired(now: fixture.now, page: page) {}
+        try self.expectTally(enqueued: 6) { ($0.accepted, $0.expired) = (1, 5) }
+        #expect(try await fixture.post(1, from: alice, to: "username:alice") == .stored(pushes: 6))
+    }
+
+    // MARK: Pace
+
+    private static let pace = Duration.seconds(1200)
+
+    @Test func ofSeveralPushesWithinTheIntervalTheLatestIsSentAtItsEnd() async throws {
+        try await self.post(1)
+        let first = try #require(try await fixture.claim(interval: Self.pace).first)
+        // Also while the first is still on its way.
+        try await self.post(2)
+        #expect(try await self.claimed(interval: Self.pace).isEmpty)
+        try await fixture.settle(first, as: .accepted(providerID: nil))
+        let accepted = fixture.now
+        try await self.post(3)
+        try await self.post(4)
+        #expect(try await self.claimed(interval: Self.pace).isEmpty)
+        fixture.clock.advance(by: accepted.timeIntervalSince(fixture.now) + 1199)
+        #expect(try await self.claimed(interval: Self.pace).isEmpty)
+        fixture.clock.advance(by: 1)
+        #expect(try await self.claimed(interval: Self.pace) == [4])
+        try self.expectTally(enqueued: 4) { ($0.accepted, $0.cancelled) = (1, 2) }
+    }
+
+    @Test func aPushThatWaitsForItsTimeIsCancelledOnceItsDeviceHasFetched() async throws {
+        try await self.post(1)
+        let first = try #require(try await fixture.claim(interval: Self.pace).first)
+        try await fixture.settle(first, as: .accepted(providerID: nil))
+        try await self.post(2)
+        try await self.post(3)
+        #expect(try await self.claimed(interval: Self.pace).isEmpty)
+        store.noteFetch(of: try #require(NotificationID(rawValue: 3)), by: alice.id, now: fixture.now)
+        fixture.clock.advance(by: 1200)
+        #expect(try await self.claimed(interval: Self.pace).isEmpty)
+        #expect(try fixture.reader.tallies()["apns"]?.cancelled == 2)
+    }
+
+    @Test func whereAnotherDeviceMayHaveFetchedThePushIsSent() async throws {
+        try await self.post(1)
+        let first = try #require(try await fixture.claim(interval: Self.pace).first)
+        try await fixture.settle(first, as: .accepted(providerID: nil))
+        try await self.post(2)
+        #expect(try await self.claimed(interval: Self.pace).isEmpty)
+        try await fixture.addDevice(of: alice, handle: "a2")
+        store.noteFetch(of: try #require(NotificationID(rawValue: 2)), by: alice.id, now: fixture.now)
+        fixture.clock.advance(by: 1200)
+        #expect(try await self.claimed(interval: Self.pace) == [2])
+    }
+}

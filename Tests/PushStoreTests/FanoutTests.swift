@@ -1,0 +1,112 @@
+import Foundation
+import PushCore
+import PushStore
+import PushTesting
+import Testing
+
+/// Broadcasts that are walked along page by page.
+@Suite struct FanoutTests {
+    private let fixture: StoreFixture
+    private var store: Store { self.fixture.store }
+    private let alice: User
+
+    init() async throws {
+        self.fixture = try StoreFixture()
+        self.alice = try await self.fixture.addUser("alice")
+    }
+
+    /// Devices with the handles d0, d1 and so on, each of a user of its own and with these tags.
+    private func addDevices(_ count: Int, tags: (Int) -> [String]) async throws {
+        for number in 0..<count {
+            let user = try await fixture.addUser("user\(number)")
+            try await fixture.addDevice(of: user, handle: "d-\(number)", tags: tags(number))
+        }
+    }
+
+    private func expand() async throws {
+        while try await store.expandFanout(page: 3, now: fixture.now) != nil {}
+    }
+
+    private func handles() async throws -> [String] {
+        try await fixture.claim().map(\.push.handle).sorted()
+    }
+
+    private func tally() throws -> Tally? {
+        try fixture.reader.tallies()["apns"]
+    }
+
+    @Test(arguments: [
+        ("news", Array(0..<10)), ("news && !beta", [1, 3, 5, 7, 9]), ("!beta", [1, 3, 5, 7, 9]),
+        ("beta || third", [0, 2, 3, 4, 6, 8, 9]), ("beta && third", [0, 6]), ("username:user4", [4]),
+        ("news && (username:user1 || username:user2)", [1, 2]), ("absent", []), ("!news", []),
+        ("!!third", [0, 3, 6, 9]), ("third || !beta", [0, 1, 3, 5, 6, 7, 9]),
+    ])
+    func everyDeviceThatIsMeantGetsOnePushWhateverTheSizeOfAPage(expression: String, expected: [Int]) async throws {
+        try await self.addDevices(10) { number in
+            ["news"] + (number.isMultiple(of: 2) ? ["beta"] : []) + (number.isMultiple(of: 3) ? ["third"] : [])
+        }
+        try await fixture.post(1, from: alice, to: expression, page: 3)
+        try await self.expand()
+        #expect(try await self.handles() == expected.map { "d-\($0)" })
+        #expect(try self.tally()?.enqueued ?? 0 == expected.count)
+        let id = try #require(NotificationID(rawValue: 1))
+        for number in 0..<10 {
+            let user = try fixture.user("user\(number)")
+            let found = try fixture.reader.notification(id, for: user.id, alsoAsSender: false, now: fixture.now)
+            #expect((found != nil) == expected.contains(number))
+        }
+    }
+
+    @Test func theFirstPageIsThereWithTheNotificationAndTheRestFollows() async throws {
+        try await self.addDevices(8) { _ in ["news"] }
+        #expect(try await fixture.post(1, from: alice, to: "news", page: 3) == .stored(pushes: 3))
+        #expect(try await store.expandFanout(page: 3, now: fixture.now) == 3)
+        #expect(try await store.expandFanout(page: 3, now: fixture.now) == 2)
+        #expect(try await store.expandFanout(page: 3, now: fixture.now) == nil)
+    }
+
+    @Test func aProcessThatEndsInTheMiddleIsFollowedByOneThatGoesOn() async throws {
+        try await self.addDevices(8) { _ in ["news"] }
+        try await fixture.post(1, from: alice, to: "news", platforms: ["apns"], page: 3)
+        _ = try await store.expandFanout(page: 3, now: fixture.now)
+        await store.close()
+        let next = try Store(path: store.path)
+        while try await next.expandFanout(page: 3, now: fixture.now) != nil {}
+        #expect(try next.makeReader().tallies()["apns"]?.enqueued == 8)
+        await next.close()
+    }
+
+    @Test func aSingleNoticePassesABroadcast() async throws {
+        try await self.addDevices(8) { _ in ["news"] }
+        try await fixture.post(1, from: alice, to: "news", page: 3)
+        try await self.expand()
+        fixture.clock.advance(by: 5)
+        try await fixture.post(2, from: alice, to: "username:user5", page: 3)
+        #expect(try await fixture.claim(limit: 1).map(\.push.notification.rawValue) == [2])
+    }
+
+    @Test func aBroadcastThatHasExpiredGoesNoFurther() async throws {
+        try await self.addDevices(8) { _ in ["news"] }
+        try await fixture.post(1, from: alice, to: "news", expiresIn: 60, page: 3)
+        fixture.clock.advance(by: 60)
+        try await self.expand()
+        #expect(try self.tally()?.enqueued == 3)
+        #expect(try await self.handles().isEmpty)
+        #expect(try self.tally()?.expired == 3)
+    }
+
+    @Test func aNewerBroadcastOfTheSameKeyTakesThePlaceOfAnOlderEvenOneThatIsStillOnItsWay() async throws {
+        try await self.addDevices(8) { _ in ["news"] }
+        try await fixture.post(1, from: alice, to: "news", collapseID: "key", page: 3)
+        fixture.clock.advance(by: 1)
+        try await fixture.post(2, from: alice, to: "news", collapseID: "key", page: 3)
+        // The older one first, as the older always goes.
+        try await self.expand()
+        let leased = try await fixture.claim()
+        #expect(leased.map(\.push.notification.rawValue) == Array(repeating: 2, count: 8))
+        let tally = try #require(try self.tally())
+        #expect(tally.pending == 8)
+        #expect(tally.enqueued == tally.cancelled + 8)
+    }
+
+}
