@@ -80,7 +80,7 @@ let package = Package(
             swiftSettings: strict
         ),
         tests("CivilTimeTests", ["CivilTime"]),
-        tests("CurlHTTPTests", ["CurlHTTP", "Reactor"]),
+        tests("CurlHTTPTests", ["CurlHTTP", "PushSimulators", "PushTesting", "Reactor"]),
         tests(
             "EndToEndTests",
             [

@@ -33,15 +33,57 @@ extension SimulatedResponse {
 }
 
 extension PushLog {
-    /// Answers with what the script holds, or else with the judge's answer, and records either.
+    /// Answers with what the test has asked for, with what the rules say, or else with the judge's answer, and records
+    /// it.
     func answer(_ request: SimulatedRequest, judge: (SimulatedRequest) -> Judgement) -> SimulatedResponse {
         let judgement: Judgement
         if let scripted = self.takeScripted() {
             judgement = Judgement(response: scripted, verdict: .scripted(status: scripted.status))
+        } else if let fault = self.faults.faultOfRequest(for: { PushKey(request).device }) {
+            judgement = self.apply(fault, to: request, judge: judge)
         } else {
             judgement = judge(request)
         }
         self.record(ReceivedPush(request: request, verdict: judgement.verdict))
         return judgement.response
+    }
+
+    private func apply(
+        _ fault: Fault,
+        to request: SimulatedRequest,
+        judge: (SimulatedRequest) -> Judgement
+    ) -> Judgement {
+        if case .answer(let status, let retryAfter, let body) = fault {
+            var response = SimulatedResponse(status: status, body: Array((body ?? "").utf8))
+            if let retryAfter { response.headers.append(HeaderField("Retry-After", self.text(of: retryAfter))) }
+            return Judgement(response: response, verdict: .faulted(fault))
+        }
+        var response = SimulatedResponse(status: 503)
+        var judged: Int?
+        if fault.handlesRequest {
+            response = judge(request).response
+            judged = response.status
+            if fault == .badJSON { response.body = Array("{\"name\":".utf8) }
+        }
+        response.fault = fault
+        return Judgement(response: response, verdict: .faulted(fault, judged: judged))
+    }
+
+    private func text(of retryAfter: Fault.RetryAfter) -> String {
+        switch retryAfter {
+        case .seconds(let seconds): return String(seconds)
+        case .dateAfter(let seconds):
+            let format = Date.VerbatimFormatStyle(
+                format: """
+                    \(weekday: .abbreviated), \(day: .twoDigits) \(month: .abbreviated) \(year: .defaultDigits) \
+                    \(hour: .twoDigits(clock: .twentyFourHour, hourCycle: .zeroBased)):\(minute: .twoDigits):\
+                    \(second: .twoDigits) GMT
+                    """,
+                locale: Locale(identifier: "en_US_POSIX"),
+                timeZone: .gmt,
+                calendar: Calendar(identifier: .gregorian)
+            )
+            return self.now().addingTimeInterval(Double(seconds)).formatted(format)
+        }
     }
 }

@@ -1,3 +1,4 @@
+internal import Foundation
 internal import Synchronization
 
 /// What a simulator received, and what it is told to answer next.
@@ -15,17 +16,42 @@ public final class PushLog: Sendable {
         var scripted: [SimulatedResponse] = []
         var waiters: [Int: Waiter] = [:]
         var nextWaiter = 0
+        var tallies: [PushTally.Key: PushTally] = [:]
     }
 
     // A lock: connections write on the simulator's loop, tests read from anywhere, and each use is short.
     private let state = Mutex(State())
     private let capacity: Int
     private let onPush: (@Sendable (ReceivedPush) -> Void)?
+    private let countsOnly: Bool
+    /// What goes wrong, and when.
+    let faults: FaultScript
+    let now: @Sendable () -> Date
+
+    /// As the options say.
+    convenience init(_ options: SimulatorOptions) {
+        self.init(
+            capacity: options.keptPushes,
+            countsOnly: options.countsPushes,
+            faults: options.faults,
+            now: options.now,
+            onPush: options.onPush
+        )
+    }
 
     /// Keeps at least the last `capacity` requests, and hands each to `onPush`, on the simulator's thread.
-    init(capacity: Int, onPush: (@Sendable (ReceivedPush) -> Void)?) {
+    init(
+        capacity: Int,
+        countsOnly: Bool = false,
+        faults: [FaultRule] = [],
+        now: @escaping @Sendable () -> Date = { Date() },
+        onPush: (@Sendable (ReceivedPush) -> Void)?
+    ) {
         precondition(capacity > 0, "a log keeps something")
         self.capacity = capacity
+        self.countsOnly = countsOnly
+        self.faults = FaultScript(faults, now: now)
+        self.now = now
         self.onPush = onPush
     }
 
@@ -43,6 +69,22 @@ public final class PushLog: Sendable {
     public func answerNext(status: Int, headers: [HeaderField] = [], body: String = "") {
         let response = SimulatedResponse(status: status, headers: headers, body: Array(body.utf8))
         self.state.withLock { $0.scripted.append(response) }
+    }
+
+    /// Puts these in place of all rules there are; their counts and times begin now.
+    public func setFaults(_ rules: [FaultRule]) {
+        self.faults.set(rules)
+    }
+
+    /// What has come of one push to one device: its `apns-id`, or the notification's id with the others. Only with
+    /// `SimulatorOptions.countsPushes`.
+    public func tally(of push: String, for device: String) -> PushTally {
+        self.state.withLock { $0.tallies[PushTally.Key(push: push, device: device)] ?? PushTally() }
+    }
+
+    /// What has come of all pushes. Only with `SimulatorOptions.countsPushes`.
+    public var totals: PushTotals {
+        self.state.withLock { PushTotals($0.tallies.values) }
     }
 
     /// Waits until that many pushes have been accepted, and returns the last of those; the first is number 1.
@@ -77,12 +119,14 @@ public final class PushLog: Sendable {
     }
 
     func record(_ push: ReceivedPush) {
+        let key = self.countsOnly ? PushTally.Key(PushKey(push.request)) : nil
         let waiters = self.state.withLock { state in
+            if let key { state.tallies[key, default: PushTally()].count(push.verdict) }
             if state.received.count >= 2 * self.capacity {
                 state.forgottenCount += state.received.prefix(self.capacity).count(where: \.verdict.isAccepted)
                 state.received.removeFirst(self.capacity)
             }
-            state.received.append(push)
+            if key == nil { state.received.append(push) } else if push.verdict.isAccepted { state.forgottenCount += 1 }
             guard push.verdict.isAccepted else { return [Waiter]() }
             state.acceptedCount += 1
             let due = state.waiters.filter { $0.value.number <= state.acceptedCount }

@@ -50,6 +50,10 @@ public struct SimulatorOptions: Sendable {
     public var concurrentStreams = 500
     /// How many requests are kept at least; older ones are forgotten.
     public var keptPushes = 10_000
+    /// Whether pushes are only counted, by id and device, and no request is kept: for a million of them.
+    public var countsPushes = false
+    /// What goes wrong, and when.
+    public var faults: [FaultRule] = []
     /// What time it is to the simulator.
     public var now: @Sendable () -> Date = { Date() }
     /// Is given each push as it arrives, on the simulator's thread: it must be quick.

@@ -14,22 +14,31 @@ public enum PushVerdict: Sendable, Hashable {
     case refused(status: Int, reason: String)
     /// Not judged, but answered as the test asked.
     case scripted(status: Int)
+    /// Met by a fault; `judged` is the status that it deserved, if it was handled all the same.
+    case faulted(Fault, judged: Int? = nil)
 
     /// Whether the sender was told that the push is accepted.
-    public var isAccepted: Bool {
-        switch self {
-        case .accepted: true
-        case .refused: false
-        case .scripted(let status): (200..<300).contains(status)
-        }
+    public var isAccepted: Bool { (200..<300).contains(self.status) }
+
+    /// Whether the push has gone on to its device, whatever the sender was told.
+    public var isDelivered: Bool {
+        if case .faulted(_, let judged?) = self { return (200..<300).contains(judged) }
+        return self.isAccepted
     }
 
-    /// The status that was answered.
+    /// The status that was answered; 0 for none.
     public var status: Int {
         switch self {
         case .accepted: 200
         case .refused(let status, _), .scripted(let status): status
+        case .faulted(.answer(let status, _, _), _): status
+        case .faulted(let fault, let judged): fault.losesAnswer ? 0 : judged ?? 0
         }
+    }
+
+    /// One word for a log: the fault's name, or else the status.
+    package var word: String {
+        if case .faulted(let fault, _) = self { fault.name } else { String(self.status) }
     }
 }
 

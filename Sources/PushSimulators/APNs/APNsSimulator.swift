@@ -54,13 +54,14 @@ public final class APNsSimulator: PushSimulator {
         self.rules = Mutex(
             APNsRules(topic: topic) { token throws(APNsRefusal) in try verifier.issueDate(of: token) }
         )
-        self.pushes = PushLog(capacity: options.keptPushes, onPush: options.onPush)
+        self.pushes = PushLog(options)
         self.now = options.now
         self.server = try SimulatorServer(
             port: options.port,
             identity: authority.makeServerIdentity(names: options.names),
             limits: .init(streamsBeforeProof: 1, streams: options.concurrentStreams),
-            speaksHTTP1: false
+            speaksHTTP1: false,
+            faults: self.pushes.faults
         )
     }
 

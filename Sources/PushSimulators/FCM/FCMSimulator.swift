@@ -45,14 +45,15 @@ public final class FCMSimulator: PushSimulator {
             clientEmail: "push@\(projectID).iam.gserviceaccount.com",
             keyID: RandomText.make(40).lowercased()
         )
-        self.pushes = PushLog(capacity: options.keptPushes, onPush: options.onPush)
+        self.pushes = PushLog(options)
         self.tokenRequests = PushLog(capacity: options.keptPushes, onPush: nil)
         self.now = options.now
         self.server = try SimulatorServer(
             port: options.port,
             identity: authority.makeServerIdentity(names: options.names),
             limits: .init(streamsBeforeProof: options.concurrentStreams, streams: options.concurrentStreams),
-            speaksHTTP1: true
+            speaksHTTP1: true,
+            faults: self.pushes.faults
         )
         self.serviceAccount = try ServiceAccount(
             projectID: projectID,

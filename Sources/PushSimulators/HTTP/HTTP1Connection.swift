@@ -4,7 +4,12 @@ internal import Reactor
 /// time.
 ///
 /// Returns when the client has gone, rests too long, or sends what is not understood.
-func serveHTTP1(_ stream: any ByteStream, limits: SimulatorServer.Limits, handler: SimulatorServer.Handler) async {
+func serveHTTP1(
+    _ stream: any ByteStream,
+    as connection: SimulatedConnection? = nil,
+    limits: SimulatorServer.Limits,
+    handler: SimulatorServer.Handler
+) async {
     var input: [UInt8] = []
     do {
         while true {
@@ -19,7 +24,22 @@ func serveHTTP1(_ stream: any ByteStream, limits: SimulatorServer.Limits, handle
             var request = head.request
             request.body = Array(input.prefix(length))
             input.removeFirst(length)
-            try await HTTP1.write(await handler(request), to: stream, limits)
+            request.connection = connection?.number ?? 0
+            let response = await handler(request)
+            switch response.fault {
+            // HTTP/1.1 cannot say that a request was not processed; it ends.
+            case .reset, .loseAnswer, .refuseStream, .goAwayBefore: connection?.reset()
+            case .noAnswer: try await connection?.waitForHangUp(within: limits.idleTime)
+            case .cut:
+                try await HTTP1.write(response, to: stream, limits, isCut: true)
+                connection?.cut()
+            case .goAway:
+                var last = response
+                last.headers.append(HeaderField("Connection", "close"))
+                return try await HTTP1.write(last, to: stream, limits)
+            case .slow(let pace): try await HTTP1.write(response, to: stream, limits, pace: pace)
+            default: try await HTTP1.write(response, to: stream, limits)
+            }
         }
     } catch {
         // A connection ends in one of many ways, and none is anything to the simulator.
@@ -72,19 +92,24 @@ private enum HTTP1 {
     static func write(
         _ response: SimulatedResponse,
         to stream: any ByteStream,
-        _ limits: SimulatorServer.Limits
+        _ limits: SimulatorServer.Limits,
+        isCut: Bool = false,
+        pace: Duration? = nil
     ) async throws {
         var text = "HTTP/1.1 \(response.status) \r\n"
         for header in response.headers { text += "\(header.name): \(header.value)\r\n" }
         text += "Content-Length: \(response.body.count)\r\n\r\n"
         let bytes = Array(text.utf8) + response.body
         var written = 0
-        while written < bytes.count {
+        let end = isCut ? bytes.count / 2 : bytes.count
+        while written < end {
+            let pieceEnd = pace == nil ? end : written + 1
             let count = try bytes.withUnsafeBytes { bytes in
-                try stream.write(UnsafeRawBufferPointer(rebasing: bytes[written...]))
+                try stream.write(UnsafeRawBufferPointer(rebasing: bytes[written..<pieceEnd]))
             }
             if let count {
                 written += count
+                if let pace { try await Task.sleep(for: pace) }
             } else {
                 try await stream.waitToWrite(until: .now + limits.writeTime)
             }

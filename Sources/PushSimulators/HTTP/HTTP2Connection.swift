@@ -9,11 +9,18 @@ final class HTTP2Connection<Stream: ByteStream & SendableMetatype>: @unchecked S
     private let session: HTTP2Session
     private let limits: SimulatorServer.Limits
     private let handler: SimulatorServer.Handler
+    private let connection: SimulatedConnection?
+    /// Later streams are not handled: GOAWAY has left them out.
+    private var lastStream = Int32.max
+    /// How long to wait after each byte.
+    private var pace: Duration?
+    private var isToBeCut = false
     private var isFlushing = false
     private var output: [UInt8] = []
 
     init(
         _ stream: Stream,
+        as connection: SimulatedConnection? = nil,
         loop: EventLoop,
         limits: SimulatorServer.Limits,
         handler: @escaping SimulatorServer.Handler
@@ -22,7 +29,12 @@ final class HTTP2Connection<Stream: ByteStream & SendableMetatype>: @unchecked S
         self.loop = loop
         self.limits = limits
         self.handler = handler
-        self.session = try HTTP2Session(streamLimit: limits.streamsBeforeProof, provenStreamLimit: limits.streams)
+        self.connection = connection
+        self.session = try HTTP2Session(
+            streamLimit: limits.streamsBeforeProof,
+            provenStreamLimit: limits.streams,
+            allowsBodies: connection?.fault != .zeroWindow
+        )
     }
 
     /// Serves until the client has gone, breaks the protocol or rests too long, or the task is cancelled.
@@ -62,8 +74,28 @@ final class HTTP2Connection<Stream: ByteStream & SendableMetatype>: @unchecked S
     }
 
     private func answer(_ arrival: HTTP2Session.Arrival) async {
-        let response = await self.handler(arrival.request)
-        self.session.respond(response, on: arrival.stream)
+        guard arrival.stream <= self.lastStream, self.connection?.fault != .zeroWindow else { return }
+        var request = arrival.request
+        request.connection = self.connection?.number ?? 0
+        let response = await self.handler(request)
+        switch response.fault {
+        case .noAnswer: return
+        case .reset, .loseAnswer: self.connection?.reset()
+        case .refuseStream: self.session.refuse(arrival.stream)
+        case .goAwayBefore(let reason):
+            self.lastStream = arrival.stream - 1
+            self.session.goAway(after: max(0, arrival.stream - 2), reason: reason)
+        case .goAway(let reason):
+            self.session.respond(response, on: arrival.stream)
+            self.session.goAway(reason: reason)
+        case .slow(let pace):
+            self.pace = pace
+            self.session.respond(response, on: arrival.stream)
+        case .cut:
+            self.isToBeCut = true
+            self.session.respond(response, on: arrival.stream)
+        default: self.session.respond(response, on: arrival.stream)
+        }
         await self.flush()
     }
 
@@ -89,15 +121,19 @@ final class HTTP2Connection<Stream: ByteStream & SendableMetatype>: @unchecked S
 
     private func writeOutput() async throws {
         var written = 0
-        while written < self.output.count {
+        let end = self.isToBeCut ? self.output.count / 2 : self.output.count
+        while written < end {
+            let pieceEnd = self.pace == nil ? end : written + 1
             let count = try self.output.withUnsafeBytes { bytes in
-                try self.stream.write(UnsafeRawBufferPointer(rebasing: bytes[written...]))
+                try self.stream.write(UnsafeRawBufferPointer(rebasing: bytes[written..<pieceEnd]))
             }
             if let count {
                 written += count
+                if let pace { try await Task.sleep(for: pace) }
             } else {
                 try await self.stream.waitToWrite(until: .now + self.limits.writeTime)
             }
         }
+        if self.isToBeCut { self.connection?.cut() }
     }
 }

@@ -40,7 +40,7 @@ final class HTTP2Session {
 
     /// Begins the server's side; the limits are on how many requests the client may have open at a time, the second
     /// once an answer says that the client is proven.
-    init(streamLimit: Int, provenStreamLimit: Int) throws(Failure) {
+    init(streamLimit: Int, provenStreamLimit: Int, allowsBodies: Bool = true) throws(Failure) {
         self.streamLimit = streamLimit
         self.provenStreamLimit = provenStreamLimit
         var callbacks: OpaquePointer?
@@ -51,6 +51,7 @@ final class HTTP2Session {
         let code = nghttp2_session_server_new(&self.session, callbacks, Unmanaged.passUnretained(self).toOpaque())
         guard code == 0 else { throw Failure(code: Int(code)) }
         self.allow(streams: streamLimit)
+        if !allowsBodies { self.submit(NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, 0) }
     }
 
     deinit {
@@ -92,15 +93,23 @@ final class HTTP2Session {
         }
     }
 
-    /// Announces that nothing after the requests received so far will be answered.
-    func goAway() {
+    /// Resets a stream as one that has not been processed.
+    func refuse(_ stream: Int32) {
+        self.streams[stream] = nil
+        let flags = UInt8(NGHTTP2_FLAG_NONE.rawValue)
+        nghttp2_submit_rst_stream(self.session, flags, stream, NGHTTP2_REFUSED_STREAM.rawValue)
+    }
+
+    /// Announces that nothing after this stream will be answered, or else nothing after what has been received so far.
+    func goAway(after last: Int32? = nil, reason: String? = nil) {
+        let debugData = Array((reason.map { #"{"reason":"\#($0)"}"# } ?? "").utf8)
         nghttp2_submit_goaway(
             self.session,
             UInt8(NGHTTP2_FLAG_NONE.rawValue),
-            nghttp2_session_get_last_proc_stream_id(self.session),
+            last ?? nghttp2_session_get_last_proc_stream_id(self.session),
             NGHTTP2_NO_ERROR.rawValue,
-            nil,
-            0
+            debugData,
+            debugData.count
         )
     }
 
@@ -163,10 +172,11 @@ final class HTTP2Session {
     }
 
     private func allow(streams: Int) {
-        var setting = nghttp2_settings_entry(
-            settings_id: Int32(NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS.rawValue),
-            value: UInt32(streams)
-        )
+        self.submit(NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, streams)
+    }
+
+    private func submit(_ setting: nghttp2_settings_id, _ value: Int) {
+        var setting = nghttp2_settings_entry(settings_id: Int32(setting.rawValue), value: UInt32(value))
         nghttp2_submit_settings(self.session, UInt8(NGHTTP2_FLAG_NONE.rawValue), &setting, 1)
     }
 }

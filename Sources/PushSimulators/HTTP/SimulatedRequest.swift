@@ -22,6 +22,8 @@ public struct SimulatedRequest: Sendable, Hashable {
     public var headers: [HeaderField]
     /// The body, whole.
     public var body: [UInt8]
+    /// Which of the simulator's connections it came on, counted from 1; 0 if it was made by hand.
+    public internal(set) var connection = 0
 
     /// A request of these parts.
     public init(method: String = "POST", path: String, headers: [HeaderField] = [], body: [UInt8] = []) {
@@ -47,6 +49,8 @@ public struct SimulatedResponse: Sendable, Hashable {
     public var body: [UInt8]
     /// Whether the request proved who the client is, so that the connection may carry more at a time.
     var provesClient = false
+    /// What happens in place of the answer, or besides.
+    var fault: Fault?
 
     /// An answer of these parts; `content-length` is added by itself.
     public init(status: Int, headers: [HeaderField] = [], body: [UInt8] = []) {

@@ -1,5 +1,6 @@
 internal import Reactor
 internal import SocketTLS
+internal import Synchronization
 
 /// An HTTPS server for one simulator: HTTP/2, and HTTP/1.1 where the provider speaks that too.
 final class SimulatorServer: Sendable {
@@ -19,9 +20,19 @@ final class SimulatorServer: Sendable {
     private let context: TLSServerContext
     private let limits: Limits
     private let speaksHTTP1: Bool
+    private let faults: FaultScript?
+    private let connectionCount = Atomic(0)
 
     /// Listens at once, on 127.0.0.1, so that the port is known and no client is refused before `serve`.
-    init(port: UInt16, identity: TestAuthority.Identity, limits: Limits, speaksHTTP1: Bool) throws {
+    ///
+    /// `faults` are those that connections meet; what requests meet is in the answers.
+    init(
+        port: UInt16,
+        identity: TestAuthority.Identity,
+        limits: Limits,
+        speaksHTTP1: Bool,
+        faults: FaultScript? = nil
+    ) throws {
         self.listener = try Listener(.tcp(host: "127.0.0.1", port: port))
         self.context = try TLSServerContext(
             identities: [TLSIdentity(certificates: identity.certificate, privateKey: identity.privateKey)],
@@ -29,6 +40,7 @@ final class SimulatorServer: Sendable {
         )
         self.limits = limits
         self.speaksHTTP1 = speaksHTTP1
+        self.faults = faults
     }
 
     /// The port that port 0 became.
@@ -52,15 +64,29 @@ final class SimulatorServer: Sendable {
         // Out of descriptors: this one connection is lost, and the client sees it closed.
         guard let descriptor = try? Descriptor(number, on: loop) else { return }
         defer { descriptor.close() }
+        let connection = SimulatedConnection(
+            number: self.connectionCount.add(1, ordering: .relaxed).newValue,
+            fault: self.faults?.faultOfConnection(),
+            descriptor: descriptor
+        )
         await descriptor.cancellingWaits {
             do {
+                if try await connection.endsBeforeTLS(within: self.limits.idleTime) { return }
                 let stream = try TLSStream(SocketStream(descriptor), context: self.context)
                 defer { stream.endWriting() }
                 try await stream.handshake(until: .now + self.limits.handshakeTime)
-                if stream.chosenProtocol == "h2" {
-                    try await HTTP2Connection(stream, loop: loop, limits: self.limits, handler: handler).serve()
+                if connection.fault == .stopReading {
+                    try await connection.waitForHangUp(within: self.limits.idleTime)
+                } else if stream.chosenProtocol == "h2" {
+                    try await HTTP2Connection(
+                        stream,
+                        as: connection,
+                        loop: loop,
+                        limits: self.limits,
+                        handler: handler
+                    ).serve()
                 } else if self.speaksHTTP1 {
-                    await serveHTTP1(stream, limits: self.limits, handler: handler)
+                    await serveHTTP1(stream, as: connection, limits: self.limits, handler: handler)
                 }
             } catch {
                 // A client that cannot agree on TLS is told so by the alert, and the simulator goes on.

@@ -45,14 +45,15 @@ public final class WNSSimulator: PushSimulator {
             clientID: UUID().uuidString.lowercased(),
             clientSecret: RandomText.make(20) + "~+/=" + RandomText.make(16)
         )
-        self.pushes = PushLog(capacity: options.keptPushes, onPush: options.onPush)
+        self.pushes = PushLog(options)
         self.tokenRequests = PushLog(capacity: options.keptPushes, onPush: nil)
         self.now = options.now
         self.server = try SimulatorServer(
             port: options.port,
             identity: authority.makeServerIdentity(names: options.names),
             limits: .init(streamsBeforeProof: options.concurrentStreams, streams: options.concurrentStreams),
-            speaksHTTP1: true
+            speaksHTTP1: true,
+            faults: self.pushes.faults
         )
     }
 

@@ -1,0 +1,72 @@
+internal import Foundation
+internal import Glibc
+internal import Reactor
+internal import Synchronization
+
+/// A file with one short line for each request, for whoever counts afterwards what has become of a million pushes.
+///
+/// A line is `milliseconds platform push outcome device`, with single blanks: the time since 1970, the sender's name, the
+/// `apns-id` or the notification's id (or `-`), the status or the fault's name, the device. Lines are gathered and
+/// written each second and at the end, so a process that is killed loses the last second.
+public final class PushLogFile: Sendable {
+    // A lock: the simulators' threads append, and each use is short.
+    private let buffer = Mutex<[UInt8]>([])
+    private let descriptor: Int32
+
+    private static let writeSize = 256 * 1024
+
+    /// Opens the file, which grows at its end. Throws if that cannot be.
+    public init(path: String) throws {
+        self.descriptor = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
+        guard self.descriptor >= 0 else { throw SystemError(call: "open \(path)", code: errno) }
+    }
+
+    deinit {
+        self.flush()
+        close(self.descriptor)
+    }
+
+    /// Takes a line for a request.
+    public func append(_ push: ReceivedPush, platform: String) {
+        let key = PushKey(push.request)
+        let milliseconds = Int((Date().timeIntervalSince1970 * 1000).rounded())
+        let id = key.push.isEmpty ? "-" : key.push
+        let line = "\(milliseconds) \(platform) \(id) \(push.verdict.word) \(key.device)\n"
+        self.buffer.withLock { buffer in
+            buffer.append(contentsOf: line.utf8)
+            if buffer.count >= Self.writeSize { self.write(&buffer) }
+        }
+    }
+
+    /// Writes what has been gathered.
+    public func flush() {
+        self.buffer.withLock { self.write(&$0) }
+    }
+
+    /// Writes each second, until the task is cancelled, and then once more.
+    public func run() async {
+        // Ended early by cancellation, which the loop's condition sees.
+        while !Task.isCancelled {
+            try? await Task.sleep(for: .seconds(1))
+            self.flush()
+        }
+    }
+
+    /// A file that takes no more, on a full disk, loses lines, and the simulators go on.
+    private func write(_ bytes: inout [UInt8]) {
+        var written = 0
+        bytes.withUnsafeBytes { bytes in
+            while written < bytes.count {
+                let count = Glibc.write(
+                    self.descriptor,
+                    bytes.baseAddress?.advanced(by: written),
+                    bytes.count - written
+                )
+                if count < 0, errno == EINTR { continue }
+                if count <= 0 { return }
+                written += count
+            }
+        }
+        bytes.removeAll(keepingCapacity: true)
+    }
+}

@@ -1,0 +1,63 @@
+/// How often one push to one device was tried, and what came of it.
+public struct PushTally: Sendable, Hashable {
+    /// Requests that carried it.
+    public internal(set) var seen = 0
+    /// Those whose sender was told that it is accepted.
+    public internal(set) var accepted = 0
+    /// Those that went on to the device, also where the answer was lost.
+    public internal(set) var delivered = 0
+
+    mutating func count(_ verdict: PushVerdict) {
+        self.seen += 1
+        if verdict.isAccepted { self.accepted += 1 }
+        if verdict.isDelivered { self.delivered += 1 }
+    }
+}
+
+/// The tallies of all pushes together.
+public struct PushTotals: Sendable, Hashable {
+    /// Different pushes, each to one device.
+    public internal(set) var pushes = 0
+    /// Requests for them.
+    public internal(set) var seen = 0
+    /// Pushes that were accepted at least once.
+    public internal(set) var accepted = 0
+    /// Pushes that went on to their device at least once.
+    public internal(set) var delivered = 0
+    /// Requests by which a push went on to its device once more.
+    public internal(set) var repeated = 0
+
+    init(_ tallies: some Sequence<PushTally>) {
+        for tally in tallies {
+            self.pushes += 1
+            self.seen += tally.seen
+            if tally.accepted > 0 { self.accepted += 1 }
+            if tally.delivered > 0 { self.delivered += 1 }
+            self.repeated += max(0, tally.delivered - 1)
+        }
+    }
+}
+
+extension PushTally {
+    /// Push and device in sixteen bytes, so that a million of them are cheap; two hashes are never equal by chance.
+    struct Key: Hashable {
+        private let first: Int
+        private let second: Int
+
+        init(_ key: PushKey) {
+            self.init(push: key.push, device: key.device)
+        }
+
+        init(push: String, device: String) {
+            var hasher = Hasher()
+            hasher.combine(push)
+            hasher.combine(device)
+            self.first = hasher.finalize()
+            hasher = Hasher()
+            hasher.combine(device)
+            hasher.combine(1)
+            hasher.combine(push)
+            self.second = hasher.finalize()
+        }
+    }
+}
