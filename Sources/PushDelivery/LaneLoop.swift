@@ -64,15 +64,13 @@ struct LaneLoop: Sendable {
         do {
             let direct = self.untilDue(try self.reader.nextDue(in: self.lane.lane, .direct), now)
             let bulk = self.untilDue(try self.reader.nextDue(in: self.lane.lane, .bulk), now)
-            guard min(direct, bulk) <= .zero else { return min(direct, bulk, self.settings.rest) }
-            let claim = self.state.beginClaim(batch: batch, now: now)
+            let due = Queue.allCases.filter { ($0 == .direct ? direct : bulk) <= .zero }
+            if due.isEmpty { return min(direct, bulk, self.settings.rest) }
+            let claim = self.state.beginClaim(of: due, batch: batch, now: now)
             if let until = claim.restUntil { return min(self.untilDue(until, now), self.settings.rest) }
-            guard claim.limit > 0 else { return self.settings.rest }
-            let wanted = Queue.allCases.filter { queue in
-                queue == .direct ? direct <= .zero : bulk <= .zero && claim.isRefill
-            }
+            if claim.queues.isEmpty { return self.settings.rest }
             group.addTask {
-                await self.claim(claim.limit, of: wanted)
+                await self.claim(claim.limit, of: claim.queues)
                 self.signal.set()
             }
         } catch {

@@ -79,26 +79,26 @@ final class LaneState: Sendable {
         self.state.withLock { $0.health.reset() }
     }
 
-    /// How many pushes to lease now, if any, and until when there is a rest.
+    /// What to lease now of the queues that have something due, and until when there is a rest.
     ///
     /// While the provider rests what is leased is given back, and for a probe one is enough.
-    func beginClaim(batch: Int, now: Date) -> (limit: Int, isRefill: Bool, restUntil: Date?) {
+    func beginClaim(of due: [Queue], batch: Int, now: Date) -> (limit: Int, queues: [Queue], restUntil: Date?) {
         self.state.withLock { state in
-            if state.isStopping || state.isClaiming { return (0, false, nil) }
+            if state.isStopping || state.isClaiming || due.isEmpty { return (0, [], nil) }
+            let leased = state.direct.count + state.bulk.count
+            let (limit, queues): (Int, [Queue])
             switch state.health.admission(now: now) {
             case .rest(let until):
                 Self.giveBack(&state)
-                return (0, false, until)
-            case .wait: return (0, false, nil)
-            case .probe:
-                let isNeeded = state.direct.isEmpty && state.bulk.isEmpty
-                state.isClaiming = isNeeded
-                return (isNeeded ? 1 : 0, isNeeded, nil)
-            case .go:
-                if state.direct.count >= batch { return (0, false, nil) }
-                state.isClaiming = true
-                return (batch, state.direct.count + state.bulk.count < batch / 2, nil)
+                return (0, [], until)
+            case .wait: return (0, [], nil)
+            case .probe: (limit, queues) = (1, leased == 0 ? due : [])
+            // Single notices pass what is leased of a broadcast.
+            case .go: (limit, queues) = (batch, leased < batch / 2 ? due : due.filter { $0 == .direct })
             }
+            if queues.isEmpty || state.direct.count >= batch { return (0, [], nil) }
+            state.isClaiming = true
+            return (limit, queues, nil)
         }
     }
 
@@ -169,7 +169,7 @@ final class LaneState: Sendable {
         self.state.withLock { state in
             if state.ended.isEmpty { state.endedSince = .now }
             state.ended.append((delivery, ending.settlement))
-            let isLow = state.direct.isEmpty && state.bulk.isEmpty
+            let isLow = !state.isClaiming && state.direct.isEmpty && state.bulk.isEmpty
             return isLow || (!state.isSettling && (state.ended.count == 1 || state.ended.count == Self.settleCount))
         }
     }
