@@ -1,85 +1,27 @@
 import Foundation
-import Logging
 import PushCore
 import PushDelivery
-import PushSenders
 import PushSimulators
 import PushStore
 import PushTesting
-import Reactor
-import ServiceLifecycle
 import Testing
 
-/// The service between the real outbox and a simulated provider, by a clock that stands.
 @Suite struct DeliveryServiceTests {
-    private let fixture: StoreFixture
-    private let apns: APNsSimulator
+    private let rig: Rig
+    private var fixture: StoreFixture { self.rig.fixture }
+    private var apns: APNsSimulator { self.rig.apns }
 
     init() throws {
-        self.fixture = try StoreFixture()
-        let clock = self.fixture.clock
-        var options = SimulatorOptions()
-        options.now = { clock.now }
-        let authority = try TestAuthority()
-        self.apns = try APNsSimulator(authority: authority, options: options)
-        try authority.write(to: self.fixture.folder.file("ca.pem"))
+        self.rig = try Rig()
     }
 
-    /// Runs the service as long as `body` does, by the standing clock unless told otherwise.
-    private func run(
-        settings: DeliverySettings = DeliverySettings(),
-        now: (@Sendable () -> Date)? = nil,
-        _ body: @escaping @Sendable (WakeUp, SenderStatus) async throws -> Void
-    ) async throws {
-        let loop = try EventLoop(index: 0)
-        defer { loop.stop() }
-        let credentials = self.apns.credentials
-        let clock = self.fixture.clock
-        let sender = try APNsSender(
-            APNsSettings(
-                key: Secret(credentials.privateKey),
-                keyID: credentials.keyID,
-                teamID: credentials.teamID,
-                topic: credentials.topic,
-                endpoint: self.apns.endpoint,
-                connection: ConnectionSettings(caFile: self.fixture.folder.file("ca.pem"))
-            ),
-            on: loop,
-            now: { clock.now }
-        )
-        let (wakeUp, status) = (WakeUp(), SenderStatus())
-        let service = DeliveryService(
-            store: self.fixture.store,
-            lanes: [LaneSettings(Lane(Platform("apns")), sender: sender, concurrency: 3)],
-            settings: settings,
-            wakeUp: wakeUp,
-            status: status,
-            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
-            now: now ?? { clock.now }
-        )
-        try await self.apns.whileRunning { _ in
-            try await withThrowingTaskGroup(of: Void.self) { group in
-                let services = ServiceGroup(
-                    configuration: .init(
-                        services: [.init(service: Runner(service: service))],
-                        logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
-                    )
-                )
-                group.addTask { try await services.run() }
-                try await body(wakeUp, status)
-                await services.triggerGracefulShutdown()
-                try await group.waitForAll()
-            }
+    /// A user with so many devices, and a notification for them.
+    private func fill(_ devices: Int, platform: String = "apns") async throws {
+        let alice = try await fixture.addUser("alice")
+        for number in 0..<devices {
+            try await fixture.addDevice(of: alice, platform: platform, handle: String(format: "%04x", number))
         }
-        await sender.close()
-    }
-
-    private struct Runner: Service {
-        let service: DeliveryService
-
-        func run() async throws {
-            try await self.service.run()
-        }
+        try await fixture.post(1, from: alice, to: "username:alice")
     }
 
     @Test func whatIsInTheOutboxAtTheStartIsSent() async throws {
@@ -89,7 +31,7 @@ import Testing
         let alice = try await fixture.addUser("alice")
         try await fixture.addDevice(of: alice, handle: "abcd")
         for number in Int64(1)...20 { try await fixture.post(number, from: alice, to: "username:alice") }
-        try await self.run(settings: DeliverySettings(), now: { Date() }) { _, _ in
+        try await self.rig.run(now: { Date() }) { _, _ in
             _ = try await self.apns.pushes.acceptedPush(20)
         }
         #expect(try self.fixture.nextDue() == nil)
@@ -100,7 +42,7 @@ import Testing
     @Test func aNewNotificationIsSentAtTheBell() async throws {
         let alice = try await fixture.addUser("alice")
         try await fixture.addDevice(of: alice, handle: "abcd")
-        try await self.run(settings: DeliverySettings(rest: .seconds(3600))) { wakeUp, _ in
+        try await self.rig.run(settings: DeliverySettings(rest: .seconds(3600))) { wakeUp, _ in
             try await self.fixture.post(1, from: alice, to: "username:alice")
             wakeUp()
             _ = try await self.apns.pushes.acceptedPush(1)
@@ -113,7 +55,7 @@ import Testing
         try await fixture.post(1, from: alice, to: "username:alice", expiresIn: 10)
         try await fixture.post(2, from: alice, to: "username:alice", expiresIn: 20)
         self.fixture.clock.advance(by: 10)
-        try await self.run { _, _ in _ = try await self.apns.pushes.acceptedPush(1) }
+        try await self.rig.run { _, _ in _ = try await self.apns.pushes.acceptedPush(1) }
         #expect(self.apns.pushes.received.count == 1)
         #expect(
             self.apns.pushes.received.first.map { String(decoding: $0.request.body, as: UTF8.self) }?
@@ -126,12 +68,101 @@ import Testing
         try await fixture.addDevice(of: alice, handle: "abcd")
         try await fixture.post(1, from: alice, to: "username:alice")
         self.apns.pushes.answerNext(status: 403, body: #"{"reason":"InvalidProviderToken"}"#)
-        try await self.run { _, status in
+        try await self.rig.run { _, status in
             while status.troubles.isEmpty { await Task.yield() }
             #expect(status.troubles == ["the sender apns rests: InvalidProviderToken"])
         }
         #expect(self.apns.pushes.received.count == 1)
         let due = try #require(try self.fixture.nextDue())
         #expect(due == self.fixture.now + SenderHealth.pause)
+    }
+
+    // MARK: Trouble
+
+    @Test func aProviderThatAsksForRestGetsItAndNothingIsLost() async throws {
+        try await self.fill(100)
+        self.apns.pushes.setFaults([FaultRule(.answer(status: 503, retryAfter: .seconds(600)))])
+        try await self.rig.run { wakeUp, status in
+            while status.troubles.isEmpty { await Task.yield() }
+            self.fixture.clock.advance(by: 599)
+            wakeUp()
+            // A second provider's push goes there and back: whatever could be sent to the first would have been.
+            try await self.pushToTheOther(wakeUp)
+            #expect(self.apns.pushes.received.count <= 3)
+            self.apns.pushes.setFaults([])
+            self.fixture.clock.advance(by: 1)
+            wakeUp()
+            _ = try await self.apns.pushes.acceptedPush(100, within: .seconds(60))
+        }
+        #expect(try fixture.reader.tallies()["apns"]?.accepted == 100)
+        let ids = self.apns.pushes.received.filter(\.verdict.isAccepted).map { $0.request.header("apns-id") }
+        #expect(Set(ids).count == 100)
+    }
+
+    @Test func aProviderThatNeverAnswersDelaysNoOther() async throws {
+        try await self.fill(10)
+        self.apns.pushes.setFaults([FaultRule(.noAnswer)])
+        try await self.rig.run { wakeUp, _ in
+            while self.apns.pushes.received.isEmpty { await Task.yield() }
+            try await self.pushToTheOther(wakeUp)
+            self.apns.pushes.setFaults([])
+        }
+    }
+
+    @Test func whatIsLeasedAndNotSentIsGivenBackAtTheEnd() async throws {
+        try await self.fill(100)
+        self.apns.pushes.setFaults([FaultRule(.answer(status: 503, retryAfter: .seconds(600)))])
+        try await self.rig.run { _, status in
+            while status.troubles.isEmpty { await Task.yield() }
+        }
+        let leased = try await fixture.claim()
+        #expect(leased.count >= 97)
+        #expect(leased.allSatisfy { $0.state.attempts == 1 })
+    }
+
+    @Test func aDeviceThatIsUnknownIsRetiredOnceOthersAreReached() async throws {
+        let alice = try await fixture.addUser("alice")
+        try await fixture.addDevice(of: alice, handle: "dead")
+        let rule = FaultRule(.answer(status: 400, body: #"{"reason":"BadDeviceToken"}"#), when: [.device("dead")])
+        self.apns.pushes.setFaults([rule])
+        try await self.rig.run { wakeUp, _ in
+            try await self.fixture.post(1, from: alice, to: "username:alice")
+            wakeUp()
+            try await self.untilTallied { $0.failed == 1 }
+            #expect(try self.fixture.reader.devices(ofUser: alice.id).count == 1)
+            for number in 0..<8 { try await self.fixture.addDevice(of: alice, handle: String(format: "%04x", number)) }
+            try await self.fixture.post(2, from: alice, to: "username:alice")
+            wakeUp()
+            try await self.untilTallied { $0.failed == 2 && $0.accepted == 8 }
+            try await self.fixture.post(3, from: alice, to: "username:alice")
+            wakeUp()
+            try await self.untilTallied { $0.accepted == 16 }
+        }
+        #expect(try self.fixture.reader.devices(ofUser: alice.id).count == 8)
+    }
+
+    @Test func aBroadcastReachesAllItsDevicesOnce() async throws {
+        let alice = try await fixture.addUser("alice")
+        for number in 0..<40 { try await fixture.addDevice(of: alice, handle: String(format: "%04x", number)) }
+        try await fixture.post(1, from: alice, to: "username:alice", page: 5)
+        try await self.rig.run(settings: DeliverySettings(inFlight: 7)) { _, _ in
+            _ = try await self.apns.pushes.acceptedPush(40, within: .seconds(60))
+        }
+        let paths = self.apns.pushes.received.filter(\.verdict.isAccepted).map(\.request.path)
+        #expect(Set(paths).count == 40)
+        #expect(paths.count == 40)
+        #expect(try fixture.reader.tallies()["apns"]?.pending == 0)
+    }
+
+    private func pushToTheOther(_ wakeUp: WakeUp) async throws {
+        let bob = try await fixture.addUser("bob")
+        try await fixture.addDevice(of: bob, platform: "other", handle: "b0b0")
+        try await fixture.post(1000, from: bob, to: "username:bob")
+        wakeUp()
+        _ = try await self.rig.other.pushes.acceptedPush(1, within: .seconds(60))
+    }
+
+    private func untilTallied(_ isSo: (Tally) -> Bool) async throws {
+        while try !isSo(self.fixture.reader.tallies()["apns"] ?? Tally()) { await Task.yield() }
     }
 }

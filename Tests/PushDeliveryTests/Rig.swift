@@ -1,0 +1,100 @@
+import Foundation
+import Logging
+import PushCore
+import PushDelivery
+import PushSenders
+import PushSimulators
+import PushTesting
+import Reactor
+import ServiceLifecycle
+
+/// The service between a real outbox and simulated providers, by a clock that stands.
+struct Rig: Sendable {
+    let fixture: StoreFixture
+    let apns: APNsSimulator
+    /// A second provider, for what one may not do to the other.
+    let other: APNsSimulator
+
+    init() throws {
+        let fixture = try StoreFixture()
+        self.fixture = fixture
+        var options = SimulatorOptions()
+        options.now = { fixture.clock.now }
+        let authority = try TestAuthority()
+        self.apns = try APNsSimulator(authority: authority, options: options)
+        self.other = try APNsSimulator(authority: authority, options: options)
+        try authority.write(to: fixture.folder.file("ca.pem"))
+    }
+
+    /// Runs the service, with the lanes `apns` and `other`, as long as `body` does; by the standing clock unless told
+    /// otherwise.
+    func run(
+        concurrency: Int = 3,
+        settings: DeliverySettings = DeliverySettings(),
+        now: (@Sendable () -> Date)? = nil,
+        _ body: @escaping @Sendable (WakeUp, SenderStatus) async throws -> Void
+    ) async throws {
+        let loop = try EventLoop(index: 0)
+        defer { loop.stop() }
+        let (first, second) = (try self.sender(to: self.apns, on: loop), try self.sender(to: self.other, on: loop))
+        let (wakeUp, status) = (WakeUp(), SenderStatus())
+        let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        let service = DeliveryService(
+            store: self.fixture.store,
+            lanes: [
+                LaneSettings(Lane(Platform("apns")), sender: first, concurrency: concurrency),
+                LaneSettings(Lane(Platform("other")), sender: second, concurrency: concurrency),
+            ],
+            settings: settings,
+            wakeUp: wakeUp,
+            status: status,
+            logger: logger,
+            executor: loop,
+            now: now ?? { self.fixture.clock.now }
+        )
+        try await self.apns.whileRunning { _ in
+            try await self.other.whileRunning { _ in
+                try await withThrowingTaskGroup(of: Void.self) { group in
+                    let services = ServiceGroup(
+                        configuration: .init(services: [.init(service: Runner(service: service))], logger: logger)
+                    )
+                    group.addTask { try await services.run() }
+                    let result: Result<Void, any Error>
+                    do {
+                        result = .success(try await body(wakeUp, status))
+                    } catch {
+                        result = .failure(error)
+                    }
+                    await services.triggerGracefulShutdown()
+                    try await group.waitForAll()
+                    try result.get()
+                }
+            }
+        }
+        await first.close()
+        await second.close()
+    }
+
+    private func sender(to apns: APNsSimulator, on loop: EventLoop) throws -> APNsSender {
+        try APNsSender(
+            APNsSettings(
+                key: Secret(apns.credentials.privateKey),
+                keyID: apns.credentials.keyID,
+                teamID: apns.credentials.teamID,
+                topic: apns.credentials.topic,
+                endpoint: apns.endpoint,
+                connection: ConnectionSettings(caFile: self.fixture.folder.file("ca.pem"))
+            ),
+            on: loop,
+            now: { self.fixture.clock.now }
+        )
+    }
+
+    private struct Runner: Service {
+        let service: DeliveryService
+
+        func run() async throws {
+            try await self.service.run()
+        }
+    }
+}
