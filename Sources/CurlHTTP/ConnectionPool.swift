@@ -11,19 +11,28 @@ final class ConnectionPool {
     private var multi: UnsafeMutableRawPointer?
     private var timer: LoopTimer?
     private var sockets: [Int32: SocketWatch] = [:]
-    private var transfers = 0
-    private var isRetired = false
+    /// Calls on its connections, those included that wait for one.
+    private(set) var transfers = 0
+    /// Whether a call has been answered with 200.
+    var isProven = false
+    private(set) var isRetired = false
     /// Keeps a retired pool alive while transfers still run on it.
     private var whileDraining: ConnectionPool?
-    /// Whether it can take no further transfers: a socket could not be watched.
-    private(set) var isBroken = false
+    /// Whether it can take no further transfers: a socket could not be watched, or a connection was lost, to which libcurl
+    /// would go on giving calls until all there are have failed.
+    var isUnusable = false
+    /// Calls in a row that were given up without an answer.
+    var unanswered = 0
+    private let provesConnections: Bool
 
+    /// With `provesConnections` it is for one connection.
     init(_ settings: HTTPClientSettings, on loop: EventLoop, ended: @escaping (Transfer, CURLcode) -> Void) {
         Libcurl.start()
         guard let multi = curl_multi_init() else { preconditionFailure("out of memory") }
         self.loop = loop
         self.ended = ended
         self.multi = multi
+        self.provesConnections = settings.provesConnections
         self.timer = LoopTimer(loop: loop) { [weak self] in self?.act(on: CURL_SOCKET_TIMEOUT, 0) }
         let context = Unmanaged.passUnretained(self).toOpaque()
         ccurl_multi_set_context(multi, CURLMOPT_SOCKETDATA, context)
@@ -38,7 +47,11 @@ final class ConnectionPool {
             return 0
         }
         ccurl_multi_set_long(multi, CURLMOPT_PIPELINING, Int(CURLPIPE_MULTIPLEX))
-        ccurl_multi_set_long(multi, CURLMOPT_MAX_HOST_CONNECTIONS, settings.connectionsPerHost)
+        ccurl_multi_set_long(
+            multi,
+            CURLMOPT_MAX_HOST_CONNECTIONS,
+            settings.provesConnections ? 1 : settings.connectionsPerHost
+        )
         ccurl_multi_set_long(multi, CURLMOPT_MAX_CONCURRENT_STREAMS, settings.streamsPerConnection)
     }
 
@@ -51,6 +64,12 @@ final class ConnectionPool {
             throw .interrupted("the transfer could not be started")
         }
         self.transfers += 1
+    }
+
+    /// Whether a call may open a connection. A new one in place of a proven one would be flooded by all who wait.
+    func allowConnection() -> Bool {
+        if self.provesConnections, self.isProven { self.isUnusable = true }
+        return !(self.provesConnections && self.isUnusable)
     }
 
     /// Ends a transfer without its result: its stream is reset, or its connection closed.
@@ -68,7 +87,7 @@ final class ConnectionPool {
 
     fileprivate func act(on socket: curl_socket_t, _ events: Int32) {
         var stillRunning: Int32 = 0
-        if curl_multi_socket_action(self.multi, socket, events, &stillRunning) != CURLM_OK { self.isBroken = true }
+        if curl_multi_socket_action(self.multi, socket, events, &stillRunning) != CURLM_OK { self.isUnusable = true }
         var queued: Int32 = 0
         while let message = curl_multi_info_read(self.multi, &queued) {
             guard message.pointee.msg == CURLMSG_DONE else { continue }
@@ -125,7 +144,7 @@ final class ConnectionPool {
             self.sockets[socket] = watch
             return 0
         } catch {
-            self.isBroken = true
+            self.isUnusable = true
             return -1
         }
     }

@@ -9,48 +9,59 @@ final class Dispatcher: @unchecked Sendable {
     /// and never again read from it.
     private static let patience = 4
 
+    /// So often a call is repeated whose connection was lost before any part of a response: one GOAWAY, one reset, must
+    /// not look like a hundred failures.
+    private static let maximumRepeats = 2
+    private static let restBeforeRepeat = Duration.milliseconds(10)
+
     private let settings: HTTPClientSettings
     private let loop: EventLoop
-    private var pool: ConnectionPool?
+    private var pools: PoolSet?
     private var running: [ObjectIdentifier: Call] = [:]
+    /// Calls for which no connection is ready, in the order of their coming.
+    private var waiting: ArraySlice<Transfer> = []
+    /// Calls that are to be repeated in a moment.
+    private var resting: [Transfer] = []
+    private var restTimer: LoopTimer?
     private var idle: [Transfer] = []
-    private var unanswered = 0
     private var isClosed = false
 
     init(_ settings: HTTPClientSettings, on loop: EventLoop) {
         self.settings = settings
         self.loop = loop
+        self.pools = PoolSet(settings, on: loop) { [weak self] transfer, code in self?.complete(transfer, code) }
+        self.restTimer = LoopTimer(loop: loop) { [weak self] in self?.endRest() }
     }
 
     func start(_ call: Call) {
         self.loop.assertOnLoop()
         if let refusal = self.refusal(of: call) { return call.finish(.failure(refusal)) }
         let transfer = self.idle.popLast() ?? self.makeTransfer()
-        let pool = self.currentPool()
         do throws(OutboundError) {
             try transfer.load(call.request)
-            try pool.add(transfer)
         } catch {
             self.idle.append(transfer)
             return call.finish(.failure(error))
         }
-        transfer.pool = pool
         transfer.deadline?.arm(at: .now + call.request.timeout)
         call.transfer = transfer
         self.running[ObjectIdentifier(transfer)] = call
+        self.waiting.append(transfer)
+        self.startWaiting()
     }
 
     func cancel(_ call: Call) {
         self.loop.assertOnLoop()
         // A task that is cancelled before its call has started gets here first.
         call.isCancelled = true
-        if let transfer = call.transfer { self.abandon(transfer, .cancelled) }
+        guard let transfer = call.transfer else { return }
+        self.abandon(transfer, .cancelled)
+        self.startWaiting()
     }
 
     func renewConnections() {
         self.loop.assertOnLoop()
-        self.unanswered = 0
-        self.pool.take()?.retire()
+        self.pools?.retire()
     }
 
     func close() {
@@ -60,6 +71,7 @@ final class Dispatcher: @unchecked Sendable {
             if let transfer = call.transfer { self.abandon(transfer, .closed) }
         }
         self.idle.removeAll()
+        self.restTimer?.disarm()
         self.renewConnections()
     }
 
@@ -76,35 +88,97 @@ final class Dispatcher: @unchecked Sendable {
         return self.running.count < self.settings.maximumCalls ? nil : .overloaded
     }
 
-    private func currentPool() -> ConnectionPool {
-        if let pool, !pool.isBroken { return pool }
-        self.pool?.retire()
-        let pool = ConnectionPool(self.settings, on: self.loop) { [weak self] transfer, code in
-            self?.complete(transfer, code)
+    /// Gives each waiting call a connection, as long as there are any.
+    private func startWaiting() {
+        while let transfer = self.waiting.first {
+            guard let url = self.running[ObjectIdentifier(transfer)]?.request.url else {
+                preconditionFailure("a waiting handle without its call")
+            }
+            guard let pool = self.pools?.next(for: url) else { return }
+            self.waiting.removeFirst()
+            do throws(OutboundError) {
+                try pool.add(transfer)
+                transfer.pool = pool
+            } catch {
+                self.release(transfer)?.finish(.failure(error))
+            }
         }
-        self.pool = pool
-        return pool
     }
 
     private func makeTransfer() -> Transfer {
         let transfer = Transfer(self.settings)
         transfer.deadline = LoopTimer(loop: self.loop) { [weak self, weak transfer] in
             guard let self, let transfer else { return }
-            self.unanswered += 1
-            self.abandon(transfer, .timedOut)
-            if self.unanswered >= Self.patience { self.renewConnections() }
+            self.giveUp(transfer)
         }
         return transfer
     }
 
+    private func giveUp(_ transfer: Transfer) {
+        if let pool = transfer.pool {
+            pool.unanswered += 1
+            let isProbe = self.settings.provesConnections && !pool.isProven
+            if isProbe || pool.unanswered >= Self.patience { pool.isUnusable = true }
+        }
+        self.abandon(transfer, .timedOut)
+        self.startWaiting()
+    }
+
     private func complete(_ transfer: Transfer, _ code: CURLcode) {
+        defer { self.startWaiting() }
+        let pool = transfer.pool.take()
+        if transfer.sawSpentPool {
+            // Nothing was sent, and nothing counts.
+            transfer.rewind()
+            self.waiting.insert(transfer, at: self.waiting.startIndex)
+            return
+        }
+        if transfer.isInterrupted(code), transfer.repeats < Self.maximumRepeats {
+            transfer.repeats += 1
+            transfer.rewind()
+            pool?.isUnusable = true
+            self.rest(transfer)
+            return
+        }
         let outcome = transfer.outcome(of: code)
-        if case .success = outcome { self.unanswered = 0 }
+        if case .success(let response) = outcome {
+            if response.status == 200 { pool?.isProven = true }
+            pool?.unanswered = 0
+        }
         self.release(transfer)?.finish(outcome)
+        if case .failure = outcome, let pool, !pool.isProven { self.failWaiting(outcome) }
+    }
+
+    /// Has a call repeated in a moment, together with the others of its connection.
+    private func rest(_ transfer: Transfer) {
+        if self.resting.isEmpty { self.restTimer?.arm(at: .now + Self.restBeforeRepeat) }
+        self.resting.append(transfer)
+    }
+
+    private func endRest() {
+        self.waiting.insert(contentsOf: self.resting, at: self.waiting.startIndex)
+        self.resting.removeAll()
+        self.startWaiting()
+    }
+
+    /// Ends the calls that wait for a connection to prove itself, which it has failed to do: each of them would try a
+    /// connection of its own.
+    private func failWaiting(_ outcome: Call.Outcome) {
+        guard self.settings.provesConnections else { return }
+        let waiting = self.waiting + self.resting
+        self.waiting = []
+        self.resting = []
+        for transfer in waiting { self.release(transfer)?.finish(outcome) }
     }
 
     private func abandon(_ transfer: Transfer, _ error: OutboundError) {
-        transfer.pool?.remove(transfer)
+        if let pool = transfer.pool {
+            pool.remove(transfer)
+        } else if let index = self.waiting.firstIndex(where: { $0 === transfer }) {
+            self.waiting.remove(at: index)
+        } else if let index = self.resting.firstIndex(where: { $0 === transfer }) {
+            self.resting.remove(at: index)
+        }
         self.release(transfer)?.finish(.failure(error))
     }
 

@@ -30,8 +30,10 @@ package final class HTTPClient: Sendable {
 
     /// Sends a request and collects the response, of whatever status.
     ///
-    /// Ends at the request's deadline at the latest, and at once when the task is cancelled. libcurl may itself repeat
-    /// a request that a reused connection lost before any byte of a response, or that the peer refused unprocessed.
+    /// Ends at the request's deadline at the latest, and at once when the task is cancelled. A request
+    /// that loses its connection before any part of a response is repeated at once, up to twice here, and up to five
+    /// times by libcurl itself if the peer refused it unprocessed or the connection had been used before. The peer may
+    /// have handled it all the same, so requests must bear being handled twice.
     package func send(_ request: OutboundRequest) async throws(OutboundError) -> OutboundResponse {
         let call = Call(request)
         let dispatcher = self.dispatcher

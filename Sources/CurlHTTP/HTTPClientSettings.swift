@@ -4,6 +4,9 @@ package struct HTTPClientSettings: Sendable, Hashable {
     package var connectionsPerHost: Int
     /// Calls at a time on one HTTP/2 connection; the peer's own limit counts too.
     package var streamsPerConnection: Int
+    /// Whether a new connection carries one call, until one has been answered with 200: some peers allow no more before
+    /// they know the client. Without HTTP/2 it makes no difference.
+    package var provesConnections: Bool
     /// Calls under way, waiting ones included; more fail at once.
     package var maximumCalls: Int
     package var maximumResponseBody: Int
@@ -18,6 +21,7 @@ package struct HTTPClientSettings: Sendable, Hashable {
     package init(
         connectionsPerHost: Int = 1,
         streamsPerConnection: Int = 100,
+        provesConnections: Bool = false,
         maximumCalls: Int = 4096,
         maximumResponseBody: Int = 65536,
         connectTimeout: Duration = .seconds(10),
@@ -28,6 +32,7 @@ package struct HTTPClientSettings: Sendable, Hashable {
     ) {
         self.connectionsPerHost = connectionsPerHost
         self.streamsPerConnection = streamsPerConnection
+        self.provesConnections = provesConnections
         self.maximumCalls = maximumCalls
         self.maximumResponseBody = maximumResponseBody
         self.connectTimeout = connectTimeout

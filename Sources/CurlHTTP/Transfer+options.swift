@@ -17,7 +17,11 @@ extension Transfer {
         ccurl_set_long(easy, CURLOPT_PIPEWAIT, 1)
         // Providers ask that connections stay open for hours, also when nothing is sent.
         ccurl_set_long(easy, CURLOPT_MAXAGE_CONN, 3600)
+        // Probes, because libcurl sends HTTP/2's PING in curl_easy_upkeep() only, which does not reach the connections of
+        // a multi handle. With the socket's TCP_USER_TIMEOUT, a peer that vanished is noticed within a minute.
         ccurl_set_long(easy, CURLOPT_TCP_KEEPALIVE, 1)
+        ccurl_set_long(easy, CURLOPT_TCP_KEEPIDLE, 30)
+        ccurl_set_long(easy, CURLOPT_TCP_KEEPINTVL, 10)
 
         let connectTimeout = settings.connectTimeout.components
         let milliseconds = connectTimeout.seconds * 1000 + connectTimeout.attoseconds / 1_000_000_000_000_000

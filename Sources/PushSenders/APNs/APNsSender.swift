@@ -26,7 +26,8 @@ package final class APNsSender: PushSender {
             envelope: settings.envelope,
             timeout: settings.connection.timeout
         )
-        self.client = try settings.connection.makeClient(on: loop)
+        // Apple allows a connection one stream until a good token has come on it.
+        self.client = try settings.connection.makeClient(on: loop, provesConnections: true)
         self.now = now
     }
 

@@ -25,7 +25,8 @@ package struct ConnectionSettings: Sendable, Hashable {
     func makeClient(
         on loop: EventLoop,
         allowedHosts: [HostPattern]? = nil,
-        addresses: AddressPolicy = .any
+        addresses: AddressPolicy = .any,
+        provesConnections: Bool = false
     ) throws(SenderSettingsError) -> HTTPClient {
         guard (1...1000).contains(self.connections) else {
             throw .badValue(field: "connections", expected: "a number from 1 to 1000")
@@ -37,6 +38,7 @@ package struct ConnectionSettings: Sendable, Hashable {
         let settings = HTTPClientSettings(
             connectionsPerHost: self.connections,
             streamsPerConnection: self.streams,
+            provesConnections: provesConnections,
             // As many again may wait for a free stream.
             maximumCalls: max(1024, 2 * self.connections * self.streams),
             caFile: self.caFile,

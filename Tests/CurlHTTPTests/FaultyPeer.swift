@@ -1,0 +1,116 @@
+import CurlHTTP
+import Foundation
+import PushSimulators
+import PushTesting
+import Reactor
+
+/// A client and a simulated provider with faults, over HTTP/2 and TLS, for the length of a test.
+struct FaultyPeer: Sendable {
+    let client: HTTPClient
+    let provider: WNSSimulator
+    /// Each push as it comes.
+    let arrivals: AsyncStream<ReceivedPush>
+    private let url: OutboundURL
+    private let token: String
+
+    /// What a call came to: the status, or the name of the error.
+    enum Outcome: Sendable, Hashable, CustomStringConvertible {
+        case status(Int)
+        case failed(OutboundError)
+
+        var description: String {
+            switch self {
+            case .status(let status): String(status)
+            case .failed(let error): error.description
+            }
+        }
+    }
+
+    func post(timeout: Duration = .seconds(20)) async -> Outcome {
+        let headers = [
+            OutboundRequest.Header("Authorization", "Bearer " + self.token),
+            .init("Content-Type", "application/octet-stream"), .init("X-WNS-Type", "wns/raw"),
+        ]
+        let request = OutboundRequest(.post, self.url, headers: headers, body: Array("42".utf8), timeout: timeout)
+        do throws(OutboundError) {
+            return .status(try await self.client.send(request).status)
+        } catch {
+            return .failed(error)
+        }
+    }
+
+    /// What so many calls at once came to, and how often.
+    func post(_ count: Int, timeout: Duration = .seconds(20)) async -> [String: Int] {
+        await withTaskGroup(of: Outcome.self) { group in
+            for _ in 0..<count { group.addTask { await self.post(timeout: timeout) } }
+            return await group.reduce(into: [:]) { $0[$1.description, default: 0] += 1 }
+        }
+    }
+
+    /// How many connections carried pushes.
+    var connectionCount: Int { Set(self.provider.pushes.received.map(\.request.connection)).count }
+
+    /// How many pushes the provider has handled, repeats included.
+    var deliveredCount: Int { self.provider.pushes.received.count(where: \.verdict.isDelivered) }
+
+    func arrival() async -> ReceivedPush? {
+        var iterator = self.arrivals.makeAsyncIterator()
+        return await iterator.next()
+    }
+
+    static func with<Value: Sendable>(
+        _ rules: [FaultRule],
+        settings change: @Sendable (inout HTTPClientSettings) -> Void = { _ in },
+        _ body: @Sendable (FaultyPeer) async throws -> Value
+    ) async throws -> Value {
+        let folder = try TemporaryFolder()
+        // libcurl reads the file for each connection.
+        defer { withExtendedLifetime(folder) {} }
+        let authority = try TestAuthority()
+        try authority.write(to: folder.file("ca.pem"))
+        let loop = try EventLoop(index: 0)
+        defer { loop.stop() }
+        var settings = HTTPClientSettings(caFile: folder.file("ca.pem"), addresses: .any)
+        change(&settings)
+        let client = try HTTPClient(settings, on: loop)
+        let (arrivals, arrived) = AsyncStream.makeStream(of: ReceivedPush.self)
+        var options = SimulatorOptions()
+        options.onPush = { arrived.yield($0) }
+        let result = try await WNSSimulator(authority: authority, options: options).whileRunning { provider in
+            let peer = try await FaultyPeer(client, provider, arrivals)
+            provider.pushes.setFaults(rules)
+            return try await body(peer)
+        }
+        await client.close()
+        return result
+    }
+
+    private init(_ client: HTTPClient, _ provider: WNSSimulator, _ arrivals: AsyncStream<ReceivedPush>) async throws {
+        struct Answer: Decodable {
+            let accessToken: String
+        }
+        self.client = client
+        self.provider = provider
+        self.arrivals = arrivals
+        guard let url = OutboundURL(provider.makeChannel()), let tokenURL = OutboundURL(provider.tokenEndpoint) else {
+            throw CancellationError()
+        }
+        self.url = url
+        let secret =
+            provider.credentials.clientSecret.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? ""
+        let form =
+            "grant_type=client_credentials&client_id=\(provider.credentials.clientID)&client_secret=\(secret)"
+            + "&scope=https%3A%2F%2Fwns.windows.com%2F.default"
+        let request = OutboundRequest(
+            .post,
+            tokenURL,
+            headers: [.init("Content-Type", "application/x-www-form-urlencoded")],
+            body: Array(form.utf8)
+        )
+        let decoder = JSONDecoder()
+        decoder.keyDecodingStrategy = .convertFromSnakeCase
+        self.token = try decoder.decode(Answer.self, from: Data(try await client.send(request).body)).accessToken
+        // What follows is on connections of its own.
+        client.renewConnections()
+    }
+}
