@@ -66,7 +66,7 @@ import Testing
             apns.pushes.answerNext(status: 503, headers: [retryAfter], body: #"{"reason":"ServiceUnavailable"}"#)
             return await sender.outcome(try Samples.push())
         }
-        #expect(outcome == .failure(.unavailable(reason: "ServiceUnavailable", retryAfter: .seconds(42))))
+        #expect(outcome == .failure(.overloaded(reason: "ServiceUnavailable", retryAfter: .seconds(42))))
     }
 
     @Test func theKeyOfAnotherIsAWrongSetUp() async throws {

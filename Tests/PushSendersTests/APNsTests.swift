@@ -71,8 +71,8 @@ import Testing
 
 @Suite struct APNsResponseTests {
     @Test(arguments: [
-        (400, "BadDeviceToken", Verdict.failed(.deviceGone(reason: "BadDeviceToken"))),
-        (400, "DeviceTokenNotForTopic", .failed(.deviceGone(reason: "DeviceTokenNotForTopic"))),
+        (400, "BadDeviceToken", Verdict.failed(.deviceUnknown(reason: "BadDeviceToken"))),
+        (400, "DeviceTokenNotForTopic", .failed(.deviceUnknown(reason: "DeviceTokenNotForTopic"))),
         (400, "BadCollapseId", .failed(.rejected(reason: "BadCollapseId"))),
         (400, "BadExpirationDate", .failed(.rejected(reason: "BadExpirationDate"))),
         (400, "BadMessageId", .failed(.rejected(reason: "BadMessageId"))),
@@ -84,6 +84,14 @@ import Testing
         (400, "MissingTopic", .failed(.misconfigured(reason: "MissingTopic"))),
         (400, "TopicDisallowed", .failed(.misconfigured(reason: "TopicDisallowed"))),
         (400, "IdleTimeout", .failed(.unavailable(reason: "IdleTimeout"))),
+        (400, "MissingDeviceToken", .failed(.rejected(reason: "MissingDeviceToken"))),
+        (400, "BadCertificate", .failed(.misconfigured(reason: "BadCertificate"))),
+        (410, "SomethingNew", .failed(.deviceGone(reason: "SomethingNew"))),
+        (429, "SomethingNew", .failed(.overloaded(reason: "SomethingNew", retryAfter: .seconds(60)))),
+        (403, "SomethingNew", .failed(.misconfigured(reason: "SomethingNew"))),
+        (500, "SomethingNew", .failed(.unavailable(reason: "SomethingNew", retryAfter: .seconds(900)))),
+        (503, "SomethingNew", .failed(.unavailable(reason: "SomethingNew", retryAfter: .seconds(900)))),
+        (599, "SomethingNew", .failed(.unavailable(reason: "SomethingNew", retryAfter: .seconds(900)))),
         (400, "SomethingNew", .failed(.rejected(reason: "SomethingNew"))),
         (403, "BadCertificate", .failed(.misconfigured(reason: "BadCertificate"))),
         (403, "BadCertificateEnvironment", .failed(.misconfigured(reason: "BadCertificateEnvironment"))),
@@ -100,9 +108,9 @@ import Testing
         (413, "PayloadTooLarge", .failed(.rejected(reason: "PayloadTooLarge"))),
         (
             429, "TooManyProviderTokenUpdates",
-            .failed(.unavailable(reason: "TooManyProviderTokenUpdates", retryAfter: .seconds(60)))
+            .failed(.overloaded(reason: "TooManyProviderTokenUpdates", retryAfter: .seconds(60)))
         ),
-        (429, "TooManyRequests", .failed(.unavailable(reason: "TooManyRequests", retryAfter: .seconds(60)))),
+        (429, "TooManyRequests", .failed(.deviceBusy(reason: "TooManyRequests", retryAfter: .seconds(60)))),
         (500, "InternalServerError", .failed(.unavailable(reason: "InternalServerError", retryAfter: .seconds(900)))),
         (503, "ServiceUnavailable", .failed(.unavailable(reason: "ServiceUnavailable", retryAfter: .seconds(900)))),
         (503, "Shutdown", .failed(.unavailable(reason: "Shutdown"))),
@@ -131,7 +139,7 @@ import Testing
         let response = Samples.response(503, #"{"reason":"ServiceUnavailable"}"#, ["retry-after": "5"])
         #expect(
             APNsResponse.verdict(response, now: Samples.now)
-                == .failed(.unavailable(reason: "ServiceUnavailable", retryAfter: .seconds(5)))
+                == .failed(.overloaded(reason: "ServiceUnavailable", retryAfter: .seconds(5)))
         )
     }
 

@@ -61,19 +61,22 @@ import Testing
     }
 
     @Test(arguments: [
-        (400, "INVALID_ARGUMENT", violation("message.token"), Verdict.failed(.deviceGone(reason: "INVALID_ARGUMENT"))),
+        (
+            400, "INVALID_ARGUMENT", violation("message.token"),
+            Verdict.failed(.deviceUnknown(reason: "INVALID_ARGUMENT"))
+        ),
         (400, "INVALID_ARGUMENT", fcm("INVALID_ARGUMENT"), .failed(.rejected(reason: "INVALID_ARGUMENT"))),
         (400, "INVALID_ARGUMENT", violation("message.android.ttl"), .failed(.rejected(reason: "INVALID_ARGUMENT"))),
         (400, "INVALID_ARGUMENT", "", .failed(.rejected(reason: "INVALID_ARGUMENT"))),
         (401, "UNAUTHENTICATED", "", .tokenExpired(reason: "UNAUTHENTICATED")),
         (401, "UNAUTHENTICATED", fcm("THIRD_PARTY_AUTH_ERROR"), .failed(.rejected(reason: "THIRD_PARTY_AUTH_ERROR"))),
-        (403, "PERMISSION_DENIED", fcm("SENDER_ID_MISMATCH"), .failed(.deviceGone(reason: "SENDER_ID_MISMATCH"))),
+        (403, "PERMISSION_DENIED", fcm("SENDER_ID_MISMATCH"), .failed(.deviceUnknown(reason: "SENDER_ID_MISMATCH"))),
         (403, "PERMISSION_DENIED", "", .failed(.misconfigured(reason: "PERMISSION_DENIED"))),
         (404, "NOT_FOUND", fcm("UNREGISTERED"), .failed(.deviceGone(reason: "UNREGISTERED"))),
         (404, "NOT_FOUND", "", .failed(.misconfigured(reason: "NOT_FOUND"))),
         (
             429, "RESOURCE_EXHAUSTED", fcm("QUOTA_EXCEEDED"),
-            .failed(.unavailable(reason: "QUOTA_EXCEEDED", retryAfter: .seconds(60)))
+            .failed(.deviceBusy(reason: "QUOTA_EXCEEDED", retryAfter: .seconds(60)))
         ),
         (500, "INTERNAL", fcm("INTERNAL"), .failed(.unavailable(reason: "INTERNAL", retryAfter: .seconds(10)))),
         (
@@ -90,7 +93,7 @@ import Testing
         let message = "The registration token is not a valid FCM registration token"
         let detail = Self.fcm("INVALID_ARGUMENT")
         for (details, expected) in [
-            (detail, Verdict.failed(.deviceGone(reason: "INVALID_ARGUMENT"))),
+            (detail, Verdict.failed(.deviceUnknown(reason: "INVALID_ARGUMENT"))),
             ("", .failed(.rejected(reason: "INVALID_ARGUMENT"))),
         ] {
             let body = #"{"error":{"message":"\#(message)","status":"INVALID_ARGUMENT","details":[\#(details)]}}"#
@@ -101,7 +104,15 @@ import Testing
     @Test(arguments: [
         (404, "<html>", Verdict.failed(.misconfigured(reason: "HTTP 404"))),
         (502, "<html>", .failed(.unavailable(reason: "HTTP 502", retryAfter: .seconds(7)))),
-        (429, "", .failed(.unavailable(reason: "HTTP 429", retryAfter: .seconds(7)))),
+        (429, "", .failed(.deviceBusy(reason: "HTTP 429", retryAfter: .seconds(7)))),
+        (503, "", .failed(.overloaded(reason: "HTTP 503", retryAfter: .seconds(7)))),
+        (504, "", .failed(.unavailable(reason: "HTTP 504", retryAfter: .seconds(7)))),
+        (
+            500, #"{"error":{"status":"UNSPECIFIED_ERROR"}}"#,
+            .failed(.unavailable(reason: "UNSPECIFIED_ERROR", retryAfter: .seconds(7)))
+        ),
+        (401, #"{"error":{"status":"SOMETHING_NEW"}}"#, .tokenExpired(reason: "SOMETHING_NEW")),
+        (418, #"{"error":{"status":"SOMETHING_NEW"}}"#, .failed(.rejected(reason: "SOMETHING_NEW"))),
         (401, "", .tokenExpired(reason: "HTTP 401")),
         (302, "", .failed(.misconfigured(reason: "HTTP 302"))),
         (200, "<html>", .accepted(Acceptance())),

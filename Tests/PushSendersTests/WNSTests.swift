@@ -101,15 +101,15 @@ private let channel = "https://db3.notify.windows.com/?token=AwY%2fA%2b%3D%3d"
         (200, ["x-wns-notificationstatus": "dropped"], .failed(.rejected(reason: "dropped"))),
         (
             200, ["x-wns-status": "channelThrottled"],
-            .failed(.unavailable(reason: "channelthrottled", retryAfter: .seconds(600)))
+            .failed(.deviceBusy(reason: "channelthrottled", retryAfter: .seconds(600)))
         ),
         (400, ["x-wns-error-description": "Bad header"], .failed(.rejected(reason: "Bad header"))),
         (401, [:], .tokenExpired(reason: "HTTP 401")),
-        (403, [:], .failed(.deviceGone(reason: "HTTP 403"))),
-        (404, [:], .failed(.deviceGone(reason: "HTTP 404"))),
+        (403, [:], .failed(.deviceUnknown(reason: "HTTP 403"))),
+        (404, [:], .failed(.deviceUnknown(reason: "HTTP 404"))),
         (405, [:], .failed(.misconfigured(reason: "HTTP 405"))),
-        (406, [:], .failed(.unavailable(reason: "HTTP 406", retryAfter: .seconds(3600)))),
-        (406, ["retry-after": "9"], .failed(.unavailable(reason: "HTTP 406", retryAfter: .seconds(9)))),
+        (406, [:], .failed(.overloaded(reason: "HTTP 406", retryAfter: .seconds(3600)))),
+        (406, ["retry-after": "9"], .failed(.overloaded(reason: "HTTP 406", retryAfter: .seconds(9)))),
         (410, ["x-wns-error-description": "Channel expired"], .failed(.deviceGone(reason: "Channel expired"))),
         (
             410, ["x-wns-error-description": "The domain is blocked"],
@@ -119,7 +119,8 @@ private let channel = "https://db3.notify.windows.com/?token=AwY%2fA%2b%3D%3d"
         (413, [:], .failed(.rejected(reason: "HTTP 413"))),
         (302, ["location": "https://evil.example/"], .failed(.rejected(reason: "HTTP 302"))),
         (500, [:], .failed(.unavailable(reason: "HTTP 500"))),
-        (503, ["retry-after": "30"], .failed(.unavailable(reason: "HTTP 503", retryAfter: .seconds(30)))),
+        (503, [:], .failed(.unavailable(reason: "HTTP 503"))),
+        (503, ["retry-after": "30"], .failed(.overloaded(reason: "HTTP 503", retryAfter: .seconds(30)))),
     ])
     func eachStatusHasItsConsequence(status: Int, headers: [String: String], expected: Verdict) {
         #expect(WNSResponse.verdict(Samples.response(status, "", headers), now: Samples.now) == expected)

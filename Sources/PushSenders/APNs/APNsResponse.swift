@@ -4,47 +4,47 @@ internal import PushCore
 
 /// Reads APNs' answers: https://developer.apple.com/documentation/usernotifications/handling-notification-responses-from-apns
 enum APNsResponse {
-    /// Apple asks to wait so long after an error of its own.
+    /// Apple asks to wait so long after an error of its own; after `Shutdown`, only for a new connection.
     private static let restAfterServerError = Duration.seconds(15 * 60)
     private static let restAfterTooMany = Duration.seconds(60)
 
+    static let table = ReactionTable([
+        (200...200, [], .accepted),
+        (400...400, ["BadDeviceToken", "DeviceTokenNotForTopic"], .deviceUnknown),
+        (400...400, ["IdleTimeout"], .unavailable()),
+        (
+            400...400,
+            ["BadTopic", "TopicDisallowed", "MissingTopic", "InvalidPushType", "BadPriority", "BadCertificate"],
+            .misconfigured
+        ),
+        (403...403, ["ExpiredProviderToken"], .renewToken),
+        // A key that does not fit its connection is among them: ours carry the tokens of one key only, so that a new
+        // connection would not help.
+        (403...405, [], .misconfigured),
+        (410...410, [], .deviceGone),
+        (429...429, ["TooManyRequests"], .deviceBusy(rest: Self.restAfterTooMany)),
+        (429...429, [], .overloaded(rest: Self.restAfterTooMany)),
+        (400...499, [], .rejected),
+        (500...500, [], .unavailable(rest: Self.restAfterServerError)),
+        (503...503, ["Shutdown"], .unavailable()),
+        (503...503, [], .overloadedIfTimed(rest: Self.restAfterServerError)),
+        (500...599, [], .unavailable(rest: Self.restAfterServerError)),
+        (300...399, [], .misconfigured),
+    ])
+
     static func verdict(_ response: OutboundResponse, now: Date) -> Verdict {
-        if response.status == 200 {
-            return .accepted(Acceptance(providerID: ProviderWords.code(response.header("apns-id"))))
-        }
         // Something between us and Apple may answer without JSON; then the status is all there is.
         let answer = try? JSONDecoder().decode(Answer.self, from: Data(response.body))
         let word = ProviderWords.code(answer?.reason)
-        let reason = word ?? "HTTP \(response.status)"
-        let retryAfter = RetryAfter.duration(response.header("retry-after"), now: now)
-        switch (response.status, word) {
-        case (403, "ExpiredProviderToken"):
-            return .tokenExpired(reason: reason)
-        case (410, _):
+        return Verdict(
+            self.table.reaction(to: response.status, word),
+            to: response,
+            reason: word,
+            providerID: ProviderWords.code(response.header("apns-id")),
             // Milliseconds, unlike every other time that APNs speaks of.
-            let since = answer?.timestamp.map { Date(timeIntervalSince1970: $0 / 1000) }
-            return .failed(.deviceGone(reason: reason, since: since))
-        case (400, "BadDeviceToken"), (400, "DeviceTokenNotForTopic"):
-            return .failed(.deviceGone(reason: reason))
-        case (400, "IdleTimeout"):
-            return .failed(.unavailable(reason: reason, retryAfter: retryAfter))
-        case (400, "BadTopic"), (400, "TopicDisallowed"), (400, "MissingTopic"), (400, "InvalidPushType"),
-            (400, "BadPriority"), (400, "BadCertificate"):
-            return .failed(.misconfigured(reason: reason))
-        // A key that does not fit its connection: ours carries the tokens of one key only, so a new one would not help.
-        case (403, _), (404, _), (405, _), (300..<400, _):
-            return .failed(.misconfigured(reason: reason))
-        case (429, _):
-            return .failed(.unavailable(reason: reason, retryAfter: retryAfter ?? Self.restAfterTooMany))
-        case (503, "Shutdown"):
-            return .failed(.unavailable(reason: reason, retryAfter: retryAfter))
-        case (500..., _):
-            return .failed(.unavailable(reason: reason, retryAfter: retryAfter ?? Self.restAfterServerError))
-        case (400..<500, _):
-            return .failed(.rejected(reason: reason))
-        default:
-            return .failed(.unavailable(reason: reason, retryAfter: retryAfter))
-        }
+            since: answer?.timestamp.map { Date(timeIntervalSince1970: $0 / 1000) },
+            now: now
+        )
     }
 
     private struct Answer: Decodable {

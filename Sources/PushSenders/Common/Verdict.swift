@@ -13,6 +13,27 @@ enum Verdict: Sendable, Hashable {
     case tokenExpired(reason: String)
 }
 
+extension Verdict {
+    /// What a row of a table makes of the answer that it was found for; without a reason, the status is it.
+    init(
+        _ reaction: Reaction,
+        to response: OutboundResponse,
+        reason: String?,
+        providerID: String?,
+        since: Date? = nil,
+        now: Date
+    ) {
+        let reason = reason ?? "HTTP \(response.status)"
+        let retryAfter = RetryAfter.duration(response.header("retry-after"), now: now)
+        if let failure = reaction.failure(reason: reason, retryAfter: retryAfter, since: since) {
+            self = .failed(failure)
+        } else {
+            self =
+                reaction == .renewToken ? .tokenExpired(reason: reason) : .accepted(Acceptance(providerID: providerID))
+        }
+    }
+}
+
 extension SendFailure {
     /// What a call without an answer means for the push.
     init(_ error: OutboundError) {

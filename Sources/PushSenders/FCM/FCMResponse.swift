@@ -6,39 +6,40 @@ internal import PushCore
 enum FCMResponse {
     private static let restAfterQuota = Duration.seconds(60)
     private static let restAfterServerError = Duration.seconds(10)
+    /// Ours, for an `INVALID_ARGUMENT` that is about the device's token; all else of a 400 says nothing about a device.
+    private static let invalidToken = "INVALID_TOKEN"
+
+    static let table = ReactionTable([
+        (200...200, [], .accepted),
+        (400...400, [Self.invalidToken], .deviceUnknown),
+        // About the keys of one app's iOS or web part, which a device of that kind can bring up; Android goes on.
+        (401...401, ["THIRD_PARTY_AUTH_ERROR", "APNS_AUTH_ERROR"], .rejected),
+        (401...401, [], .renewToken),
+        (403...403, ["SENDER_ID_MISMATCH"], .deviceUnknown),
+        (404...404, ["UNREGISTERED"], .deviceGone),
+        (403...405, [], .misconfigured),
+        // Of the project, of a device or of a topic: FCM does not say which.
+        (429...429, [], .deviceBusy(rest: Self.restAfterQuota)),
+        (400...499, [], .rejected),
+        (503...503, [], .overloadedIfTimed(rest: Self.restAfterServerError)),
+        (500...599, [], .unavailable(rest: Self.restAfterServerError)),
+        (300...399, [], .misconfigured),
+    ])
 
     static func verdict(_ response: OutboundResponse, now: Date) -> Verdict {
         let body = Data(response.body)
         // Front ends answer in HTML; then the status is all there is.
-        if response.status == 200 {
-            let name = try? JSONDecoder().decode(Success.self, from: body).name
-            return .accepted(Acceptance(providerID: ProviderWords.sentence(name)))
-        }
+        let name = response.status == 200 ? try? JSONDecoder().decode(Success.self, from: body).name : nil
         let error = try? JSONDecoder().decode(Failure.self, from: body).error
-        let reason = ProviderWords.code(error?.code ?? error?.status) ?? "HTTP \(response.status)"
-        let retryAfter = RetryAfter.duration(response.header("retry-after"), now: now)
-        switch (response.status, error?.code) {
-        case (404, "UNREGISTERED"), (403, "SENDER_ID_MISMATCH"):
-            return .failed(.deviceGone(reason: reason))
-        case (400, _):
-            let isAboutToken = error?.isAboutToken ?? false
-            return .failed(isAboutToken ? .deviceGone(reason: reason) : .rejected(reason: reason))
-        // About the keys of one app's iOS or web part, which a device of that kind can bring up; Android goes on.
-        case (401, "THIRD_PARTY_AUTH_ERROR"), (401, "APNS_AUTH_ERROR"):
-            return .failed(.rejected(reason: reason))
-        case (401, _):
-            return .tokenExpired(reason: reason)
-        case (403, _), (404, _), (405, _), (300..<400, _):
-            return .failed(.misconfigured(reason: reason))
-        case (429, _):
-            return .failed(.unavailable(reason: reason, retryAfter: retryAfter ?? Self.restAfterQuota))
-        case (500..., _):
-            return .failed(.unavailable(reason: reason, retryAfter: retryAfter ?? Self.restAfterServerError))
-        case (400..<500, _):
-            return .failed(.rejected(reason: reason))
-        default:
-            return .failed(.unavailable(reason: reason, retryAfter: retryAfter))
-        }
+        let word = ProviderWords.code(error?.code ?? error?.status)
+        let isAboutToken = response.status == 400 && error?.isAboutToken ?? false
+        return Verdict(
+            self.table.reaction(to: response.status, isAboutToken ? self.invalidToken : word),
+            to: response,
+            reason: word,
+            providerID: ProviderWords.sentence(name),
+            now: now
+        )
     }
 
     private struct Success: Decodable {
