@@ -31,7 +31,7 @@ public final class PushLogFile: Sendable {
         let key = PushKey(push.request)
         let milliseconds = Int((Date().timeIntervalSince1970 * 1000).rounded())
         let id = key.push.isEmpty ? "-" : key.push
-        let line = "\(milliseconds) \(platform) \(id) \(push.verdict.word) \(key.device)\n"
+        let line = "\(milliseconds) \(platform) \(id) \(push.verdict) \(key.device)\n"
         self.buffer.withLock { buffer in
             buffer.append(contentsOf: line.utf8)
             if buffer.count >= Self.writeSize { self.write(&buffer) }

@@ -36,8 +36,11 @@ public enum PushVerdict: Sendable, Hashable {
         }
     }
 
+}
+
+extension PushVerdict: CustomStringConvertible {
     /// One word for a log: the fault's name, or else the status.
-    package var word: String {
+    public var description: String {
         if case .faulted(let fault, _) = self { fault.name } else { String(self.status) }
     }
 }

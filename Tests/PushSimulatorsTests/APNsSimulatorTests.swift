@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 import Testing
 
 @testable import PushSimulators
@@ -107,6 +108,25 @@ import Testing
         var request = SimulatedRequest(path: path, headers: try self.headers(id: UUID().uuidString.lowercased()))
         if !tokenIsGood { request.headers[0] = HeaderField("authorization", "bearer bad") }
         #expect(self.apns.judge(request).response.provesClient == isProven)
+    }
+
+    /// Seconds after the first token on which connection another one comes.
+    @Test(arguments: [(0.0, 1, 429), (1199, 1, 429), (1200, 1, 200), (0, 2, 200)])
+    func aConnectionTakesANewTokenEveryTwentyMinutes(later: Double, connection: Int, expected: Int) throws {
+        let now = Mutex(Tokens.now)
+        var options = SimulatorOptions()
+        options.now = { now.withLock { $0 } }
+        let apns = try APNsSimulator(authority: self.authority, options: options)
+        func status(issued: Date, on connection: Int) throws -> Int {
+            var headers = try self.headers(id: UUID().uuidString.lowercased())
+            headers[0] = HeaderField("authorization", "bearer \(try Tokens.provider(of: apns, issued: issued))")
+            var request = SimulatedRequest(path: "/3/device/abcd", headers: headers, body: Array("{}".utf8))
+            request.connection = connection
+            return apns.judge(request).response.status
+        }
+        #expect(try status(issued: Tokens.now, on: 1) == 200)
+        now.withLock { $0 += later }
+        #expect(try status(issued: Tokens.now.addingTimeInterval(1), on: connection) == expected)
     }
 
     @Test func aPushWithoutAnIDIsGivenOne() {

@@ -6,9 +6,21 @@ import Testing
 @Suite struct AccessTokensTests {
     @Test func aTokenIsGoodUntilItsEnd() {
         let tokens = AccessTokens()
-        let header = "Bearer " + tokens.issue(until: Tokens.now)
+        let header = "Bearer " + tokens.issue(now: Tokens.now.addingTimeInterval(-60), until: Tokens.now)
         #expect(tokens.authorize(header, now: Tokens.now.addingTimeInterval(-1)))
         #expect(!tokens.authorize(header, now: Tokens.now))
+    }
+
+    @Test func aTokenThatIsFetchedTooEarlyIsCounted() {
+        let tokens = AccessTokens()
+        for seconds in [0.0, 51, 60, 120] {
+            let now = Tokens.now.addingTimeInterval(seconds)
+            _ = tokens.issue(now: now, until: now.addingTimeInterval(100))
+        }
+        #expect(tokens.needlessCount == 1)
+        tokens.revokeAll()
+        _ = tokens.issue(now: Tokens.now, until: Tokens.now.addingTimeInterval(100))
+        #expect(tokens.needlessCount == 1)
     }
 
     @Test(arguments: [nil, "", "Bearer", "Bearer x", "Basic x"])

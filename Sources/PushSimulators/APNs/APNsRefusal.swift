@@ -21,6 +21,7 @@ package struct APNsRefusal: Error, Hashable {
         case missingTopic = "MissingTopic"
         case payloadEmpty = "PayloadEmpty"
         case payloadTooLarge = "PayloadTooLarge"
+        case tooManyProviderTokenUpdates = "TooManyProviderTokenUpdates"
         case topicDisallowed = "TopicDisallowed"
         case unregistered = "Unregistered"
         /// Not a word of Apple's, who document none: the payload is no JSON object.
@@ -43,6 +44,7 @@ package struct APNsRefusal: Error, Hashable {
         case .methodNotAllowed: 405
         case .unregistered: 410
         case .payloadTooLarge: 413
+        case .tooManyProviderTokenUpdates: 429
         default: 400
         }
     }

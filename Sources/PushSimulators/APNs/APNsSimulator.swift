@@ -8,7 +8,8 @@ internal import Synchronization
 /// apns.retire("abcd", at: Date())       // answers 410 Unregistered from now on
 /// apns.pushes.answerNext(status: 503, body: #"{"reason":"ServiceUnavailable"}"#)
 /// ```
-/// As Apple does, it allows a connection one request at a time until the first with a good provider token.
+/// As Apple does, it allows a connection one request at a time until the first with a good provider token, and a new
+/// token every twenty minutes.
 public final class APNsSimulator: PushSimulator {
     /// What a provider needs to send.
     public struct Credentials: Sendable {
@@ -31,6 +32,7 @@ public final class APNsSimulator: PushSimulator {
     package let key: SigningKey
     // A lock: `retire` is called from anywhere, and reading is short.
     private let rules: Mutex<APNsRules>
+    private let tokenUpdates = ProviderTokenUpdates()
     private let now: @Sendable () -> Date
     private let server: SimulatorServer
 
@@ -83,6 +85,9 @@ public final class APNsSimulator: PushSimulator {
         let id = HeaderField("apns-id", request.header("apns-id") ?? UUID().uuidString.lowercased())
         do throws(APNsRefusal) {
             try self.rules.withLock { $0 }.check(request, now: self.now())
+            if request.connection > 0, let token = request.header("authorization") {
+                try self.tokenUpdates.check(token, on: request.connection, now: self.now())
+            }
             var response = SimulatedResponse(status: 200, headers: [id])
             response.provesClient = true
             return .accepted(response)

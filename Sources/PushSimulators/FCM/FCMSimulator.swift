@@ -80,6 +80,9 @@ public final class FCMSimulator: PushSimulator {
         self.accessTokens.revokeAll()
     }
 
+    /// How many access tokens were fetched while the one before had more than half of its life left: a sender keeps its.
+    public var needlessTokenCount: Int { self.accessTokens.needlessCount }
+
     /// Serves until the task is cancelled.
     public func run() async throws {
         try await self.server.serve { request in
@@ -119,7 +122,7 @@ public final class FCMSimulator: PushSimulator {
         if let objection = self.verifier.objection(to: form["assertion"] ?? "", now: now) {
             return .oauthError("invalid_grant", objection)
         }
-        let token = self.accessTokens.issue(until: now.addingTimeInterval(Double(Self.tokenLife)))
+        let token = self.accessTokens.issue(now: now, until: now.addingTimeInterval(Double(Self.tokenLife)))
         return .accepted(.json(AccessTokenAnswer(accessToken: token, expiresIn: Self.tokenLife)))
     }
 }

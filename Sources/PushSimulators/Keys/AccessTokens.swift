@@ -3,17 +3,30 @@ internal import Synchronization
 
 /// The bearer tokens that a token endpoint has handed out.
 final class AccessTokens: Sendable {
+    private struct State {
+        var ends: [String: Date] = [:]
+        var last: (issued: Date, end: Date)?
+        var needlessCount = 0
+    }
+
     // A lock: tests revoke from anywhere, and each use is short.
-    private let ends = Mutex<[String: Date]>([:])
+    private let state = Mutex(State())
     /// A sender keeps a token for long; one that asks for so many loses the older ones.
     private static let limit = 10_000
 
+    /// How many were issued while the one before had more than half of its life left and had not been taken back.
+    var needlessCount: Int { self.state.withLock { $0.needlessCount } }
+
     /// A new token that is good until `end`.
-    func issue(until end: Date) -> String {
+    func issue(now: Date, until end: Date) -> String {
         let token = "simulated-" + RandomText.make(64)
-        self.ends.withLock { ends in
-            if ends.count >= Self.limit { ends.removeAll() }
-            ends[token] = end
+        self.state.withLock { state in
+            if state.ends.count >= Self.limit { state.ends.removeAll() }
+            state.ends[token] = end
+            if let last = state.last, last.end.timeIntervalSince(now) > last.end.timeIntervalSince(last.issued) / 2 {
+                state.needlessCount += 1
+            }
+            state.last = (now, end)
         }
         return token
     }
@@ -25,11 +38,14 @@ final class AccessTokens: Sendable {
             parts.count == 2,
             parts[0].lowercased() == "bearer"
         else { return false }
-        return self.ends.withLock { ends in ends[String(parts[1])].map { now < $0 } ?? false }
+        return self.state.withLock { $0.ends[String(parts[1])].map { now < $0 } ?? false }
     }
 
     func revokeAll() {
-        self.ends.withLock { $0.removeAll() }
+        self.state.withLock { state in
+            state.ends.removeAll()
+            state.last = nil
+        }
     }
 }
 

@@ -85,6 +85,9 @@ public final class WNSSimulator: PushSimulator {
         self.accessTokens.revokeAll()
     }
 
+    /// How many access tokens were fetched while the one before had more than half of its life left: a sender keeps its.
+    public var needlessTokenCount: Int { self.accessTokens.needlessCount }
+
     /// Serves until the task is cancelled.
     public func run() async throws {
         try await self.server.serve { request in
@@ -141,7 +144,7 @@ public final class WNSSimulator: PushSimulator {
                     "ext_expires_in": String(Self.tokenLife),
                     "expires_on": String(Int(end.timeIntervalSince1970)),
                     "not_before": String(Int(now.timeIntervalSince1970)),
-                    "access_token": self.accessTokens.issue(until: end),
+                    "access_token": self.accessTokens.issue(now: now, until: end),
                 ]
             )
         )

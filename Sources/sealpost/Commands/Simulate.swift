@@ -1,26 +1,96 @@
 import ArgumentParser
 import Foundation
 import PushSimulators
+import UnixSignals
 
 struct Simulate: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Run simulators of APNs, FCM and WNS, for developing against.",
-        discussion: "Writes their credentials and a configuration for `serve` into a folder, and prints what arrives."
+        discussion: """
+            Writes their credentials and a configuration for `serve` into a folder, and prints it and what arrives. Ends \
+            with SIGTERM or SIGINT. Faults are described in docs/providers.md.
+            """
     )
 
     @Option(help: "The folder for credentials and configuration.")
     var folder = "var/simulators"
 
+    @Option(help: "Which simulators, separated by commas.")
+    var only = Providers.allNames.joined(separator: ",")
+
+    @Option(help: "The first one's port; the others take the next. Without it, free ones are taken.")
+    var port: UInt16?
+
+    @Option(
+        help: ArgumentHelp(
+            "Lets requests fail, such as \"every 10: status 503 retry-after 5\"; may be given again.",
+            discussion: "Before a rule may stand where it holds: apns, fcm, wns, fcm-tokens, wns-tokens."
+        )
+    )
+    var fault: [String] = []
+
+    @Option(help: "A file that gets a line for each push, in place of what is printed.")
+    var log: String?
+
+    @Option(help: "How many channels for Windows to open; they are in the file `channels` of the folder.")
+    var channels = 1
+
     func run() async throws {
         try await reportingErrors {
-            let providers = try Providers(folder: self.folder) { name, push in
-                say("\(name) \(push.verdict.status): \(String(decoding: push.request.body, as: UTF8.self))")
+            let names = self.only.split(separator: ",").map(String.init)
+            for name in names where !Providers.allNames.contains(name) {
+                throw CommandFailure("--only: \"\(name)\" is none of \(Providers.allNames.joined(separator: ", "))")
             }
-            let file = "\(self.folder)/sealpost.yaml"
-            try providers.yaml.write(toFile: file, atomically: true, encoding: .utf8)
-            say("Ready. Start the server with: sealpost serve --config \(file)")
-            say("A channel for a Windows phone: \(providers.wns.makeChannel())")
-            try await providers.whileRunning { try await Task.sleep(for: .seconds(86_400 * 365)) }
+            let faults = try self.readFaults()
+            let log = try self.log.map { try PushLogFile(path: $0) }
+            let providers = try Providers(folder: self.folder, names: names) { name in
+                self.options(for: name, faults: faults, log: log)
+            }
+            providers.fcm.tokenRequests.setFaults(faults.rules(for: "fcm-tokens"))
+            providers.wns.tokenRequests.setFaults(faults.rules(for: "wns-tokens"))
+            // Before anybody is told to start: until then a signal ends the process.
+            let signals = await UnixSignalsSequence(trapping: [.sigterm, .sigint])
+            try self.introduce(providers)
+            try await providers.whileRunning {
+                await withTaskGroup { group in
+                    if let log { group.addTask { await log.run() } }
+                    for await _ in signals { break }
+                    group.cancelAll()
+                }
+            }
         }
+    }
+
+    private func readFaults() throws -> [FaultOption] {
+        do {
+            return try self.fault.map { try FaultOption($0) }
+        } catch let error as FaultSyntaxError {
+            throw CommandFailure("--fault: \(error)")
+        }
+    }
+
+    private func options(for name: String, faults: [FaultOption], log: PushLogFile?) -> SimulatorOptions {
+        var options = SimulatorOptions()
+        let index = UInt16(Providers.allNames.firstIndex(of: name) ?? 0)
+        options.port = self.port.map { $0 &+ index } ?? 0
+        options.faults = faults.rules(for: name)
+        options.countsPushes = log != nil
+        options.onPush = { push in
+            if let log { return log.append(push, platform: name) }
+            let body = String(decoding: push.request.body, as: UTF8.self)
+            say("\(name) \(push.verdict.description): \(body)")
+        }
+        return options
+    }
+
+    private func introduce(_ providers: Providers) throws {
+        let file = "\(self.folder)/sealpost.yaml"
+        try providers.yaml.write(toFile: file, atomically: true, encoding: .utf8)
+        let channels = (0..<max(1, self.channels)).map { _ in providers.wns.makeChannel() }
+        try (channels.joined(separator: "\n") + "\n")
+            .write(toFile: "\(self.folder)/channels", atomically: true, encoding: .utf8)
+        say(providers.yaml)
+        say("Ready. This is in \(file); start the server with: sealpost serve --config \(file)")
+        if self.only.contains("wns") { say("A channel for a Windows phone: \(channels[0])") }
     }
 }

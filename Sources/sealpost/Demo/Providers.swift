@@ -2,27 +2,32 @@ import Foundation
 import PushCore
 import PushSimulators
 
-/// The three simulated providers with their credentials in files, as real ones would give them.
+/// The simulated providers with their credentials in files, as real ones would give them.
 struct Providers: Sendable {
     let apns: APNsSimulator
     let fcm: FCMSimulator
     let wns: WNSSimulator
     private let folder: String
+    private let names: [String]
+
+    static let allNames = ["apns", "fcm", "wns"]
 
     /// Makes the folder, new keys and certificates in it, and listens.
-    init(folder: String, onPush: (@Sendable (String, ReceivedPush) -> Void)? = nil) throws {
+    ///
+    /// Only those of `names` run and are in the configuration; `options` are for each by its name.
+    init(
+        folder: String,
+        names: [String] = Self.allNames,
+        options: (String) -> SimulatorOptions = { _ in SimulatorOptions() }
+    ) throws {
         self.folder = folder
+        self.names = names
         try FileManager.default.createDirectory(
             atPath: folder,
             withIntermediateDirectories: true,
             attributes: [.posixPermissions: 0o700]
         )
         let authority = try TestAuthority()
-        func options(_ name: String) -> SimulatorOptions {
-            var options = SimulatorOptions()
-            if let onPush { options.onPush = { onPush(name, $0) } }
-            return options
-        }
         self.apns = try APNsSimulator(authority: authority, options: options("apns"))
         self.fcm = try FCMSimulator(authority: authority, options: options("fcm"))
         self.wns = try WNSSimulator(authority: authority, options: options("wns"))
@@ -62,30 +67,40 @@ struct Providers: Sendable {
         wns.allowsPrivateAddresses = true
         wns.caFile = ca
         return [Platform("apns"): .apns(apns), Platform("fcm"): .fcm(fcm), Platform("wns"): .wns(wns)]
+            .filter { self.names.contains($0.key.description) }
     }
 
     /// The same as a file.
     var yaml: String {
-        """
-        senders:
-          apns: {type: apns, keyFile: \(self.folder)/AuthKey.p8, keyID: "\(self.apns.credentials.keyID)",
-            teamID: "\(self.apns.credentials.teamID)", topic: \(self.apns.credentials.topic),
-            endpoint: "\(self.apns.endpoint)", caFile: \(self.folder)/ca.pem, backgroundInterval: 0}
-          fcm: {type: fcm, serviceAccount: \(self.folder)/service-account.json, endpoint: "\(self.fcm.endpoint)",
-            tokenEndpoint: "\(self.fcm.tokenEndpoint)", caFile: \(self.folder)/ca.pem}
-          wns: {type: wns, tenantID: "\(self.wns.credentials.tenantID)", clientID: "\(self.wns.credentials.clientID)",
-            clientSecretFile: \(self.folder)/wns.secret, tokenEndpoint: "\(self.wns.tokenEndpoint)",
-            allowedHosts: ["localhost:\(self.wns.port)"], allowPrivateAddresses: true, caFile: \(self.folder)/ca.pem}
+        let entries = [
+            "apns": """
+              apns: {type: apns, keyFile: \(self.folder)/AuthKey.p8, keyID: "\(self.apns.credentials.keyID)",
+                teamID: "\(self.apns.credentials.teamID)", topic: \(self.apns.credentials.topic),
+                endpoint: "\(self.apns.endpoint)", caFile: \(self.folder)/ca.pem, backgroundInterval: 0}
 
-        """
+            """,
+            "fcm": """
+              fcm: {type: fcm, serviceAccount: \(self.folder)/service-account.json, endpoint: "\(self.fcm.endpoint)",
+                tokenEndpoint: "\(self.fcm.tokenEndpoint)", caFile: \(self.folder)/ca.pem}
+
+            """,
+            "wns": """
+              wns: {type: wns, tenantID: "\(self.wns.credentials.tenantID)", clientID: "\(self.wns.credentials.clientID)",
+                clientSecretFile: \(self.folder)/wns.secret, tokenEndpoint: "\(self.wns.tokenEndpoint)",
+                allowedHosts: ["localhost:\(self.wns.port)"], allowPrivateAddresses: true, caFile: \(self.folder)/ca.pem}
+
+            """,
+        ]
+        return "senders:\n" + self.names.compactMap { entries[$0] }.joined()
     }
 
-    /// Runs all three as long as `body` does.
+    /// Runs them as long as `body` does.
     func whileRunning<Result: Sendable>(_ body: @Sendable () async throws -> Result) async throws -> Result {
-        try await self.apns.whileRunning { _ in
-            try await self.fcm.whileRunning { _ in
-                try await self.wns.whileRunning { _ in try await body() }
-            }
+        let all: [String: any PushSimulator] = ["apns": self.apns, "fcm": self.fcm, "wns": self.wns]
+        return try await withThrowingTaskGroup(of: Void.self) { group in
+            for simulator in self.names.compactMap({ all[$0] }) { group.addTask { try await simulator.run() } }
+            defer { group.cancelAll() }
+            return try await body()
         }
     }
 }

@@ -1,0 +1,34 @@
+internal import Foundation
+internal import Synchronization
+
+/// Which provider token each connection uses, and since when.
+///
+/// Apple allows a connection a new one every twenty minutes.
+final class ProviderTokenUpdates: Sendable {
+    private struct Use {
+        let token: String
+        let since: Date
+    }
+
+    private static let shortestLife: TimeInterval = 20 * 60
+    /// Connections that are remembered; when there are more, all are forgotten.
+    private static let limit = 10_000
+
+    // A lock: each use is short.
+    private let uses = Mutex<[Int: Use]>([:])
+
+    /// Throws `TooManyProviderTokenUpdates` if the connection has got another token less than twenty minutes ago.
+    func check(_ token: String, on connection: Int, now: Date) throws(APNsRefusal) {
+        let isAllowed = self.uses.withLock { uses in
+            if let use = uses[connection], use.token != token {
+                guard now.timeIntervalSince(use.since) >= Self.shortestLife else { return false }
+            } else if uses[connection] != nil {
+                return true
+            }
+            if uses.count >= Self.limit { uses.removeAll() }
+            uses[connection] = Use(token: token, since: now)
+            return true
+        }
+        if !isAllowed { throw APNsRefusal(.tooManyProviderTokenUpdates) }
+    }
+}

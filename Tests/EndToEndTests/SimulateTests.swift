@@ -1,0 +1,60 @@
+import Foundation
+import PushClient
+import PushSimulators
+import PushTesting
+import Testing
+
+@testable import sealpost
+
+@Suite struct SimulateTests {
+    @Test func aFaultIsForAllUnlessAPlaceIsNamed() throws {
+        let options = try ["every 2: reset", "apns next 1: cut", "fcm-tokens always: status 500"].map {
+            try FaultOption($0)
+        }
+        let (reset, cut) = (FaultRule(.reset, when: [.every(2)]), FaultRule(.cut, when: [.next(1)]))
+        #expect(options.rules(for: "apns") == [reset, cut])
+        #expect(options.rules(for: "wns") == [reset])
+        #expect(options.rules(for: "fcm-tokens") == [FaultRule(.answer(status: 500))])
+        #expect(options.rules(for: "wns-tokens") == [])
+    }
+
+    @Test(arguments: [
+        (["--only", "apns,gcm"], "--only: \"gcm\" is none of apns, fcm, wns"),
+        (["--fault", "apns sometimes: reset"], "--fault: \"sometimes\" is no condition"),
+    ])
+    func aWrongOptionIsNamed(arguments: [String], expected: String) async throws {
+        let folder = try TemporaryFolder()
+        let ended = try await ChildProcess(Daemon.executable, ["simulate"] + arguments, in: folder.path).end()
+        #expect(ended.code == 1)
+        #expect(ended.errors.contains(expected))
+    }
+}
+
+extension SimulateTests {
+    /// What the command prints is a configuration that the server starts with, and what comes is in the log.
+    @Test func theServerSendsToTheSimulatorsAndTheLogTellsWhatBecameOfIt() async throws {
+        let folder = try TemporaryFolder()
+        let simulate = try ChildProcess(
+            Daemon.executable,
+            ["simulate", "--only", "apns", "--folder", "sim", "--log", "log", "--fault", "next 1: status 500"],
+            in: folder.path
+        )
+        let introduction = await simulate.output(until: "sealpost serve")
+        #expect(introduction.contains("senders:\n  apns: {type: apns, keyFile: sim/AuthKey.p8"))
+        #expect(!introduction.contains("fcm"))
+        _ = try await Daemon.run(["user", "add", "alice", "--password-stdin"], in: folder, input: "correct horse\n")
+        let daemon = try await Daemon(in: folder, arguments: ["--config", "sim/sealpost.yaml"])
+        let client = PushClient(server: try daemon.server, username: "alice", password: "correct horse")
+        _ = try await client.register(platform: "apns", handle: "abcd1234")
+        _ = try await client.send("hello")
+        let log = URL(fileURLWithPath: folder.file("log"))
+        let deadline = ContinuousClock.now + .seconds(20)
+        // It is written each second.
+        while try Data(contentsOf: log).isEmpty, ContinuousClock.now < deadline { await Task.yield() }
+        #expect(await daemon.terminate() == 0)
+        simulate.signal(SIGTERM)
+        #expect(await simulate.end().code == 0)
+        let line = try String(contentsOf: log, encoding: .utf8).split(separator: "\n").first
+        #expect(line?.wholeMatch(of: /\d{13} apns [0-9a-f-]{36} 500 abcd1234/) != nil, "\(line ?? "")")
+    }
+}
