@@ -2,9 +2,16 @@
 ///
 /// A star stands for one label or more, never for none. Without a port only the default port of HTTPS matches.
 package struct HostPattern: Sendable, Hashable {
+    /// Whether it has a star, so that whoever names the URL chooses the host.
+    package let isWildcard: Bool
     private let suffix: String
-    private let isWildcard: Bool
     private let port: UInt16
+
+    /// The host without its star, and the port if it is a port of its own.
+    package var name: String {
+        let host = self.isWildcard ? String(self.suffix.dropFirst()) : self.suffix
+        return self.port == 443 ? host : "\(host):\(self.port)"
+    }
 
     /// `nil` if the text is not a host pattern.
     package init?(_ text: String) {

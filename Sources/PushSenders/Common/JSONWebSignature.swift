@@ -8,14 +8,7 @@ enum JSONWebSignature {
         claims: String,
         sign: (Data) throws(Failure) -> Data
     ) throws(Failure) -> String {
-        let text = self.base64URL(Data(header.utf8)) + "." + self.base64URL(Data(claims.utf8))
-        return text + "." + self.base64URL(try sign(Data(text.utf8)))
-    }
-
-    static func base64URL(_ data: Data) -> String {
-        data.base64EncodedString()
-            .replacingOccurrences(of: "+", with: "-")
-            .replacingOccurrences(of: "/", with: "_")
-            .replacingOccurrences(of: "=", with: "")
+        let text = Base64URL.encode(header.utf8) + "." + Base64URL.encode(claims.utf8)
+        return text + "." + Base64URL.encode(try sign(Data(text.utf8)))
     }
 }

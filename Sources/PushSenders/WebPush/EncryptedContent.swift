@@ -1,0 +1,54 @@
+internal import Crypto
+internal import Foundation
+
+/// The content coding `aes128gcm` with one record, RFC 8188.
+enum EncryptedContent {
+    /// What RFC 8188 sections 2.2 and 2.3 derive for the first record.
+    struct Keys {
+        let key: SymmetricKey
+        let nonce: [UInt8]
+
+        init(material: SymmetricKey, salt: [UInt8]) {
+            self.key = Self.derive(material, salt, "Content-Encoding: aes128gcm\0", 16)
+            self.nonce = Self.derive(material, salt, "Content-Encoding: nonce\0", 12).withUnsafeBytes { Array($0) }
+        }
+
+        private static func derive(_ material: SymmetricKey, _ salt: [UInt8], _ info: String, _ count: Int)
+            -> SymmetricKey
+        {
+            HKDF<SHA256>.deriveKey(
+                inputKeyMaterial: material,
+                salt: salt,
+                info: Array(info.utf8),
+                outputByteCount: count
+            )
+        }
+    }
+
+    /// What the header names as the size of records; ours is the last, and may be shorter.
+    private static let recordSize: UInt32 = 4096
+    /// Follows the plaintext of the last record; zeros may come after it.
+    private static let delimiter: UInt8 = 2
+
+    /// Seals `plaintext`, filled up with padding so that it has `paddedSize` bytes.
+    ///
+    /// Throws if the salt is not of 16 bytes, or if the result would be more than one record.
+    static func seal(
+        _ plaintext: [UInt8],
+        paddedSize: Int,
+        material: SymmetricKey,
+        salt: [UInt8],
+        keyID: [UInt8]
+    ) throws -> [UInt8] {
+        guard
+            salt.count == 16, plaintext.count <= paddedSize, paddedSize + 17 <= Int(self.recordSize),
+            let keyIDSize = UInt8(exactly: keyID.count)
+        else { throw CryptoKitError.incorrectParameterSize }
+        let keys = Keys(material: material, salt: salt)
+        let padding = [UInt8](repeating: 0, count: paddedSize - plaintext.count)
+        let nonce = try AES.GCM.Nonce(data: keys.nonce)
+        let sealed = try AES.GCM.seal(plaintext + [self.delimiter] + padding, using: keys.key, nonce: nonce)
+        let size = withUnsafeBytes(of: self.recordSize.bigEndian) { Array($0) }
+        return salt + size + [keyIDSize] + keyID + sealed.ciphertext + sealed.tag
+    }
+}

@@ -1,0 +1,43 @@
+internal import Crypto
+internal import Foundation
+package import PushCore
+
+/// The key by which push services know who sends, RFC 8292: browsers subscribe with its public half.
+package struct VAPIDKey: Sendable {
+    private let key: P256.Signing.PrivateKey
+
+    /// Reads PKCS#8 in PEM, or the 32 bytes in base64url that web-push tools print.
+    package init(_ text: Secret<String>) throws(SenderSettingsError) {
+        let trimmed = text.exposed.trimmingCharacters(in: .whitespacesAndNewlines)
+        do {
+            if trimmed.hasPrefix("-----") {
+                self.key = try P256.Signing.PrivateKey(pemRepresentation: trimmed)
+            } else {
+                self.key = try P256.Signing.PrivateKey(rawRepresentation: Base64URL.decode(trimmed) ?? [])
+            }
+        } catch {
+            // The error may quote what it could not read.
+            throw .badKey(field: "keyFile", expected: "a P-256 private key, PKCS#8 in PEM or 32 bytes in base64url")
+        }
+    }
+
+    /// A new one, PKCS#8 in PEM.
+    package static func generateText() -> String {
+        P256.Signing.PrivateKey().pemRepresentation + "\n"
+    }
+
+    /// What a page passes to `subscribe` as `applicationServerKey`: 65 bytes in base64url.
+    package var publicText: String {
+        Base64URL.encode(self.key.publicKey.x963Representation)
+    }
+
+    /// A JWT by which that audience believes us until `end`, RFC 8292 section 2.
+    func token(audience: String, end: Date, subject: String) throws -> String {
+        // The audience is a parsed URL's.
+        let claims =
+            "{\"aud\":\"\(audience)\",\"exp\":\(Int(end.timeIntervalSince1970)),\"sub\":\(JSONText.quoted(subject))}"
+        return try JSONWebSignature.compact(header: "{\"typ\":\"JWT\",\"alg\":\"ES256\"}", claims: claims) { bytes in
+            try self.key.signature(for: bytes).rawRepresentation
+        }
+    }
+}

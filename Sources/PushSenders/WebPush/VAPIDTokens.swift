@@ -1,0 +1,63 @@
+internal import Foundation
+internal import PushCore
+internal import Synchronization
+
+/// The `Authorization` of one key for each push service, signed anew only when the last one is nearly over.
+///
+/// A `Mutex` rather than an actor: signing takes microseconds.
+final class VAPIDTokens: Sendable {
+    /// Half of what RFC 8292 section 2 allows, so that a clock may be wrong.
+    static let lifetime: TimeInterval = 12 * 3600
+    /// A token with less is not used again.
+    static let shortestRest: TimeInterval = 3600
+    /// How far the clock may be set back before a token counts as one from the future.
+    private static let clockSlack: TimeInterval = 60
+    /// Devices name the origins; beyond so many all are forgotten.
+    static let maximumOrigins = 1000
+
+    private struct Token {
+        let authorization: Secret<String>
+        let end: Date
+    }
+
+    private let key: VAPIDKey
+    private let subject: String
+    private let tokens = Mutex<[String: Token]>([:])
+
+    /// Throws unless `subject` is how to reach the operator: `mailto:` with an address, or an https URL.
+    init(key: VAPIDKey, subject: String) throws(SenderSettingsError) {
+        guard Self.isContact(subject) else {
+            throw .badValue(field: "subject", expected: "mailto: and an address, or an https URL")
+        }
+        self.key = key
+        self.subject = subject
+    }
+
+    /// The value of `Authorization` for that origin.
+    func authorization(for origin: String, now: Date) throws(SendFailure) -> Secret<String> {
+        try self.tokens.withLock { tokens throws(SendFailure) in
+            if let token = tokens[origin] {
+                let rest = token.end.timeIntervalSince(now)
+                if rest >= Self.shortestRest, rest <= Self.lifetime + Self.clockSlack { return token.authorization }
+            }
+            let end = now + Self.lifetime
+            let text: String
+            do {
+                text = try self.key.token(audience: origin, end: end, subject: self.subject)
+            } catch {
+                throw .misconfigured(reason: "the key cannot sign")
+            }
+            let authorization = Secret("vapid t=\(text), k=\(self.key.publicText)")
+            if tokens.count >= Self.maximumOrigins { tokens.removeAll() }
+            tokens[origin] = Token(authorization: authorization, end: end)
+            return authorization
+        }
+    }
+
+    private static func isContact(_ text: String) -> Bool {
+        guard text.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else { return false }
+        let address = text.dropFirst("mailto:".count).split(separator: "@", omittingEmptySubsequences: false)
+        return text.hasPrefix("https://") && text.utf8.count > "https://".utf8.count
+            || text.hasPrefix("mailto:") && address.count == 2 && address.allSatisfy { !$0.isEmpty }
+    }
+}

@@ -1,0 +1,55 @@
+internal import Crypto
+internal import Foundation
+
+/// Encrypts for one browser, RFC 8291; each message has a key pair and a salt of its own.
+struct WebPushEncryption {
+    /// Every message is filled up to so many bytes: what is sent to a push service is always as long.
+    static let paddedSize = 127
+
+    let subscription: WebPushSubscription
+    private let key: P256.KeyAgreement.PrivateKey
+    private let salt: [UInt8]
+
+    /// `key` and `salt` are to be told only by tests, and never used twice.
+    init(
+        for subscription: WebPushSubscription,
+        key: P256.KeyAgreement.PrivateKey = P256.KeyAgreement.PrivateKey(),
+        salt: [UInt8] = Self.randomSalt()
+    ) {
+        self.subscription = subscription
+        self.key = key
+        self.salt = salt
+    }
+
+    /// The body of the request. Throws if the text does not fit, or if the keys agree on nothing.
+    func seal(_ plaintext: [UInt8], paddedSize: Int = Self.paddedSize) throws -> [UInt8] {
+        try EncryptedContent.seal(
+            plaintext,
+            paddedSize: paddedSize,
+            material: try self.material(),
+            salt: self.salt,
+            keyID: Array(self.key.publicKey.x963Representation)
+        )
+    }
+
+    /// The input keying material, RFC 8291 section 3.4: bound to both keys and to the browser's secret.
+    func material() throws -> SymmetricKey {
+        let shared = try self.key.sharedSecretFromKeyAgreement(with: self.subscription.publicKey)
+        return shared.hkdfDerivedSymmetricKey(
+            using: SHA256.self,
+            salt: self.subscription.secret,
+            sharedInfo: self.info,
+            outputByteCount: 32
+        )
+    }
+
+    /// `key_info`: the receiver's key first.
+    var info: [UInt8] {
+        Array("WebPush: info\0".utf8) + self.subscription.publicKey.x963Representation
+            + self.key.publicKey.x963Representation
+    }
+
+    private static func randomSalt() -> [UInt8] {
+        SymmetricKey(size: .bits128).withUnsafeBytes { Array($0) }
+    }
+}

@@ -1,0 +1,45 @@
+internal import CurlHTTP
+internal import Foundation
+internal import PushCore
+
+/// Writes a push as RFC 8030 wants it, encrypted as RFC 8291 has it.
+struct WebPushRequest: Sendable {
+    /// Push services keep nothing longer, and Mozilla's says nothing about it.
+    private static let longestTimeToLive = 30 * 86_400
+
+    let tokens: VAPIDTokens
+    let timeout: Duration
+
+    func make(
+        _ push: Push,
+        to subscription: WebPushSubscription,
+        now: Date
+    ) throws(SendFailure) -> OutboundRequest {
+        let left = min(max(0, push.expiresAt.timeIntervalSince(now)), TimeInterval(Self.longestTimeToLive))
+        // Rounded down: 0 means now or never, RFC 8030 section 5.2.
+        let seconds = Int(left)
+        var headers = [
+            OutboundRequest.Header(
+                "Authorization",
+                try self.tokens.authorization(for: subscription.origin, now: now).exposed
+            ),
+            .init("Content-Type", "application/octet-stream"),
+            .init("Content-Encoding", "aes128gcm"),
+            .init("TTL", String(seconds)),
+            .init("Urgency", push.priority == .high ? "high" : "normal"),
+            .init("Topic", push.collapseID),
+        ]
+        if subscription.endpoint.host.hasSuffix(".notify.windows.com") {
+            // Microsoft's refuses a TTL of 0 unless this agrees with it.
+            headers.append(.init("X-WNS-Cache-Policy", seconds == 0 ? "no-cache" : "cache"))
+        }
+        let body: [UInt8]
+        do {
+            body = try WebPushEncryption(for: subscription)
+                .seal(Array("{\"secureId\":\"\(push.notification.rawValue)\"}".utf8))
+        } catch {
+            throw .rejected(reason: "cannot be encrypted for this subscription")
+        }
+        return OutboundRequest(.post, subscription.endpoint, headers: headers, body: body, timeout: self.timeout)
+    }
+}

@@ -1,0 +1,72 @@
+internal import Crypto
+package import CurlHTTP
+internal import Foundation
+
+/// What a browser gives a page to push to it: `JSON.stringify(subscription)`, W3C Push API.
+package struct WebPushSubscription: Sendable {
+    /// Why a text is none, as the end of a sentence about it.
+    package enum Flaw: Error, Sendable, Hashable, CustomStringConvertible {
+        case notJSON
+        case badEndpoint
+        case badKey
+        case badSecret
+
+        package var description: String {
+            switch self {
+            case .notJSON: "it must be a browser's subscription: an object with endpoint, keys.p256dh and keys.auth"
+            case .badEndpoint: "endpoint must be an https URL without user, fragment or trailing dot"
+            case .badKey: "keys.p256dh must be an uncompressed point on P-256 in base64url"
+            case .badSecret: "keys.auth must be 16 bytes in base64url"
+            }
+        }
+    }
+
+    /// A secret: whoever knows it can push.
+    package let endpoint: OutboundURL
+    /// The browser's, 65 bytes.
+    let publicKey: P256.KeyAgreement.PublicKey
+    /// `auth` in the browser's words.
+    let secret: [UInt8]
+
+    private struct Members: Decodable {
+        struct Keys: Decodable {
+            let p256dh: String
+            let auth: String
+        }
+
+        let endpoint: String
+        let keys: Keys
+    }
+
+    /// Reads the object, whatever else is in it.
+    package init(_ json: String) throws(Flaw) {
+        // Why it cannot be read does not matter to whoever registers: the form is always the same.
+        guard let members = try? JSONDecoder().decode(Members.self, from: Data(json.utf8)) else { throw .notJSON }
+        // A trailing dot names the same host, but its origin is not the one that the push service expects.
+        guard let endpoint = OutboundURL(members.endpoint), endpoint.isSecure, !endpoint.host.hasSuffix(".") else {
+            throw .badEndpoint
+        }
+        guard
+            let point = Base64URL.decode(members.keys.p256dh), point.count == 65,
+            let publicKey = try? P256.KeyAgreement.PublicKey(x963Representation: point)
+        else { throw .badKey }
+        guard let secret = Base64URL.decode(members.keys.auth), secret.count == 16 else { throw .badSecret }
+        self.endpoint = endpoint
+        self.publicKey = publicKey
+        self.secret = secret
+    }
+
+    /// The same subscription in the one spelling by which it is stored and compared.
+    package var canonical: String {
+        // The grammar of the endpoint leaves nothing that JSON would escape.
+        let key = Base64URL.encode(self.publicKey.x963Representation)
+        let secret = Base64URL.encode(self.secret)
+        return "{\"endpoint\":\"\(self.endpoint.text)\",\"keys\":{\"p256dh\":\"\(key)\",\"auth\":\"\(secret)\"}}"
+    }
+
+    /// What the push service must find as the audience of our token, RFC 8292 section 2; without the default port.
+    var origin: String {
+        let port = self.endpoint.port == 443 ? "" : ":\(self.endpoint.port)"
+        return "https://\(self.endpoint.host)\(port)"
+    }
+}

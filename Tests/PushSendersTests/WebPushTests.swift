@@ -1,0 +1,313 @@
+import Crypto
+import CurlHTTP
+import Foundation
+import PushCore
+import Reactor
+import Testing
+
+@testable import PushSenders
+
+private let point =
+    "BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4"
+private let secret = "BTBZMqHH6r4Tts7J_aSIgg"
+
+private func subscription(
+    _ endpoint: String = "https://fcm.googleapis.com/fcm/send/abc:1",
+    key: String = point,
+    auth: String = secret
+) -> String {
+    #"{"endpoint":"\#(endpoint)","keys":{"p256dh":"\#(key)","auth":"\#(auth)"}}"#
+}
+
+@Suite struct WebPushSubscriptionTests {
+    @Test(arguments: [
+        subscription(),
+        #"""
+        {
+          "expirationTime": null,
+          "keys": {"auth": "BTBZMqHH6r4Tts7J/aSIgg==", "p256dh": "\#(point)="},
+          "endpoint": "https:\/\/fcm.googleapis.com\/fcm\/send\/abc:1"
+        }
+        """#,
+    ])
+    func whateverABrowserMakesOfItThereIsOneSpelling(json: String) throws {
+        let read = try WebPushSubscription(json)
+        #expect(read.canonical == subscription())
+        #expect(try WebPushSubscription(read.canonical).canonical == read.canonical)
+        #expect(DeviceHandle(read.canonical)?.value == read.canonical)
+    }
+
+    @Test(arguments: [
+        ("", WebPushSubscription.Flaw.notJSON), ("[]", .notJSON), ("{}", .notJSON), ("https://a/", .notJSON),
+        (#"{"endpoint":"https://a/"}"#, .notJSON), (#"{"endpoint":"https://a/","keys":{"auth":"a"}}"#, .notJSON),
+        (subscription("http://fcm.googleapis.com/x"), .badEndpoint), (subscription(""), .badEndpoint),
+        (subscription("https://u@fcm.googleapis.com/x"), .badEndpoint),
+        (subscription("https://fcm.googleapis.com/x#y"), .badEndpoint),
+        (subscription("https://fcm.googleapis.com./x"), .badEndpoint),
+        (subscription("https://fcm.googleapis.com.:443/x"), .badEndpoint),
+        (subscription(#"https://fcm.googleapis.com/\u000d\u000aX: y"#), .badEndpoint),
+        (subscription(key: ""), .badKey), (subscription(key: "!" + point.dropFirst()), .badKey),
+        (subscription(key: String(point.dropLast(2))), .badKey),
+        // Compressed, and with a Y that is on no curve.
+        (subscription(key: "A" + point.dropFirst()), .badKey), (subscription(key: point.dropLast() + "8"), .badKey),
+        (subscription(auth: ""), .badSecret), (subscription(auth: secret + "AA"), .badSecret),
+        (subscription(auth: String(secret.dropLast(2))), .badSecret),
+    ])
+    func whatIsNoneIsToldWhy(json: String, flaw: WebPushSubscription.Flaw) {
+        #expect(throws: flaw) { try WebPushSubscription(json) }
+    }
+}
+
+@Suite struct VAPIDTests {
+    private func tokens(_ key: VAPIDKey, subject: String = "mailto:ops@example.com") throws -> VAPIDTokens {
+        try VAPIDTokens(key: key, subject: subject)
+    }
+
+    @Test func theExampleOfRFC8292IsVerifiedByTheKeyItNames() throws {
+        let key = "BA1Hxzyi1RUM1b5wjxsn7nGxAszw2u61m164i3MrAIxHF6YK5h4SDYic-dRuU_RCPCfA5aq9ojSwk5Y2EmClBPs"
+        let token = try DecodedToken(
+            "eyJ0eXAiOiJKV1QiLCJhbGciOiJFUzI1NiJ9.eyJhdWQiOiJodHRwczovL3B1c2guZXhhbXBsZS5uZXQiLCJleHAiOjE0NTM1MjM3Njgs"
+                + "InN1YiI6Im1haWx0bzpwdXNoQGV4YW1wbGUuY29tIn0.i3CYb7t4xfxCDquptFOepC9GAu_HLGkMlMuCGSK2rpiUfnK9ojFwDXb1Jr"
+                + "ErtmysazNjjvW2L9OkSSHzvoD1oA"
+        )
+        try self.expectSignature(of: token, by: key)
+    }
+
+    private func expectSignature(of token: DecodedToken, by key: String) throws {
+        let bytes = try #require(Base64URL.decode(key))
+        let publicKey = try P256.Signing.PublicKey(x963Representation: bytes)
+        let signature = try P256.Signing.ECDSASignature(rawRepresentation: token.signature)
+        #expect(publicKey.isValidSignature(signature, for: token.signedText))
+    }
+
+    /// What we say has the form of RFC 8292's example: only the claims' values and the signature differ.
+    @Test func anAuthorizationIsSignedAndNamesItsKey() throws {
+        let key = try VAPIDKey(Secret(VAPIDKey.generateText()))
+        let text = try self.tokens(key).authorization(for: "https://push.example.net", now: Samples.now).exposed
+        let parts = text.split(separator: " ")
+        #expect(parts.count == 3)
+        #expect(parts[0] == "vapid")
+        #expect(parts[2] == "k=\(key.publicText)")
+        let token = try DecodedToken(String(parts[1].dropFirst(2).dropLast()))
+        #expect(token.header == #"{"typ":"JWT","alg":"ES256"}"#)
+        let end = Int(Samples.now.timeIntervalSince1970) + 43_200
+        #expect(
+            token.claims == #"{"aud":"https://push.example.net","exp":\#(end),"sub":"mailto:ops@example.com"}"#
+        )
+        try self.expectSignature(of: token, by: key.publicText)
+    }
+
+    @Test func aTokenIsUsedUntilAnHourIsLeftAndOnlyWhereItIsFor() throws {
+        let tokens = try self.tokens(VAPIDKey(Secret(VAPIDKey.generateText())))
+        func token(_ origin: String, after seconds: TimeInterval) throws -> String {
+            try tokens.authorization(for: origin, now: Samples.now + seconds).exposed
+        }
+        let first = try token("https://a", after: 0)
+        #expect(try token("https://a", after: 11 * 3600) == first)
+        #expect(try token("https://b", after: 0) != first)
+        let second = try token("https://a", after: 11 * 3600 + 1)
+        #expect(second != first)
+        // The clock was wrong and has been set back: this one would be good for longer than a service allows.
+        #expect(try token("https://a", after: -3600) != second)
+    }
+
+    @Test func originsThatDevicesInventAreForgotten() throws {
+        let tokens = try self.tokens(VAPIDKey(Secret(VAPIDKey.generateText())))
+        let first = try tokens.authorization(for: "https://0", now: Samples.now).exposed
+        for number in 1...VAPIDTokens.maximumOrigins {
+            _ = try tokens.authorization(for: "https://\(number)", now: Samples.now)
+        }
+        #expect(try tokens.authorization(for: "https://0", now: Samples.now).exposed != first)
+    }
+
+    @Test func aKeyIsReadFromPEMAndAsWebPushToolsPrintIt() throws {
+        let key = P256.Signing.PrivateKey()
+        let publicText = Base64URL.encode(key.publicKey.x963Representation)
+        let raw = Base64URL.encode(key.rawRepresentation)
+        for text in [key.pemRepresentation, "\n\(key.pemRepresentation)\n\n", raw, "\(raw)=\n"] {
+            #expect(try VAPIDKey(Secret(text)).publicText == publicText)
+        }
+    }
+
+    @Test(arguments: ["", "x", "AAAA", "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----"])
+    func whatIsNoKeyIsTold(text: String) throws {
+        let error = #expect(throws: SenderSettingsError.self) { try VAPIDKey(Secret(text)) }
+        #expect("\(try #require(error))".hasPrefix("keyFile: not a P-256 private key"))
+    }
+
+    @Test(arguments: [
+        ("mailto:a@example.com", true), ("https://example.com/contact", true), ("", false), ("ops@example.com", false),
+        ("mailto:", false), ("mailto:a", false), ("mailto:@b", false), ("mailto:a@b@c", false), ("https://", false),
+        ("http://a", false), ("mailto:a b@c", false),
+    ])
+    func theSubjectIsHowToReachTheOperator(subject: String, isOne: Bool) throws {
+        let key = try VAPIDKey(Secret(VAPIDKey.generateText()))
+        #expect(((try? self.tokens(key, subject: subject)) != nil) == isOne)
+    }
+}
+
+@Suite struct WebPushRequestTests {
+    private func request(
+        _ endpoint: String = "https://fcm.googleapis.com/fcm/send/abc:1",
+        expiresIn: TimeInterval = 86_400,
+        priority: Push.Priority = .normal
+    ) throws -> OutboundRequest {
+        let key = try VAPIDKey(Secret(VAPIDKey.generateText()))
+        let tokens = try VAPIDTokens(key: key, subject: "mailto:ops@example.com")
+        let push = try Samples.push(
+            handle: subscription(endpoint),
+            expiresIn: expiresIn,
+            priority: priority,
+            sharedCollapseID: "topic_-1"
+        )
+        return try WebPushRequest(tokens: tokens, timeout: .seconds(9))
+            .make(push, to: WebPushSubscription(push.handle), now: Samples.now)
+    }
+
+    @Test func theHeadersAreExactlyThese() throws {
+        let request = try self.request()
+        #expect(request.method == .post)
+        #expect(request.url.text == "https://fcm.googleapis.com/fcm/send/abc:1")
+        #expect(request.headers.first?.name == "Authorization")
+        #expect(
+            request.headers.dropFirst() == [
+                .init("Content-Type", "application/octet-stream"), .init("Content-Encoding", "aes128gcm"),
+                .init("TTL", "86400"), .init("Urgency", "normal"), .init("Topic", "topic_-1"),
+            ]
+        )
+        #expect(request.body.count == 230)
+    }
+
+    @Test(arguments: [(-5.0, "0"), (0.9, "0"), (1, "1"), (2_592_000, "2592000"), (9e18, "2592000")])
+    func theTimeToLiveIsWhatIsLeft(left: TimeInterval, expected: String) throws {
+        let request = try self.request(expiresIn: left, priority: .high)
+        #expect(request.header("ttl") == expected)
+        #expect(request.header("urgency") == "high")
+    }
+
+    @Test(arguments: [
+        ("https://wns2-par02p.notify.windows.com/w/?token=B", 60.0, "cache"),
+        ("https://wns2-par02p.notify.windows.com/w/?token=B", 0, "no-cache"),
+        ("https://fcm.googleapis.com/x", 0, nil), ("https://evilnotify.windows.com/x", 0, nil),
+    ])
+    func microsoftIsToldTheSameTwice(endpoint: String, left: TimeInterval, expected: String?) throws {
+        #expect(try self.request(endpoint, expiresIn: left).header("x-wns-cache-policy") == expected)
+    }
+
+    /// RFC 8292 section 2: without path and default port.
+    @Test(arguments: [
+        ("https://WEB.push.apple.com/QD1", "https://web.push.apple.com"),
+        ("https://web.push.apple.com:443/QD1", "https://web.push.apple.com"),
+        ("https://localhost:8443/a?b", "https://localhost:8443"),
+    ])
+    func theAudienceIsTheOrigin(endpoint: String, origin: String) throws {
+        #expect(try WebPushSubscription(subscription(endpoint)).origin == origin)
+    }
+}
+
+@Suite struct WebPushResponseTests {
+    @Test(arguments: [
+        (201, "", [:], Verdict.accepted(Acceptance())),
+        (200, "", [:], .accepted(Acceptance())), (202, "", [:], .accepted(Acceptance())),
+        (201, "", ["apns-id": "4A-1"], .accepted(Acceptance(providerID: "4A-1"))),
+        (201, "", ["x-wns-msg-id": "4A1B"], .accepted(Acceptance(providerID: "4A1B"))),
+        (301, "", ["location": "https://evil.example/"], .failed(.deviceGone(reason: "HTTP 301"))),
+        (307, "", [:], .failed(.deviceGone(reason: "HTTP 307"))),
+        (400, #"{"errno":113}"#, [:], .failed(.rejected(reason: "HTTP 400 errno 113"))),
+        (400, "UnauthorizedRegistration", [:], .failed(.deviceUnknown(reason: "HTTP 400"))),
+        (400, "the VAPID key does not fit", [:], .failed(.deviceUnknown(reason: "HTTP 400"))),
+        (400, #"{"reason":"BadJwtToken"}"#, [:], .failed(.deviceUnknown(reason: "HTTP 400 BadJwtToken"))),
+        (
+            401, #"{"code":401,"errno":109,"error":"Unauthorized","message":"Invalid VAPID audience"}"#, [:],
+            .failed(.misconfigured(reason: "HTTP 401 errno 109"))
+        ),
+        (
+            401, #"{"code":401,"errno":109,"message":"VAPID public key mismatch"}"#, [:],
+            .failed(.deviceUnknown(reason: "HTTP 401 errno 109"))
+        ),
+        (401, "<p>Invalid VAPID token</p>", [:], .failed(.deviceUnknown(reason: "HTTP 401"))),
+        (401, #"{"error":{"status":"UNAUTHENTICATED"}}"#, [:], .failed(.deviceUnknown(reason: "HTTP 401"))),
+        (
+            403, #"{"reason":"VapidPkHashMismatch"}"#, [:],
+            .failed(.deviceUnknown(reason: "HTTP 403 VapidPkHashMismatch"))
+        ),
+        (403, #"{"reason":"BadJwtToken"}"#, [:], .failed(.deviceUnknown(reason: "HTTP 403 BadJwtToken"))),
+        (404, #"{"errno":102}"#, [:], .failed(.deviceGone(reason: "HTTP 404 errno 102"))),
+        (405, "", [:], .failed(.deviceUnknown(reason: "HTTP 405"))),
+        (406, "", [:], .failed(.deviceBusy(reason: "HTTP 406", retryAfter: .seconds(60)))),
+        (410, #"{"errno":106}"#, [:], .failed(.deviceGone(reason: "HTTP 410 errno 106"))),
+        (410, "", ["retry-after": "9"], .failed(.deviceGone(reason: "HTTP 410"))),
+        (413, #"{"errno":104}"#, [:], .failed(.rejected(reason: "HTTP 413 errno 104"))),
+        (422, "", [:], .failed(.rejected(reason: "HTTP 422"))),
+        (429, "", ["retry-after": "120"], .failed(.deviceBusy(reason: "HTTP 429", retryAfter: .seconds(120)))),
+        (429, "", [:], .failed(.deviceBusy(reason: "HTTP 429", retryAfter: .seconds(60)))),
+        (500, #"{"errno":999}"#, [:], .failed(.unavailable(reason: "HTTP 500 errno 999"))),
+        (503, "", [:], .failed(.unavailable(reason: "HTTP 503"))),
+        (503, "", ["retry-after": "30"], .failed(.overloaded(reason: "HTTP 503", retryAfter: .seconds(30)))),
+        (502, "", ["retry-after": "99999"], .failed(.overloaded(reason: "HTTP 502", retryAfter: .seconds(3600)))),
+        (600, "", [:], .failed(.unavailable(reason: "HTTP 600"))),
+    ])
+    func eachAnswerHasItsConsequence(status: Int, body: String, headers: [String: String], expected: Verdict) {
+        #expect(WebPushResponse.verdict(Samples.response(status, body, headers), now: Samples.now) == expected)
+    }
+
+    @Test func everyStatusHasALine() {
+        for status in 200...599 { #expect(WebPushResponse.table.contains { $0.statuses.contains(status) }) }
+    }
+
+    /// Some services repeat the endpoint in what they say.
+    @Test func noReasonHoldsWhatTheDeviceChose() {
+        let body = #"{"reason":"https://a/ secret","message":"/secret","errno":5}"#
+        let verdict = WebPushResponse.verdict(Samples.response(400, body), now: Samples.now)
+        #expect(verdict == .failed(.rejected(reason: "HTTP 400 errno 5")))
+    }
+}
+
+@Suite struct WebPushSenderTests {
+    private func sender<Result>(
+        _ change: (inout WebPushSettings) -> Void = { _ in },
+        _ body: (WebPushSender) throws -> Result
+    ) throws -> Result {
+        let loop = try EventLoop(index: 0)
+        defer { loop.stop() }
+        var settings = WebPushSettings(
+            key: try VAPIDKey(Secret(VAPIDKey.generateText())),
+            subject: "mailto:ops@example.com"
+        )
+        change(&settings)
+        return try body(try WebPushSender(settings, on: loop))
+    }
+
+    @Test(arguments: [
+        ("https://fcm.googleapis.com/fcm/send/x", "fcm.googleapis.com"),
+        ("https://updates.push.services.mozilla.com/wpush/v2/x", "updates.push.services.mozilla.com"),
+        ("https://eu.push.services.mozilla.com/x", "push.services.mozilla.com"),
+        ("https://web.push.apple.com/x", "push.apple.com"),
+        ("https://wns2-par02p.notify.windows.com/w/?token=x", "notify.windows.com"),
+        ("https://push.apple.com/x", nil), ("https://android.googleapis.com/gcm/send/x", nil),
+        ("https://fcm.googleapis.com:8443/x", nil), ("https://fcm.googleapis.com.evil.org/x", nil),
+        ("https://127.0.0.1/x", nil),
+    ])
+    func eachPushServiceHasAName(endpoint: String, name: String?) throws {
+        let subscription = try WebPushSubscription(subscription(endpoint))
+        try self.sender { sender in
+            #expect(sender.serviceName(of: subscription) == name)
+            if let name { #expect(sender.serviceNames.contains(name)) }
+        }
+    }
+
+    @Test func theErrorNamesWhatIsWrong() throws {
+        func error(_ change: (inout WebPushSettings) -> Void) throws -> String? {
+            do {
+                try self.sender(change) { _ in }
+                return nil
+            } catch let error as SenderSettingsError {
+                return error.description
+            }
+        }
+        #expect(try error { _ in } == nil)
+        #expect(try error { $0.allowedHosts = [] } == "allowedHosts: missing")
+        #expect(try error { $0.allowedHosts = ["*"] }?.hasPrefix("allowedHosts: must be") == true)
+        #expect(try error { $0.subject = "me" }?.hasPrefix("subject: must be mailto:") == true)
+    }
+}
