@@ -1,0 +1,25 @@
+internal import CurlHTTP
+internal import Foundation
+internal import PushCore
+
+/// Writes a push for a receiver of the operator's own: which device, which notification, and nothing else.
+struct WebhookRequest: Sendable {
+    let url: OutboundURL
+    let secret: WebhookSecret
+    let timeout: Duration
+
+    func make(_ push: Push, now: Date) -> OutboundRequest {
+        // The same on every try, by which a receiver knows what it has seen.
+        let id = push.attemptID.uuidString.lowercased()
+        let timestamp = String(Int(now.timeIntervalSince1970))
+        let handle = JSONText.quoted(push.handle)
+        let body = Array("{\"secureId\":\"\(push.notification.rawValue)\",\"handle\":\(handle)}".utf8)
+        let headers = [
+            OutboundRequest.Header("content-type", "application/json"),
+            .init("webhook-id", id),
+            .init("webhook-timestamp", timestamp),
+            .init("webhook-signature", self.secret.signature(id: id, timestamp: timestamp, body: body)),
+        ]
+        return OutboundRequest(.post, self.url, headers: headers, body: body, timeout: self.timeout)
+    }
+}

@@ -1,0 +1,40 @@
+internal import CurlHTTP
+package import Foundation
+package import PushCore
+package import Reactor
+
+/// Posts each push, signed, to one address of the operator's. `close()` it before its loop is stopped.
+package final class WebhookSender: PushSender {
+    private let request: WebhookRequest
+    private let client: HTTPClient
+    private let now: @Sendable () -> Date
+
+    /// Throws if a setting is unusable; nothing is sent before the first push.
+    package init(
+        _ settings: WebhookSettings,
+        on loop: EventLoop,
+        now: @escaping @Sendable () -> Date = { Date() }
+    ) throws(SenderSettingsError) {
+        self.request = WebhookRequest(
+            url: try ConnectionSettings.endpoint(settings.url, field: "url"),
+            secret: try WebhookSecret(settings.secret),
+            timeout: settings.connection.timeout
+        )
+        self.client = try settings.connection.makeClient(on: loop)
+        self.now = now
+    }
+
+    package func send(_ push: Push) async throws(SendFailure) -> Acceptance {
+        let request = self.request.make(push, now: self.now())
+        switch WebhookResponse.verdict(try await self.client.answer(to: request), now: self.now()) {
+        case .accepted(let acceptance): return acceptance
+        case .failed(let failure): throw failure
+        case .tokenExpired(let reason): throw .misconfigured(reason: reason)
+        }
+    }
+
+    /// Fails what is under way and closes the connections.
+    package func close() async {
+        await self.client.close()
+    }
+}

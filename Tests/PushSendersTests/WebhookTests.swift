@@ -1,0 +1,81 @@
+import Crypto
+import CurlHTTP
+import Foundation
+import PushCore
+import Reactor
+import Testing
+
+@testable import PushSenders
+
+@Suite struct WebhookTests {
+    private func request(secret: String, handle: String = "device-1") throws -> OutboundRequest {
+        let hook = WebhookRequest(
+            url: try #require(OutboundURL("https://hooks.example/in?a=b")),
+            secret: try WebhookSecret(Secret(secret)),
+            timeout: .seconds(9)
+        )
+        return hook.make(try Samples.push(handle: handle), now: Samples.now)
+    }
+
+    @Test func aPushIsTheDeviceAndTheIDAndNothingElse() throws {
+        let request = try self.request(secret: String(repeating: "s", count: 24), handle: #"a"b\c"#)
+        #expect(request.url.text == "https://hooks.example/in?a=b")
+        #expect(request.bodyText == #"{"secureId":"7","handle":"a\"b\\c"}"#)
+        #expect(request.headers.count == 4)
+        #expect(request.header("content-type") == "application/json")
+        #expect(request.header("webhook-id") == "8c2f9f43-7d2d-4d8b-9a55-0c1e8e6c2a11")
+        #expect(request.header("webhook-timestamp") == "1800000000")
+    }
+
+    /// The example that every library of Standard Webhooks tests.
+    @Test func theSignatureIsThatOfStandardWebhooks() throws {
+        let secret = try WebhookSecret(Secret("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"))
+        let signature = secret.signature(
+            id: "msg_p5jXN8AQM9LWM0D4loKWxJek",
+            timestamp: "1614265330",
+            body: Array(#"{"test": 2432232314}"#.utf8)
+        )
+        #expect(signature == "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=")
+    }
+
+    @Test func eachSecretSignsSoThatOneCanBeChangedForAnother() throws {
+        let (old, new) = ("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", String(repeating: "n", count: 30))
+        func signature(_ secret: String) throws -> String {
+            try #require(try self.request(secret: secret).header("webhook-signature"))
+        }
+        #expect(try signature("\(old)\n\n \(new)\n") == "\(signature(old)) \(signature(new))")
+    }
+
+    @Test(arguments: ["", "\n", "whsec_", "whsec_AAAA", "whsec_!", "short", "a text that is long enough\nshort"])
+    func aSecretThatIsTooShortIsTold(text: String) throws {
+        let error = #expect(throws: SenderSettingsError.self) { try WebhookSecret(Secret(text)) }
+        #expect("\(try #require(error))".hasPrefix("secretFile: "))
+    }
+
+    @Test(arguments: [
+        (200, [:], Verdict.accepted(Acceptance())), (204, [:], .accepted(Acceptance())),
+        (302, ["location": "https://evil.example/"], .failed(.misconfigured(reason: "HTTP 302"))),
+        (400, [:], .failed(.rejected(reason: "HTTP 400"))), (401, [:], .failed(.misconfigured(reason: "HTTP 401"))),
+        (403, [:], .failed(.misconfigured(reason: "HTTP 403"))),
+        (404, [:], .failed(.deviceUnknown(reason: "HTTP 404"))),
+        (405, [:], .failed(.misconfigured(reason: "HTTP 405"))), (408, [:], .failed(.unavailable(reason: "HTTP 408"))),
+        (410, [:], .failed(.deviceGone(reason: "HTTP 410"))), (422, [:], .failed(.rejected(reason: "HTTP 422"))),
+        (429, [:], .failed(.deviceBusy(reason: "HTTP 429", retryAfter: .seconds(60)))),
+        (429, ["retry-after": "5"], .failed(.deviceBusy(reason: "HTTP 429", retryAfter: .seconds(5)))),
+        (500, [:], .failed(.unavailable(reason: "HTTP 500"))), (503, [:], .failed(.unavailable(reason: "HTTP 503"))),
+        (503, ["retry-after": "5"], .failed(.overloaded(reason: "HTTP 503", retryAfter: .seconds(5)))),
+    ])
+    func eachStatusHasItsConsequence(status: Int, headers: [String: String], expected: Verdict) {
+        #expect(WebhookResponse.verdict(Samples.response(status, "", headers), now: Samples.now) == expected)
+    }
+
+    @Test func theErrorNamesWhatIsWrong() throws {
+        let loop = try EventLoop(index: 0)
+        defer { loop.stop() }
+        let secret = Secret(String(repeating: "s", count: 24))
+        let error = #expect(throws: SenderSettingsError.self) {
+            try WebhookSender(WebhookSettings(url: "http://hooks.example/", secret: secret), on: loop)
+        }
+        #expect("\(try #require(error))" == "url: must be an https URL")
+    }
+}
