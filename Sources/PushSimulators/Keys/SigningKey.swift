@@ -33,33 +33,12 @@ package final class SigningKey: @unchecked Sendable {
 
     /// Whether `signature`, the 64 bytes of RFC 7518 section 3.4, is this P-256 key's for `message`.
     package func isES256(_ signature: [UInt8], of message: [UInt8]) -> Bool {
-        guard signature.count == 64, let pair = ECDSA_SIG_new() else { return false }
-        defer { ECDSA_SIG_free(pair) }
-        let (r, s) = signature.withUnsafeBufferPointer { bytes in
-            (BN_bin2bn(bytes.baseAddress, 32, nil), BN_bin2bn(bytes.baseAddress.map { $0 + 32 }, 32, nil))
-        }
-        guard ECDSA_SIG_set0(pair, r, s) == 1 else { return false }
-        var der = [UInt8](repeating: 0, count: 80)
-        let length = der.withUnsafeMutableBufferPointer { buffer in
-            var end = buffer.baseAddress
-            return i2d_ECDSA_SIG(pair, &end)
-        }
-        guard length > 0 else { return false }
-        return self.isSignature(Array(der[..<Int(length)]), of: message)
+        SignatureCheck.isES256(signature, of: message, by: self.pointer)
     }
 
     /// Whether `signature`, PKCS#1 version 1.5 with SHA-256, is this RSA key's for `message`.
     package func isRS256(_ signature: [UInt8], of message: [UInt8]) -> Bool {
-        self.isSignature(signature, of: message)
-    }
-
-    private func isSignature(_ signature: [UInt8], of message: [UInt8]) -> Bool {
-        // A wrong signature leaves an error on the queue.
-        defer { ERR_clear_error() }
-        guard let context = EVP_MD_CTX_new() else { return false }
-        defer { EVP_MD_CTX_free(context) }
-        guard EVP_DigestVerifyInit(context, nil, EVP_sha256(), nil, self.pointer) == 1 else { return false }
-        return EVP_DigestVerify(context, signature, signature.count, message, message.count) == 1
+        SignatureCheck.isSignature(signature, of: message, by: self.pointer)
     }
 
     /// Runs `body` with OpenSSL's key, which it must not keep.

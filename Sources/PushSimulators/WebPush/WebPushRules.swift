@@ -1,0 +1,82 @@
+package import Foundation
+
+/// Why a push service refuses a message.
+package struct WebPushRefusal: Error, Hashable {
+    package let status: Int
+    package let reason: String
+
+    init(_ status: Int, _ reason: String) {
+        self.status = status
+        self.reason = reason
+    }
+}
+
+/// What a push service asks of a message, and the browser behind it; knows of no connection.
+///
+/// Stricter than any real one: Urgency and Topic are checked by the letter, and what the browser could not read is told
+/// to the sender.
+package struct WebPushRules: Sendable {
+    struct Subscriber: Sendable {
+        let key: SigningKey
+        let point: [UInt8]
+        let secret: [UInt8]
+        /// The key that it subscribed with, in base64url; `nil` takes any.
+        let serverKey: String?
+        var isRetired = false
+
+        func open(_ body: [UInt8]) -> [UInt8]? {
+            EncryptedMessage(body)?.open(key: self.key, point: self.point, secret: self.secret)
+        }
+    }
+
+    /// By the path of the endpoint.
+    var subscribers: [String: Subscriber] = [:]
+    private let verifier: VAPIDVerifier
+
+    /// What every service takes, RFC 8030 section 7.2.
+    private static let bodyLimit = 4096
+
+    package init(audience: String) {
+        self.verifier = VAPIDVerifier(audience: audience)
+    }
+
+    /// Returns if the message is accepted, throws what is answered if not.
+    package func check(_ request: SimulatedRequest, now: Date) throws(WebPushRefusal) {
+        guard request.method == "POST" else { throw WebPushRefusal(405, "MethodNotAllowed") }
+        guard let subscriber = self.subscribers[request.path] else { throw WebPushRefusal(404, "UnknownSubscription") }
+        let signer = try self.verifier.signer(of: request.header("authorization"), now: now)
+        if let serverKey = subscriber.serverKey, signer != serverKey {
+            throw WebPushRefusal(403, "VapidPkHashMismatch")
+        }
+        try Self.checkHeaders(request)
+        guard request.body.count <= Self.bodyLimit else { throw WebPushRefusal(413, "PayloadTooLarge") }
+        guard subscriber.open(request.body) != nil else { throw WebPushRefusal(400, "BadEncryption") }
+        if subscriber.isRetired { throw WebPushRefusal(410, "Unregistered") }
+    }
+
+    private static func checkHeaders(_ request: SimulatedRequest) throws(WebPushRefusal) {
+        guard let life = request.header("ttl"), !life.isEmpty, life.utf8.allSatisfy(Self.isDigit) else {
+            throw WebPushRefusal(400, "BadTtl")
+        }
+        if let urgency = request.header("urgency"), !["very-low", "low", "normal", "high"].contains(urgency) {
+            throw WebPushRefusal(400, "BadUrgency")
+        }
+        if let topic = request.header("topic"), !(1...32).contains(topic.utf8.count) || !topic.allSatisfy(Self.isTopic)
+        {
+            throw WebPushRefusal(400, "BadTopic")
+        }
+        let codings = request.headers.filter { $0.isNamed("content-encoding") }.map(\.value)
+        // The other two belong to a draft that is no more.
+        guard
+            codings == ["aes128gcm"], request.header("encryption") == nil, request.header("crypto-key") == nil
+        else { throw WebPushRefusal(400, "BadEncoding") }
+    }
+
+    private static func isDigit(_ byte: UInt8) -> Bool {
+        (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
+    }
+
+    private static func isTopic(_ character: Character) -> Bool {
+        character.isASCII && (character.isLetter || character.isNumber || character == "-" || character == "_")
+    }
+}

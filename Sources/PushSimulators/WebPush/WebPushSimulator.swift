@@ -1,0 +1,106 @@
+internal import Foundation
+internal import Synchronization
+
+/// A push service with its browsers: RFC 8030, VAPID, and messages that are really decrypted.
+///
+/// ```swift
+/// let service = try WebPushSimulator(authority: authority)
+/// let subscription = try service.makeSubscription()   // its `json` is what a page would upload
+/// service.retire(subscription)                        // answers 410 from now on
+/// ```
+public final class WebPushSimulator: PushSimulator {
+    /// A browser that has subscribed.
+    public struct Subscription: Sendable, Hashable {
+        /// What `JSON.stringify(subscription)` gives.
+        public let json: String
+        /// Where pushes to it go.
+        public let endpoint: String
+        /// The browser's key, PKCS#8 in PEM, which a real one never tells.
+        public let privateKey: String
+        /// The browser's `auth`, in base64url.
+        public let secret: String
+
+        fileprivate let path: String
+    }
+
+    /// What came, and what is to be answered next.
+    public let pushes: PushLog
+
+    // A lock: subscriptions are made from anywhere, and reading is short.
+    private let rules: Mutex<WebPushRules>
+    private let now: @Sendable () -> Date
+    private let server: SimulatorServer
+
+    /// Listens.
+    ///
+    /// Throws if the port is taken.
+    public init(authority: TestAuthority, options: SimulatorOptions = SimulatorOptions()) throws {
+        self.pushes = PushLog(options)
+        self.now = options.now
+        self.server = try SimulatorServer(
+            port: options.port,
+            identity: authority.makeServerIdentity(names: options.names),
+            limits: .init(streamsBeforeProof: options.concurrentStreams, streams: options.concurrentStreams),
+            speaksHTTP1: true,
+            faults: self.pushes.faults
+        )
+        self.rules = Mutex(WebPushRules(audience: "https://localhost:\(self.server.port)"))
+    }
+
+    /// The port on 127.0.0.1.
+    public var port: UInt16 { self.server.port }
+
+    /// Subscribes a new browser, with a key that the sender must have if one is given.
+    ///
+    /// Throws if no key can be made.
+    public func makeSubscription(applicationServerKey: String? = nil) throws -> Subscription {
+        let key = try SigningKey.p256()
+        let point = try key.publicPoint()
+        let secret = (0..<16).map { _ in UInt8.random(in: 0 ... .max) }
+        let path = "/push/v1/\(RandomText.make(60))"
+        let (pointText, secretText) = (Base64URL.encode(point), Base64URL.encode(secret))
+        let endpoint = self.endpoint + path
+        let subscriber = WebPushRules.Subscriber(
+            key: key,
+            point: point,
+            secret: secret,
+            serverKey: applicationServerKey
+        )
+        self.rules.withLock { $0.subscribers[path] = subscriber }
+        return Subscription(
+            json: "{\"endpoint\":\"\(endpoint)\",\"expirationTime\":null,"
+                + "\"keys\":{\"p256dh\":\"\(pointText)\",\"auth\":\"\(secretText)\"}}",
+            endpoint: endpoint,
+            privateKey: key.pem,
+            secret: secretText,
+            path: path
+        )
+    }
+
+    /// Answers for this subscription with 410 from now on.
+    public func retire(_ subscription: Subscription) {
+        self.rules.withLock { $0.subscribers[subscription.path]?.isRetired = true }
+    }
+
+    /// What the browser would read; `nil` if it could not, or if there is no such browser.
+    public func plaintext(of request: SimulatedRequest) -> String? {
+        let subscriber = self.rules.withLock { $0.subscribers[request.path] }
+        return subscriber?.open(request.body).map { String(decoding: $0, as: UTF8.self) }
+    }
+
+    /// Serves until the task is cancelled.
+    public func run() async throws {
+        try await self.server.serve { request in self.pushes.answer(request, judge: self.judge) }
+    }
+
+    /// Decides on a request as a push service does.
+    func judge(_ request: SimulatedRequest) -> Judgement {
+        do throws(WebPushRefusal) {
+            try self.rules.withLock { $0 }.check(request, now: self.now())
+            let location = HeaderField("Location", "\(self.endpoint)/message/\(RandomText.make(20))")
+            return .accepted(SimulatedResponse(status: 201, headers: [location]))
+        } catch {
+            return .refused(.json(["reason": error.reason], status: error.status), reason: error.reason)
+        }
+    }
+}

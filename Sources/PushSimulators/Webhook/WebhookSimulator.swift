@@ -1,0 +1,86 @@
+internal import Foundation
+internal import Synchronization
+
+/// A receiver of webhooks that verifies what comes, as Standard Webhooks has it.
+public final class WebhookSimulator: PushSimulator {
+    /// What came, and what is to be answered next.
+    public let pushes: PushLog
+    /// What the sender must sign with, `whsec_` and base64; made anew for each simulator.
+    public let secret: String
+
+    private let key: [UInt8]
+    // A lock: devices are retired from anywhere, and reading is short.
+    private let retired = Mutex<Set<String>>([])
+    private let now: @Sendable () -> Date
+    private let server: SimulatorServer
+
+    /// How far a timestamp may be from now.
+    private static let tolerance: TimeInterval = 300
+
+    private struct Message: Decodable {
+        let secureId: String
+        let handle: String
+    }
+
+    /// Makes a secret and listens.
+    ///
+    /// Throws if the port is taken.
+    public init(authority: TestAuthority, options: SimulatorOptions = SimulatorOptions()) throws {
+        self.key = (0..<32).map { _ in UInt8.random(in: 0 ... .max) }
+        self.secret = "whsec_" + Data(self.key).base64EncodedString()
+        self.pushes = PushLog(options)
+        self.now = options.now
+        self.server = try SimulatorServer(
+            port: options.port,
+            identity: authority.makeServerIdentity(names: options.names),
+            limits: .init(streamsBeforeProof: options.concurrentStreams, streams: options.concurrentStreams),
+            speaksHTTP1: true,
+            faults: self.pushes.faults
+        )
+    }
+
+    /// The port on 127.0.0.1.
+    public var port: UInt16 { self.server.port }
+
+    /// Where to post.
+    public var url: String { self.endpoint + "/hook" }
+
+    /// Answers for the device with that handle with 410 from now on.
+    public func retire(_ handle: String) {
+        self.retired.withLock { _ = $0.insert(handle) }
+    }
+
+    /// Serves until the task is cancelled.
+    public func run() async throws {
+        try await self.server.serve { request in self.pushes.answer(request, judge: self.judge) }
+    }
+
+    /// Decides on a request as a careful receiver does.
+    func judge(_ request: SimulatedRequest) -> Judgement {
+        func refused(_ status: Int, _ reason: String) -> Judgement {
+            .refused(.json(["error": reason], status: status), reason: reason)
+        }
+        guard request.path == "/hook" else { return refused(404, "no such path") }
+        guard request.method == "POST" else { return refused(405, "only POST") }
+        guard self.isSigned(request) else { return refused(401, "not signed") }
+        guard
+            request.header("content-type") == "application/json",
+            // Why it cannot be read does not matter to a judge.
+            let message = try? JSONDecoder().decode(Message.self, from: Data(request.body)),
+            Int64(message.secureId) != nil
+        else { return refused(400, "no message") }
+        if self.retired.withLock({ $0.contains(message.handle) }) { return refused(410, "gone") }
+        return .accepted(SimulatedResponse(status: 204))
+    }
+
+    private func isSigned(_ request: SimulatedRequest) -> Bool {
+        guard
+            let id = request.header("webhook-id"), let time = request.header("webhook-timestamp"),
+            let seconds = TimeInterval(time),
+            abs(Date(timeIntervalSince1970: seconds).timeIntervalSince(self.now())) <= Self.tolerance,
+            let signatures = request.header("webhook-signature")
+        else { return false }
+        let code = HMACSHA256.code(key: self.key, Array("\(id).\(time).".utf8) + request.body)
+        return signatures.split(separator: " ").contains("v1,\(Data(code).base64EncodedString())")
+    }
+}

@@ -1,0 +1,176 @@
+import CurlHTTP
+import Foundation
+import PushCore
+import PushSenders
+import PushSimulators
+import Testing
+
+/// The sender against the simulator, over TLS; its browsers decrypt with OpenSSL.
+@Suite struct WebPushEndToEndTests {
+    @Test func aBrowserReadsTheIDAndNothingElse() async throws {
+        let (outcome, requests, texts) = try await withWebPush { sender, service, key in
+            let subscription = try service.makeSubscription(applicationServerKey: key.publicText)
+            let outcome = await sender.outcome(try Samples.push(handle: subscription.json))
+            let requests = service.pushes.received.map(\.request)
+            return (outcome, requests, requests.map(service.plaintext))
+        }
+        #expect(outcome == .success(Acceptance()))
+        #expect(texts == [#"{"secureId":"7"}"#])
+        let names = try #require(requests.first).headers.map { $0.name.lowercased() }
+        let expected = [
+            "authorization", "content-type", "content-encoding", "ttl", "urgency", "topic", "content-length",
+        ]
+        #expect(Set(names) == Set(expected))
+    }
+
+    @Test func whatIsSentIsAsLongWhateverTheID() async throws {
+        let ids: [Int64] = [1, 2_147_483_647, 9_007_199_254_740_991]
+        let sizes = try await withWebPush { sender, service, _ in
+            let subscription = try service.makeSubscription()
+            for id in ids { _ = await sender.outcome(try Samples.push(id: id, handle: subscription.json)) }
+            return service.pushes.received.map(\.request.body.count)
+        }
+        #expect(sizes == [230, 230, 230])
+    }
+
+    @Test func aSubscriptionThatHasEndedIsGone() async throws {
+        let outcomes = try await withWebPush { sender, service, _ in
+            let retired = try service.makeSubscription()
+            service.retire(retired)
+            let unknown = retired.json.replacing("/push/v1/", with: "/push/v1/x")
+            return [
+                await sender.outcome(try Samples.push(handle: retired.json)),
+                await sender.outcome(try Samples.push(handle: unknown)),
+            ]
+        }
+        #expect(
+            outcomes == [
+                .failure(.deviceGone(reason: "HTTP 410 Unregistered")),
+                .failure(.deviceGone(reason: "HTTP 404 UnknownSubscription")),
+            ]
+        )
+    }
+
+    @Test func aBrowserOfAnotherKeyIsNoReasonToStop() async throws {
+        let outcome = try await withWebPush { sender, service, _ in
+            let other = try VAPIDKey(Secret(VAPIDKey.generateText()))
+            let subscription = try service.makeSubscription(applicationServerKey: other.publicText)
+            return await sender.outcome(try Samples.push(handle: subscription.json))
+        }
+        #expect(outcome == .failure(.deviceUnknown(reason: "HTTP 403 VapidPkHashMismatch")))
+    }
+
+    @Test func aRedirectIsNotFollowed() async throws {
+        let (outcome, count) = try await withWebPush { sender, service, _ in
+            let location = HeaderField("Location", try service.makeSubscription().endpoint)
+            service.pushes.answerNext(status: 308, headers: [location])
+            let subscription = try service.makeSubscription()
+            return (await sender.outcome(try Samples.push(handle: subscription.json)), service.pushes.received.count)
+        }
+        #expect(outcome == .failure(.deviceGone(reason: "HTTP 308")))
+        #expect(count == 1)
+    }
+
+    @Test func anAllowedNameThatLeadsInsideIsNotConnectedTo() async throws {
+        let (outcome, count) = try await withWebPush {
+            $0.addresses = .globalOnly
+        } _: { sender, service, _ in
+            let subscription = try service.makeSubscription()
+            return (await sender.outcome(try Samples.push(handle: subscription.json)), service.pushes.received.count)
+        }
+        #expect(outcome == .failure(.rejected(reason: "address refused")))
+        #expect(count == 0)
+    }
+
+    @Test(arguments: ["https://push.example/x", "https://localhost/x"])
+    func aPushServiceThatIsNotAllowedIsNotCalled(endpoint: String) async throws {
+        let outcome = try await withWebPush { sender, service, _ in
+            let subscription = try service.makeSubscription()
+            let json = subscription.json.replacing(subscription.endpoint, with: endpoint)
+            return await sender.outcome(try Samples.push(handle: json))
+        }
+        #expect(outcome == .failure(.rejected(reason: "push service not allowed")))
+    }
+
+    /// Under a star anybody can name a host that never was: only that device is put off.
+    @Test func aNamedHostThatCannotBeReachedIsNoOutage() async throws {
+        let outcomes = try await withWebPush {
+            $0.allowedHosts += ["*.does-not-exist.invalid", "does-not-exist.invalid"]
+        } _: { sender, service, _ in
+            var outcomes: [Result<Acceptance, SendFailure>] = []
+            for host in ["a.does-not-exist.invalid", "does-not-exist.invalid"] {
+                let subscription = try service.makeSubscription()
+                let json = subscription.json.replacing(subscription.endpoint, with: "https://\(host)/x")
+                outcomes.append(await sender.outcome(try Samples.push(handle: json)))
+            }
+            return outcomes
+        }
+        guard
+            case .failure(.deviceBusy) = outcomes[0], case .failure(.unavailable) = outcomes[1]
+        else {
+            Issue.record("unexpected: \(outcomes)")
+            return
+        }
+    }
+}
+
+@Suite struct WebhookEndToEndTests {
+    private func withWebhook<Result: Sendable>(
+        _ body: @Sendable (WebhookSender, WebhookSimulator) async throws -> Result,
+        secret: @Sendable (String) -> String = { $0 }
+    ) async throws -> Result {
+        try await withProvider { authority, connection, loop in
+            let receiver = try WebhookSimulator(authority: authority)
+            let settings = WebhookSettings(
+                url: receiver.url,
+                secret: Secret(secret(receiver.secret)),
+                connection: connection
+            )
+            let sender = try WebhookSender(settings, on: loop)
+            return try await receiver.whileRunning { receiver in
+                let result = try await body(sender, receiver)
+                await sender.close()
+                return result
+            }
+        }
+    }
+
+    private func push(_ handle: String = "device-1") throws -> Push {
+        try Samples.push(handle: handle)
+    }
+
+    @Test func aReceiverThatVerifiesTakesWhatIsSent() async throws {
+        let (outcome, bodies) = try await self.withWebhook { sender, receiver in
+            let outcome = await sender.outcome(try self.push())
+            return (outcome, receiver.pushes.received.map { String(decoding: $0.request.body, as: UTF8.self) })
+        }
+        #expect(outcome == .success(Acceptance()))
+        #expect(bodies == [#"{"secureId":"7","handle":"device-1"}"#])
+    }
+
+    @Test func anotherSecretIsAWrongSetUp() async throws {
+        let outcome = try await self.withWebhook { sender, _ in
+            await sender.outcome(try self.push())
+        } secret: { _ in
+            "whsec_" + String(repeating: "A", count: 32)
+        }
+        #expect(outcome == .failure(.misconfigured(reason: "HTTP 401")))
+    }
+
+    @Test func aDeviceThatTheReceiverHasGivenUpIsGone() async throws {
+        let outcomes = try await self.withWebhook { sender, receiver in
+            receiver.retire("device-2")
+            return [await sender.outcome(try self.push("device-2")), await sender.outcome(try self.push())]
+        }
+        #expect(outcomes == [.failure(.deviceGone(reason: "HTTP 410")), .success(Acceptance())])
+    }
+
+    @Test func aRedirectIsNotFollowed() async throws {
+        let (outcome, count) = try await self.withWebhook { sender, receiver in
+            receiver.pushes.answerNext(status: 307, headers: [HeaderField("Location", receiver.url)])
+            return (await sender.outcome(try self.push()), receiver.pushes.received.count)
+        }
+        #expect(outcome == .failure(.misconfigured(reason: "HTTP 307")))
+        #expect(count == 1)
+    }
+}
