@@ -110,7 +110,9 @@ let package = Package(
         ),
         tests(
             "PushSendersTests",
-            ["CurlHTTP", "PushCore", "PushSenders", "PushSimulators", "Reactor", crypto, cryptoExtras]
+            [
+                "CurlHTTP", "PushCore", "PushSenders", "PushSimulators", "PushTesting", "Reactor", crypto, cryptoExtras,
+            ]
         ),
         tests(
             "PushServerTests",

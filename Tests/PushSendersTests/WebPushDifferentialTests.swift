@@ -1,0 +1,117 @@
+import Foundation
+import PushCore
+import PushSenders
+import PushSimulators
+import PushTesting
+import Testing
+
+/// What our sender really sends, read by http_ece and py_vapid, which share nothing with us.
+@Suite struct WebPushDifferentialTests {
+    private struct Message: Encodable {
+        let body: String
+        let authorization: String
+        let privateKey: String
+        let secret: String
+    }
+
+    private struct Verdict: Decodable {
+        struct Claims: Decodable {
+            let aud: String
+            let exp: Double
+            let sub: String
+        }
+
+        let plaintext: String?
+        let claims: String?
+        let error: String?
+
+        var read: Claims? {
+            get throws {
+                try self.claims.map { try JSONDecoder().decode(Claims.self, from: Data($0.utf8)) }
+            }
+        }
+    }
+
+    private static let count = 100
+
+    @Test func othersDecryptAndVerifyWhatWeSend() async throws {
+        let (messages, origin) = try await withWebPush { sender, service, key in
+            var messages: [Message] = []
+            for number in 1...Self.count {
+                let subscription = try service.makeSubscription(applicationServerKey: key.publicText)
+                let push = try Samples.push(id: Int64(number), handle: subscription.json)
+                #expect(await sender.outcome(push) == .success(Acceptance()))
+                let request = try #require(service.pushes.received.last).request
+                messages.append(
+                    Message(
+                        body: Data(request.body).base64EncodedString(),
+                        authorization: try #require(request.header("authorization")),
+                        privateKey: subscription.privateKey,
+                        secret: subscription.secret
+                    )
+                )
+            }
+            return (messages, service.endpoint)
+        }
+        let verdicts = try await Self.verdicts(on: messages)
+        try #require(verdicts.count == Self.count)
+        for (number, verdict) in verdicts.enumerated() {
+            #expect(verdict.error == nil)
+            #expect(verdict.plaintext == #"{"secureId":"\#(number + 1)"}"#)
+            let claims = try #require(try verdict.read)
+            #expect(claims.aud == origin)
+            #expect(claims.sub == "mailto:ops@example.com")
+            #expect(claims.exp - Date().timeIntervalSince1970 < 86_400)
+        }
+        #expect(Set(messages.map(\.body.utf8.count)).count == 1, "all are as long")
+        #expect(Set(messages.map(\.body)).count == Self.count)
+    }
+
+    @Test func theyFindWhatIsChanged() async throws {
+        let message = try await withWebPush { sender, service, _ in
+            let subscription = try service.makeSubscription()
+            _ = await sender.outcome(try Samples.push(handle: subscription.json))
+            let request = try #require(service.pushes.received.last).request
+            return Message(
+                body: Data(request.body).base64EncodedString(),
+                authorization: try #require(request.header("authorization")),
+                privateKey: subscription.privateKey,
+                secret: subscription.secret
+            )
+        }
+        var body = try #require(Data(base64Encoded: message.body))
+        body[200] ^= 1
+        let changed = [
+            Message(
+                body: body.base64EncodedString(),
+                authorization: message.authorization,
+                privateKey: message.privateKey,
+                secret: message.secret
+            ),
+            Message(
+                body: message.body,
+                authorization: message.authorization.replacing("t=eyJ0eXAi", with: "t=eyJ0eXAj"),
+                privateKey: message.privateKey,
+                secret: message.secret
+            ),
+        ]
+        let verdicts = try await Self.verdicts(on: [message] + changed)
+        #expect(verdicts.map { $0.error == nil } == [true, false, false])
+    }
+
+    private static func verdicts(on messages: [Message]) async throws -> [Verdict] {
+        let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appending(path: "../..").standardized
+        let python = root.appending(path: ".venv-test/bin/python").path
+        try #require(FileManager.default.isExecutableFile(atPath: python), "scripts/make-test-environment makes it")
+        let folder = try TemporaryFolder()
+        let lines = try messages.map { String(decoding: try JSONEncoder().encode($0), as: UTF8.self) }
+        let input = lines.joined(separator: "\n")
+        try input.write(toFile: folder.file("messages"), atomically: true, encoding: .utf8)
+        let script = root.appending(path: "Tests/Differential/webpush_oracle.py").path
+        let arguments = [script, folder.file("messages"), folder.file("verdicts")]
+        let ended = try await ChildProcess(python, arguments, in: folder.path).end()
+        try #require(ended.code == 0, "\(ended.errors)")
+        let output = try String(contentsOfFile: folder.file("verdicts"), encoding: .utf8)
+        return try output.split(separator: "\n").map { try JSONDecoder().decode(Verdict.self, from: Data($0.utf8)) }
+    }
+}
