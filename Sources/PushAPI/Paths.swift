@@ -13,6 +13,9 @@ public enum Paths {
     /// The token of the request itself.
     public static let currentSession = "/api/sessions/current"
 
+    /// The key that browsers subscribe with.
+    public static let webPushKey = "/api/webpush/key"
+
     /// Tokens, for administrators.
     public static let tokens = "/api/tokens"
 

@@ -6,16 +6,39 @@ extension DeviceRegistration {
     /// What the body of a registration asks for. Throws problems that name the member.
     init(_ body: JSONBody, settings: ServerSettings) throws {
         let platform = try settings.platform(named: try body.requiredString("Platform"))
-        guard let handle = DeviceHandle(try body.requiredString("Handle")) else {
-            throw Problem(.invalidMember, "Handle \(DeviceHandle.rule)")
-        }
+        let rule = settings.platforms[platform]
+        let handle = try Self.handle(body, rule: rule, platform: platform)
         let lane: Lane
-        switch settings.platforms[platform]?.judge(handle) {
+        switch rule?.judge(handle) {
         case .accepted(let own): lane = own
         case .refused(let why): throw Problem(.invalidMember, "Handle is none of \(platform): \(why)")
         case nil: lane = Lane(platform)
         }
         self.init(platform: platform, lane: lane, handle: handle, tags: try Self.tags(body.strings("Tags") ?? []))
+    }
+
+    /// A text, or where the platform's handles are JSON objects, such an object or its text.
+    private static func handle(
+        _ body: JSONBody,
+        rule: ServerSettings.PlatformRule?,
+        platform: Platform
+    ) throws -> DeviceHandle {
+        guard let readObject = rule?.readObject else {
+            guard let handle = DeviceHandle(try body.requiredString("Handle")) else {
+                throw Problem(.invalidMember, "Handle \(DeviceHandle.rule)")
+            }
+            return handle
+        }
+        let text: String
+        if let value = body.value("Handle"), case .object = value {
+            text = String(decoding: value.bytes, as: UTF8.self)
+        } else {
+            text = try body.requiredString("Handle")
+        }
+        switch readObject(text) {
+        case .handle(let handle): return handle
+        case .refused(let why): throw Problem(.invalidMember, "Handle is none of \(platform): \(why)")
+        }
     }
 
     private static func tags(_ texts: [String]) throws -> Set<Tag> {

@@ -17,7 +17,7 @@ extension PushServer {
         // A body is allowed and means nothing.
         _ = try await call.request.body.collect()
         let handle = try Query(call.request.head.query)["handle"].map { text in
-            guard let handle = DeviceHandle(text) else {
+            guard let handle = self.settings.handle(of: text) else {
                 throw Problem(.invalidParameter, "handle \(DeviceHandle.rule)")
             }
             return handle

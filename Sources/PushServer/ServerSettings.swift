@@ -12,10 +12,28 @@ package struct ServerSettings: Sendable {
             case refused(String)
         }
 
+        /// What a text is that must be a JSON object.
+        package enum Reading: Sendable, Hashable {
+            /// The one spelling by which such a handle is stored and compared.
+            case handle(DeviceHandle)
+            /// It is none; why, as the end of a sentence about it.
+            case refused(String)
+        }
+
+        /// For a platform whose handles are JSON objects, which clients may write in many ways.
+        package let readObject: (@Sendable (String) -> Reading)?
+        /// What browsers subscribe with, if the platform is Web Push.
+        package let applicationServerKey: String?
         /// What to make of a handle.
         package let judge: @Sendable (DeviceHandle) -> Judgement
 
-        package init(judge: @escaping @Sendable (DeviceHandle) -> Judgement) {
+        package init(
+            readObject: (@Sendable (String) -> Reading)? = nil,
+            applicationServerKey: String? = nil,
+            judge: @escaping @Sendable (DeviceHandle) -> Judgement
+        ) {
+            self.readObject = readObject
+            self.applicationServerKey = applicationServerKey
             self.judge = judge
         }
     }
@@ -59,6 +77,21 @@ package struct ServerSettings: Sendable {
             throw self.unknownPlatform(name)
         }
         return platform
+    }
+
+    /// A handle of whatever platform, as a client wrote it; `nil` if it can be none.
+    func handle(of text: String) -> DeviceHandle? {
+        for rule in self.platforms.values {
+            if case .handle(let handle) = rule.readObject?(text) { return handle }
+        }
+        return DeviceHandle(text)
+    }
+
+    /// What browsers subscribe with: the key of the platform `webpush`, or of the first that has one.
+    var applicationServerKey: String? {
+        let platforms = self.platforms.filter { $0.value.applicationServerKey != nil }
+        let first = platforms.min { $0.key.description < $1.key.description }?.value
+        return (platforms[Platform("webpush")] ?? first)?.applicationServerKey
     }
 
     private func unknownPlatform(_ name: String) -> Problem {

@@ -19,7 +19,7 @@ import Testing
         "POST /api/tokens": (.admin, .manage), "GET /api/tokens": (.admin, .manage),
         "DELETE /api/tokens/{id}": (.admin, .manage), "POST /api/users": (.admin, .manage),
         "PATCH /api/users/{id}": (.admin, .manage), "DELETE /api/users/{id}": (.admin, .manage),
-        "GET /healthz": nil, "GET /readyz": nil,
+        "GET /api/webpush/key": (.device, .register), "GET /healthz": nil, "GET /readyz": nil,
     ]
 
     static let users = ServerFixture.roles.keys.sorted()

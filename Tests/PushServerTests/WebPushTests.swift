@@ -1,0 +1,89 @@
+import Foundation
+import HTTPTypes
+import PushAPI
+import PushCore
+import PushTesting
+import SocketHTTP
+import Testing
+
+@testable import PushServer
+
+/// Platforms whose handles are JSON objects, of which there is one spelling, and the key that browsers subscribe with.
+@Suite struct WebPushTests {
+    private static let rule = ServerSettings.PlatformRule(
+        readObject: { text in
+            guard let json = try? JSONValue(reading: Array(text.utf8)), let endpoint = json["endpoint"]?.text else {
+                return .refused("it must have an endpoint")
+            }
+            return DeviceHandle(#"{"endpoint":"\#(endpoint)"}"#).map { .handle($0) } ?? .refused("it has blanks")
+        },
+        applicationServerKey: "BKEY",
+        judge: {
+            $0.value.contains("evil")
+                ? .refused("endpoint must be elsewhere") : .accepted(Lane(Platform("webpush"), part: "a"))
+        }
+    )
+
+    private func fixture(_ platforms: [String: ServerSettings.PlatformRule]) async throws -> ServerFixture {
+        var settings = ServerSettings.forTests
+        for (name, rule) in platforms { settings.platforms[Platform(name)] = rule }
+        return try await ServerFixture(settings: settings)
+    }
+
+    private func put(_ handle: String, _ fixture: ServerFixture, id: String = "one") async throws -> Response {
+        try await fixture.send(.put, "/api/register/\(id)", body: #"{"Platform":"webpush","Handle":\#(handle)}"#)
+    }
+
+    @Test(arguments: [
+        #"{"endpoint":"https://a"}"#, #"{ "x": [1, {}], "endpoint" : "https:\/\/a" }"#,
+        #""{\"endpoint\":\"https://a\"}""#,
+        #""\n{\"endpoint\": \"https:\\/\\/a\", \"é\": null}\n""#,
+    ])
+    func anObjectAndItsTextAreOneHandleHoweverTheyAreWritten(handle: String) async throws {
+        let fixture = try await self.fixture(["webpush": Self.rule])
+        #expect(try await self.put(handle, fixture).status == .ok)
+        // The same handle under another id takes the place of the first.
+        #expect(try await self.put(#"{"endpoint":"https://a"}"#, fixture, id: "two").status == .ok)
+        let list = try await fixture.send(.get, Paths.register).text
+        #expect(list.contains(#""Id":"two""#))
+        #expect(!list.contains(#""Id":"one""#))
+    }
+
+    @Test(arguments: [
+        ("{}", "Handle is none of webpush: it must have an endpoint"),
+        (#""https://a""#, "Handle is none of webpush: it must have an endpoint"),
+        (#"{"endpoint":"a b"}"#, "Handle is none of webpush: it has blanks"),
+        (#"{"endpoint":"https://evil"}"#, "Handle is none of webpush: endpoint must be elsewhere"),
+        ("[]", "Handle must be a string, not an array"), ("7", "Handle must be a string, not a number"),
+        ("null", "Handle is missing"),
+    ])
+    func anyOtherIsToldWhatIsWrong(handle: String, detail: String) async throws {
+        let response = try await self.put(handle, self.fixture(["webpush": Self.rule]))
+        try response.expectProblem(.invalidMember)
+        #expect(try response.problem.detail == detail)
+    }
+
+    @Test func aRegistrationIsFoundAgainByTheTextThatTheBrowserGives() async throws {
+        let fixture = try await self.fixture(["webpush": Self.rule])
+        #expect(try await self.put(#"{"endpoint":"https://a"}"#, fixture).status == .ok)
+        let text = "%7B%20%22endpoint%22%3A%20%22https%3A%2F%2Fa%22%20%7D"
+        #expect(try await fixture.requestRegistration(handle: text) == "one")
+        // Of no platform, and with blanks: then it is no handle at all.
+        try await fixture.send(.post, "/api/register?handle=%7B%20%7D").expectProblem(.invalidParameter, "handle")
+    }
+
+    @Test func theKeyIsThatOfWebPushAndOtherwiseTheFirstThereIs() async throws {
+        func key(_ names: [String: String]) async throws -> Response {
+            let rules = names.mapValues { key in
+                ServerSettings.PlatformRule(applicationServerKey: key) { _ in .refused("") }
+            }
+            return try await self.fixture(rules).send(.get, Paths.webPushKey)
+        }
+        let response = try await key(["webpush": "B1", "a": "B2"])
+        #expect(response.status == .ok)
+        #expect(response.text == #"{"Key":"B1"}"#)
+        #expect(response.fields[.cacheControl] == "no-store")
+        #expect(try await key(["c": "B1", "b": "B2"]).text == #"{"Key":"B2"}"#)
+        try await key([:]).expectProblem(.notFound, "no sender of type webpush")
+    }
+}
