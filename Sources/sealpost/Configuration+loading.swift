@@ -128,7 +128,9 @@ extension SenderConfiguration {
         case "apns": self = .apns(try APNs(section))
         case "fcm": self = .fcm(try FCM(section))
         case "wns": self = .wns(try WNS(section))
-        default: throw section.error("type", nil, "must be one of apns, fcm, wns")
+        case "webpush": self = .webPush(try WebPush(section))
+        case "webhook": self = .webhook(try Webhook(section))
+        default: throw section.error("type", nil, "must be one of apns, fcm, wns, webpush, webhook")
         }
         try section.finish()
     }
@@ -174,6 +176,30 @@ extension SenderConfiguration.WNS {
         self.tokenEndpoint = try section.string("tokenEndpoint")
         self.allowedHosts = try section.strings("allowedHosts") ?? self.allowedHosts
         self.allowsPrivateAddresses = try section.bool("allowPrivateAddresses") ?? self.allowsPrivateAddresses
+        self.caFile = try section.string("caFile")
+        self.connections = try section.integer("connections", in: 1...100) ?? self.connections
+        self.rate = try section.integer("rate", in: 1...1_000_000)
+    }
+}
+
+extension SenderConfiguration.WebPush {
+    fileprivate init(_ section: ConfigurationSection) throws {
+        self.init(subject: try section.requiredString("subject"))
+        self.keyFile = try section.string("keyFile") ?? self.keyFile
+        self.allowedHosts = try section.strings("allowedHosts") ?? self.allowedHosts
+        self.allowsPrivateAddresses = try section.bool("allowPrivateAddresses") ?? self.allowsPrivateAddresses
+        self.caFile = try section.string("caFile")
+        self.connections = try section.integer("connections", in: 1...100) ?? self.connections
+        self.rate = try section.integer("rate", in: 1...1_000_000)
+    }
+}
+
+extension SenderConfiguration.Webhook {
+    fileprivate init(_ section: ConfigurationSection) throws {
+        self.init(
+            url: try section.requiredString("url"),
+            secretFile: try section.requiredString("secretFile")
+        )
         self.caFile = try section.string("caFile")
         self.connections = try section.integer("connections", in: 1...100) ?? self.connections
         self.rate = try section.integer("rate", in: 1...1_000_000)

@@ -1,5 +1,6 @@
 import Foundation
 import PushCore
+import PushSenders
 import PushServer
 import Reactor
 import SocketHTTP
@@ -62,6 +63,8 @@ enum SenderConfiguration: Sendable, Hashable {
     case apns(APNs)
     case fcm(FCM)
     case wns(WNS)
+    case webPush(WebPush)
+    case webhook(Webhook)
 
     struct APNs: Sendable, Hashable {
         var keyFile: String
@@ -101,6 +104,27 @@ enum SenderConfiguration: Sendable, Hashable {
         var allowsPrivateAddresses = false
         var caFile: String?
         var connections = 8
+        /// Pushes a second; `nil`: as many as come.
+        var rate: Int?
+    }
+
+    struct WebPush: Sendable, Hashable {
+        var subject: String
+        var keyFile = "var/vapid.pem"
+        var allowedHosts = WebPushSettings.publicHosts
+        /// Whether those hosts may be at addresses that are not the public Internet's.
+        var allowsPrivateAddresses = false
+        var caFile: String?
+        var connections = 4
+        /// Pushes a second to each push service; `nil`: as many as come.
+        var rate: Int?
+    }
+
+    struct Webhook: Sendable, Hashable {
+        var url: String
+        var secretFile: String
+        var caFile: String?
+        var connections = 4
         /// Pushes a second; `nil`: as many as come.
         var rate: Int?
     }

@@ -20,10 +20,22 @@ struct SenderSetup {
             case .apns(let apns): self = try Self.apns(apns, name: name, on: loop)
             case .fcm(let fcm): self = try Self.fcm(fcm, name: name, on: loop)
             case .wns(let wns): self = try Self.wns(wns, name: name, on: loop)
+            case .webPush(let webPush): self = try Self.webPush(webPush, name: name, on: loop)
+            case .webhook(let webhook): self = try Self.webhook(webhook, name: name, on: loop)
             }
         } catch let error as SenderSettingsError {
             throw ConfigurationError("\(path).\(error)")
         }
+    }
+
+    init(
+        _ lanes: [LaneSettings],
+        rule: ServerSettings.PlatformRule,
+        close: @escaping @Sendable () async -> Void
+    ) {
+        self.lanes = lanes
+        self.rule = rule
+        self.close = close
     }
 
     private init(
@@ -32,9 +44,10 @@ struct SenderSetup {
         accepts: @escaping @Sendable (String) -> Bool,
         close: @escaping @Sendable () async -> Void
     ) {
-        self.lanes = [lane]
-        self.rule = .init { accepts($0.value) ? .accepted(lane.lane) : .refused("it must be \(handles)") }
-        self.close = close
+        let rule = ServerSettings.PlatformRule {
+            accepts($0.value) ? .accepted(lane.lane) : .refused("it must be \(handles)")
+        }
+        self.init([lane], rule: rule, close: close)
     }
 
     private static func apns(_ apns: SenderConfiguration.APNs, name: Platform, on loop: EventLoop) throws -> SenderSetup

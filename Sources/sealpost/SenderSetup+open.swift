@@ -1,0 +1,86 @@
+import CurlHTTP
+import Foundation
+import PushCore
+import PushDelivery
+import PushSenders
+import PushServer
+import Reactor
+
+/// The senders that speak to whoever has a web address: browsers' push services and receivers of the operator's.
+extension SenderSetup {
+    static func webPush(
+        _ webPush: SenderConfiguration.WebPush,
+        name: Platform,
+        on loop: EventLoop
+    ) throws -> SenderSetup {
+        let text = try PrivateFile.load(
+            webPush.keyFile,
+            what: "senders.\(name).keyFile:",
+            ifMissing: VAPIDKey.generateText
+        )
+        let key = try VAPIDKey(Secret(text))
+        let settings = WebPushSettings(
+            key: key,
+            subject: webPush.subject,
+            allowedHosts: webPush.allowedHosts,
+            addresses: webPush.allowsPrivateAddresses ? .any : .globalOnly,
+            connection: ConnectionSettings(caFile: webPush.caFile, connections: webPush.connections)
+        )
+        let sender = try WebPushSender(settings, on: loop)
+        let hosts = webPush.allowedHosts.joined(separator: ", ")
+        let rule = ServerSettings.PlatformRule(
+            readObject: Self.readSubscription,
+            applicationServerKey: key.publicText
+        ) { handle in
+            // Read before, or it would not be a handle of this platform.
+            guard
+                let subscription = try? WebPushSubscription(handle.value),
+                let service = sender.serviceName(of: subscription)
+            else { return .refused("endpoint must be at \(hosts)") }
+            return .accepted(Lane(name, part: service))
+        }
+        let lanes = sender.serviceNames.map { service in
+            LaneSettings(
+                Lane(name, part: service),
+                sender: sender,
+                // All of them are said to speak HTTP/2; if one does not, so many wait for a connection without harm.
+                concurrency: 16 * webPush.connections,
+                rate: webPush.rate
+            )
+        }
+        return SenderSetup(lanes, rule: rule, close: sender.close)
+    }
+
+    private static func readSubscription(_ text: String) -> ServerSettings.PlatformRule.Reading {
+        do throws(WebPushSubscription.Flaw) {
+            let subscription = try WebPushSubscription(text)
+            guard let handle = DeviceHandle(subscription.canonical) else { return .refused("it is too long") }
+            return .handle(handle)
+        } catch {
+            return .refused(error.description)
+        }
+    }
+
+    static func webhook(
+        _ webhook: SenderConfiguration.Webhook,
+        name: Platform,
+        on loop: EventLoop
+    ) throws -> SenderSetup {
+        let secret = try ConfigurationError.text(of: webhook.secretFile, key: "senders.\(name).secretFile")
+        let settings = WebhookSettings(
+            url: webhook.url,
+            secret: Secret(secret),
+            connection: ConnectionSettings(caFile: webhook.caFile, connections: webhook.connections)
+        )
+        let sender = try WebhookSender(settings, on: loop)
+        let lane = LaneSettings(
+            Lane(name),
+            sender: sender,
+            // Where it speaks HTTP/1.1, the others wait for a connection.
+            concurrency: 4 * webhook.connections,
+            rate: webhook.rate
+        )
+        // What handles look like is for the receiver to say.
+        return SenderSetup([lane], rule: .init { _ in .accepted(lane.lane) }, close: sender.close)
+    }
+}

@@ -1,0 +1,96 @@
+import Foundation
+import PushClient
+import PushCore
+import PushSimulators
+import PushTesting
+import Testing
+
+@testable import sealpost
+
+/// Browsers and webhooks through the whole product.
+@Suite struct WebPushTests {
+    private struct Places: Sendable {
+        let browsers: WebPushSimulator
+        let hook: WebhookSimulator
+    }
+
+    /// The stack with both senders; the key file is made by the server.
+    private func run(_ body: @escaping @Sendable (Stack, Places, _ key: String) async throws -> Void) async throws {
+        let (folder, authority) = (try TemporaryFolder(), try TestAuthority())
+        try authority.write(to: folder.file("ca.pem"))
+        let places = Places(
+            browsers: try WebPushSimulator(authority: authority),
+            hook: try WebhookSimulator(authority: authority)
+        )
+        try places.hook.secret.write(toFile: folder.file("hook.secret"), atomically: true, encoding: .utf8)
+        var webPush = SenderConfiguration.WebPush(subject: "mailto:ops@example.com")
+        webPush.keyFile = folder.file("keys/vapid.pem")
+        webPush.allowedHosts = ["localhost:\(places.browsers.port)"]
+        webPush.allowsPrivateAddresses = true
+        webPush.caFile = folder.file("ca.pem")
+        var hook = SenderConfiguration.Webhook(url: places.hook.url, secretFile: folder.file("hook.secret"))
+        hook.caFile = folder.file("ca.pem")
+        let senders = [Platform("webpush"): SenderConfiguration.webPush(webPush), Platform("hook"): .webhook(hook)]
+        try await places.browsers.whileRunning { _ in
+            try await places.hook.whileRunning { _ in
+                try await Stack.run {
+                    $0.senders = senders
+                } _: { stack in
+                    let mode = try FileManager.default.attributesOfItem(atPath: folder.file("keys/vapid.pem"))
+                    #expect(mode[.posixPermissions] as? Int == 0o600)
+                    let answer = try await stack.send(stack.request("GET", "/api/webpush/key"))
+                    try await body(stack, places, try #require(try answer.member("Key") as? String))
+                }
+            }
+        }
+    }
+
+    private func register(_ platform: String, _ handle: String, id: String, in stack: Stack) async throws -> Int {
+        let body = #"{"Platform":"\#(platform)","Handle":\#(handle),"Tags":["canary-tag"]}"#
+        return try await stack.send(stack.request("PUT", "/api/register/\(id)", body: body)).status
+    }
+
+    @Test func aBrowserAndAHookGetTheIDAndNothingElse() async throws {
+        try await self.run { stack, places, key in
+            let subscription = try places.browsers.makeSubscription(applicationServerKey: key)
+            #expect(try await self.register("webpush", subscription.json, id: "browser", in: stack) == 200)
+            #expect(try await self.register("hook", #""device-1""#, id: "hook", in: stack) == 200)
+            let body =
+                #"{"Payload":{"canary-key":"canary-payload"},"To":["canary-tag"],"CollapseKey":"canary-collapse"}"#
+            let posted = try await stack.send(stack.request("POST", "/api/notifications", as: "boss", body: body))
+            let id = try #require(try posted.member("Id"))
+            let pushed = try await places.browsers.pushes.acceptedPush(1, within: .seconds(30))
+            let posting = try await places.hook.pushes.acceptedPush(1, within: .seconds(30))
+            #expect(places.browsers.plaintext(of: pushed.request) == #"{"secureId":"\#(id)"}"#)
+            #expect(pushed.request.body.count == 230)
+            #expect(posting.text == #"{"secureId":"\#(id)","handle":"device-1"}"#)
+            for push in [pushed, posting] {
+                let seen = push.text + push.request.path + push.request.headers.map(\.value).joined(separator: " ")
+                for canary in ["canary", "alice", "boss"] { #expect(!seen.contains(canary)) }
+            }
+        }
+    }
+
+    @Test func aBrowserThatHasUnsubscribedIsRetired() async throws {
+        try await self.run { stack, places, key in
+            let subscription = try places.browsers.makeSubscription(applicationServerKey: key)
+            #expect(try await self.register("webpush", subscription.json, id: "browser", in: stack) == 200)
+            places.browsers.retire(subscription)
+            _ = try await stack.send(stack.request("POST", "/api/notifications"))
+            // Not by registering: that would heal it.
+            try await eventually("the device is retired") {
+                try await stack.send(stack.request("GET", "/api/register")).text == "[]"
+            }
+            #expect(try await self.register("webpush", subscription.json, id: "browser", in: stack) == 410)
+        }
+    }
+
+    @Test(arguments: ["https://localhost/x", "https://127.0.0.1/x", "https://push.example/x"])
+    func anEndpointElsewhereIsRefusedAtRegistration(endpoint: String) async throws {
+        try await self.run { stack, places, _ in
+            let subscription = try places.browsers.makeSubscription()
+            let json = subscription.json.replacing(subscription.endpoint, with: endpoint)
+            #expect(try await self.register("webpush", json, id: "browser", in: stack) == 400)
+        }
+    }
+}
