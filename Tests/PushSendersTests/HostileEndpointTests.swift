@@ -1,0 +1,85 @@
+import CurlHTTP
+import Foundation
+import PushCore
+import PushSenders
+import Reactor
+import Testing
+
+/// Whatever a device names: our own network is not called.
+@Suite struct HostileEndpointTests {
+    private static let count = 10_000
+
+    @Test func noneIsTakenAtRegistration() throws {
+        let loop = try EventLoop(index: 0)
+        defer { loop.stop() }
+        let key = try VAPIDKey(Secret(VAPIDKey.generateText()))
+        let sender = try WebPushSender(WebPushSettings(key: key, subject: "mailto:ops@example.com"), on: loop)
+        let keys = #""keys":{"p256dh":"\#(key.publicText)","auth":"AAAAAAAAAAAAAAAAAAAAAA"}"#
+        func isTaken(_ endpoint: String) throws -> Bool {
+            let text = String(decoding: try JSONEncoder().encode(endpoint), as: UTF8.self)
+            // Why it is none is not looked at here.
+            guard let subscription = try? WebPushSubscription(#"{"endpoint":\#(text),\#(keys)}"#) else { return false }
+            return sender.serviceName(of: subscription) != nil
+        }
+        #expect(try isTaken("https://fcm.googleapis.com/x"), "what is right is taken")
+        var endpoints = HostileEndpoints(seed: 8030)
+        for _ in 0..<Self.count {
+            let endpoint = endpoints.endpoint()
+            #expect(!(try isTaken(endpoint)), "\(endpoint.debugDescription)")
+        }
+    }
+
+    /// As if every host were allowed: the address is judged when the socket is opened, whatever libcurl and libc read
+    /// in its spelling.
+    @Test func noneIsConnectedToWhenItIsCalled() async throws {
+        let loop = try EventLoop(index: 0)
+        defer { loop.stop() }
+        let client = try HTTPClient(HTTPClientSettings(maximumCalls: 64, addresses: .globalOnly), on: loop)
+        var endpoints = HostileEndpoints(seed: 8292)
+        var refused = 0
+        for _ in 0..<Self.count {
+            let host = endpoints.host()
+            // What is no URL to us goes nowhere; digits with a dot behind them are a name, about which DNS would be asked.
+            guard let url = OutboundURL("https://\(host)/"), !host.hasSuffix(".") else { continue }
+            switch await Self.outcome(of: url, by: client) {
+            case .refusedAddress: refused += 1
+            // libcurl does not take every spelling that we let through.
+            case .badRequest: break
+            case let outcome: Issue.record("\(host): \(String(describing: outcome))")
+            }
+        }
+        await client.close()
+        #expect(refused > Self.count / 2)
+    }
+
+    /// The test above would see a connection if there were one.
+    @Test func theSameSpellingsLeadToALoopbackThatIsAllowed() async throws {
+        let loop = try EventLoop(index: 0)
+        defer { loop.stop() }
+        let listener = try Listener(.tcp(host: "127.0.0.1", port: 0))
+        guard case .tcp(_, let port) = listener.address else {
+            Issue.record("not TCP")
+            return
+        }
+        let client = try HTTPClient(HTTPClientSettings(addresses: .any), on: loop)
+        for host in ["127.0.0.1", "2130706433", "0x7f000001", "017700000001", "0x7f.0.0.1", "0177.0.0.01", "127.1"] {
+            let url = try #require(OutboundURL("https://\(host):\(port)/"))
+            // Nobody accepts, so that it is connected and then waits.
+            #expect(await Self.outcome(of: url, by: client, within: .milliseconds(300)) == .timedOut, "\(host)")
+        }
+        await client.close()
+    }
+
+    private static func outcome(
+        of url: OutboundURL,
+        by client: HTTPClient,
+        within time: Duration = .seconds(10)
+    ) async -> OutboundError? {
+        do throws(OutboundError) {
+            _ = try await client.send(OutboundRequest(.post, url, timeout: time))
+            return nil
+        } catch {
+            return error
+        }
+    }
+}
