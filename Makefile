@@ -2,7 +2,7 @@
 
 PACKAGES = libssl-dev libsqlite3-dev libcurl4-openssl-dev libargon2-dev libnghttp2-dev
 TEST_PACKAGES = curl haproxy nginx-light openssl python3
-E2E_PACKAGES = $(TEST_PACKAGES) nghttp2-client slowhttptest wrk
+E2E_PACKAGES = $(TEST_PACKAGES) iproute2 nghttp2-client slowhttptest strace wrk
 BENCH_PACKAGES = curl nginx-light openssl wrk
 # Optimising across modules and linking the standard library in saves a tenth of the processor time of a request each.
 RELEASE = --configuration release --static-swift-stdlib -Xswiftc -cross-module-optimization
@@ -51,6 +51,7 @@ e2e: release e2e-packages
 	scripts/restarts .build/release/sealpost
 	scripts/restarts .build/release/sealpost --proxy haproxy --count 100
 	scripts/siege .build/release/sealpost
+	scripts/ssrf .build/release/sealpost
 
 format:
 	swift format --in-place --recursive $(SOURCES)
