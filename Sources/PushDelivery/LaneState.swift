@@ -41,6 +41,7 @@ final class LaneState: Sendable {
         var pacer: Pacer?
     }
 
+    let lane: Lane
     private let state: Mutex<State>
     private let concurrency: Int
     private let bound: Int
@@ -50,6 +51,7 @@ final class LaneState: Sendable {
     private static let settleCount = 500
 
     init(_ lane: LaneSettings, inFlight: Int) {
+        self.lane = lane.lane
         var state = State()
         state.pacer = lane.rate.map(Pacer.init)
         self.state = Mutex(state)

@@ -1,4 +1,4 @@
-internal import PushCore
+package import PushCore
 internal import Synchronization
 
 /// Which lanes rest because their provider refuses us, asks for rest or is not to be reached, and why.
@@ -22,6 +22,11 @@ package final class SenderStatus: Sendable {
     /// Forgets all trouble, as after new credentials: each lane tries again at the next bell.
     package func reset() {
         for lane in self.state.withLock({ $0.lanes }) { lane.resetHealth() }
+    }
+
+    /// The same for one lane.
+    package func reset(_ lane: Lane) {
+        for state in self.state.withLock({ $0.lanes }) where state.lane == lane { state.resetHealth() }
     }
 
     func watch(_ lane: LaneState) {

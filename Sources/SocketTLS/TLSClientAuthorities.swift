@@ -15,6 +15,9 @@ package struct TLSClientAuthorities: Sendable {
         self.fingerprint = digest
     }
 
+    /// When the first of them ends, in seconds since 1970; `nil` if that cannot be read.
+    package var expiresAt: Int64? { self.certificates.compactMap(X509Time.end).min() }
+
     /// Makes a context ask for a certificate: a client may have none, but not a bad one.
     func install(in context: OpaquePointer) throws(OpenSSLError) {
         let store = SSL_CTX_get_cert_store(context)

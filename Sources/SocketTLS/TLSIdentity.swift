@@ -44,6 +44,9 @@ package struct TLSIdentity: Sendable {
         return nil
     }
 
+    /// When the first certificate of the chain ends, in seconds since 1970; `nil` if that cannot be read.
+    package var expiresAt: Int64? { self.chain.compactMap(X509Time.end).min() }
+
     /// How a certificate's name is compared with the one that a client asks for.
     enum NameMatch {
         case exact

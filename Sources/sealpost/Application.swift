@@ -19,7 +19,8 @@ struct Application: Sendable {
     private let services: ServiceGroup
     private let loops: EventLoopGroup
     private let outboundLoop: EventLoop
-    private let closeSenders: [@Sendable () async -> Void]
+    private let senders: [(name: Platform, setup: SenderSetup)]
+    private let wakeUp: WakeUp
     private let logger: Logger
 
     /// Opens the database and listens; answers nobody before `run()`.
@@ -48,8 +49,9 @@ struct Application: Sendable {
         let setups = try configuration.senders.map { [outboundLoop] name, sender in
             (name, try SenderSetup(sender, name: name, on: outboundLoop))
         }
-        self.closeSenders = setups.map(\.1.close)
+        self.senders = setups.map { (name: $0, setup: $1) }
         let wakeUp = WakeUp()
+        self.wakeUp = wakeUp
         let delivery = DeliveryService(
             store: self.store,
             lanes: setups.flatMap(\.1.lanes),
@@ -118,7 +120,7 @@ struct Application: Sendable {
         } catch {
             result = .failure(error)
         }
-        for close in self.closeSenders { await close() }
+        for sender in self.senders { await sender.setup.close() }
         await self.store.close()
         self.loops.stop()
         self.outboundLoop.stop()
@@ -126,9 +128,31 @@ struct Application: Sendable {
         try result.get()
     }
 
-    /// Reads again what may change while it runs: the certificates. Where the new is bad, the old stays.
+    /// Reads again what may change while it runs: certificates and the senders' credentials. Where the new is bad, the
+    /// old stays.
     func reload() {
         self.tls?.reload()
+        for (name, setup) in self.senders { self.reload(setup, name: name) }
+        self.wakeUp()
+    }
+
+    private func reload(_ setup: SenderSetup, name: Platform) {
+        do {
+            guard try setup.reload() else { return }
+            // What the old ones were refused for says nothing about the new.
+            for lane in setup.lanes { self.status.reset(lane.lane) }
+            self.logger.info("credentials reloaded", metadata: ["sender": "\(name)"])
+        } catch {
+            self.logger.error(
+                "credentials not reloaded, the old ones stay",
+                metadata: ["sender": "\(name)", "error": "\(error)"]
+            )
+        }
+    }
+
+    /// When credentials end, as far as that is known.
+    var expiries: [CredentialExpiry] {
+        (self.tls?.expiries ?? []) + self.senders.compactMap(\.setup.expiry)
     }
 
     /// The scheme of what is served over TCP.

@@ -173,6 +173,7 @@ extension SenderConfiguration.WNS {
             clientID: try section.requiredString("clientID"),
             clientSecretFile: try section.requiredString("clientSecretFile")
         )
+        self.clientSecretExpires = try section.day("clientSecretExpires")
         self.tokenEndpoint = try section.string("tokenEndpoint")
         self.allowedHosts = try section.strings("allowedHosts") ?? self.allowedHosts
         self.allowsPrivateAddresses = try section.bool("allowPrivateAddresses") ?? self.allowsPrivateAddresses

@@ -98,6 +98,8 @@ enum SenderConfiguration: Sendable, Hashable {
         var tenantID: String
         var clientID: String
         var clientSecretFile: String
+        /// When Microsoft ends the secret, which nothing but the portal says.
+        var clientSecretExpires: Date?
         var tokenEndpoint: String?
         var allowedHosts = ["*.notify.windows.com"]
         /// Whether those hosts may be at addresses that are not the public Internet's.

@@ -73,6 +73,15 @@ final class ConfigurationSection {
         try self.integer(key, in: 1...31_536_000).map { .seconds($0) }
     }
 
+    /// A day such as 2027-01-31: its beginning in UTC.
+    func day(_ key: String) throws -> Date? {
+        guard let text = try self.string(key) else { return nil }
+        guard text.wholeMatch(of: /\d{4}-\d{2}-\d{2}/) != nil,
+            let date = try? Date(text, strategy: .iso8601.year().month().day())
+        else { throw self.error(key, try self.value(key), "must be a day such as 2027-01-31") }
+        return date
+    }
+
     func bool(_ key: String) throws -> Bool? {
         try self.string(key, oneOf: ["true", "false"]).map { $0 == "true" }
     }

@@ -48,6 +48,7 @@ extension SenderSetup {
                 rate: webPush.rate
             )
         }
+        // Another key would make every subscription useless, so that it is read at the start only.
         return SenderSetup(lanes, rule: rule, close: sender.close)
     }
 
@@ -66,21 +67,26 @@ extension SenderSetup {
         name: Platform,
         on loop: EventLoop
     ) throws -> SenderSetup {
-        let secret = try ConfigurationError.text(of: webhook.secretFile, key: "senders.\(name).secretFile")
-        let settings = WebhookSettings(
-            url: webhook.url,
-            secret: Secret(secret),
-            connection: ConnectionSettings(caFile: webhook.caFile, connections: webhook.connections)
-        )
-        let sender = try WebhookSender(settings, on: loop)
+        let key = "senders.\(name).secretFile"
+        let credential = try SenderCredential(file: webhook.secretFile, key: key) { secret in
+            let settings = WebhookSettings(
+                url: webhook.url,
+                secret: secret,
+                connection: ConnectionSettings(caFile: webhook.caFile, connections: webhook.connections)
+            )
+            let sender = try WebhookSender(settings, on: loop)
+            return (sender, sender.close)
+        }
         let lane = LaneSettings(
             Lane(name),
-            sender: sender,
+            sender: credential.sender,
             // Where it speaks HTTP/1.1, the others wait for a connection.
             concurrency: 4 * webhook.connections,
             rate: webhook.rate
         )
         // What handles look like is for the receiver to say.
-        return SenderSetup([lane], rule: .init { _ in .accepted(lane.lane) }, close: sender.close)
+        var setup = SenderSetup([lane], rule: .init { _ in .accepted(lane.lane) }, close: credential.close)
+        setup.reload = credential.reload
+        return setup
     }
 }

@@ -6,11 +6,15 @@ import PushSenders
 import PushServer
 import Reactor
 
-/// A configured sender: its lanes, what handles its devices may have, and how to end it.
+/// A configured sender: its lanes, what handles its devices may have, and how its credentials change.
 struct SenderSetup {
     let lanes: [LaneSettings]
     let rule: ServerSettings.PlatformRule
     let close: @Sendable () async -> Void
+    /// Reads the credentials again; true if they have changed. If it throws, the old ones stay.
+    var reload: @Sendable () throws -> Bool = { false }
+    /// When the credentials end, if that is known.
+    var expiry: CredentialExpiry?
 
     /// Reads the files that the configuration names. Throws `ConfigurationError` with the key that is wrong.
     init(_ configuration: SenderConfiguration, name: Platform, on loop: EventLoop) throws {
@@ -42,86 +46,108 @@ struct SenderSetup {
         _ lane: LaneSettings,
         handles: String,
         accepts: @escaping @Sendable (String) -> Bool,
-        close: @escaping @Sendable () async -> Void
+        credential: SenderCredential
     ) {
         let rule = ServerSettings.PlatformRule {
             accepts($0.value) ? .accepted(lane.lane) : .refused("it must be \(handles)")
         }
-        self.init([lane], rule: rule, close: close)
+        self.init([lane], rule: rule, close: credential.close)
+        self.reload = credential.reload
     }
 
     private static func apns(_ apns: SenderConfiguration.APNs, name: Platform, on loop: EventLoop) throws -> SenderSetup
     {
         let path = "senders.\(name)"
-        let settings = APNsSettings(
-            key: Secret(try ConfigurationError.text(of: apns.keyFile, key: "\(path).keyFile")),
-            keyID: apns.keyID,
-            teamID: apns.teamID,
-            topic: apns.topic,
-            envelope: APNsSettings.Envelope(rawValue: apns.envelope) ?? .background,
-            endpoint: apns.endpoint,
-            connection: ConnectionSettings(
-                caFile: apns.caFile,
-                connections: apns.connections,
-                streams: apns.streams
+        let tokens = APNsProviderTokens()
+        let envelope = APNsSettings.Envelope(rawValue: apns.envelope) ?? .background
+        let credential = try SenderCredential(file: apns.keyFile, key: "\(path).keyFile") { key in
+            let settings = APNsSettings(
+                key: key,
+                keyID: apns.keyID,
+                teamID: apns.teamID,
+                topic: apns.topic,
+                envelope: envelope,
+                endpoint: apns.endpoint,
+                connection: ConnectionSettings(
+                    caFile: apns.caFile,
+                    connections: apns.connections,
+                    streams: apns.streams
+                ),
+                tokens: tokens
             )
-        )
-        let sender = try APNsSender(settings, on: loop)
-        let isPaced = settings.envelope == .background && apns.backgroundInterval > 0
+            let sender = try APNsSender(settings, on: loop)
+            return (sender, sender.close)
+        }
+        let isPaced = envelope == .background && apns.backgroundInterval > 0
         return SenderSetup(
             LaneSettings(
                 Lane(name),
-                sender: sender,
+                sender: credential.sender,
                 concurrency: apns.connections * apns.streams,
                 rate: apns.rate,
                 interval: isPaced ? .seconds(apns.backgroundInterval) : nil
             ),
             handles: "a device token in hexadecimal",
             accepts: APNsSender.accepts,
-            close: sender.close
+            credential: credential
         )
     }
 
     private static func fcm(_ fcm: SenderConfiguration.FCM, name: Platform, on loop: EventLoop) throws -> SenderSetup {
         let path = "senders.\(name)"
-        let settings = FCMSettings(
-            serviceAccount: Secret(try ConfigurationError.text(of: fcm.serviceAccount, key: "\(path).serviceAccount")),
-            endpoint: fcm.endpoint,
-            tokenEndpoint: fcm.tokenEndpoint,
-            connection: ConnectionSettings(
-                caFile: fcm.caFile,
-                connections: fcm.connections,
-                streams: fcm.streams
+        let credential = try SenderCredential(file: fcm.serviceAccount, key: "\(path).serviceAccount") { account in
+            let settings = FCMSettings(
+                serviceAccount: account,
+                endpoint: fcm.endpoint,
+                tokenEndpoint: fcm.tokenEndpoint,
+                connection: ConnectionSettings(
+                    caFile: fcm.caFile,
+                    connections: fcm.connections,
+                    streams: fcm.streams
+                )
             )
-        )
-        let sender = try FCMSender(settings, on: loop)
+            let sender = try FCMSender(settings, on: loop)
+            return (sender, sender.close)
+        }
         return SenderSetup(
-            LaneSettings(Lane(name), sender: sender, concurrency: fcm.connections * fcm.streams, rate: fcm.rate),
+            LaneSettings(
+                Lane(name),
+                sender: credential.sender,
+                concurrency: fcm.connections * fcm.streams,
+                rate: fcm.rate
+            ),
             handles: "a registration token",
             accepts: FCMSender.accepts,
-            close: sender.close
+            credential: credential
         )
     }
 
     private static func wns(_ wns: SenderConfiguration.WNS, name: Platform, on loop: EventLoop) throws -> SenderSetup {
         let path = "senders.\(name)"
-        let secret = try ConfigurationError.text(of: wns.clientSecretFile, key: "\(path).clientSecretFile")
-        let settings = WNSSettings(
-            clientID: wns.clientID,
-            clientSecret: Secret(secret.trimmingCharacters(in: .whitespacesAndNewlines)),
-            tokenEndpoint: wns.tokenEndpoint ?? WNSSettings.entraTokenEndpoint(tenantID: wns.tenantID),
-            allowedHosts: wns.allowedHosts,
-            addresses: wns.allowsPrivateAddresses ? .any : .globalOnly,
-            connection: ConnectionSettings(caFile: wns.caFile, connections: wns.connections)
-        )
-        let sender = try WNSSender(settings, on: loop)
+        let credential = try SenderCredential(file: wns.clientSecretFile, key: "\(path).clientSecretFile") { secret in
+            let settings = WNSSettings(
+                clientID: wns.clientID,
+                clientSecret: Secret(secret.exposed.trimmingCharacters(in: .whitespacesAndNewlines)),
+                tokenEndpoint: wns.tokenEndpoint ?? WNSSettings.entraTokenEndpoint(tenantID: wns.tenantID),
+                allowedHosts: wns.allowedHosts,
+                addresses: wns.allowsPrivateAddresses ? .any : .globalOnly,
+                connection: ConnectionSettings(caFile: wns.caFile, connections: wns.connections)
+            )
+            let sender = try WNSSender(settings, on: loop)
+            return (sender, sender.close)
+        }
+        let patterns = wns.allowedHosts.compactMap { HostPattern($0) }
         let hosts = wns.allowedHosts.joined(separator: ", ")
-        return SenderSetup(
+        var setup = SenderSetup(
             // Where it speaks HTTP/1.1, the others wait for a connection.
-            LaneSettings(Lane(name), sender: sender, concurrency: 4 * wns.connections, rate: wns.rate),
+            LaneSettings(Lane(name), sender: credential.sender, concurrency: 4 * wns.connections, rate: wns.rate),
             handles: "a channel, https at \(hosts)",
-            accepts: sender.accepts,
-            close: sender.close
+            accepts: { WNSChannel($0, allowedHosts: patterns) != nil },
+            credential: credential
         )
+        setup.expiry = wns.clientSecretExpires.map {
+            CredentialExpiry(name: "\(path).clientSecretFile", expiresAt: $0)
+        }
+        return setup
     }
 }

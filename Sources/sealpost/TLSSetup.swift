@@ -1,10 +1,13 @@
 import Foundation
 import Logging
+import PushCore
 import SocketTLS
+import Synchronization
 
 /// The server's TLS: what the configuration names, read from its files at the start and again at each reload.
 struct TLSSetup: Sendable {
     let acceptor: TLSAcceptor
+    private let ends: Expiries
     private let configuration: Configuration.TLS
     /// The same after a reload, so that sessions can still be resumed.
     private let ticketKeys: TicketKeys
@@ -15,7 +18,8 @@ struct TLSSetup: Sendable {
         self.configuration = configuration
         self.ticketKeys = try TicketKeys()
         self.logger = logger
-        let context = try Self.context(configuration, ticketKeys: self.ticketKeys, logger: logger)
+        let (context, ends) = try Self.context(configuration, ticketKeys: self.ticketKeys, logger: logger)
+        self.ends = Expiries(ends)
         self.acceptor = TLSAcceptor(context, handshakeTimeout: handshakeTimeout) { error in
             logger.debug("handshake failed", metadata: ["error": "\(error)"])
         }
@@ -25,12 +29,25 @@ struct TLSSetup: Sendable {
     /// old ones stay.
     func reload() {
         do {
-            let context = try Self.context(self.configuration, ticketKeys: self.ticketKeys, logger: self.logger)
+            let (context, ends) = try Self.context(
+                self.configuration,
+                ticketKeys: self.ticketKeys,
+                logger: self.logger
+            )
             self.acceptor.replace(with: context)
+            self.ends.set(ends)
             self.logger.info("certificates reloaded")
         } catch {
             self.logger.error("certificates not reloaded, the old ones stay", metadata: ["error": "\(error)"])
         }
+    }
+
+    /// When the certificates in use end, each with its chain, and those of the client authorities.
+    var expiries: [CredentialExpiry] { self.ends.all }
+
+    /// Reads the files once, to see whether they can be used. Throws `ConfigurationError` with the key that is wrong.
+    static func inspect(_ configuration: Configuration.TLS, logger: Logger) throws -> [CredentialExpiry] {
+        try self.context(configuration, ticketKeys: TicketKeys(), logger: logger).ends
     }
 
     // MARK: - Private
@@ -41,17 +58,28 @@ struct TLSSetup: Sendable {
         _ configuration: Configuration.TLS,
         ticketKeys: TicketKeys,
         logger: Logger
-    ) throws -> TLSServerContext {
-        var identities = [try self.identity(configuration.identity, path: self.path, logger: logger)]
-        for (index, additional) in configuration.additional.enumerated() {
-            identities.append(try self.identity(additional, path: "\(self.path).additional.\(index)", logger: logger))
+    ) throws -> (context: TLSServerContext, ends: [CredentialExpiry]) {
+        var identities: [TLSIdentity] = []
+        var ends: [CredentialExpiry] = []
+        func note(_ key: String, _ end: Int64?) {
+            guard let end else { return }
+            ends.append(CredentialExpiry(name: key, expiresAt: Date(timeIntervalSince1970: TimeInterval(end))))
         }
-        return try TLSServerContext(
+        let additional = configuration.additional.enumerated().map { ("\(self.path).additional.\($0)", $1) }
+        for (path, files) in [(self.path, configuration.identity)] + additional {
+            let identity = try self.identity(files, path: path, logger: logger)
+            identities.append(identity)
+            note("\(path).certificate", identity.expiresAt)
+        }
+        let authorities = try configuration.clientCA.map(self.clientAuthorities)
+        note("\(self.path).clientCA", authorities?.expiresAt)
+        let context = try TLSServerContext(
             identities: identities,
             protocols: ["http/1.1"],
-            clientAuthorities: try configuration.clientCA.map(self.clientAuthorities),
+            clientAuthorities: authorities,
             ticketKeys: ticketKeys
         )
+        return (context, ends)
     }
 
     private static func identity(
@@ -89,5 +117,20 @@ struct TLSSetup: Sendable {
         } catch {
             throw ConfigurationError("\(key): \(file) holds no certificate in PEM that can be read (\(error))")
         }
+    }
+}
+
+private final class Expiries: Sendable {
+    // A lock: a reload comes at any time.
+    private let current: Mutex<[CredentialExpiry]>
+
+    init(_ expiries: [CredentialExpiry]) {
+        self.current = Mutex(expiries)
+    }
+
+    var all: [CredentialExpiry] { self.current.withLock { $0 } }
+
+    func set(_ expiries: [CredentialExpiry]) {
+        self.current.withLock { $0 = expiries }
     }
 }

@@ -19,7 +19,7 @@ package final class APNsSender: PushSender {
         guard !settings.topic.isEmpty, settings.topic.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
             throw .badValue(field: "topic", expected: "the app's bundle identifier")
         }
-        self.token = try APNsProviderToken(key: settings.key, keyID: settings.keyID, teamID: settings.teamID)
+        self.token = try settings.tokens.token(key: settings.key, keyID: settings.keyID, teamID: settings.teamID)
         self.request = APNsRequest(
             endpoint: try ConnectionSettings.endpoint(settings.endpoint, field: "endpoint"),
             topic: settings.topic,

@@ -19,6 +19,8 @@ package struct APNsSettings: Sendable {
     package var envelope: Envelope
     package var endpoint: String
     package var connection: ConnectionSettings
+    /// Shared by all senders of the process.
+    package var tokens: APNsProviderTokens
 
     package init(
         key: Secret<String>,
@@ -27,7 +29,8 @@ package struct APNsSettings: Sendable {
         topic: String,
         envelope: Envelope = .background,
         endpoint: String = "https://api.push.apple.com",
-        connection: ConnectionSettings = ConnectionSettings()
+        connection: ConnectionSettings = ConnectionSettings(),
+        tokens: APNsProviderTokens = APNsProviderTokens()
     ) {
         self.key = key
         self.keyID = keyID
@@ -36,5 +39,6 @@ package struct APNsSettings: Sendable {
         self.envelope = envelope
         self.endpoint = endpoint
         self.connection = connection
+        self.tokens = tokens
     }
 }

@@ -1,0 +1,35 @@
+internal import Crypto
+internal import Foundation
+internal import PushCore
+internal import Synchronization
+
+/// The provider tokens of a process, one for each key, whatever senders come and go.
+///
+/// Apple refuses a token that is renewed more often than every twenty minutes; a key that is read again keeps its own.
+package final class APNsProviderTokens: Sendable {
+    /// Keys that are remembered; with one more, all are forgotten.
+    private static let limit = 16
+
+    // A lock: each use is short.
+    private let tokens = Mutex<[Key: APNsProviderToken]>([:])
+
+    private struct Key: Hashable {
+        let digest: SHA256.Digest
+        let keyID: String
+        let teamID: String
+    }
+
+    package init() {}
+
+    /// Throws if the text is no P-256 key, or an identifier is not of ten letters and digits.
+    func token(key: Secret<String>, keyID: String, teamID: String) throws(SenderSettingsError) -> APNsProviderToken {
+        try self.tokens.withLock { tokens throws(SenderSettingsError) in
+            let name = Key(digest: SHA256.hash(data: Data(key.exposed.utf8)), keyID: keyID, teamID: teamID)
+            if let known = tokens[name] { return known }
+            let token = try APNsProviderToken(key: key, keyID: keyID, teamID: teamID)
+            if tokens.count >= Self.limit { tokens.removeAll() }
+            tokens[name] = token
+            return token
+        }
+    }
+}
