@@ -10,7 +10,9 @@ struct Sealpost: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "sealpost",
         abstract: "Keeps what is secret at home, and sends only a claim ticket through other people's networks.",
-        subcommands: [Serve.self, Demo.self, Simulate.self, UserCommand.self, TokenCommand.self, Migrate.self]
+        subcommands: [
+            Serve.self, Demo.self, Simulate.self, UserCommand.self, TokenCommand.self, Migrate.self, DoctorCommand.self,
+        ]
     )
 }
 

@@ -1,0 +1,33 @@
+internal import GRDB
+internal import Migrations
+
+/// What a look at a database tells, read-only and beside a server that runs.
+package struct DatabaseInspection: Sendable, Hashable {
+    /// What SQLite finds wrong with the file, line by line; empty if nothing is.
+    package let damage: [String]
+    /// Migrations that this program would make at the next start.
+    package let missingMigrations: [String]
+    /// The last migration that this program does not know: the file is of a newer one.
+    package let unknownMigration: String?
+
+    /// Reads the whole file, which takes its time.
+    ///
+    /// Throws `StoreError` if it cannot be opened or read as a database.
+    package init(path: String) throws(StoreError) {
+        do {
+            var configuration = Configuration()
+            configuration.readonly = true
+            configuration.busyMode = .timeout(5)
+            let connection = try DatabaseQueue(path: path, configuration: configuration)
+            let (damage, applied) = try connection.read { db in
+                let damage = try String.fetchAll(db, sql: "pragma quick_check(10)").filter { $0 != "ok" }
+                return (damage, try Set(String.fetchAll(db, sql: "select name from migration")))
+            }
+            self.damage = damage
+            self.missingMigrations = Migration.all.map(\.name).filter { !applied.contains($0) }
+            self.unknownMigration = applied.subtracting(Migration.all.map(\.name)).max()
+        } catch {
+            throw StoreError(opening: path, error)
+        }
+    }
+}

@@ -1,0 +1,31 @@
+import ArgumentParser
+
+struct DoctorCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "doctor",
+        abstract: "Check configuration, database, keys, certificates and credentials.",
+        discussion: """
+            One line for each check: ok, warn or fail, what was looked at, and what was found. Changes nothing, and may be \
+            run beside the server. The exit code is 1 if any check fails.
+            """
+    )
+
+    @OptionGroup var options: ConfigurationOptions
+
+    @Flag(help: "Also connect to each provider.")
+    var online = false
+
+    func run() async throws {
+        let findings: [Finding]
+        do {
+            let configuration = try self.options.load()
+            findings =
+                [Finding(.ok, "configuration", self.options.file ?? "the defaults")]
+                + (try await Doctor(configuration: configuration).examine(online: self.online))
+        } catch let error as ConfigurationError {
+            findings = [Finding(.fail, "configuration", error.description)]
+        }
+        for finding in findings { say(finding.description) }
+        if findings.contains(where: { $0.grade == .fail }) { throw ExitCode(1) }
+    }
+}

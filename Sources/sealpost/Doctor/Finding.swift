@@ -1,0 +1,27 @@
+/// What one check of the doctor has found: one line for an operator, or for a program that watches.
+struct Finding: Sendable, Hashable, CustomStringConvertible {
+    enum Grade: String, Sendable {
+        case ok
+        /// It works, but somebody must act before long.
+        case warn
+        /// It does not work, or will not at the next start.
+        case fail
+    }
+
+    let grade: Grade
+    /// What was looked at: a key of the configuration, or a word.
+    let subject: String
+    let text: String
+
+    init(_ grade: Grade, _ subject: String, _ text: String) {
+        self.grade = grade
+        self.subject = subject
+        self.text = text
+    }
+
+    /// The grade in four columns, the subject and the text.
+    var description: String {
+        let grade = self.grade.rawValue
+        return grade + String(repeating: " ", count: 5 - grade.count) + self.subject + ": " + self.text
+    }
+}

@@ -1,0 +1,53 @@
+import CurlHTTP
+import Foundation
+import PushCore
+import PushSenders
+import Reactor
+
+extension SenderConfiguration {
+    /// Asks each place that the sender calls for anything at all: whatever the answer, name, way, TLS and trust are right.
+    func reachability(name: Platform, on loop: EventLoop) async -> [Finding] {
+        var findings: [Finding] = []
+        for endpoint in self.endpoints {
+            findings.append(await Self.reach(endpoint, caFile: self.caFile, name: name, on: loop))
+        }
+        return findings
+    }
+
+    /// The places that the operator has named; those that devices name are not known beforehand.
+    private var endpoints: [String] {
+        switch self {
+        case .apns(let apns): [apns.endpoint]
+        case .fcm(let fcm): [fcm.endpoint, fcm.tokenEndpoint ?? "https://oauth2.googleapis.com/token"]
+        case .wns(let wns): [wns.tokenEndpoint ?? WNSSettings.entraTokenEndpoint(tenantID: wns.tenantID)]
+        }
+    }
+
+    private var caFile: String? {
+        switch self {
+        case .apns(let apns): apns.caFile
+        case .fcm(let fcm): fcm.caFile
+        case .wns(let wns): wns.caFile
+        }
+    }
+
+    private static func reach(_ endpoint: String, caFile: String?, name: Platform, on loop: EventLoop) async -> Finding
+    {
+        let subject = "senders.\(name)"
+        guard let url = OutboundURL(endpoint) else { return Finding(.fail, subject, "\(endpoint) is no URL") }
+        do throws(OutboundError) {
+            let client = try HTTPClient(HTTPClientSettings(caFile: caFile, addresses: .any), on: loop)
+            let status: Int
+            do throws(OutboundError) {
+                status = try await client.send(OutboundRequest(.get, url, timeout: .seconds(10))).status
+            } catch {
+                await client.close()
+                throw error
+            }
+            await client.close()
+            return Finding(.ok, subject, "\(endpoint) answers, with \(status)")
+        } catch {
+            return Finding(.fail, subject, "\(endpoint) cannot be reached: \(error)")
+        }
+    }
+}

@@ -1,0 +1,127 @@
+import Foundation
+import PushCore
+import PushSimulators
+import PushStore
+import PushTesting
+import Testing
+
+@testable import sealpost
+
+@Suite struct DoctorTests {
+    private let folder: TemporaryFolder
+    private var configuration = Configuration()
+
+    init() throws {
+        self.folder = try TemporaryFolder()
+        self.configuration.database = self.folder.file("sealpost.db")
+        self.configuration.keyring = self.folder.file("keyring")
+    }
+
+    /// A database and a keyring, as a first start leaves them.
+    private func prepare() async throws {
+        _ = try KeyringFile.load(self.configuration.keyring, database: self.configuration.database)
+        try await Store(path: self.configuration.database).close()
+    }
+
+    private func examine(now: Date = Date(), online: Bool = false) async throws -> [String: Finding] {
+        let findings = try await Doctor(configuration: self.configuration, now: now).examine(online: online)
+        return Dictionary(findings.map { ($0.subject, $0) }) { $0.grade == .fail ? $0 : $1 }
+    }
+
+    @Test func aSoundInstallationIsOkAlsoBesideTheServer() async throws {
+        try await self.prepare()
+        let store = try Store(path: self.configuration.database)
+        let findings = try await self.examine()
+        await store.close()
+        #expect(
+            findings["database"]?.description == "ok   database: \(self.configuration.database) is whole and up to date"
+        )
+        #expect(findings["keyring"]?.grade == .ok)
+        #expect(findings["clock"]?.grade == .ok)
+        #expect(Set(findings.keys) == ["clock", "disk", "keyring", "database"])
+    }
+
+    @Test func beforeTheFirstStartNothingIsMade() async throws {
+        let findings = try await self.examine()
+        #expect(findings["database"]?.grade == .warn)
+        #expect(findings["keyring"]?.grade == .warn)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: self.folder.path).isEmpty)
+    }
+
+    @Test func aDamagedDatabaseFails() async throws {
+        try await self.prepare()
+        let file = try FileHandle(forWritingTo: URL(fileURLWithPath: self.configuration.database))
+        try file.seek(toOffset: 4096)
+        try file.write(contentsOf: Data(repeating: 0xAA, count: 8192))
+        try file.close()
+        #expect(try await self.examine()["database"]?.grade == .fail)
+    }
+
+    @Test func whatIsNoDatabaseFails() async throws {
+        try await self.prepare()
+        try Data("no database, but long enough to be looked at".utf8)
+            .write(to: URL(fileURLWithPath: self.configuration.database))
+        #expect(try await self.examine()["database"]?.grade == .fail)
+    }
+
+    @Test func aKeyringThatOthersMayReadOrThatIsMissingFails() async throws {
+        try await self.prepare()
+        try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: self.configuration.keyring)
+        #expect(try await self.examine()["keyring"]?.text.contains("may be read by others") == true)
+        try FileManager.default.removeItem(atPath: self.configuration.keyring)
+        #expect(try await self.examine()["keyring"]?.grade == .fail)
+    }
+
+    @Test(arguments: [0, 1_000_000_000])
+    func aClockBeforeTheFilesFails(seconds: TimeInterval) async throws {
+        try await self.prepare()
+        #expect(try await self.examine(now: Date(timeIntervalSince1970: seconds))["clock"]?.grade == .fail)
+        #expect(try await self.examine(now: Date() - 3600)["clock"]?.text.contains("is behind") == true)
+    }
+
+    @Test(arguments: [(-1.0, Finding.Grade.fail), (0, .fail), (1, .warn), (30 * 86_400 - 1, .warn), (30 * 86_400, .ok)])
+    func aCredentialIsAnnouncedThirtyDaysBeforeItEnds(left: TimeInterval, expected: Finding.Grade) {
+        let doctor = Doctor(configuration: self.configuration, now: Date(timeIntervalSince1970: 1_800_000_000))
+        let expiry = CredentialExpiry(name: "x", expiresAt: doctor.now + left)
+        #expect(doctor.judge(expiry).grade == expected)
+    }
+
+    @Test func certificatesAndSendersAreReadAndTheirEndsTold() async throws {
+        let providers = try Providers(folder: self.folder.path)
+        var doctor = self
+        doctor.configuration.senders = providers.senders
+        if case .wns(var wns) = providers.senders[Platform("wns")] {
+            wns.clientSecretExpires = Date() + 86_400
+            doctor.configuration.senders[Platform("wns")] = .wns(wns)
+        }
+        let authority = try TestAuthority()
+        let identity = try authority.makeIdentity(CertificateContent(commonNames: ["a"], usage: .server))
+        let files = (self.folder.file("cert.pem"), self.folder.file("key.pem"))
+        try identity.certificate.write(toFile: files.0, atomically: true, encoding: .utf8)
+        try identity.privateKey.write(toFile: files.1, atomically: true, encoding: .utf8)
+        doctor.configuration.tls = .init(identity: .init(certificate: files.0, privateKey: files.1))
+        let examined = doctor
+        let findings = try await providers.whileRunning { try await examined.examine(online: true) }
+        #expect(findings["server.tls.certificate"]?.text.hasPrefix("good until ") == true)
+        #expect(findings["senders.wns.clientSecretFile"]?.grade == .warn)
+        #expect(findings["senders.apns"]?.text == "\(providers.apns.endpoint) answers, with 405")
+        #expect(findings.values.allSatisfy { $0.grade != .fail }, "\(findings)")
+
+        try FileManager.default.removeItem(atPath: self.folder.file("AuthKey.p8"))
+        let later = try await examined.examine(online: true)
+        #expect(later["senders.apns"]?.grade == .fail)
+        // Nobody runs them now.
+        #expect(later["senders.fcm"]?.text.contains("cannot be reached") == true)
+    }
+
+    @Test(arguments: [
+        ("log: {level: info}\n", 0, "ok   configuration: c.yaml"), ("nonsense: 1\n", 1, "fail configuration: c.yaml:1"),
+    ])
+    func theCommandSaysALineForEachCheckAndFailsIfOneDoes(yaml: String, code: Int32, expected: String) async throws {
+        try yaml.write(toFile: self.folder.file("c.yaml"), atomically: true, encoding: .utf8)
+        let ended = try await Daemon.run(["doctor", "--config", "c.yaml"], in: self.folder)
+        #expect(ended.code == code, "\(ended.output)")
+        #expect(ended.output.hasPrefix(expected), "\(ended.output)")
+        #expect(ended.output.split(separator: "\n").allSatisfy { $0.contains(#/^(ok  |warn|fail) \S+: /#) })
+    }
+}
