@@ -1,4 +1,5 @@
 import Foundation
+import PushClient
 import PushCore
 import PushSenders
 import PushSimulators
@@ -34,5 +35,46 @@ import Testing
         try FileManager.default.removeItem(atPath: file)
         #expect(throws: ConfigurationError.self) { try credential.reload() }
         #expect(made.withLock { $0 } == ["one", "two"])
+    }
+
+    /// The pause for refused credentials is a minute; the new key ends it at once.
+    @Test func aNewKeyTakesOverWhilePushesGoOnAndABadOneDoesNot() async throws {
+        let stranger = try APNsSimulator(authority: TestAuthority()).credentials.privateKey
+        let received = try await Stack.run { configuration in
+            guard case .apns(let apns) = configuration.senders[Platform("apns")] else { return }
+            do {
+                try stranger.write(toFile: apns.keyFile, atomically: true, encoding: .utf8)
+            } catch {
+                Issue.record(error)
+            }
+        } _: { stack in
+            let pushes = stack.providers.apns.pushes
+            let file = stack.folder.file("AuthKey.p8")
+            func write(_ text: String) throws { try text.write(toFile: file, atomically: true, encoding: .utf8) }
+            let client = PushClient(server: stack.server, username: "alice", password: Stack.password)
+            _ = try await client.register(platform: "apns", handle: "abcd1234")
+            _ = try await client.send("secret")
+            let deadline = ContinuousClock.now + .seconds(20)
+            // Not before the refusal has been taken notice of.
+            while try await stack.send(stack.request("GET", "/readyz")).status == 200, ContinuousClock.now < deadline {}
+            let good = stack.providers.apns.credentials.privateKey
+            try write(good)
+            stack.application.reload()
+            // The one that was refused waits out its minute; the sender does not.
+            _ = try await client.send("secret")
+            _ = try await pushes.acceptedPush(1, within: .seconds(15))
+            try write("no key")
+            stack.application.reload()
+            _ = try await client.send("secret")
+            _ = try await pushes.acceptedPush(2, within: .seconds(15))
+            try write(good)
+            stack.application.reload()
+            _ = try await client.send("secret")
+            _ = try await pushes.acceptedPush(3, within: .seconds(15))
+            return pushes.received
+        }
+        #expect(received.first?.verdict == .refused(status: 403, reason: "InvalidProviderToken"))
+        let accepted = received.filter(\.verdict.isAccepted)
+        #expect(Set(accepted.compactMap { $0.request.header("authorization") }).count == 1)
     }
 }
