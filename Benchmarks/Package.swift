@@ -9,7 +9,10 @@ let package = Package(
     dependencies: [
         .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
         .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
+        .package(url: "https://github.com/apple/swift-nio", from: "2.100.0"),
+        .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.36.0"),
         .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),
+        .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
     ],
     targets: [
         .executableTarget(
@@ -29,5 +32,20 @@ let package = Package(
             swiftSettings: [.enableUpcomingFeature("MemberImportVisibility"), .enableUpcomingFeature("ExistentialAny")]
         ),
         .executableTarget(name: "sockethttp-hello", dependencies: ["Reactor", "SocketHTTP"]),
+
+        .executableTarget(
+            name: "push-asynchttpclient",
+            dependencies: [
+                .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
+            ]
+        ),
+        // In C, so that nothing but the library is measured, and the place to send to costs as little as can be.
+        .executableTarget(name: "push-libcurl", linkerSettings: [.linkedLibrary("curl")]),
+        .executableTarget(
+            name: "push-sink",
+            linkerSettings: [.linkedLibrary("nghttp2"), .linkedLibrary("ssl"), .linkedLibrary("crypto")]
+        ),
     ]
 )
