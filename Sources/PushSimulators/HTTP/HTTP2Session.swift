@@ -48,7 +48,13 @@ final class HTTP2Session {
         defer { nghttp2_session_callbacks_del(callbacks) }
         HTTP2Callbacks.set(on: callbacks)
         // Unretained is enough: nghttp2 calls back only within calls made here.
-        let code = nghttp2_session_server_new(&self.session, callbacks, Unmanaged.passUnretained(self).toOpaque())
+        var option: OpaquePointer?
+        nghttp2_option_new(&option)
+        defer { nghttp2_option_del(option) }
+        // libcurl 7.88 resets each stream after its answer, which nghttp2 would take for an attack (CVE-2023-44487).
+        nghttp2_option_set_stream_reset_rate_limit(option, .max, .max)
+        let context = Unmanaged.passUnretained(self).toOpaque()
+        let code = nghttp2_session_server_new2(&self.session, callbacks, context, option)
         guard code == 0 else { throw Failure(code: Int(code)) }
         self.allow(streams: streamLimit)
         if !allowsBodies { self.submit(NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, 0) }
