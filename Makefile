@@ -3,7 +3,7 @@
 PACKAGES = libssl-dev libsqlite3-dev libcurl4-openssl-dev libargon2-dev libnghttp2-dev
 TEST_PACKAGES = curl haproxy nginx-light openssl python3
 E2E_PACKAGES = $(TEST_PACKAGES) iproute2 nghttp2-client slowhttptest strace wrk
-BENCH_PACKAGES = curl nginx-light openssl wrk
+BENCH_PACKAGES = curl nginx-light openssl python3 wrk
 # Optimising across modules and linking the standard library in saves a tenth of the processor time of a request each.
 RELEASE = --configuration release --static-swift-stdlib -Xswiftc -cross-module-optimization
 SOURCES = Package.swift Migrations Sources Tests Benchmarks/Package.swift Benchmarks/Sources Fuzz/Package.swift \
@@ -35,9 +35,11 @@ build: packages
 release: packages
 	swift build $(RELEASE) --product sealpost
 
-# Requests a second against Hummingbird and nginx, as ratios of one run.
+# Requests a second against Hummingbird and nginx, and pushes a second against libcurl and AsyncHTTPClient, as ratios of
+# one run each.
 bench: packages bench-packages
 	scripts/bench $(RELEASE)
+	scripts/bench-delivery .build/release/sealpost .build-benchmarks/release
 
 # Any bytes to the parsers of what comes from outside, under libFuzzer and the address sanitizer; some minutes each.
 fuzz: packages

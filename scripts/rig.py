@@ -19,7 +19,7 @@ CREDENTIALS = "Basic " + base64.b64encode(f"alice:{PASSWORD}".encode()).decode()
 class Rig:
     """A folder with a database and the user alice, and a listening socket for one daemon after the other."""
 
-    def __init__(self, sealpost, **settings):
+    def __init__(self, sealpost, role="device", **settings):
         self.sealpost = str(pathlib.Path(sealpost).resolve())
         self.holder = tempfile.TemporaryDirectory(prefix="sealpost-")
         self.folder = pathlib.Path(self.holder.name)
@@ -28,7 +28,7 @@ class Rig:
         self.socket = socket.create_server(("127.0.0.1", 0), backlog=4096)
         self.port = self.socket.getsockname()[1]
         subprocess.run(
-            [self.sealpost, "user", "add", "alice", "--password-stdin"],
+            [self.sealpost, "user", "add", "alice", "--role", role, "--password-stdin"],
             input=PASSWORD.encode(), cwd=self.folder, env=self.environment, check=True, stdout=subprocess.DEVNULL,
         )
 
@@ -45,14 +45,18 @@ class Rig:
     def serve(self):
         """Starts a daemon by socket activation and waits until it serves. The process, and the seconds that took."""
         start = time.monotonic()
-        # The shell gives the socket the number 3, becomes the daemon and keeps its own number.
-        command = f'LISTEN_PID=$$ LISTEN_FDS=1 exec "$0" serve 3<&{self.socket.fileno()}'
-        process = self.start(
-            ["/bin/sh", "-c", command, self.sealpost],
-            cwd=self.folder, env=self.environment, pass_fds=[self.socket.fileno()],
-        )
+        process = self.start_daemon()
         wait_for_line(process, "serving")
         return process, time.monotonic() - start
+
+    def start_daemon(self, *arguments, **options):
+        """Starts a daemon by socket activation; `arguments` are more of `serve`'s."""
+        # The shell gives the socket the number 3, becomes the daemon and keeps its own number.
+        command = f'LISTEN_PID=$$ LISTEN_FDS=1 exec "$0" serve "$@" 3<&{self.socket.fileno()}'
+        return self.start(
+            ["/bin/sh", "-c", command, self.sealpost, *map(str, arguments)],
+            cwd=self.folder, env=self.environment, pass_fds=[self.socket.fileno()], **options,
+        )
 
     def proxy(self, kind):
         """Starts nginx or HAProxy before the daemon. The process and its port."""
@@ -65,9 +69,8 @@ class Rig:
         return process, port
 
     def start(self, command, **options):
-        process = subprocess.Popen(
-            command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, **options
-        )
+        options = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE} | options
+        process = subprocess.Popen(command, text=True, **options)
         self.processes = [other for other in self.processes if other.poll() is None] + [process]
         return process
 
@@ -104,6 +107,6 @@ def ask(connection, method, path, body=None):
     connection.request(method, path, body, {"Authorization": CREDENTIALS})
     response = connection.getresponse()
     text = response.read()
-    if response.status != 200:
+    if response.status not in (200, 201):
         raise http.client.HTTPException(f"{method} {path}: {response.status} {text[:200]}")
     return json.loads(text)

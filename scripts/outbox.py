@@ -1,0 +1,222 @@
+"""What the scripts about delivery share: an outbox that is filled while no daemon has it, and what became of it."""
+
+import contextlib
+import hashlib
+import pathlib
+import random
+import sqlite3
+import struct
+import subprocess
+import time
+import uuid
+
+import rig
+
+# An address at the provider, made of the user's and the device's number; WNS gives out its own.
+HANDLES = {
+    "apns": "printf('%032x%032x', ?2, n)",
+    "fcm": "printf('token-%016x%016x', ?2, n)",
+    "wns": "(select url from channel where channel.n = number.n)",
+}
+# RFC 9562, section 5.8: where version and variant are, and what they must be.
+VERSION_MASK, VERSION_8 = 0xF << 76 | 0x3 << 62, 0x8 << 76 | 0x2 << 62
+STATES = ("accepted", "expired", "failed", "cancelled")
+
+
+class Outbox(rig.Rig):
+    """A rig whose daemon sends: alice may publish, and its log goes to the file `log`, which never fills a pipe."""
+
+    def __init__(self, sealpost, **settings):
+        super().__init__(sealpost, role="publisher", **settings)
+        self.configuration = self.folder / "sealpost.yaml"
+        self.log = self.folder / "log"
+
+    def serve(self):
+        """Starts a daemon and waits until it serves. The process, and the moment at which it was started."""
+        position = self.log.stat().st_size if self.log.exists() else 0
+        start = time.monotonic()
+        process = self.start_blindly()
+        while b"serving" not in self.read_log(position):
+            if process.poll() is not None:
+                raise SystemExit(f"the daemon ended: {self.log.read_text()[-2000:]}")
+            time.sleep(0.002)
+        return process, start
+
+    def start_blindly(self):
+        """Starts a daemon and does not wait for it."""
+        with open(self.log, "a") as log:
+            return self.start_daemon("--config", self.configuration, stderr=log)
+
+    def read_log(self, position=0):
+        with open(self.log, "rb") as log:
+            log.seek(position)
+            return log.read()
+
+    def simulate(self, *faults, channels=1):
+        """Starts simulators of the providers, which go wrong by these rules, and configures the daemon for them.
+
+        What they receive is in the file `received`, a line for each request. WNS has so many channels open.
+        """
+        options = [text for fault in faults for text in ("--fault", fault)]
+        output = self.folder / "simulators.log"
+        with open(output, "w") as file:
+            process = self.start(
+                [self.sealpost, "simulate", "--folder", "simulators", "--log", "received",
+                    "--channels", str(channels), *options],
+                cwd=self.folder, env=self.environment, stdout=file, stderr=file,
+            )
+        while "Ready" not in output.read_text():
+            if process.poll() is not None:
+                raise SystemExit(f"the simulators ended: {output.read_text()}")
+            time.sleep(0.01)
+        self.configuration = self.folder / "simulators/sealpost.yaml"
+        return process
+
+    def channels(self):
+        """The addresses that WNS has given out."""
+        return (self.folder / "simulators/channels").read_text().split()
+
+    def await_log(self, simulators):
+        """Waits until the simulators, which write their log each second, have written all of it, and ends them."""
+        time.sleep(2)
+        simulators.terminate()
+        simulators.wait(timeout=60)
+
+    @contextlib.contextmanager
+    def database(self):
+        """A connection of its own; for writing only while no daemon runs."""
+        database = sqlite3.connect(self.folder / "var/sealpost.db", timeout=60, isolation_level=None)
+        try:
+            database.execute("pragma foreign_keys = on")
+            yield database
+        finally:
+            database.close()
+
+    def received(self):
+        """The lines of `received` so far: platform, push, outcome, device."""
+        with open(self.folder / "received") as file:
+            for line in file:
+                if line.endswith("\n"):
+                    _, *fields = line.split()
+                    yield fields
+
+    def tally(self):
+        """What has ever been enqueued, what it ended as, and what of it is pending, each counted by itself."""
+        with self.database() as database:
+            counts = dict(database.execute("select state, sum(count) from tally group by state"))
+            pending = database.execute("select count(*) from delivery where settled_at is null").fetchone()[0]
+        return {state: counts.get(state, 0) for state in ("enqueued", *STATES)} | {"pending": pending}
+
+    def is_settled(self):
+        with self.database() as database:
+            return database.execute(
+                "select not exists (select 1 from delivery where settled_at is null) and not exists (select 1 from fanout)"
+            ).fetchone()[0]
+
+
+def add_devices(database, platform, count, each_user=1, tags=("news",), channels=()):
+    """Registers devices of new users, `each_user` of them each, with these tags beside the user's own."""
+    first = database.execute("select coalesce(max(id), 0) from user").fetchone()[0] + 1
+    now = milliseconds()
+    with transaction(database):
+        database.execute("create temporary table number (n integer primary key)")
+        database.execute("create temporary table channel (n integer primary key, url text)")
+        database.executemany("insert into channel values (?, ?)", enumerate(channels))
+        database.execute(
+            "with recursive c(n) as (select 0 union all select n + 1 from c where n + 1 < ?) insert into number select n from c",
+            [count],
+        )
+        database.execute(
+            """
+            insert into user (id, name, name_key, role, password, created_at)
+            select ?1 + n, 'user' || (?1 + n), 'user' || (?1 + n), 'device', '', ?2 from number where n < ?3
+            """,
+            [first, now, -(-count // each_user)],
+        )
+        database.execute(
+            f"""
+            insert into device (id, user_id, platform, lane, handle, created_at, registered_at)
+            select ?1 || '-' || ?2 || '-' || n, ?2 + n / ?3, ?1, ?1, {HANDLES[platform]}, ?4, ?4 from number order by n
+            """,
+            [platform, first, each_user, now],
+        )
+        database.execute(
+            """
+            insert into device_tag (device, tag) select number, 'username:user' || user_id from device where user_id >= ?
+            """,
+            [first],
+        )
+        for tag in tags:
+            database.execute(
+                "insert into device_tag (device, tag) select number, ? from device where user_id >= ?", [tag, first]
+            )
+        database.execute("drop table number")
+        database.execute("drop table channel")
+
+
+def enqueue(database, limit=-1, lifetime=86_400):
+    """Puts a push to each device into the outbox, as a broadcast does that has been walked to its end. Its id."""
+    id, now = random.randrange(1, 1 << 31), milliseconds()
+    with transaction(database):
+        database.execute(
+            """
+            insert into notification (id, is_stored_by_clients, is_read_once, priority, seed, created_at, expires_at)
+            values (?, 1, 0, 'high', ?, ?, ?)
+            """,
+            [id, random.randrange(1 << 62), now, now + lifetime * 1000],
+        )
+        database.execute(
+            "insert or ignore into recipient (notification_id, user_id) select ?, user_id from device limit ?", [id, limit]
+        )
+        database.execute(
+            """
+            insert into delivery (notification_id, device, user_id, lane, is_bulk, state, due_at)
+            select ?, number, user_id, lane, 1, 'queued', ? from device where lane is not null limit ?
+            """,
+            [id, now, limit],
+        )
+        database.execute(
+            """
+            insert into tally (lane, state, count)
+            select lane, 'enqueued', count(*) from delivery where notification_id = ? group by lane
+            on conflict (lane, state) do update set count = count + excluded.count
+            """,
+            [id],
+        )
+    return id
+
+
+def apns_id(seed, device):
+    """The id that a push has on every try, a UUID of version 8: see `Push.attemptID`."""
+    hash = hashlib.sha256(struct.pack(">qq", seed, device)).digest()
+    return str(uuid.UUID(int=int.from_bytes(hash[:16], "big") & ~VERSION_MASK | VERSION_8))
+
+
+@contextlib.contextmanager
+def transaction(database):
+    database.execute("begin immediate")
+    yield
+    database.execute("commit")
+
+
+def milliseconds():
+    return int(time.time() * 1000)
+
+
+def wait_until(condition, seconds, what, process, pause=0.02):
+    """Waits for something; ends the script if it does not come in time, or `process` ends before."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        if process.poll() is not None:
+            raise SystemExit(f"the daemon ended with {process.returncode} before {what}")
+        if time.monotonic() > deadline:
+            raise SystemExit(f"{what} did not come within {seconds} s")
+        time.sleep(pause)
+
+
+def status(process, field):
+    """A line of `/proc/PID/status`, in KiB."""
+    for line in pathlib.Path(f"/proc/{process.pid}/status").read_text().splitlines():
+        if line.startswith(field + ":"):
+            return int(line.split()[1])
+    raise SystemExit(f"no {field}")
