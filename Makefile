@@ -2,7 +2,7 @@
 
 PACKAGES = libssl-dev libsqlite3-dev libcurl4-openssl-dev libargon2-dev libnghttp2-dev
 TEST_PACKAGES = curl haproxy nginx-light openssl python3
-E2E_PACKAGES = $(TEST_PACKAGES) iproute2 nghttp2-client slowhttptest strace wrk
+E2E_PACKAGES = $(TEST_PACKAGES) gcc iproute2 nghttp2-client slowhttptest strace wrk
 BENCH_PACKAGES = curl nginx-light openssl python3 wrk
 # Optimising across modules and linking the standard library in saves a tenth of the processor time of a request each.
 RELEASE = --configuration release --static-swift-stdlib -Xswiftc -cross-module-optimization
@@ -45,8 +45,9 @@ bench: packages bench-packages
 fuzz: packages
 	scripts/fuzz $(RUNS) $(TARGETS)
 
-# The whole product at length: kill -9 in the middle of work, a thousand restarts, proxies and clients of others, and
-# thousands of hostile and of idle connections.
+# The whole product at length: kill -9 in the middle of work and of a broadcast, a thousand restarts, proxies and clients of
+# others, thousands of hostile and of idle connections, a million deliveries with faults, a provider down for hours, and a
+# search for secrets in all that leaves.
 e2e: release e2e-packages
 	swift test --filter EndToEnd
 	scripts/clients .build/release/sealpost
@@ -54,6 +55,10 @@ e2e: release e2e-packages
 	scripts/restarts .build/release/sealpost --proxy haproxy --count 100
 	scripts/siege .build/release/sealpost
 	scripts/ssrf .build/release/sealpost
+	scripts/privacy .build/release/sealpost
+	scripts/outage .build/release/sealpost
+	scripts/crashes .build/release/sealpost
+	scripts/conservation .build/release/sealpost
 
 format:
 	swift format --in-place --recursive $(SOURCES)

@@ -20,6 +20,8 @@ extension SenderConfiguration {
         case .apns(let apns): [apns.endpoint]
         case .fcm(let fcm): [fcm.endpoint, fcm.tokenEndpoint ?? "https://oauth2.googleapis.com/token"]
         case .wns(let wns): [wns.tokenEndpoint ?? WNSSettings.entraTokenEndpoint(tenantID: wns.tenantID)]
+        case .webhook(let webhook): [webhook.url]
+        case .webPush: []
         }
     }
 
@@ -28,6 +30,8 @@ extension SenderConfiguration {
         case .apns(let apns): apns.caFile
         case .fcm(let fcm): fcm.caFile
         case .wns(let wns): wns.caFile
+        case .webhook(let webhook): webhook.caFile
+        case .webPush(let webPush): webPush.caFile
         }
     }
 
