@@ -17,6 +17,9 @@ package protocol ByteStream: AnyObject {
     /// Waits until `read` is worth another try.
     func waitToRead(until deadline: ContinuousClock.Instant) async throws(WaitError)
 
+    /// Has the wait to read, the present or the next one, return early.
+    func wakeReader()
+
     /// Waits until `write` is worth another try.
     func waitToWrite(until deadline: ContinuousClock.Instant) async throws(WaitError)
 

@@ -40,6 +40,12 @@ package final class Descriptor: ReadinessHandler {
         try await self.reader.wait(until: deadline)
     }
 
+    /// Has the wait to read, the present or the next one, return though there may be nothing to read.
+    package func wakeReader() {
+        self.loop.assertOnLoop()
+        self.reader.markReady()
+    }
+
     /// Waits until a write would not block.
     package func waitToWrite(until deadline: ContinuousClock.Instant) async throws(WaitError) {
         self.loop.assertOnLoop()

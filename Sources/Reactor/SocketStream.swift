@@ -31,6 +31,10 @@ package final class SocketStream: ByteStream {
         self.isDrained = false
     }
 
+    package func wakeReader() {
+        self.descriptor.wakeReader()
+    }
+
     package func waitToWrite(until deadline: ContinuousClock.Instant) async throws(WaitError) {
         try await self.descriptor.waitToWrite(until: deadline)
     }

@@ -26,11 +26,12 @@ extension Connection {
         self.others.encoder.appendHead(
             of: response,
             isHead: isHead,
+            framing: response.production == nil ? .length : head?.isVersion10 == true ? .untilClose : .chunked,
             connection: closes ? .close : head?.isVersion10 == true ? .keepAlive : .implied,
             now: DateLine.now,
             to: &self.output
         )
-        guard !isHead, response.status.allowsContent else { return nil }
+        guard !isHead, response.status.allowsContent, response.production == nil else { return nil }
         guard fits else { return response.body }
         self.output.append(contentsOf: response.body)
         return nil
@@ -59,7 +60,8 @@ extension Connection {
         }
     }
 
-    private func write(_ bytes: [UInt8], from start: Int = 0) async -> Bool {
+    /// Sends bytes. `false` if the client did not take them all within `writeTimeout`, or went away.
+    func write(_ bytes: [UInt8], from start: Int = 0) async -> Bool {
         let deadline = ContinuousClock.now + self.limits.writeTimeout
         var written = start
         do {

@@ -23,6 +23,8 @@ final class Connection {
     var awaitsContinue = false
     /// The body's end cannot be found any more, so no request can follow.
     var isBroken = false
+    /// Of the body that is coming about.
+    var writer: BodyWriter?
 
     private let responder: any Responder
     private let peer: PeerAddress
@@ -157,7 +159,11 @@ final class Connection {
         let closes =
             response.closesConnection || !head.keepsAlive || rest == .tooMuch || self.others.isStopping
             || self.served >= self.limits.requestsPerConnection
+            || response.production != nil && (head.isVersion10 || rest != .nothing)
         guard await self.send(response, to: head, closes: closes) else { throw .silent }
+        if let production = response.production, self.isProduced(response, for: head) {
+            guard await self.produce(production, for: head) else { throw .silent }
+        }
         if closes {
             // A client that asked for the end sends no more, and a reset could not hurt it.
             if head.keepsAlive || rest != .nothing || !self.input.isEmpty { await self.linger() }

@@ -50,6 +50,7 @@ final class LoopConnections: @unchecked Sendable {
     func stop() {
         self.loop.execute {
             self.isStopping = true
+            for connection in self.connections.values { connection.endProduction() }
             self.after(Self.lastMoment) {
                 for connection in self.connections.values { connection.closeIfIdle() }
                 for descriptor in self.openings.values { descriptor.cancelWaits() }

@@ -6,9 +6,17 @@ package import HTTPTypes
 /// `Connection`. For `HEAD`, answer as for `GET`: the length is told and the body is dropped; only if the body is empty
 /// does a `Content-Length` of the handler count.
 package struct Response: Sendable {
+    /// Writes a body of unknown length, on the loop of its connection: HTTP/1.1 has it in chunks, HTTP/1.0 until the
+    /// connection closes. It runs after the head is out, for as long as it likes, and not at all for `HEAD`.
+    ///
+    /// Returning is the end of the body; what is thrown cuts it off, so that the client sees that it is not complete.
+    package typealias Production = @Sendable (BodyWriter) async throws -> Void
+
     package var status: HTTPResponse.Status
     package var fields: ResponseFields
     package var body: [UInt8]
+    /// Makes the body, in place of `body`, while it goes out.
+    package var production: Production?
     /// Ends the connection after this response.
     package var closesConnection: Bool
 
@@ -16,11 +24,13 @@ package struct Response: Sendable {
         status: HTTPResponse.Status,
         fields: ResponseFields = [:],
         body: [UInt8] = [],
+        production: Production? = nil,
         closesConnection: Bool = false
     ) {
         self.status = status
         self.fields = fields
         self.body = body
+        self.production = production
         self.closesConnection = closesConnection
     }
 }

@@ -9,6 +9,14 @@ struct ResponseEncoder {
         case keepAlive
     }
 
+    /// How the client finds the end of the body.
+    enum Framing {
+        case length
+        case chunked
+        /// By the end of the connection.
+        case untilClose
+    }
+
     static let goOn = Array("HTTP/1.1 100 Continue\r\n\r\n".utf8)
 
     private var date = DateLine()
@@ -17,6 +25,7 @@ struct ResponseEncoder {
     mutating func appendHead(
         of response: Response,
         isHead: Bool,
+        framing: Framing = .length,
         connection: ConnectionLine,
         now: Int,
         to output: inout [UInt8]
@@ -24,7 +33,8 @@ struct ResponseEncoder {
         Self.appendStatusLine(response.status, to: &output)
         output.append(contentsOf: response.fields.bytes)
         if !response.fields.hasDate { output.append(contentsOf: self.date.bytes(at: now)) }
-        if response.status.allowsContent {
+        switch framing {
+        case .length where response.status.allowsContent:
             output.append("Content-Length: ")
             if isHead, response.body.isEmpty, let length = response.fields.contentLength {
                 output.append(decimal: length)
@@ -32,6 +42,9 @@ struct ResponseEncoder {
                 output.append(decimal: response.body.count)
             }
             output.append("\r\n")
+        case .chunked where response.status.allowsContent:
+            output.append("Transfer-Encoding: chunked\r\n")
+        default: break
         }
         switch connection {
         case .implied: break

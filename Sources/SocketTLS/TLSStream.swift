@@ -95,6 +95,10 @@ package final class TLSStream: ByteStream {
         try await self.socket.waitToRead(until: deadline)
     }
 
+    package func wakeReader() {
+        self.socket.wakeReader()
+    }
+
     package func waitToWrite(until deadline: ContinuousClock.Instant) async throws(WaitError) {
         try await self.socket.waitToWrite(until: deadline)
     }

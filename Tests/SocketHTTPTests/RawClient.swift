@@ -98,6 +98,22 @@ final class RawClient {
         }
     }
 
+    /// The next chunk of a body; empty: the last.
+    func chunk() async throws -> String {
+        while true {
+            if let end = self.received.firstRange(of: Array("\r\n".utf8)) {
+                let size = String(decoding: self.received[..<end.lowerBound], as: UTF8.self)
+                guard let length = Int(size, radix: 16) else { throw Failure(text: "no chunk: \(size)") }
+                let content = end.upperBound..<end.upperBound + length
+                if self.received.count >= content.upperBound + 2 {
+                    defer { self.received.removeSubrange(..<(content.upperBound + 2)) }
+                    return String(decoding: self.received[content], as: UTF8.self)
+                }
+            }
+            try await self.receive()
+        }
+    }
+
     /// Everything up to the end of the connection.
     func rest() async throws -> String {
         String(decoding: try await self.restOfBytes(), as: UTF8.self)

@@ -135,6 +135,7 @@ private final class ClosableStream: ByteStream {
     func read(into buffer: UnsafeMutableRawBufferPointer) -> Int? { nil }
     func write(_ bytes: UnsafeRawBufferPointer) -> Int? { nil }
     func waitToRead(until deadline: ContinuousClock.Instant) throws(WaitError) { throw .timedOut }
+    func wakeReader() {}
     func waitToWrite(until deadline: ContinuousClock.Instant) throws(WaitError) { throw .timedOut }
     func endWriting() {}
     func close() { self.isClosed = true }

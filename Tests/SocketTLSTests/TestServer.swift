@@ -6,16 +6,23 @@ import SocketHTTP
 import SocketTLS
 import Synchronization
 
-/// Answers with the name in the client's certificate, the path and the body.
+/// Answers with the name in the client's certificate, the path and the body; `/produced` with one that comes about.
 private struct EchoResponder: Responder {
     func respond(to request: Request) async -> Response {
         do throws(BodyError) {
+            if request.head.path == "/produced" { return Response(status: .ok, production: Self.produce) }
             let body = try await request.body.collect(upTo: 4_000_000)
             let line = "\(request.certificateName ?? "nobody") \(request.head.path) "
             return Response(status: .ok, body: Array(line.utf8) + body)
         } catch {
             return Response(status: .badRequest)
         }
+    }
+
+    /// Three times what a client may leave unread, and then nothing until the client goes away.
+    private static let produce: Response.Production = { writer in
+        for byte in Array("abc".utf8) { try await writer.write([UInt8](repeating: byte, count: 300_000)) }
+        _ = try await writer.wait(until: .now + .seconds(60))
     }
 
     func refuse(_ refusal: SocketHTTP.Refusal, head: RequestHead?) -> Response {

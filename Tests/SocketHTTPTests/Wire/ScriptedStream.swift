@@ -59,6 +59,8 @@ final class ScriptedStream: ByteStream {
         throw .closed
     }
 
+    func wakeReader() {}
+
     func waitToWrite(until deadline: ContinuousClock.Instant) async throws(WaitError) {}
 
     func endWriting() {

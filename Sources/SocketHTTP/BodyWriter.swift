@@ -1,0 +1,103 @@
+internal import Reactor
+
+/// Writes a response's body while it comes about; see `Response.production`.
+///
+/// `write` and `wait` on the connection's loop only, one at a time; `ring` from any thread.
+///
+/// `@unchecked Sendable`: everything but `loop` is touched on the loop's thread only.
+package final class BodyWriter: @unchecked Sendable {
+    /// Why a wait is over.
+    package enum Awakening: Sendable, Hashable {
+        case rung
+        case timedOut
+        /// Nothing that is still to be waited for should be: the body ends here.
+        case serverStops
+    }
+
+    /// More than a client may send while it listens is none of a request that we would ever answer.
+    private static let unreadBytes = 65_536
+
+    private let loop: EventLoop
+    private let isChunked: Bool
+    private var connection: Connection?
+    private var isRung = false
+
+    init(_ connection: Connection, isChunked: Bool) {
+        self.loop = connection.others.loop
+        self.isChunked = isChunked
+        self.connection = connection
+    }
+
+    /// Sends a piece of the body, and returns once the socket has taken all of it.
+    ///
+    /// Throws `ClientGone` if the client does not take it within `writeTimeout`, or has gone.
+    package func write(_ bytes: [UInt8]) async throws(ClientGone) {
+        // A chunk without content would be the last (RFC 9112 §7.1).
+        guard !bytes.isEmpty else { return }
+        guard let connection, await connection.write(self.isChunked ? Self.chunk(of: bytes) : bytes) else {
+            self.connection = nil
+            throw ClientGone()
+        }
+    }
+
+    /// Waits until somebody rings, time is over or the server stops.
+    ///
+    /// Throws `ClientGone` as soon as the client ends its side, which is how one that listens goes away.
+    package func wait(until deadline: ContinuousClock.Instant) async throws(ClientGone) -> Awakening {
+        while let connection {
+            if connection.others.isStopping { return .serverStops }
+            if self.isRung {
+                self.isRung = false
+                return .rung
+            }
+            guard connection.keepUnread(upTo: Self.unreadBytes) else { break }
+            do throws(WaitError) {
+                try await connection.stream.waitToRead(until: deadline)
+            } catch .timedOut {
+                return .timedOut
+            } catch {
+                break
+            }
+        }
+        self.connection = nil
+        throw ClientGone()
+    }
+
+    /// Ends the present wait, or the next one. From any thread; too late is harmless.
+    package func ring() {
+        self.loop.execute {
+            self.isRung = true
+            self.connection?.stream.wakeReader()
+        }
+    }
+
+    /// Ends the body. `false` if that cannot be told the client any more.
+    func end() async -> Bool {
+        guard let connection = self.connection.take() else { return false }
+        return self.isChunked ? await connection.write(Self.lastChunk) : true
+    }
+
+    /// Lets go of the connection: nothing more can be written.
+    func detach() {
+        self.connection = nil
+    }
+
+    // MARK: - Private
+
+    private static let lastChunk = Array("0\r\n\r\n".utf8)
+
+    private static func chunk(of bytes: [UInt8]) -> [UInt8] {
+        var chunk: [UInt8] = []
+        chunk.reserveCapacity(bytes.count + 20)
+        chunk.append(contentsOf: String(bytes.count, radix: 16).utf8)
+        chunk.append("\r\n")
+        chunk.append(contentsOf: bytes)
+        chunk.append("\r\n")
+        return chunk
+    }
+}
+
+/// Nobody reads the body any more.
+package struct ClientGone: Error, Hashable {
+    package init() {}
+}

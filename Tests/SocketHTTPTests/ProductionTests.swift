@@ -1,0 +1,214 @@
+import HTTPTypes
+import Reactor
+import Synchronization
+import Testing
+
+@testable import SocketHTTP
+
+@Suite struct ProductionTests {
+    private static let get = "GET / HTTP/1.1\r\nHost: h\r\n\r\n"
+
+    /// Answers `/` with a body that comes about, and all else with an echo.
+    private func produced(_ production: @escaping Response.Production) -> @Sendable (Request) async -> Response {
+        { request in
+            guard request.head.path == "/" else { return await echo(request) }
+            return Response(status: .ok, production: production)
+        }
+    }
+
+    @Test func aPieceArrivesBeforeTheNextOneIsThere() async throws {
+        let (writers, handOver) = AsyncStream.makeStream(of: BodyWriter.self)
+        let answer = self.produced { writer in
+            handOver.yield(writer)
+            try await writer.write(Array("first".utf8))
+            #expect(try await writer.wait(until: .now + .seconds(60)) == .rung)
+            try await writer.write([])
+            try await writer.write(Array("second, of 20 bytes.".utf8))
+        }
+        try await withServer(answer: answer) { test in
+            let client = try test.client()
+            try await client.send(Self.get)
+            let head = try await client.response(bodyless: true)
+            #expect(head.value("Transfer-Encoding") == "chunked")
+            #expect(head.value("Content-Length") == nil)
+            #expect(head.value("Connection") == nil)
+            #expect(try await client.chunk() == "first")
+            for await writer in writers {
+                writer.ring()
+                break
+            }
+            #expect(try await client.chunk() == "second, of 20 bytes.")
+            #expect(try await client.chunk() == "")
+            try await client.send("GET /next HTTP/1.1\r\nHost: h\r\n\r\n")
+            #expect(try await client.response().body == "GET /next ")
+        }
+    }
+
+    @Test func aBellThatRangBeforeTheWaitIsHeard() async throws {
+        let answer = self.produced { writer in
+            writer.ring()
+            // Runs on the loop after the ring has.
+            try await writer.write(Array("a".utf8))
+            while try await writer.wait(until: .now + .seconds(60)) != .rung {}
+        }
+        try await withServer(answer: answer) { test in
+            let client = try test.client()
+            try await client.send(Self.get)
+            _ = try await client.response(bodyless: true)
+            #expect(try await client.chunk() == "a")
+            #expect(try await client.chunk() == "")
+        }
+    }
+
+    @Test func anOldClientReadsUntilTheConnectionCloses() async throws {
+        let answer = self.produced { try await $0.write(Array("all of it".utf8)) }
+        try await withServer(answer: answer) { test in
+            let client = try test.client()
+            try await client.send("GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n")
+            let head = try await client.response(bodyless: true)
+            #expect(head.value("Transfer-Encoding") == nil)
+            #expect(head.value("Content-Length") == nil)
+            #expect(head.value("Connection") == "close")
+            #expect(try await client.rest() == "all of it")
+        }
+    }
+
+    @Test func headHasTheFieldsAndRunsNothing() async throws {
+        let answer = self.produced { _ in Issue.record("nobody wants the body") }
+        try await withServer(answer: answer) { test in
+            let client = try test.client()
+            try await client.send("HEAD / HTTP/1.1\r\nHost: h\r\n\r\nGET /next HTTP/1.1\r\nHost: h\r\n\r\n")
+            let head = try await client.response(bodyless: true)
+            #expect(head.value("Transfer-Encoding") == "chunked")
+            #expect(try await client.response().body == "GET /next ")
+        }
+    }
+
+    @Test func aRequestThatCameMeanwhileIsAnsweredAfterwards() async throws {
+        let answer = self.produced { writer in
+            #expect(try await writer.wait(until: .now + .milliseconds(50)) == .timedOut)
+            try await writer.write(Array("a".utf8))
+        }
+        try await withServer(answer: answer) { test in
+            let client = try test.client()
+            try await client.send("\(Self.get)GET /next HTTP/1.1\r\nHost: h\r\n\r\n")
+            _ = try await client.response(bodyless: true)
+            #expect(try await client.chunk() == "a")
+            #expect(try await client.chunk() == "")
+            #expect(try await client.response().body == "GET /next ")
+        }
+    }
+
+    @Test func aBodyThatIsCutOffHasNoLastChunk() async throws {
+        let answer = self.produced { writer in
+            try await writer.write(Array("a".utf8))
+            throw CancellationError()
+        }
+        try await withServer(answer: answer) { test in
+            let client = try test.client()
+            try await client.send(Self.get)
+            _ = try await client.response(bodyless: true)
+            #expect(try await client.rest() == "1\r\na\r\n")
+        }
+    }
+
+    @Test func itIsNotTheHandlersTimeThatPasses() async throws {
+        let answer = self.produced { writer in
+            _ = try await writer.wait(until: .now + .milliseconds(200))
+            try await writer.write(Array("late".utf8))
+        }
+        try await withServer(limits: ServerLimits(handlerTimeout: .milliseconds(30)), answer: answer) { test in
+            let client = try test.client()
+            try await client.send(Self.get)
+            #expect(try await client.response(bodyless: true).status == "HTTP/1.1 200 OK")
+            #expect(try await client.chunk() == "late")
+        }
+    }
+
+    /// What a client can do that listens no longer.
+    enum Leaving: CaseIterable {
+        case closes
+        case endsItsSide
+        case sendsTooMuch
+    }
+
+    @Test(arguments: Leaving.allCases)
+    func aProducerThatWaitsLearnsThatTheClientIsGone(leaving: Leaving) async throws {
+        let (ends, end) = AsyncStream.makeStream(of: Bool.self)
+        let answer = self.produced { writer in
+            do {
+                _ = try await writer.wait(until: .now + .seconds(60))
+                end.yield(false)
+            } catch {
+                end.yield(true)
+                throw error
+            }
+        }
+        try await withServer(answer: answer) { test in
+            let client = try test.client()
+            try await client.send(Self.get)
+            _ = try await client.response(bodyless: true)
+            switch leaving {
+            case .closes: client.stream.close()
+            case .endsItsSide: client.stream.endWriting()
+            case .sendsTooMuch: try await client.send(String(repeating: "x", count: 100_000))
+            }
+            for await wasTold in ends {
+                #expect(wasTold)
+                break
+            }
+        }
+    }
+
+    @Test func aSlowReaderSuspendsTheProducerAndIsDroppedInTheEnd() async throws {
+        let written = Atomic(0)
+        let (ends, end) = AsyncStream.makeStream(of: Void.self)
+        let piece = [UInt8](repeating: 0x78, count: 65_536)
+        let answer: @Sendable (Request) async -> Response = { _ in
+            Response(status: .ok) { writer in
+                defer { end.yield() }
+                while true {
+                    try await writer.write(piece)
+                    written.add(1, ordering: .relaxed)
+                }
+            }
+        }
+        try await withServer(limits: ServerLimits(writeTimeout: .milliseconds(300)), answer: answer) { test in
+            let client = try test.client(receiveBuffer: 4096)
+            try await client.send(Self.get)
+            for await _ in ends { break }
+            // What the kernel's buffers hold, and no more.
+            #expect(written.load(ordering: .relaxed) < 1000)
+            #expect(try await !client.rest().hasSuffix("0\r\n\r\n"))
+        }
+    }
+
+    @Test func aStopEndsWhatWaitsAtOnceAndCleanly() async throws {
+        let answer = self.produced { writer in
+            try await writer.write(Array("a".utf8))
+            #expect(try await writer.wait(until: .now + .seconds(60)) == .serverStops)
+            #expect(try await writer.wait(until: .now + .seconds(60)) == .serverStops)
+            try await writer.write(Array("z".utf8))
+        }
+        let start = ContinuousClock.now
+        try await withServer(grace: .seconds(60), answer: answer) { test in
+            let client = try test.client()
+            try await client.send(Self.get)
+            _ = try await client.response(bodyless: true)
+            #expect(try await client.chunk() == "a")
+            test.server.stop()
+            #expect(try await client.rest() == "1\r\nz\r\n0\r\n\r\n")
+        }
+        #expect(ContinuousClock.now - start < .seconds(30))
+    }
+
+    @Test func anUnreadRequestBodyEndsTheConnectionWithTheResponse() async throws {
+        let answer = self.produced { try await $0.write(Array("a".utf8)) }
+        try await withServer(answer: answer) { test in
+            let client = try test.client()
+            try await client.send("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 5\r\n\r\n")
+            #expect(try await client.response(bodyless: true).value("Connection") == "close")
+            #expect(try await client.rest() == "1\r\na\r\n0\r\n\r\n")
+        }
+    }
+}
