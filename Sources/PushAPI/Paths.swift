@@ -5,6 +5,9 @@ public enum Paths {
     /// Notifications: the tutorial's `api/notifications`.
     public static let notifications = "/api/notifications"
 
+    /// Server-sent events for devices that have no provider.
+    public static let stream = "/api/stream"
+
     /// Users, for administrators.
     public static let users = "/api/users"
 

@@ -74,6 +74,18 @@ package final class Authenticator: Sendable {
         return caller
     }
 
+    /// Whether the credentials of one who was admitted before are still good, for what lasts longer than an answer.
+    ///
+    /// Never waits: a password that has not been changed is not hashed again.
+    func isStillGood(_ caller: Caller, by credentials: Credentials, reader: Reader, now: Date) throws -> Bool {
+        if case .bearer(let text) = credentials {
+            return try reader.user(withToken: Fingerprint(of: text), now: now)?.user.id == caller.user.id
+        }
+        let user = try reader.user(named: caller.user.name)
+        guard case .basic = credentials else { return user?.id == caller.user.id }
+        return user?.id == caller.user.id && user?.passwordNumber == caller.user.passwordNumber
+    }
+
     private func certified(_ name: String, reader: Reader) throws -> Caller {
         guard let username = Username(name), let user = try reader.user(named: username) else {
             throw Problem(.unauthorized)

@@ -4,10 +4,10 @@ internal import PushStore
 
 extension DeviceRegistration {
     /// What the body of a registration asks for. Throws problems that name the member.
-    init(_ body: JSONBody, settings: ServerSettings) throws {
+    init(_ body: JSONBody, id: RegistrationID, settings: ServerSettings) throws {
         let platform = try settings.platform(named: try body.requiredString("Platform"))
         let rule = settings.platforms[platform]
-        let handle = try Self.handle(body, rule: rule, platform: platform)
+        let handle = try Self.handle(body, id: id, rule: rule, platform: platform)
         let lane: Lane
         switch rule?.judge(handle) {
         case .accepted(let own): lane = own
@@ -17,14 +17,16 @@ extension DeviceRegistration {
         self.init(platform: platform, lane: lane, handle: handle, tags: try Self.tags(body.strings("Tags") ?? []))
     }
 
-    /// A text, or where the platform's handles are JSON objects, such an object or its text.
+    /// A text, or where the platform's handles are JSON objects, such an object or its text; of a stream's device its id.
     private static func handle(
         _ body: JSONBody,
+        id: RegistrationID,
         rule: ServerSettings.PlatformRule?,
         platform: Platform
     ) throws -> DeviceHandle {
         guard let readObject = rule?.readObject else {
-            guard let handle = DeviceHandle(try body.requiredString("Handle")) else {
+            let isStream = rule?.isStream == true
+            guard let handle = DeviceHandle(isStream ? id.description : try body.requiredString("Handle")) else {
                 throw Problem(.invalidMember, "Handle \(DeviceHandle.rule)")
             }
             return handle

@@ -5,6 +5,8 @@ extension HTTPField.Name {
     package static let myToken = Self(constant: MyToken.fieldName)
     static let requestID = Self(constant: "X-Request-Id")
     static let contentTypeOptions = Self(constant: "X-Content-Type-Options")
+    static let accelBuffering = Self(constant: "X-Accel-Buffering")
+    static let lastEventID = Self(constant: "Last-Event-ID")
 
     private init(constant name: String) {
         guard let parsed = Self(name) else { preconditionFailure("\(name) is not a field name") }

@@ -29,7 +29,7 @@ extension PushServer {
     private func register(_ call: Call) async throws -> Response {
         let id = try self.registrationID(call)
         let body = try JSONBody(try await call.request.body.collect())
-        let registration = try DeviceRegistration(body, settings: self.settings)
+        let registration = try DeviceRegistration(body, id: id, settings: self.settings)
         switch try await self.store.register(registration, as: id, for: call.user, now: call.now) {
         case .registered: return .empty
         case .gone(let reason): throw Problem(.registrationGone, reason)

@@ -16,6 +16,8 @@ package struct PushServer: Responder {
     let collapseIDs: CollapseIDs
     let authenticator: Authenticator
     let settings: ServerSettings
+    /// The event streams that are open.
+    let streams: StreamHub
     let logger: Logger
     /// Tells the delivery that there is work.
     let workIsWaiting: @Sendable () -> Void
@@ -31,6 +33,7 @@ package struct PushServer: Responder {
         keyring: Keyring,
         authenticator: Authenticator,
         settings: ServerSettings,
+        streams: StreamHub = StreamHub(),
         logger: Logger,
         workIsWaiting: @escaping @Sendable () -> Void,
         troubles: @escaping @Sendable () -> [String] = { [] },
@@ -43,6 +46,7 @@ package struct PushServer: Responder {
         self.collapseIDs = CollapseIDs(key: keyring.derive("collapse"))
         self.authenticator = authenticator
         self.settings = settings
+        self.streams = streams
         self.logger = logger
         self.workIsWaiting = workIsWaiting
         self.troubles = troubles

@@ -20,6 +20,8 @@ extension Response {
         case .insufficientScope:
             // RFC 6750 section 3.1. No other challenge: it is not the credentials that are wrong.
             self.fields.append(.wwwAuthenticate, #"Bearer realm="sealpost", error="insufficient_scope""#)
+        case .tooManyStreams:
+            self.fields.append(.retryAfter, "30")
         case .busy:
             self.fields.append(.retryAfter, "1")
         default:
@@ -68,6 +70,7 @@ extension Problem {
         case 413: .contentTooLarge
         case 414: .uriTooLong
         case 417: .expectationFailed
+        case 429: .tooManyRequests
         case 431: .requestHeaderFieldsTooLarge
         case 501: .notImplemented
         case 503: .serviceUnavailable

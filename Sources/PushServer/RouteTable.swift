@@ -101,7 +101,8 @@ struct RouteTable: Sendable {
 
     static let all = RouteTable(
         routes: PushServer.registrationRoutes + PushServer.notificationRoutes + PushServer.sessionRoutes
-            + PushServer.tokenRoutes + PushServer.userRoutes + PushServer.webPushRoutes + PushServer.healthRoutes
+            + PushServer.tokenRoutes + PushServer.userRoutes + PushServer.webPushRoutes + PushServer.streamRoutes
+            + PushServer.healthRoutes
     )
 
     let routes: [Route]

@@ -26,6 +26,8 @@ package struct ServerSettings: Sendable {
         package let applicationServerKey: String?
         /// What to make of a handle.
         package let judge: @Sendable (DeviceHandle) -> Judgement
+        /// Whether its devices hold an event stream open: their handle is the registration id, whatever they say.
+        package let isStream: Bool
 
         package init(
             readObject: (@Sendable (String) -> Reading)? = nil,
@@ -35,6 +37,15 @@ package struct ServerSettings: Sendable {
             self.readObject = readObject
             self.applicationServerKey = applicationServerKey
             self.judge = judge
+            self.isStream = false
+        }
+
+        /// A platform whose devices hold an event stream open.
+        package init(streamsThrough lane: Lane) {
+            self.readObject = nil
+            self.applicationServerKey = nil
+            self.judge = { _ in .accepted(lane) }
+            self.isStream = true
         }
     }
 
@@ -50,6 +61,8 @@ package struct ServerSettings: Sendable {
     package var cacheMaxAge: Duration
     /// How long a token is good that was got by signing in, unless less is asked for.
     package var sessionLifetime: Duration
+    /// How often an event stream shows that it lives, and looks whether its caller still may have it.
+    package var streamHeartbeat: Duration
     package var platforms: [Platform: PlatformRule]
 
     package init(
@@ -59,6 +72,7 @@ package struct ServerSettings: Sendable {
         lifetime: Duration = .seconds(2_592_000),
         cacheMaxAge: Duration = .seconds(60),
         sessionLifetime: Duration = .seconds(7_776_000),
+        streamHeartbeat: Duration = .seconds(15),
         platforms: [Platform: PlatformRule] = [:]
     ) {
         self.idBits = idBits
@@ -67,6 +81,7 @@ package struct ServerSettings: Sendable {
         self.lifetime = lifetime
         self.cacheMaxAge = cacheMaxAge
         self.sessionLifetime = sessionLifetime
+        self.streamHeartbeat = streamHeartbeat
         self.platforms = platforms
     }
 

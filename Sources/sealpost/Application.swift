@@ -46,8 +46,9 @@ struct Application: Sendable {
         self.loops = try EventLoopGroup()
         // Of its own: what providers take their time over must not delay an answer to a phone.
         self.outboundLoop = try EventLoop(index: 0)
+        let streams = StreamHub()
         let setups = try configuration.senders.map { [outboundLoop] name, sender in
-            (name, try SenderSetup(sender, name: name, on: outboundLoop))
+            (name, try SenderSetup(sender, name: name, on: outboundLoop, streams: streams))
         }
         self.senders = setups.map { (name: $0, setup: $1) }
         let wakeUp = WakeUp()
@@ -68,6 +69,7 @@ struct Application: Sendable {
             lifetime: .seconds(configuration.expiresIn),
             cacheMaxAge: .seconds(configuration.cacheMaxAge),
             sessionLifetime: .seconds(configuration.sessionExpiresIn),
+            streamHeartbeat: configuration.streamHeartbeat,
             platforms: Dictionary(uniqueKeysWithValues: setups.map { ($0, $1.rule) })
         )
         let responder = PushServer(
@@ -80,6 +82,7 @@ struct Application: Sendable {
                 workers: max(1, EventLoopGroup.coreCount - 1)
             ),
             settings: settings,
+            streams: streams,
             logger: logger,
             workIsWaiting: { wakeUp() },
             troubles: { [store, status] in (store.failure.map { ["storage failed: \($0)"] } ?? []) + status.troubles }

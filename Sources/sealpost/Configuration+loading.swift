@@ -27,7 +27,11 @@ extension Configuration {
         let delivery = try root.section("delivery")
         configuration.inFlight = try delivery.integer("inFlight", in: 1...100_000) ?? configuration.inFlight
         try delivery.finish()
+        let stream = try root.section("stream")
+        configuration.streamHeartbeat = try stream.seconds("heartbeat") ?? configuration.streamHeartbeat
+        try stream.finish()
         let senders = try root.section("senders")
+        if !senders.names.isEmpty { configuration.senders = [:] }
         for name in senders.names {
             configuration.senders[Platform(name)] = try SenderConfiguration(senders.section(name), name: name)
         }
@@ -130,7 +134,8 @@ extension SenderConfiguration {
         case "wns": self = .wns(try WNS(section))
         case "webpush": self = .webPush(try WebPush(section))
         case "webhook": self = .webhook(try Webhook(section))
-        default: throw section.error("type", nil, "must be one of apns, fcm, wns, webpush, webhook")
+        case "stream": self = .stream
+        default: throw section.error("type", nil, "must be one of apns, fcm, wns, webpush, webhook, stream")
         }
         try section.finish()
     }

@@ -29,7 +29,9 @@ struct Configuration: Sendable {
     var sessionExpiresIn = 7_776_000
     /// Pushes of one sender that may be sent and not yet written down as such.
     var inFlight = 1000
-    var senders: [Platform: SenderConfiguration] = [:]
+    /// Without any, streams, which need no provider.
+    var senders: [Platform: SenderConfiguration] = [Platform("stream"): .stream]
+    var streamHeartbeat = Duration.seconds(15)
 
     /// The files of the server's TLS, all PEM.
     struct TLS: Sendable, Hashable {
@@ -65,6 +67,8 @@ enum SenderConfiguration: Sendable, Hashable {
     case wns(WNS)
     case webPush(WebPush)
     case webhook(Webhook)
+    /// Server-sent events at this server itself.
+    case stream
 
     struct APNs: Sendable, Hashable {
         var keyFile: String

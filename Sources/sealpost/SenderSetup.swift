@@ -17,7 +17,9 @@ struct SenderSetup {
     var expiry: CredentialExpiry?
 
     /// Reads the files that the configuration names. Throws `ConfigurationError` with the key that is wrong.
-    init(_ configuration: SenderConfiguration, name: Platform, on loop: EventLoop) throws {
+    ///
+    /// `streams` is where the server keeps the event streams that are open.
+    init(_ configuration: SenderConfiguration, name: Platform, on loop: EventLoop, streams: StreamHub) throws {
         let path = "senders.\(name)"
         do {
             switch configuration {
@@ -26,6 +28,7 @@ struct SenderSetup {
             case .wns(let wns): self = try Self.wns(wns, name: name, on: loop)
             case .webPush(let webPush): self = try Self.webPush(webPush, name: name, on: loop)
             case .webhook(let webhook): self = try Self.webhook(webhook, name: name, on: loop)
+            case .stream: self = SenderSetup(streamsOf: name, streams)
             }
         } catch let error as SenderSettingsError {
             throw ConfigurationError("\(path).\(error)")
@@ -53,6 +56,12 @@ struct SenderSetup {
         }
         self.init([lane], rule: rule, close: credential.close)
         self.reload = credential.reload
+    }
+
+    private init(streamsOf name: Platform, _ streams: StreamHub) {
+        // Nobody's limits but ours, and a call only waits for a socket.
+        let lane = LaneSettings(Lane(name), sender: StreamSender(streams), concurrency: 1000)
+        self.init([lane], rule: .init(streamsThrough: lane.lane), close: {})
     }
 
     private static func apns(_ apns: SenderConfiguration.APNs, name: Platform, on loop: EventLoop) throws -> SenderSetup

@@ -23,7 +23,7 @@ import Testing
         let configuration = try Configuration.load(file: nil, environment: ["PATH": "/bin"])
         #expect(configuration.listen == ["127.0.0.1:8080"])
         #expect(configuration.database == "var/sealpost.db")
-        #expect(configuration.senders.isEmpty)
+        #expect(configuration.senders == [Platform("stream"): .stream])
     }
 
     @Test func theEnvironmentOverridesTheFile() throws {
@@ -56,7 +56,7 @@ import Testing
         ("server: 5", "server: must be a mapping"),
         ("log: {level: loud}", "log.level: must be one of trace, debug"),
         ("senders: {x: {}}", "senders.x: type is missing"),
-        ("senders: {x: {type: pigeon}}", "senders.x.type: must be one of apns, fcm, wns, webpush, webhook"),
+        ("senders: {x: {type: pigeon}}", "senders.x.type: must be one of apns, fcm, wns, webpush, webhook, stream"),
         ("senders: {x: {type: apns, keyID: a}}", "senders.x: keyFile is missing"),
         ("senders: {x: {type: webpush}}", "senders.x: subject is missing"),
         ("senders: {x: {type: webhook, url: a}}", "senders.x: secretFile is missing"),

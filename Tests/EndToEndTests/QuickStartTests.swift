@@ -21,6 +21,7 @@ import Testing
         #expect(ended.code == 0, "\(ended.errors)")
         #expect(ended.output.contains("alice may sign in as device"))
         #expect(ended.output.contains(#"{"Status":"ready"}"#))
+        #expect(ended.output.contains(/id: (\d+)\ndata: {"secureId":"\1"}\n/))
         #expect(ended.output.contains(#""Payload":"Secure confirmation.""#))
         #expect(ended.output.contains(#""Payload":"Your test result is in.""#))
         #expect(ended.output.contains("HTTP/1.1 201 Created"))

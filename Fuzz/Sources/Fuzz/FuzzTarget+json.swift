@@ -30,7 +30,7 @@ extension FuzzTarget {
     private static func decode(_ bytes: [UInt8]) throws {
         guard let caller = Username("alice") else { preconditionFailure("alice is a name") }
         try Self.allowProblems {
-            _ = try DeviceRegistration(JSONBody(bytes), settings: Self.settings)
+            _ = try DeviceRegistration(JSONBody(bytes), id: .random(), settings: Self.settings)
         }
         try Self.allowProblems {
             let order = try NotificationOrder(JSONBody(bytes), caller: caller, settings: Self.settings)

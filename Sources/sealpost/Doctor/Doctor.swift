@@ -115,7 +115,7 @@ struct Doctor: Sendable {
 
     private func credentials(of sender: SenderConfiguration, name: Platform, on loop: EventLoop) async -> [Finding] {
         do {
-            let setup = try SenderSetup(sender, name: name, on: loop)
+            let setup = try SenderSetup(sender, name: name, on: loop, streams: StreamHub())
             await setup.close()
             let finding = Finding(.ok, "senders.\(name)", "the credentials can be used")
             return [finding] + (setup.expiry.map { [self.judge($0)] } ?? [])

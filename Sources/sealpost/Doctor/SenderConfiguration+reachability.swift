@@ -21,7 +21,7 @@ extension SenderConfiguration {
         case .fcm(let fcm): [fcm.endpoint, fcm.tokenEndpoint ?? "https://oauth2.googleapis.com/token"]
         case .wns(let wns): [wns.tokenEndpoint ?? WNSSettings.entraTokenEndpoint(tenantID: wns.tenantID)]
         case .webhook(let webhook): [webhook.url]
-        case .webPush: []
+        case .webPush, .stream: []
         }
     }
 
@@ -32,6 +32,7 @@ extension SenderConfiguration {
         case .wns(let wns): wns.caFile
         case .webhook(let webhook): webhook.caFile
         case .webPush(let webPush): webPush.caFile
+        case .stream: nil
         }
     }
 

@@ -1,0 +1,25 @@
+package import PushCore
+
+/// Sends to the event streams that devices hold open at this server: no provider is involved.
+///
+/// A push is accepted when the kernel has taken the event for a stream's socket. What is lost with a connection after
+/// that is asked for anew by `Last-Event-ID`. Every wait ends with the `writeTimeout` of the stream.
+package struct StreamSender: PushSender {
+    /// A stream that takes all it is given is ready for more within that.
+    private static let moment = Duration.seconds(1)
+
+    private let hub: StreamHub
+
+    package init(_ hub: StreamHub) {
+        self.hub = hub
+    }
+
+    package func send(_ push: Push) async throws(SendFailure) -> Acceptance {
+        guard let device = DeviceHandle(push.handle) else { throw .rejected(reason: "it is no device's") }
+        switch await self.hub.deliver(push.notification, to: device) {
+        case .handedOver: return Acceptance()
+        case .nobodyThere: throw .offline(reason: "no stream is open")
+        case .full: throw .deviceBusy(reason: "its stream is full", retryAfter: Self.moment)
+        }
+    }
+}

@@ -1,0 +1,109 @@
+internal import Foundation
+internal import Logging
+internal import PushAPI
+internal import PushCore
+internal import PushStore
+internal import SocketHTTP
+
+/// One answer to `GET /api/stream`: the server's side of WHATWG HTML §9.2, server-sent events.
+///
+/// It ends when the client leaves or the server stops; at a heartbeat, when the credentials are no longer good or its
+/// devices are others than at the start. The client then connects again, and hears why it may not.
+struct EventStream: Sendable {
+    let server: PushServer
+    let caller: Caller
+    let credentials: Credentials
+    /// The index of the connection's loop.
+    let loop: Int
+    /// The one that was asked for; `nil`: all of the user's.
+    let device: String?
+    let devices: [RegistrationID]
+    /// The last event of the client's last stream.
+    let last: NotificationID?
+    let subscription: StreamSubscription
+
+    /// How long a client waits before it connects again, in milliseconds.
+    private static let greeting = Array("retry: 2000\n\n".utf8)
+    private static let heartbeat = Array(":\n\n".utf8)
+    /// Events that are remembered, as a user's devices are sent the same ones.
+    private static let memory = 100
+
+    /// Writes events until the stream ends.
+    func run(_ writer: BodyWriter) async throws {
+        self.subscription.mailbox.attach { writer.ring() }
+        try await writer.write(Self.greeting)
+        await self.makeDue(after: self.last)
+        var sent: [NotificationID] = []
+        var beat = ContinuousClock.now + self.server.settings.streamHeartbeat
+        while true {
+            try await self.send(self.subscription.mailbox.take(), after: &sent, to: writer)
+            switch try await writer.wait(until: beat) {
+            case .rung: continue
+            case .serverStops: return
+            case .timedOut:
+                guard try self.mayGoOn() else { return }
+                try await writer.write(Self.heartbeat)
+                try await self.lookForMissed()
+                beat = .now + self.server.settings.streamHeartbeat
+            }
+        }
+    }
+
+    // MARK: - Private
+
+    private func send(
+        _ letters: [StreamLetter],
+        after sent: inout [NotificationID],
+        to writer: BodyWriter
+    ) async throws {
+        var text: [UInt8] = []
+        for letter in letters where !sent.contains(letter.id) {
+            text.append(contentsOf: "id: \(letter.id)\ndata: {\"secureId\":\"\(letter.id)\"}\n\n".utf8)
+            sent.append(letter.id)
+        }
+        do {
+            try await writer.write(text)
+        } catch {
+            for letter in letters { letter.lost() }
+            throw error
+        }
+        for letter in letters { letter.handedOver() }
+        sent.removeFirst(max(0, sent.count - Self.memory))
+    }
+
+    private func mayGoOn() throws -> Bool {
+        let reader = self.server.readers[self.loop]
+        guard
+            try self.server.authenticator.isStillGood(
+                self.caller,
+                by: self.credentials,
+                reader: reader,
+                now: self.server.now()
+            )
+        else { return false }
+        let devices = try self.server.streamDevices(self.device, of: self.caller.user, loop: self.loop)
+        return devices.map(\.id) == self.devices
+    }
+
+    /// Has what waits for the devices sent now, and what may have been lost with the last stream once more.
+    private func makeDue(after last: NotificationID?) async {
+        do {
+            let count = try await self.server.store.makeDue(
+                for: self.devices,
+                ofUser: self.caller.user.id,
+                after: last,
+                now: self.server.now()
+            )
+            if count > 0 { self.server.workIsWaiting() }
+        } catch {
+            // The next heartbeat finds it.
+            self.server.logger.warning("what waits for a stream is not sent yet", metadata: ["error": "\(error)"])
+        }
+    }
+
+    /// A push that was tried just before the stream opened may have been put aside just after.
+    private func lookForMissed() async throws {
+        let reader = self.server.readers[self.loop]
+        if try reader.isAnythingWaiting(for: self.devices, now: self.server.now()) { await self.makeDue(after: nil) }
+    }
+}

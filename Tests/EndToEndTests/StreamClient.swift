@@ -1,0 +1,82 @@
+import Foundation
+import Glibc
+import PushTesting
+import Reactor
+
+/// A reader of server-sent events that shows what is on the wire. On its loop only.
+final class StreamClient {
+    private let stream: SocketStream
+    private var received: [UInt8] = []
+    /// The status line and the fields.
+    private(set) var head = ""
+
+    struct Ended: Error {
+        let rest: String
+    }
+
+    /// Connects, asks with these additional lines, and reads the head.
+    init(_ server: URL, _ target: String, _ lines: [String], method: String = "GET", on loop: EventLoop) async throws {
+        let number = try SystemError.check("socket") {
+            socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+        }
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = UInt16(truncatingIfNeeded: server.port ?? 0).bigEndian
+        address.sin_addr = in_addr(s_addr: UInt32(0x7F00_0001).bigEndian)
+        let result = withUnsafeBytes(of: &address) { bytes in
+            bytes.withMemoryRebound(to: sockaddr.self) {
+                connect(number, $0.baseAddress, socklen_t(MemoryLayout<sockaddr_in>.size))
+            }
+        }
+        try SystemError.check("connect") { result }
+        try SystemError.check("fcntl") { fcntl(number, F_SETFL, O_NONBLOCK) }
+        self.stream = SocketStream(try Descriptor(number, on: loop))
+        let request = (["\(method) \(target) HTTP/1.1", "Host: h"] + lines + ["", ""]).joined(separator: "\r\n")
+        _ = try Array(request.utf8).withUnsafeBytes { try self.stream.write($0) }
+        self.head = try await self.text(upTo: "\r\n\r\n")
+    }
+
+    deinit {
+        self.stream.close()
+    }
+
+    func close() {
+        self.stream.close()
+    }
+
+    /// The next event, its lines joined by blanks; heartbeats are skipped.
+    func event() async throws -> String {
+        let deadline = ContinuousClock.now + .seconds(30)
+        while true {
+            let lines = try await self.text(upTo: "\n\n", until: deadline).split(whereSeparator: \.isNewline).filter {
+                line in
+                // Sizes of chunks stand between.
+                !line.hasPrefix(":") && line.contains(":")
+            }
+            if !lines.isEmpty { return lines.joined(separator: " ") }
+        }
+    }
+
+    /// Reads on until the server ends the stream with the last chunk; throws if it ends in another way.
+    func end() async throws {
+        _ = try await self.text(upTo: "\r\n0\r\n\r\n")
+    }
+
+    private func text(upTo end: String) async throws -> String {
+        try await self.text(upTo: end, until: .now + .seconds(30))
+    }
+
+    private func text(upTo end: String, until deadline: ContinuousClock.Instant) async throws -> String {
+        while true {
+            if let range = self.received.firstRange(of: Array(end.utf8)) {
+                defer { self.received.removeSubrange(..<range.upperBound) }
+                return String(decoding: self.received[..<range.upperBound], as: UTF8.self)
+            }
+            var buffer = [UInt8](repeating: 0, count: 16_384)
+            let count = try buffer.withUnsafeMutableBytes { try self.stream.read(into: $0) }
+            if count == 0 { throw Ended(rest: String(decoding: self.received, as: UTF8.self)) }
+            if let count { self.received += buffer[..<count] }
+            if count == nil { try await self.stream.waitToRead(until: deadline) }
+        }
+    }
+}

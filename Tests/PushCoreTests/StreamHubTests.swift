@@ -1,0 +1,97 @@
+import PushCore
+import Synchronization
+import Testing
+
+@Suite struct StreamHubTests {
+    private let hub = StreamHub()
+    private let device: DeviceHandle
+    private let id: NotificationID
+
+    init() throws {
+        self.device = try #require(DeviceHandle("one"))
+        self.id = try #require(NotificationID(rawValue: 7))
+    }
+
+    private func open(_ devices: DeviceHandle...) throws -> StreamSubscription {
+        try #require(self.hub.open(devices, ofUser: 1))
+    }
+
+    /// Rings reach the one who waits for them.
+    private func bell(of subscription: StreamSubscription) -> AsyncStream<Void> {
+        let (rings, ring) = AsyncStream.makeStream(of: Void.self)
+        subscription.mailbox.attach { ring.yield() }
+        return rings
+    }
+
+    private func letters(of subscription: StreamSubscription, _ rings: AsyncStream<Void>) async -> [StreamLetter] {
+        for await _ in rings {
+            let letters = subscription.mailbox.take()
+            if !letters.isEmpty { return letters }
+        }
+        return []
+    }
+
+    @Test func aDeviceWithoutAStreamIsNotThere() async throws {
+        #expect(await self.hub.deliver(self.id, to: self.device) == .nobodyThere)
+        let other = try #require(DeviceHandle("other"))
+        let subscription = try self.open(other)
+        #expect(await self.hub.deliver(self.id, to: self.device) == .nobodyThere)
+        withExtendedLifetime(subscription) {}
+    }
+
+    @Test func aPushIsHandedOverWhenItsReaderSaysSo() async throws {
+        let subscription = try self.open(self.device)
+        let rings = self.bell(of: subscription)
+        async let delivery = self.hub.deliver(self.id, to: self.device)
+        let letters = await self.letters(of: subscription, rings)
+        #expect(letters.map(\.id) == [self.id])
+        for letter in letters { letter.handedOver() }
+        #expect(await delivery == .handedOver)
+    }
+
+    @Test func oneOfSeveralStreamsIsEnough() async throws {
+        let first = try self.open(self.device)
+        let second = try self.open(self.device)
+        let (firstBell, secondBell) = (self.bell(of: first), self.bell(of: second))
+        async let delivery = self.hub.deliver(self.id, to: self.device)
+        for letter in await self.letters(of: first, firstBell) { letter.lost() }
+        for letter in await self.letters(of: second, secondBell) { letter.handedOver() }
+        #expect(await delivery == .handedOver)
+    }
+
+    @Test func whatWaitsWhenTheStreamEndsIsNotDelivered() async throws {
+        var subscription: StreamSubscription? = try self.open(self.device)
+        let (rings, ring) = AsyncStream.makeStream(of: Void.self)
+        async let delivery = self.hub.deliver(self.id, to: self.device)
+        var arrived = rings.makeAsyncIterator()
+        subscription?.mailbox.attach { ring.yield() }
+        _ = await arrived.next()
+        // Comes again, should the push have been slower than this.
+        subscription = nil
+        #expect(await delivery == .nobodyThere)
+    }
+
+    @Test func aMailboxTakesOnlySoMuch() async throws {
+        let subscription = try self.open(self.device)
+        let outcomes = await withTaskGroup(of: StreamHub.Delivery.self) { group in
+            for _ in 0..<150 { group.addTask { await self.hub.deliver(self.id, to: self.device) } }
+            var outcomes: [StreamHub.Delivery] = []
+            // Those that are refused come first, as nobody reads.
+            while outcomes.count < 50, let outcome = await group.next() { outcomes.append(outcome) }
+            for letter in subscription.mailbox.take() { letter.handedOver() }
+            for await outcome in group { outcomes.append(outcome) }
+            return outcomes
+        }
+        #expect(outcomes.count { $0 == .full } == 50)
+        #expect(outcomes.count { $0 == .handedOver } == 100)
+    }
+
+    @Test func aUserHasOnlySoManyStreams() throws {
+        var open = (0..<StreamHub.maximumPerUser).map { _ in self.hub.open([self.device], ofUser: 1) }
+        #expect(!open.contains { $0 == nil })
+        #expect(self.hub.open([self.device], ofUser: 1) == nil)
+        #expect(self.hub.open([self.device], ofUser: 2) != nil)
+        open.removeLast()
+        #expect(self.hub.open([self.device], ofUser: 1) != nil)
+    }
+}

@@ -1,0 +1,81 @@
+import Foundation
+import PushCore
+import PushStore
+import PushTesting
+import Testing
+
+@Suite struct StreamStoreTests {
+    private let fixture: StoreFixture
+    private let alice: User
+    private let device: RegistrationID
+
+    init() async throws {
+        self.fixture = try StoreFixture()
+        self.alice = try await self.fixture.addUser("alice")
+        self.device = try await self.fixture.addDevice(of: self.alice, platform: "stream", handle: "one")
+    }
+
+    private func makeDue(after last: Int64? = nil) async throws -> Int {
+        try await self.fixture.store.makeDue(
+            for: [self.device],
+            ofUser: self.alice.id,
+            after: last.flatMap { NotificationID(rawValue: $0) },
+            now: self.fixture.now
+        )
+    }
+
+    /// Posts and claims notifications, and settles their pushes.
+    private func post(_ numbers: Int64..., as settlement: Store.Settlement) async throws {
+        for number in numbers {
+            try await self.fixture.post(number, from: self.alice, to: "username:alice")
+            for delivery in try await self.fixture.claim("stream") {
+                try await self.fixture.settle(delivery, as: settlement)
+            }
+            self.fixture.clock.advance(by: 1)
+        }
+    }
+
+    private func claimed() async throws -> [Int64] {
+        try await self.fixture.claim("stream").map(\.push.notification.rawValue).sorted()
+    }
+
+    @Test func whatWaitsForADeviceIsMadeDueForItAlone() async throws {
+        let other = try await self.fixture.addDevice(of: self.alice, platform: "stream", handle: "two")
+        try await self.post(1, as: .retried(at: self.fixture.now + 600, reason: "no stream is open"))
+        #expect(try self.fixture.reader.isAnythingWaiting(for: [other], now: self.fixture.now))
+        #expect(try self.fixture.reader.isAnythingWaiting(for: [self.device], now: self.fixture.now))
+        #expect(try await self.claimed() == [])
+        #expect(try await self.makeDue() == 1)
+        #expect(try self.fixture.reader.isAnythingWaiting(for: [other], now: self.fixture.now))
+        #expect(try !self.fixture.reader.isAnythingWaiting(for: [self.device], now: self.fixture.now))
+        #expect(try await self.fixture.claim("stream").map(\.push.handle) == ["one"])
+    }
+
+    @Test func whatWasAcceptedAfterTheLastOneSeenIsSentAgain() async throws {
+        try await self.post(1, 2, 3, 4, as: .accepted(providerID: nil))
+        try await self.post(5, as: .failed(reason: "x"))
+        self.fixture.store.noteFetch(of: try #require(NotificationID(rawValue: 3)), by: self.alice.id, now: .now)
+        #expect(try await self.makeDue(after: 2) == 1)
+        #expect(try await self.claimed() == [4])
+    }
+
+    @Test func whatIsSentAgainCountsOnceMore() async throws {
+        try await self.post(1, 2, as: .accepted(providerID: nil))
+        #expect(try await self.makeDue(after: 1) == 1)
+        let tally = try #require(try self.fixture.reader.tallies()["stream"])
+        #expect(tally.enqueued == 3)
+        #expect(tally.accepted == 2)
+        #expect(tally.pending == 1)
+    }
+
+    @Test(arguments: [9, nil] as [Int64?]) func anUnknownLastOneAsksForNothing(last: Int64?) async throws {
+        try await self.post(1, 2, as: .accepted(providerID: nil))
+        #expect(try await self.makeDue(after: last) == 0)
+    }
+
+    @Test func whatHasExpiredIsNotSentAgain() async throws {
+        try await self.post(1, 2, as: .accepted(providerID: nil))
+        self.fixture.clock.advance(by: 3600)
+        #expect(try await self.makeDue(after: 1) == 0)
+    }
+}
