@@ -18,6 +18,7 @@ struct DueDelivery {
     private let withdrawal: String?
     private let handle: String?
     private let isRetired: Bool
+    private let isRecalled: Bool
     private let seed: Int64
     private let createdAt: Int64
     private let expiresAt: Int64
@@ -30,7 +31,8 @@ struct DueDelivery {
             db.cachedStatement(
                 sql: """
                     select d.notification_id, d.device, d.user_id, d.attempts, d.is_withdrawn, d.reason, v.handle,
-                        v.retired_at is not null, n.seed, n.created_at, n.expires_at, n.priority, n.collapse_id
+                        v.retired_at is not null, n.seed, n.created_at, n.expires_at, n.priority, n.collapse_id,
+                        n.recalled_at is not null
                     from delivery d join device v on v.number = d.device join notification n on n.id = d.notification_id
                     where d.lane = ? and d.is_bulk = ? and d.settled_at is null and d.due_at <= ?
                     order by d.due_at limit ?
@@ -50,6 +52,7 @@ struct DueDelivery {
                     withdrawal: row[5],
                     handle: row[6],
                     isRetired: row[7],
+                    isRecalled: row[13],
                     seed: row[8],
                     createdAt: row[9],
                     expiresAt: row[10],
@@ -64,6 +67,7 @@ struct DueDelivery {
     /// What becomes of it now.
     func decision(_ db: Database, interval: Duration?, now: Date) throws -> Decision {
         guard self.expiresAt > now.milliseconds else { return .settle(.expired, reason: nil) }
+        if self.isRecalled { return .settle(.cancelled, reason: Store.recalled) }
         if self.isWithdrawn { return .settle(.cancelled, reason: self.withdrawal) }
         guard !self.isRetired, let push = self.push else {
             return .settle(.cancelled, reason: "the device is gone")

@@ -15,6 +15,7 @@ import Testing
         "POST /api/register": (.device, .register), "GET /api/register": (.device, .register),
         "PUT /api/register/{id}": (.device, .register), "DELETE /api/register/{id}": (.device, .register),
         "POST /api/notifications": (.device, .send), "GET /api/notifications/{id}": (.device, .fetch),
+        "DELETE /api/notifications/{id}": (.device, .fetch), "GET /api/stream": (.device, .fetch),
         "POST /api/sessions": (.device, []), "DELETE /api/sessions/current": (.device, []),
         "POST /api/tokens": (.admin, .manage), "GET /api/tokens": (.admin, .manage),
         "DELETE /api/tokens/{id}": (.admin, .manage), "POST /api/users": (.admin, .manage),
@@ -156,7 +157,7 @@ import Testing
 @Suite struct RoutingTests {
     @Test(arguments: [
         ("/api/register", "POST, GET, HEAD"), ("/api/register/x", "PUT, DELETE"), ("/api/notifications", "POST"),
-        ("/api/notifications/1", "GET, HEAD"), ("/api/users", "POST"), ("/api/sessions", "POST"),
+        ("/api/notifications/1", "GET, HEAD, DELETE"), ("/api/users", "POST"), ("/api/sessions", "POST"),
         ("/api/sessions/current", "DELETE"), ("/api/tokens", "POST, GET, HEAD"), ("/api/tokens/x", "DELETE"),
         ("/healthz", "GET, HEAD"),
     ])
