@@ -31,6 +31,9 @@ public enum Paths {
     /// One registration.
     public static func registration(_ id: String) -> String { "\(self.register)/\(id)" }
 
+    /// Sends a test push to one registration's device.
+    public static func deviceTest(_ id: String) -> String { "/api/devices/\(id)/test" }
+
     /// One notification.
     public static func notification(_ id: Int64) -> String { "\(self.notifications)/\(id)" }
 }

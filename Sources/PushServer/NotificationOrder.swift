@@ -24,6 +24,17 @@ struct NotificationOrder {
         self.isReadOnce = false
     }
 
+    /// A text that shows the way to one device of a user, and is soon gone.
+    init(testing device: RegistrationID, of user: Int64) {
+        self.payload = .string("Test.")
+        self.audience = Audience(device: device, ofUser: user)
+        self.lifetime = .seconds(300)
+        self.priority = .high
+        self.collapseKey = nil
+        self.isStoredByClients = true
+        self.isReadOnce = false
+    }
+
     /// The full form. Throws problems that name the member.
     init(_ body: JSONBody, caller: Username, settings: ServerSettings) throws {
         guard let payload = body.value("Payload") else { throw Problem(.invalidMember, "Payload is missing") }

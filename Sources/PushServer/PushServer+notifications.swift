@@ -65,7 +65,8 @@ extension PushServer {
         return name
     }
 
-    private func store(_ order: NotificationOrder, payload: [UInt8], sender: Int64, now: Date) async throws
+    /// Seals and stores what an order asks for, and the work of pushing it; returns the id.
+    func store(_ order: NotificationOrder, payload: [UInt8], sender: Int64, now: Date) async throws
         -> NotificationID
     {
         // Random ids of 31 bits do meet; the tries are bounded only so that a full table ends in an error.

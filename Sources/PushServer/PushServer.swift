@@ -11,6 +11,8 @@ package struct PushServer: Responder {
     let store: Store
     /// One read-only connection for each event loop.
     let readers: [Reader]
+    /// For what takes longer than a loop may wait.
+    let reports: ReportReader
     let vault: Vault
     let tags: EntityTagMaker
     let collapseIDs: CollapseIDs
@@ -30,6 +32,7 @@ package struct PushServer: Responder {
     package init(
         store: Store,
         readers: [Reader],
+        reports: ReportReader,
         keyring: Keyring,
         authenticator: Authenticator,
         settings: ServerSettings,
@@ -41,6 +44,7 @@ package struct PushServer: Responder {
     ) {
         self.store = store
         self.readers = readers
+        self.reports = reports
         self.vault = Vault(keyring)
         self.tags = EntityTagMaker(keyring: keyring)
         self.collapseIDs = CollapseIDs(key: keyring.derive("collapse"))

@@ -102,7 +102,7 @@ struct RouteTable: Sendable {
     static let all = RouteTable(
         routes: PushServer.registrationRoutes + PushServer.notificationRoutes + PushServer.sessionRoutes
             + PushServer.tokenRoutes + PushServer.userRoutes + PushServer.webPushRoutes + PushServer.streamRoutes
-            + PushServer.dismissalRoutes + PushServer.healthRoutes
+            + PushServer.dismissalRoutes + PushServer.deliveryRoutes + PushServer.healthRoutes
     )
 
     let routes: [Route]

@@ -75,6 +75,7 @@ struct Application: Sendable {
         let responder = PushServer(
             store: self.store,
             readers: try self.loops.loops.map { [store] _ in try store.makeReader() },
+            reports: ReportReader(try self.store.makeReader()),
             keyring: keyring,
             authenticator: try Authenticator(
                 store: self.store,

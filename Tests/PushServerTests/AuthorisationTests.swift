@@ -16,6 +16,7 @@ import Testing
         "PUT /api/register/{id}": (.device, .register), "DELETE /api/register/{id}": (.device, .register),
         "POST /api/notifications": (.device, .send), "GET /api/notifications/{id}": (.device, .fetch),
         "DELETE /api/notifications/{id}": (.device, .fetch), "GET /api/stream": (.device, .fetch),
+        "GET /api/notifications/{id}/deliveries": (.publisher, .send), "POST /api/devices/{id}/test": (.device, .send),
         "POST /api/sessions": (.device, []), "DELETE /api/sessions/current": (.device, []),
         "POST /api/tokens": (.admin, .manage), "GET /api/tokens": (.admin, .manage),
         "DELETE /api/tokens/{id}": (.admin, .manage), "POST /api/users": (.admin, .manage),

@@ -45,6 +45,7 @@ struct ServerFixture: Sendable {
             store: self.storage.store,
             readers: try [self.storage.reader]
                 + (1..<Self.loops).map { [storage = self.storage] _ in try storage.store.makeReader() },
+            reports: ReportReader(try self.storage.store.makeReader()),
             keyring: try Keyring(text: keyring),
             authenticator: Authenticator(
                 store: self.storage.store,

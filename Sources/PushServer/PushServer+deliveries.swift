@@ -1,0 +1,115 @@
+internal import Foundation
+internal import HTTPTypes
+internal import PushAPI
+internal import PushCore
+internal import PushStore
+internal import SocketHTTP
+
+/// What became of a notification's pushes.
+extension PushServer {
+    static let deliveryRoutes = [
+        Route(.get, "\(Paths.notifications)/{id}/deliveries", .atLeast(.publisher, .send)) {
+            try await $0.listDeliveries($1)
+        },
+        Route(.post, Paths.deviceTest("{id}"), .atLeast(.device, .send)) { try await $0.testDevice($1) },
+    ]
+
+    // MARK: Deliveries
+
+    /// Rows that are counted at a time, so that no write waits for the end of a long count.
+    private static let countedAtOnce = 10_000
+    private static let pageLimit = 1...500
+
+    private func listDeliveries(_ call: Call) async throws -> Response {
+        let query = try Query(call.request.head.query)
+        guard let limit = Int(try query["limit"] ?? "100"), Self.pageLimit.contains(limit) else {
+            throw Problem(.invalidParameter, "limit must be 1 to \(Self.pageLimit.upperBound)")
+        }
+        guard let start = Int64(try query["cursor"] ?? "0"), start >= 0 else {
+            throw Problem(.invalidParameter, "cursor is none that was given out")
+        }
+        let user = try call.user
+        let (sender, now) = (user.role == .admin ? nil : user.id, call.now)
+        guard
+            let id = NotificationID(call.parameter),
+            try self.readers[call.request.loopIndex].isThere(id, from: sender, now: now)
+        else { throw Problem(.notFound) }
+        var counts: [DeliveryStage: Int] = [:]
+        var last: Int64? = 0
+        while let device = last {
+            let page = try await self.reports.run {
+                try $0.countDeliveries(of: id, after: device, limit: Self.countedAtOnce)
+            }
+            counts.merge(page.counts, uniquingKeysWith: +)
+            last = page.last
+        }
+        // One more than asked for tells whether there are more.
+        let entries = try await self.reports.run { try $0.deliveries(of: id, after: start, limit: limit + 1) }
+        let shown = entries.prefix(limit)
+        return Response(
+            uncached: .object([
+                .init("Counts", .object(DeliveryStage.allCases.map { .init($0.rawValue, .number(counts[$0] ?? 0)) })),
+                .init("Deliveries", .array(shown.map(\.json))),
+                .init("Cursor", .string(String(shown.last?.number ?? start))),
+                .init("More", .bool(entries.count > limit)),
+            ])
+        )
+    }
+
+    // MARK: Testing a device
+
+    /// How long the provider's answer is waited for; shorter than a handler may take.
+    private static let testDeadline = Duration.seconds(20)
+    private static let testPause = Duration.milliseconds(50)
+
+    private func testDevice(_ call: Call) async throws -> Response {
+        let user = try call.user
+        let reader = self.readers[call.request.loopIndex]
+        guard
+            let device = try reader.devices(ofUser: user.id).first(where: { $0.id.description == call.parameter })
+        else { throw Problem(.notFound) }
+        let order = NotificationOrder(testing: device.id, of: user.id)
+        let id = try await self.store(order, payload: order.payload.bytes, sender: user.id, now: call.now)
+        self.workIsWaiting()
+        let deadline = ContinuousClock.now + Self.testDeadline
+        while true {
+            let entry = try reader.deliveries(of: id, after: device.number - 1, limit: 1).first
+            if let answer = Self.answer(to: entry, isLate: .now >= deadline) {
+                return Response(
+                    uncached: .object([
+                        .init("Device", .string(device.id.description)),
+                        .init("State", .string(answer.state)),
+                        .init("Reason", answer.reason.map { .string($0) } ?? .null),
+                    ])
+                )
+            }
+            try await Task.sleep(for: Self.testPause)
+        }
+    }
+
+    /// `nil` as long as the provider may still say something.
+    private static func answer(to entry: DeliveryEntry?, isLate: Bool) -> (state: String, reason: String?)? {
+        switch entry?.state {
+        case .accepted, .fetched, .read: ("accepted", nil)
+        case .failed, .expired, .cancelled: ("failed", entry?.reason)
+        case .queued where entry?.reason != nil: ("queued", entry?.reason)
+        // The device has gone away meanwhile.
+        case nil: ("failed", "the device is gone")
+        case .queued, .sending: isLate ? ("queued", "the provider has not answered yet") : nil
+        }
+    }
+}
+
+extension DeliveryEntry {
+    fileprivate var json: JSONValue {
+        .object([
+            .init("Device", self.device.map { .string($0.description) } ?? .null),
+            .init("User", self.username.map { .string($0.description) } ?? .null),
+            .init("Platform", .string(self.platform)),
+            .init("State", .string(self.state.rawValue)),
+            .init("Attempts", .number(self.attempts)),
+            .init("UpdatedAt", self.updatedAt.map { .string($0.rfc3339) } ?? .null),
+            .init("Reason", self.reason.map { .string($0) } ?? .null),
+        ])
+    }
+}

@@ -1,0 +1,109 @@
+package import Foundation
+internal import GRDB
+package import PushCore
+
+/// Where one push stands, as its sender sees it.
+package struct DeliveryEntry: Sendable, Hashable {
+    /// What the outbox calls the device: entries are in this order.
+    package let number: Int64
+    /// `nil` for a device that is gone.
+    package let device: RegistrationID?
+    /// `nil` for a user who is gone.
+    package let username: Username?
+    package let platform: String
+    package let state: DeliveryStage
+    package let attempts: Int
+    /// When it came to its end, or the user fetched or read; `nil` before.
+    package let updatedAt: Date?
+    /// The provider's words for the last refusal, or why it waits or was cancelled.
+    package let reason: String?
+}
+
+/// How far a push has come. The receipt is the user's: what another device has fetched counts for each.
+package enum DeliveryStage: String, Sendable, CaseIterable {
+    case queued, sending, accepted, fetched, read, expired, failed, cancelled
+
+    /// A row of `delivery`, here called `d`, with its `recipient` as `r`.
+    fileprivate static let expression: SQL = """
+        case when d.state = 'accepted' and r.read_at is not null then 'read'
+            when d.state = 'accepted' and r.fetched_at is not null then 'fetched' else d.state end
+        """
+}
+
+extension Reader {
+    /// Whether the notification is there, not recalled, and the user's, if one is given.
+    package func isThere(_ id: NotificationID, from sender: Int64?, now: Date) throws(StoreError) -> Bool {
+        try self.read { db in
+            try Bool.fetchOne(
+                db.cachedStatement(
+                    sql: """
+                        select exists (select 1 from notification where id = ?1 and expires_at > ?2
+                            and recalled_at is null and (?3 is null or sender_id = ?3))
+                        """
+                ),
+                arguments: [id.rawValue, now.milliseconds, sender]
+            ) ?? false
+        }
+    }
+
+    /// A notification's pushes behind a device's number, at most `limit`.
+    package func deliveries(
+        of id: NotificationID,
+        after device: Int64,
+        limit: Int
+    ) throws(StoreError) -> [DeliveryEntry] {
+        try self.read { db in
+            let request: SQLRequest<Row> = """
+                select d.device, v.id, u.name, d.lane, \(DeliveryStage.expression) as stage, d.attempts, d.reason,
+                    coalesce(r.read_at, r.fetched_at) as receipt_at, d.settled_at
+                from delivery d left join device v on v.number = d.device left join user u on u.id = d.user_id
+                left join recipient r on r.notification_id = d.notification_id and r.user_id = d.user_id
+                where d.notification_id = \(id.rawValue) and d.device > \(device) order by d.device limit \(limit)
+                """
+            return try request.fetchAll(db).compactMap(DeliveryEntry.init)
+        }
+    }
+
+    /// Counts the next `limit` pushes of a notification, behind a device's number; `last` is the number that it has come
+    /// to, and `nil` after the end.
+    package func countDeliveries(
+        of id: NotificationID,
+        after device: Int64,
+        limit: Int
+    ) throws(StoreError) -> (counts: [DeliveryStage: Int], last: Int64?) {
+        try self.read { db in
+            let request: SQLRequest<Row> = """
+                select stage, count(*) as count, max(device) as last from (
+                    select \(DeliveryStage.expression) as stage, d.device from delivery d
+                    left join recipient r on r.notification_id = d.notification_id and r.user_id = d.user_id
+                    where d.notification_id = \(id.rawValue) and d.device > \(device) order by d.device limit \(limit))
+                group by stage
+                """
+            var counts: [DeliveryStage: Int] = [:]
+            var last: Int64 = 0
+            for row in try request.fetchAll(db) {
+                guard let stage = DeliveryStage(rawValue: row["stage"]) else { continue }
+                counts[stage] = row["count"]
+                last = max(last, row["last"])
+            }
+            return (counts, counts.values.reduce(0, +) < limit ? nil : last)
+        }
+    }
+}
+
+extension DeliveryEntry {
+    /// `nil` if the row is not one that this version has written.
+    fileprivate init?(_ row: Row) {
+        guard let state = DeliveryStage(rawValue: row["stage"]) else { return nil }
+        self.number = row["device"]
+        self.device = (row["id"] as String?).flatMap { RegistrationID($0) }
+        self.username = (row["name"] as String?).flatMap { Username($0) }
+        // The part behind the slash may be a host that only the device's owner knows.
+        self.platform = String((row["lane"] as String).prefix { $0 != "/" })
+        self.state = state
+        self.attempts = row["attempts"]
+        let receiptAt: Int64? = state == .fetched || state == .read ? row["receipt_at"] : nil
+        self.updatedAt = (receiptAt ?? row["settled_at"] as Int64?).map(Date.init(milliseconds:))
+        self.reason = row["reason"]
+    }
+}

@@ -1,0 +1,157 @@
+import Foundation
+import HTTPTypes
+import PushAPI
+import PushCore
+import PushStore
+import PushTesting
+import SocketHTTP
+import Testing
+
+@testable import PushServer
+
+@Suite struct DeliveriesTests {
+    private let fixture: ServerFixture
+
+    init() async throws {
+        self.fixture = try await ServerFixture()
+        for number in 1...5 {
+            let user = try self.fixture.storage.user(number == 5 ? "bob" : "alice")
+            try await self.fixture.storage.addDevice(of: user, handle: "handle-\(number)", tags: ["all"])
+        }
+    }
+
+    private func post() async throws -> String {
+        try await self.fixture.post(#"{"Payload":1,"To":["all"]}"#)
+    }
+
+    private func deliveries(_ path: String, _ query: String = "", user: String = "paul") async throws -> Response {
+        try await self.fixture.send(.get, "\(path)/deliveries\(query)", user: user)
+    }
+
+    private func count(_ state: String, _ response: Response) throws -> Int? {
+        try response.json["Counts"]?[state]?.integer
+    }
+
+    private func list(_ response: Response) throws -> [JSONValue] {
+        guard case .array(let entries) = try response.json["Deliveries"] else { return [] }
+        return entries
+    }
+
+    @Test func theSenderSeesHowFarEachPushHasCome() async throws {
+        let path = try await self.post()
+        let leased = try await self.fixture.storage.claim(limit: 4).sorted { $0.device < $1.device }
+        let ends: [Store.Settlement] = [
+            .accepted(providerID: nil), .failed(reason: "BadDeviceToken"), .expired,
+            .retried(at: self.fixture.clock.now + 60, reason: "Shutdown"),
+        ]
+        for (delivery, end) in zip(leased, ends) { try await self.fixture.storage.settle(delivery, as: end) }
+        let before = try await self.deliveries(path)
+        #expect(try self.count("accepted", before) == 1)
+        #expect(try self.count("queued", before) == 2)
+        #expect(try await self.fixture.send(.get, path, user: "alice").status == .ok)
+        let after = try await self.deliveries(path)
+        for (state, count) in [
+            ("queued", 2), ("sending", 0), ("accepted", 0), ("fetched", 1), ("read", 0), ("expired", 1), ("failed", 1),
+            ("cancelled", 0),
+        ] {
+            #expect(try self.count(state, after) == count, "\(state)")
+        }
+        let failed = try #require(try self.list(after).first { $0["State"]?.text == "failed" })
+        #expect(failed["Reason"]?.text == "BadDeviceToken")
+        #expect(failed["User"]?.text == "alice")
+        #expect(failed["Platform"]?.text == "apns")
+        #expect(failed["Attempts"]?.integer == 1)
+        #expect(failed["UpdatedAt"]?.text == self.fixture.clock.now.rfc3339)
+        #expect(try self.list(after).first { $0["State"]?.text == "queued" }?["UpdatedAt"] == .null)
+    }
+
+    @Test func thePagesTogetherAreTheWhole() async throws {
+        let path = try await self.post()
+        var devices: [String] = []
+        var cursor = "0"
+        for (size, isMore) in [(2, true), (2, true), (1, false)] {
+            let page = try await self.deliveries(path, "?limit=2&cursor=\(cursor)")
+            #expect(try self.list(page).count == size)
+            #expect(try page.json["More"] == .bool(isMore))
+            #expect(try self.count("queued", page) == 5)
+            devices += try self.list(page).compactMap { $0["Device"]?.text }
+            cursor = try #require(try page.json["Cursor"]?.text)
+        }
+        #expect(Set(devices).count == 5)
+    }
+
+    @Test(arguments: [
+        ("?limit=0", "limit"), ("?limit=501", "limit"), ("?limit=x", "limit"), ("?cursor=-1", "cursor"),
+        ("?cursor=9223372036854775808", "cursor"),
+    ])
+    func aPageThatCannotBeIsRefused(query: String, word: String) async throws {
+        try await self.deliveries(self.post(), query).expectProblem(.invalidParameter, word)
+    }
+
+    @Test func onlyItsSenderAndAnAdministratorSeeThem() async throws {
+        let path = try await self.post()
+        #expect(try await self.deliveries(path, user: "ada").status == .ok)
+        try await self.deliveries(path, user: "alice").expectProblem(.forbidden)
+        let own = try await self.fixture.post(#"{"Payload":1,"To":["all"]}"#, user: "ada")
+        try await self.deliveries(own).expectProblem(.notFound)
+        try await self.deliveries(Paths.notification(1)).expectProblem(.notFound)
+        #expect(try await self.fixture.send(.delete, path, user: "paul").status == .noContent)
+        try await self.deliveries(path).expectProblem(.notFound)
+    }
+
+    // MARK: Testing a device
+
+    /// Tests alice's first device, whose push ends so.
+    private func test(_ end: @escaping @Sendable (Date) -> Store.Settlement) async throws -> JSONValue {
+        let device = try #require(
+            try self.fixture.storage.reader.devices(ofUser: self.fixture.storage.user("alice").id).first
+        )
+        let path = Paths.deviceTest(device.id.description)
+        return try await withThrowingTaskGroup(of: JSONValue?.self) { group in
+            group.addTask { try await self.fixture.send(.post, path).json }
+            group.addTask {
+                while true {
+                    let leased = try await self.fixture.storage.claim()
+                    guard let delivery = leased.first else { continue }
+                    #expect(leased.map(\.device) == [device.number])
+                    try await self.fixture.storage.settle(delivery, as: end(self.fixture.clock.now))
+                    return nil
+                }
+            }
+            var answer: JSONValue?
+            for try await value in group { answer = value ?? answer }
+            #expect(answer?["Device"]?.text == device.id.description)
+            return try #require(answer)
+        }
+    }
+
+    @Test func aTestTellsThatTheProviderHasAccepted() async throws {
+        let answer = try await self.test { _ in .accepted(providerID: nil) }
+        #expect(answer["State"]?.text == "accepted")
+        #expect(answer["Reason"] == .null)
+        #expect(self.fixture.wakeUps.count == 1)
+    }
+
+    @Test func aTestTellsWhyTheProviderHasRefused() async throws {
+        let answer = try await self.test { _ in .failed(reason: "BadDeviceToken") }
+        #expect(answer["State"]?.text == "failed")
+        #expect(answer["Reason"]?.text == "BadDeviceToken")
+    }
+
+    @Test func aTestTellsWhyItIsPutOff() async throws {
+        let answer = try await self.test { .retried(at: $0 + 60, reason: "no stream is open") }
+        #expect(answer["State"]?.text == "queued")
+        #expect(answer["Reason"]?.text == "no stream is open")
+    }
+
+    @Test func onlyOnesOwnDeviceCanBeTested() async throws {
+        let devices = try self.fixture.storage.reader.devices(ofUser: self.fixture.storage.user("bob").id)
+        let path = Paths.deviceTest(try #require(devices.first).id.description)
+        let headers = [("X-Request-Id", "same")]
+        let foreign = try await self.fixture.send(.post, path, headers: headers)
+        let missing = try await self.fixture.send(.post, Paths.deviceTest("none"), headers: headers)
+        try foreign.expectProblem(.notFound)
+        #expect(foreign.body == missing.body)
+        #expect(try await self.fixture.storage.claim() == [])
+    }
+}
