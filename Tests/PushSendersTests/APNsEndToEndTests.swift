@@ -51,6 +51,17 @@ import Testing
         #expect(String(decoding: request.body, as: UTF8.self).hasSuffix(#""secureId":"7"}"#))
     }
 
+    @Test func oneConnectionCarriesMoreThanAThousandPushes() async throws {
+        let (accepted, connections) = try await self.withAPNs { sender, apns, _, _ in
+            // Before it is known what the connection can carry, another may be opened beside it.
+            var accepted = try await sender.accepted(1) { _ in try Samples.push() }
+            for _ in 0..<16 { accepted += try await sender.accepted(90) { _ in try Samples.push() } }
+            return (accepted, Set(apns.pushes.received.map(\.request.connection)))
+        }
+        #expect(accepted == 1441)
+        #expect(connections == [1])
+    }
+
     @Test func aRetiredDeviceIsGoneSinceThatTime() async throws {
         let since = Samples.now - 1000
         let outcome = try await self.withAPNs { sender, apns, _, _ in
