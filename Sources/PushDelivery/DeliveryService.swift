@@ -8,7 +8,7 @@ internal import ServiceLifecycle
 /// Each lane has its own loop, so that a slow provider delays nobody else. A crash anywhere leaves leases that end.
 package struct DeliveryService {
     private let store: Store
-    private let lanes: [LaneSettings]
+    private let lanes: [(settings: LaneSettings, reader: Reader)]
     private let settings: DeliverySettings
     private let wakeUp: WakeUp
     private let status: SenderStatus
@@ -17,6 +17,8 @@ package struct DeliveryService {
     private let executor: (any TaskExecutor)?
 
     /// `executor` is where the senders' calls run: best on the loop that their connections are on.
+    ///
+    /// Throws `StoreError` if the outbox cannot be read.
     package init(
         store: Store,
         lanes: [LaneSettings],
@@ -26,9 +28,14 @@ package struct DeliveryService {
         logger: Logger,
         executor: (any TaskExecutor)? = nil,
         now: @escaping @Sendable () -> Date = { Date() }
-    ) {
+    ) throws(StoreError) {
         self.store = store
-        self.lanes = lanes
+        // Opened at once, while there are descriptors: later clients may have them all.
+        self.lanes = try lanes.map { lane throws(StoreError) in
+            let reader = try store.makeReader()
+            _ = try reader.nextDue(in: lane.lane, .direct)
+            return (lane, reader)
+        }
         self.settings = settings
         self.wakeUp = wakeUp
         self.status = status
@@ -52,12 +59,12 @@ package struct DeliveryService {
                 signal: self.wakeUp.makeSignal()
             )
             group.addTask { await fanout.run() }
-            for lane in self.lanes {
+            for (lane, reader) in self.lanes {
                 let state = LaneState(lane, inFlight: self.settings.inFlight)
                 let loop = LaneLoop(
                     lane: lane,
                     store: self.store,
-                    reader: try self.store.makeReader(),
+                    reader: reader,
                     settings: self.settings,
                     status: self.status,
                     logger: self.logger,

@@ -25,6 +25,8 @@ struct EventStream: Sendable {
     /// How long a client waits before it connects again, in milliseconds.
     private static let greeting = Array("retry: 2000\n\n".utf8)
     private static let heartbeat = Array(":\n\n".utf8)
+    /// When it is looked again for what was put aside while the stream opened.
+    private static let secondLook = Duration.seconds(1)
     /// Events that are remembered, as a user's devices are sent the same ones.
     private static let memory = 100
 
@@ -35,12 +37,17 @@ struct EventStream: Sendable {
         await self.makeDue(after: self.last)
         var sent: [NotificationID] = []
         var beat = ContinuousClock.now + self.server.settings.streamHeartbeat
+        var look: ContinuousClock.Instant? = .now + Self.secondLook
         while true {
             try await self.send(self.subscription.mailbox.take(), after: &sent, to: writer)
-            switch try await writer.wait(until: beat) {
+            switch try await writer.wait(until: min(beat, look ?? beat)) {
             case .rung: continue
             case .serverStops: return
+            case .timedOut where look.map { $0 < beat } == true:
+                look = nil
+                try await self.lookForMissed()
             case .timedOut:
+                look = nil
                 guard try self.mayGoOn() else { return }
                 try await writer.write(Self.heartbeat)
                 try await self.lookForMissed()

@@ -53,7 +53,7 @@ struct Application: Sendable {
         self.senders = setups.map { (name: $0, setup: $1) }
         let wakeUp = WakeUp()
         self.wakeUp = wakeUp
-        let delivery = DeliveryService(
+        let delivery = try DeliveryService(
             store: self.store,
             lanes: setups.flatMap(\.1.lanes),
             settings: DeliverySettings(inFlight: configuration.inFlight),

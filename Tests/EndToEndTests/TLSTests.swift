@@ -64,7 +64,10 @@ import Testing
     }
 
     @Test func aReloadWithoutTLSIsHarmless() async throws {
-        let daemon = try await Daemon(in: TemporaryFolder())
+        // Held to the end: the daemon lives in it.
+        let folder = try TemporaryFolder()
+        defer { withExtendedLifetime(folder) {} }
+        let daemon = try await Daemon(in: folder)
         daemon.process.signal(SIGHUP)
         let health = try #require(URL(string: "/healthz", relativeTo: daemon.server))
         let (_, response) = try await URLSession.shared.data(from: health)

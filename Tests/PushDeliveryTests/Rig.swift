@@ -39,7 +39,7 @@ struct Rig: Sendable {
         let (first, second) = (try self.sender(to: self.apns, on: loop), try self.sender(to: self.other, on: loop))
         let (wakeUp, status) = (WakeUp(), SenderStatus())
         let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
-        let service = DeliveryService(
+        let service = try DeliveryService(
             store: self.fixture.store,
             lanes: [
                 LaneSettings(Lane(Platform("apns")), sender: first, concurrency: concurrency),
