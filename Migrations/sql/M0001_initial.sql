@@ -61,7 +61,7 @@ create index device_tag_by_tag on device_tag (tag, device);
 
 -- Apart from the device, because it is written with each push.
 create table device_push (
-    device integer primary key references device (number) on delete cascade,
+    device integer primary key,         -- its number
     accepted_at integer not null        -- when a provider last accepted a push to it
 ) strict;
 
@@ -134,6 +134,7 @@ create table tally (
 
 -- Whatever deletes a device, its pushes are not lost without a word.
 create trigger push_ends_with_device before delete on device begin
+    delete from device_push where device = old.number;
     insert into tally (lane, state, count)
         select lane, 'cancelled', count(*) from delivery where device = old.number and settled_at is null group by lane
         on conflict (lane, state) do update set count = count + excluded.count;

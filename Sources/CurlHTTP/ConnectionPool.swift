@@ -24,6 +24,8 @@ final class ConnectionPool {
     /// Calls in a row that were given up without an answer.
     var unanswered = 0
     private let provesConnections: Bool
+    /// With more, a call to the kernel for each would cost more than it saves.
+    private static let corkedSockets = 2
 
     /// With `provesConnections` it is for one connection.
     init(_ settings: HTTPClientSettings, on loop: EventLoop, ended: @escaping (Transfer, CURLcode) -> Void) {
@@ -86,6 +88,9 @@ final class ConnectionPool {
     }
 
     fileprivate func act(on socket: curl_socket_t, _ events: Int32) {
+        // libcurl writes each frame by itself: what it writes here shall go out in as few packets as it fits in.
+        self.cork(true)
+        defer { self.cork(false) }
         var stillRunning: Int32 = 0
         if curl_multi_socket_action(self.multi, socket, events, &stillRunning) != CURLM_OK { self.isUnusable = true }
         var queued: Int32 = 0
@@ -104,6 +109,14 @@ final class ConnectionPool {
     }
 
     // MARK: - Private
+
+    private func cork(_ isCorked: Bool) {
+        guard self.sockets.count <= Self.corkedSockets else { return }
+        var value: Int32 = isCorked ? 1 : 0
+        for socket in self.sockets.keys {
+            setsockopt(socket, Int32(IPPROTO_TCP), TCP_CORK, &value, socklen_t(MemoryLayout<Int32>.size))
+        }
+    }
 
     private func detach(_ transfer: Transfer) {
         curl_multi_remove_handle(self.multi, transfer.easy)

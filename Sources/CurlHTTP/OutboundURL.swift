@@ -31,7 +31,22 @@ package struct OutboundURL: Sendable, Hashable {
 
     /// The same place with `path`, which starts with a slash, behind what is there already; `nil` if that is no URL.
     package func appending(_ path: String) -> OutboundURL? {
-        OutboundURL(self.text.hasSuffix("/") ? self.text + path.dropFirst() : self.text + path)
+        guard
+            path.utf8.first == UInt8(ascii: "/"), path.utf8.allSatisfy(Self.isTargetByte),
+            self.text.utf8.count + path.utf8.count <= Self.maximumLength
+        else { return nil }
+        // What is behind the host says nothing about the host, and need not be read again.
+        return OutboundURL(
+            self.text.utf8.last == UInt8(ascii: "/") ? self.text + path.dropFirst() : self.text + path,
+            at: self
+        )
+    }
+
+    private init(_ text: String, at place: OutboundURL) {
+        self.text = text
+        self.isSecure = place.isSecure
+        self.host = place.host
+        self.port = place.port
     }
 
     private static func split(_ authority: Substring.UTF8View, defaultPort: UInt16) -> (String, UInt16)? {

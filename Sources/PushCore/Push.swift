@@ -36,7 +36,7 @@ package struct Push: Sendable, Hashable {
         self.attemptID = attemptID
         self.expiresAt = expiresAt
         self.priority = priority
-        self.collapseID = sharedCollapseID ?? attemptID.uuidString.lowercased().filter { $0 != "-" }
+        self.collapseID = sharedCollapseID ?? attemptID.digits
         self.replacesOlder = sharedCollapseID != nil
     }
 

@@ -187,16 +187,18 @@ final class LaneState: Sendable {
         sentAt: Date,
         now: Date
     ) -> Ending {
+        let event: DeliveryState.Event
+        // Asked of the kernel, and so only where there is a wait.
+        let jitter: Double
+        switch result {
+        case .success(let acceptance): (event, jitter) = (.accepted(acceptance), 0)
+        case .failure(let failure): (event, jitter) = (.failed(failure), .random(in: 0...1))
+        }
         let trustsUnknown = self.state.withLock { state in
-            state.health.note(result, user: delivery.user, now: now, jitter: .random(in: 0...1))
+            state.health.note(result, user: delivery.user, now: now, jitter: jitter)
             return state.health.trustsUnknown
         }
-        let event: DeliveryState.Event
-        switch result {
-        case .success(let acceptance): event = .accepted(acceptance)
-        case .failure(let failure): event = .failed(failure)
-        }
-        switch delivery.state.on(event, now: now, jitter: .random(in: 0...1)) {
+        switch delivery.state.on(event, now: now, jitter: jitter) {
         case .send: preconditionFailure("only a claim is answered with sending")
         case .accept(let providerID): return Ending(settlement: .accepted(providerID: providerID))
         case .expire: return Ending(settlement: .expired)

@@ -24,6 +24,9 @@ struct DueDelivery {
     private let expiresAt: Int64
     private let priority: String
     private let collapseID: String?
+    /// When a provider last accepted a push to the device, and whether it is the only push to it that is not settled.
+    private let acceptedAt: Int64?
+    private let isAlone: Bool
 
     /// The oldest of a queue that are due.
     static func fetch(_ db: Database, _ claim: Store.Claim, now: Date) throws -> [DueDelivery] {
@@ -32,13 +35,18 @@ struct DueDelivery {
                 sql: """
                     select d.notification_id, d.device, d.user_id, d.attempts, d.is_withdrawn, d.reason, v.handle,
                         v.retired_at is not null, n.seed, n.created_at, n.expires_at, n.priority, n.collapse_id,
-                        n.recalled_at is not null
+                        n.recalled_at is not null,
+                        (select accepted_at from device_push where device = d.device and ?5),
+                        (select count(*) from (
+                            select 1 from delivery x where x.device = d.device and x.settled_at is null and ?5 limit 2))
                     from delivery d join device v on v.number = d.device join notification n on n.id = d.notification_id
-                    where d.lane = ? and d.is_bulk = ? and d.settled_at is null and d.due_at <= ?
-                    order by d.due_at limit ?
+                    where d.lane = ?1 and d.is_bulk = ?2 and d.settled_at is null and d.due_at <= ?3
+                    order by d.due_at limit ?4
                     """
             ),
-            arguments: [claim.lane.description, claim.queue.rawValue, now.milliseconds, claim.limit]
+            arguments: [
+                claim.lane.description, claim.queue.rawValue, now.milliseconds, claim.limit, claim.interval != nil,
+            ]
         )
         var due: [DueDelivery] = []
         while let row = try rows.next() {
@@ -57,7 +65,9 @@ struct DueDelivery {
                     createdAt: row[9],
                     expiresAt: row[10],
                     priority: row[11],
-                    collapseID: row[12]
+                    collapseID: row[12],
+                    acceptedAt: row[14],
+                    isAlone: row[15] == 1
                 )
             )
         }
@@ -73,6 +83,8 @@ struct DueDelivery {
             return .settle(.cancelled, reason: "the device is gone")
         }
         guard let interval else { return .send(push) }
+        let rested = self.acceptedAt.map { Date(milliseconds: $0) + interval.timeInterval <= now } ?? true
+        if rested, self.isAlone { return .send(push) }
         if try self.isOutdated(db) { return .settle(.cancelled, reason: "a newer one took its place") }
         let rest = try self.lastPush(db, now: now).map { $0 + interval.timeInterval }
         return rest.map { $0 > now ? .wait(until: $0) : .send(push) } ?? .send(push)

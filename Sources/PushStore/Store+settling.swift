@@ -37,11 +37,11 @@ private struct Batch {
         switch settlement {
         case .accepted(let providerID):
             // The provider's name for it is ours, unless it has one of its own.
-            let isOurs = providerID == delivery.push.attemptID.uuidString.lowercased()
+            let isOurs = providerID == delivery.push.attemptID.text
             try self.end(db, delivery, .accepted, reason: nil, providerID: isOurs ? nil : providerID)
             try db.cachedStatement(
                 sql: """
-                    insert into device_push (device, accepted_at) select number, ?2 from device where number = ?1
+                    insert into device_push (device, accepted_at) values (?, ?)
                     on conflict (device) do update set accepted_at = excluded.accepted_at
                     """
             ).execute(arguments: [delivery.device, self.now.milliseconds])

@@ -76,6 +76,8 @@ package final class Store: Sendable {
             try db.execute(sql: "pragma journal_mode = wal")
             try db.execute(sql: "pragma synchronous = full")
             try db.execute(sql: "pragma secure_delete = on")
+            // What undoes one caller's work alone is never needed after a crash: no file for it, which each commit made.
+            try db.execute(sql: "pragma temp_store = memory")
         }
         return configuration
     }

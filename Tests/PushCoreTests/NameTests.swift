@@ -1,3 +1,4 @@
+import Foundation
 import PushCore
 import Testing
 
@@ -107,5 +108,15 @@ import Testing
         var dumped = ""
         dump(secret, to: &dumped)
         #expect(!dumped.contains("hunter2"))
+    }
+}
+
+@Suite struct AttemptIDTests {
+    @Test func anAttemptsIDIsAUUIDOfVersion8ThatDependsOnSeedAndDevice() {
+        let id = Push.attemptID(seed: 1, device: 2)
+        #expect(id == Push.attemptID(seed: 1, device: 2))
+        #expect(Set([id, Push.attemptID(seed: 2, device: 2), Push.attemptID(seed: 1, device: 1)]).count == 3)
+        #expect(id.text == id.uuidString.lowercased())
+        #expect(id.text.contains(/^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/))
     }
 }

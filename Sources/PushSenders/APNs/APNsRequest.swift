@@ -11,9 +11,17 @@ package struct APNsDeviceToken: Sendable, Hashable {
     package init?(_ text: String) {
         guard
             (2...400).contains(text.utf8.count), text.utf8.count.isMultiple(of: 2),
-            text.utf8.allSatisfy({ Character(Unicode.Scalar($0)).isHexDigit })
+            text.utf8.allSatisfy(Self.isHexDigit)
         else { return nil }
         self.text = text.lowercased()
+    }
+
+    private static func isHexDigit(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "f"): true
+        case UInt8(ascii: "A")...UInt8(ascii: "F"): true
+        default: false
+        }
     }
 }
 
@@ -35,7 +43,7 @@ struct APNsRequest: Sendable {
         else { throw .deviceGone(reason: "not a device token") }
         let headers = [
             OutboundRequest.Header("authorization", "bearer " + token.exposed),
-            .init("apns-id", push.attemptID.uuidString.lowercased()),
+            .init("apns-id", push.attemptID.text),
             .init("apns-push-type", self.envelope.rawValue),
             .init("apns-priority", self.priority(of: push)),
             .init("apns-expiration", String(max(0, Int(push.expiresAt.timeIntervalSince1970)))),

@@ -10,7 +10,7 @@ struct WebhookRequest: Sendable {
 
     func make(_ push: Push, now: Date) -> OutboundRequest {
         // The same on every try, by which a receiver knows what it has seen.
-        let id = push.attemptID.uuidString.lowercased()
+        let id = push.attemptID.text
         let timestamp = String(Int(now.timeIntervalSince1970))
         let handle = JSONText.quoted(push.handle)
         let body = Array("{\"secureId\":\"\(push.notification.rawValue)\",\"handle\":\(handle)}".utf8)
