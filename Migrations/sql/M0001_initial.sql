@@ -103,7 +103,7 @@ create table delivery (
     is_bulk integer not null check (is_bulk in (0, 1)),  -- 1: of a broadcast, which lets others pass
     state text not null check (state in ('queued', 'sending', 'accepted', 'expired', 'failed', 'cancelled')),
     attempts integer not null default 0,
-    due_at integer not null,            -- queued: not before; sending: when the lease ends and it is free again
+    due_at integer not null,            -- queued: not before. sending: leased to the process that has the database
     is_withdrawn integer not null default 0 check (is_withdrawn in (0, 1)),  -- 1: on its way, but not to be tried again
     settled_at integer,                 -- set: nothing happens to it any more
     reason text,                        -- the provider's words for the last refusal, or why it waits
@@ -112,7 +112,7 @@ create table delivery (
     check ((settled_at is null) = (state in ('queued', 'sending')))
 ) strict, without rowid;
 
-create index delivery_by_due on delivery (lane, is_bulk, due_at) where settled_at is null;
+create index delivery_by_due on delivery (lane, is_bulk, due_at) where state = 'queued';
 create index delivery_by_device on delivery (device) where settled_at is null;
 
 -- A broadcast that has not yet reached all its devices.

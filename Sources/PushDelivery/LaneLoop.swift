@@ -84,13 +84,7 @@ struct LaneLoop: Sendable {
         var left = limit
         do {
             for queue in queues where left > 0 {
-                let claim = Store.Claim(
-                    left,
-                    from: self.lane.lane,
-                    queue,
-                    lease: self.settings.lease,
-                    interval: self.lane.interval
-                )
+                let claim = Store.Claim(left, from: self.lane.lane, queue, interval: self.lane.interval)
                 let own = try await self.store.claim(claim, now: self.now())
                 leased[queue] = own
                 left -= own.count
@@ -175,11 +169,13 @@ struct LaneLoop: Sendable {
         group.addTask {
             do {
                 try await self.store.settle(ended, now: self.now())
+                self.state.endSettling()
             } catch {
-                // The leases end, and the pushes are sent once more, under the same ids.
                 self.logger.error("pushes not settled", metadata: self.metadata(["error": "\(error)"]))
+                // Ended early by cancellation.
+                try? await Task.sleep(for: .seconds(1))
+                self.state.endSettling(butKeeping: Task.isCancelled ? [] : ended)
             }
-            self.state.endSettling(ended.count)
             self.signal.set()
         }
     }

@@ -30,8 +30,6 @@ package struct LaneSettings: Sendable {
 package struct DeliverySettings: Sendable, Hashable {
     /// Pushes of a lane that may be sent but not yet written down as such: so many are sent twice after a crash, at most.
     package var inFlight: Int
-    /// For how long a claimed push is nobody else's: longer than any sender's deadline.
-    package var lease: Duration
     /// The longest rest, in case a wake-up is ever missed.
     package var rest: Duration
     /// How long outcomes are gathered, so that many share one commit.
@@ -39,12 +37,10 @@ package struct DeliverySettings: Sendable, Hashable {
 
     package init(
         inFlight: Int = 1000,
-        lease: Duration = .seconds(120),
         rest: Duration = .seconds(5),
-        settleAfter: Duration = .milliseconds(10)
+        settleAfter: Duration = .milliseconds(20)
     ) {
         self.inFlight = inFlight
-        self.lease = lease
         self.rest = rest
         self.settleAfter = settleAfter
     }

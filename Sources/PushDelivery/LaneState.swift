@@ -36,6 +36,8 @@ final class LaneState: Sendable {
         var endedSince = ContinuousClock.now
         var isClaiming = false
         var isSettling = false
+        /// How many are being written down.
+        var settling = 0
         var isStopping = false
         var health = SenderHealth()
         var pacer: Pacer?
@@ -45,8 +47,6 @@ final class LaneState: Sendable {
     private let state: Mutex<State>
     private let concurrency: Int
     private let bound: Int
-    /// A lease that ends sooner is too short for a call.
-    private static let shortestLease: TimeInterval = 30
     /// So many outcomes are worth a commit at once.
     private static let settleCount = 500
 
@@ -130,6 +130,7 @@ final class LaneState: Sendable {
             let isDue = state.isStopping || state.ended.count >= Self.settleCount
             guard isDue || state.endedSince.duration(to: .now) >= patience else { return [] }
             state.isSettling = true
+            state.settling = state.ended.count
             defer { state.ended.removeAll(keepingCapacity: true) }
             return state.ended
         }
@@ -143,10 +144,14 @@ final class LaneState: Sendable {
         }
     }
 
-    func endSettling(_ count: Int) {
+    /// Takes in that they are written down, all but those that could not be: they are tried again, or, if the lane ends
+    /// before, sent once more by the next process under the same ids.
+    func endSettling(butKeeping kept: [(LeasedDelivery, Store.Settlement)] = []) {
         self.state.withLock { state in
             state.isSettling = false
-            state.inFlight -= count
+            state.inFlight -= state.settling - kept.count
+            state.settling = 0
+            state.ended.insert(contentsOf: kept, at: 0)
         }
     }
 
@@ -155,7 +160,6 @@ final class LaneState: Sendable {
     func next(now: Date) -> Step {
         self.state.withLock { state in
             guard !state.isStopping, state.inFlight < self.bound else { return .stop }
-            Self.dropExpiredLeases(&state, now: now)
             guard !state.direct.isEmpty || !state.bulk.isEmpty else { return .stop }
             if case .rest(let until) = state.health.admission(now: now) { return .rest(until: until) }
             if let until = state.pacer?.admit(now: now) { return .rest(until: until) }
@@ -228,12 +232,5 @@ final class LaneState: Sendable {
         state.ended += unsent.map { ($0, .released) }
         state.direct = []
         state.bulk = []
-    }
-
-    /// They have waited here too long: at the end of their lease they are claimed anew.
-    private static func dropExpiredLeases(_ state: inout State, now: Date) {
-        let latest = now + Self.shortestLease
-        while let first = state.direct.first, first.leasedUntil < latest { state.direct.removeFirst() }
-        while let first = state.bulk.first, first.leasedUntil < latest { state.bulk.removeFirst() }
     }
 }

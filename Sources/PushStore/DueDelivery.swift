@@ -40,7 +40,7 @@ struct DueDelivery {
                         (select count(*) from (
                             select 1 from delivery x where x.device = d.device and x.settled_at is null and ?5 limit 2))
                     from delivery d join device v on v.number = d.device join notification n on n.id = d.notification_id
-                    where d.lane = ?1 and d.is_bulk = ?2 and d.settled_at is null and d.due_at <= ?3
+                    where d.lane = ?1 and d.is_bulk = ?2 and d.state = 'queued' and d.due_at <= ?3
                     order by d.due_at limit ?4
                     """
             ),
@@ -145,7 +145,7 @@ struct DueDelivery {
                         select accepted_at as at from device_push where device = ?1
                         union all
                         select ?2 from delivery where device = ?1 and settled_at is null and state = 'sending'
-                            and due_at > ?2 and notification_id <> ?3)
+                            and notification_id <> ?3)
                     """
             ),
             arguments: [self.device, now.milliseconds, self.notification]

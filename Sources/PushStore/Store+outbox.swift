@@ -2,14 +2,13 @@ package import Foundation
 internal import GRDB
 package import PushCore
 
-/// A push that this process has leased: nobody else sends it until the lease ends.
+/// A push that this process has leased: it is nobody else's until it is settled or the process ends.
 package struct LeasedDelivery: Sendable, Hashable {
     /// The device's number.
     package let device: Int64
     package let user: Int64
     package let push: Push
     package let state: DeliveryState
-    package let leasedUntil: Date
 }
 
 /// The two queues of a lane.
@@ -21,13 +20,13 @@ package enum Queue: Int, Sendable, CaseIterable {
 }
 
 extension Reader {
-    /// When the next push of a queue is due, leases that may run out included.
+    /// When the next push of a queue is due that is not leased.
     package func nextDue(in lane: Lane, _ queue: Queue) throws(StoreError) -> Date? {
         try self.read { db in
             try Int64.fetchOne(
                 db.cachedStatement(
                     sql: """
-                        select due_at from delivery where lane = ? and is_bulk = ? and settled_at is null
+                        select due_at from delivery where lane = ? and is_bulk = ? and state = 'queued'
                         order by due_at limit 1
                         """
                 ),
@@ -42,21 +41,19 @@ extension Store {
     package struct Claim: Sendable {
         package let lane: Lane
         package let queue: Queue
-        package let lease: Duration
         package let limit: Int
         /// The least time between two pushes to one device, of which then only the latest is sent; `nil`: none.
         package let interval: Duration?
 
-        package init(_ limit: Int, from lane: Lane, _ queue: Queue, lease: Duration, interval: Duration? = nil) {
+        package init(_ limit: Int, from lane: Lane, _ queue: Queue, interval: Duration? = nil) {
             self.lane = lane
             self.queue = queue
-            self.lease = lease
             self.limit = limit
             self.interval = interval
         }
     }
 
-    /// Leases pushes that are due, oldest first. A lease that ended without an answer is due again.
+    /// Leases pushes that are due, oldest first.
     ///
     /// What is not to be sent any more is settled on the way, so that fewer may come than there are, or none.
     package func claim(_ claim: Claim, now: Date) async throws -> [LeasedDelivery] {
@@ -66,24 +63,17 @@ extension Store {
             var tally = TallyCount()
             let lease = try db.cachedStatement(
                 sql: """
-                    update delivery set state = 'sending', attempts = attempts + 1, due_at = ?
+                    update delivery set state = 'sending', attempts = attempts + 1
                     where notification_id = ? and device = ?
                     """
             )
-            let until = now + claim.lease.timeInterval
             for delivery in due {
                 switch try delivery.decision(db, interval: claim.interval, now: now) {
                 case .send(let push):
-                    try lease.execute(arguments: [until.milliseconds, delivery.notification, delivery.device])
+                    try lease.execute(arguments: [delivery.notification, delivery.device])
                     let state = DeliveryState(attempts: delivery.attempts + 1, expiresAt: push.expiresAt)
                     leased.append(
-                        LeasedDelivery(
-                            device: delivery.device,
-                            user: delivery.user,
-                            push: push,
-                            state: state,
-                            leasedUntil: until
-                        )
+                        LeasedDelivery(device: delivery.device, user: delivery.user, push: push, state: state)
                     )
                 case .wait(let date):
                     // Told apart by the reason: such a one is not needed any more once the device has fetched.

@@ -89,7 +89,6 @@ package struct StoreFixture: Sendable {
     package func claim(
         _ platform: String = "apns",
         limit: Int = 100,
-        lease: Duration = .seconds(60),
         interval: Duration? = nil
     ) async throws -> [LeasedDelivery] {
         var leased: [LeasedDelivery] = []
@@ -98,7 +97,6 @@ package struct StoreFixture: Sendable {
                 limit - leased.count,
                 from: Lane(Platform(platform)),
                 queue,
-                lease: lease,
                 interval: interval
             )
             leased += try await self.store.claim(claim, now: self.now)
