@@ -38,6 +38,8 @@ package struct SenderHealth: Sendable {
 
     /// Why it rests, in the provider's words; `nil` while all is well.
     package private(set) var trouble: String?
+    /// Whether it rests because of what an operator must mend.
+    package private(set) var needsOperator = false
     private var state = State.well
     private var failures = 0
     private var busyUsers: Set<Int64> = []
@@ -116,6 +118,7 @@ package struct SenderHealth: Sendable {
         self.state = .well
         self.rests = 0
         self.trouble = nil
+        self.needsOperator = false
     }
 
     private mutating func suspect(_ reason: String, now: Date) {
@@ -128,6 +131,7 @@ package struct SenderHealth: Sendable {
     }
 
     private mutating func pause(_ reason: String, now: Date) {
+        self.needsOperator = true
         let length = min(Self.pause * pow(2, Double(min(self.rests, 20))), Self.longestPause)
         self.rest(until: now + length, reason)
     }

@@ -66,7 +66,6 @@ package struct DeliveryService {
                     store: self.store,
                     reader: reader,
                     settings: self.settings,
-                    status: self.status,
                     logger: self.logger,
                     now: self.now,
                     executor: self.executor,

@@ -13,7 +13,6 @@ struct LaneLoop: Sendable {
     let store: Store
     let reader: Reader
     let settings: DeliverySettings
-    let status: SenderStatus
     let logger: Logger
     let now: @Sendable () -> Date
     /// Where the calls run; `nil`: anywhere.
@@ -48,7 +47,6 @@ struct LaneLoop: Sendable {
                 for _ in 0..<self.state.beginWorkers() {
                     group.addTask(executorPreference: self.executor) { await self.work(until: self.signal) }
                 }
-                self.status.set(self.lane.lane, trouble: self.state.trouble)
                 let settling = self.state.untilSettling(after: self.settings.settleAfter)
                 await self.signal.wait(atMost: max(min(rest, settling ?? rest), .milliseconds(1)))
             }

@@ -61,8 +61,12 @@ final class LaneState: Sendable {
 
     // MARK: - For the loop
 
-    /// Why the lane rests; `nil` while all is well.
-    var trouble: String? { self.state.withLock { $0.health.trouble } }
+    /// Why the lane rests, and whether an operator must act; `nil` while all is well.
+    var trouble: SenderStatus.Trouble? {
+        self.state.withLock { state in
+            state.health.trouble.map { SenderStatus.Trouble(reason: $0, needsOperator: state.health.needsOperator) }
+        }
+    }
 
     /// Whether nothing is left that this lane must end.
     var isEmpty: Bool {

@@ -3,38 +3,37 @@ internal import Synchronization
 
 /// Which lanes rest because their provider refuses us, asks for rest or is not to be reached, and why.
 package final class SenderStatus: Sendable {
-    private struct State {
-        var resting: [Lane: String] = [:]
-        var lanes: [LaneState] = []
+    /// What holds a lane up.
+    package struct Trouble: Sendable, Hashable {
+        /// In the provider's words.
+        package let reason: String
+        /// Whether it will not pass by itself: credentials or set-up are wrong.
+        package let needsOperator: Bool
     }
 
-    private let state = Mutex(State())
+    private let lanes = Mutex<[LaneState]>([])
 
     package init() {}
 
-    /// A line for each resting lane, for an operator.
+    /// All lanes that there are, and what holds them up.
+    package var troubleByLane: [Lane: Trouble?] {
+        let lanes = self.lanes.withLock { $0 }
+        return Dictionary(lanes.map { ($0.lane, $0.trouble) }) { first, _ in first }
+    }
+
+    /// A line for each lane that rests until an operator acts; what passes by itself is none.
     package var troubles: [String] {
-        self.state.withLock { state in
-            state.resting.map { "the sender \($0) rests: \($1)" }.sorted()
-        }
+        self.troubleByLane.compactMap { lane, trouble in
+            trouble.flatMap { $0.needsOperator ? "the sender \(lane) rests: \($0.reason)" : nil }
+        }.sorted()
     }
 
-    /// Forgets all trouble, as after new credentials: each lane tries again at the next bell.
-    package func reset() {
-        for lane in self.state.withLock({ $0.lanes }) { lane.resetHealth() }
-    }
-
-    /// The same for one lane.
+    /// Forgets a lane's trouble, as after new credentials: it tries again at the next bell.
     package func reset(_ lane: Lane) {
-        for state in self.state.withLock({ $0.lanes }) where state.lane == lane { state.resetHealth() }
+        for state in self.lanes.withLock({ $0 }) where state.lane == lane { state.resetHealth() }
     }
 
     func watch(_ lane: LaneState) {
-        self.state.withLock { $0.lanes.append(lane) }
-    }
-
-    /// Notes what holds a lane up, or that nothing does.
-    func set(_ lane: Lane, trouble: String?) {
-        self.state.withLock { $0.resting[lane] = trouble }
+        self.lanes.withLock { $0.append(lane) }
     }
 }

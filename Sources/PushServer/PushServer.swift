@@ -25,7 +25,10 @@ package struct PushServer: Responder {
     let workIsWaiting: @Sendable () -> Void
     /// What keeps the server from storing or sending; empty when it is ready.
     let troubles: @Sendable () -> [String]
+    /// What else is measured than the store counts.
+    let samples: @Sendable () -> [MetricSample]
     let now: @Sendable () -> Date
+    let startedAt: Date
 
     private let routes: RouteTable
 
@@ -40,6 +43,7 @@ package struct PushServer: Responder {
         logger: Logger,
         workIsWaiting: @escaping @Sendable () -> Void,
         troubles: @escaping @Sendable () -> [String] = { [] },
+        samples: @escaping @Sendable () -> [MetricSample] = { [] },
         now: @escaping @Sendable () -> Date = { Date() }
     ) {
         self.store = store
@@ -54,7 +58,9 @@ package struct PushServer: Responder {
         self.logger = logger
         self.workIsWaiting = workIsWaiting
         self.troubles = troubles
+        self.samples = samples
         self.now = now
+        self.startedAt = now()
         self.routes = .all
     }
 

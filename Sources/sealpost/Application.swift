@@ -72,6 +72,11 @@ struct Application: Sendable {
             streamHeartbeat: configuration.streamHeartbeat,
             platforms: Dictionary(uniqueKeysWithValues: setups.map { ($0, $1.rule) })
         )
+        let tls = try configuration.tls.map {
+            try TLSSetup($0, handshakeTimeout: configuration.handshakeTimeout, logger: logger)
+        }
+        self.tls = tls
+        let expiries = setups.compactMap(\.1.expiry)
         let responder = PushServer(
             store: self.store,
             readers: try self.loops.loops.map { [store] _ in try store.makeReader() },
@@ -86,12 +91,17 @@ struct Application: Sendable {
             streams: streams,
             logger: logger,
             workIsWaiting: { wakeUp() },
-            troubles: { [store, status] in (store.failure.map { ["storage failed: \($0)"] } ?? []) + status.troubles }
+            troubles: { [store, status] in (store.failure.map { ["storage failed: \($0)"] } ?? []) + status.troubles },
+            samples: { [status] in
+                status.troubleByLane.map { lane, trouble in
+                    MetricSample(.resting, ["lane": lane.description], trouble == nil ? 0 : 1)
+                }
+                    + ((tls?.expiries ?? []) + expiries).map { expiry in
+                        let end = expiry.expiresAt.timeIntervalSince1970
+                        return MetricSample(.credentialExpiry, ["credential": expiry.name], end)
+                    }
+            }
         )
-        let tls = try configuration.tls.map {
-            try TLSSetup($0, handshakeTimeout: configuration.handshakeTimeout, logger: logger)
-        }
-        self.tls = tls
         self.server = HTTPServer(
             listeners: listeners.isEmpty
                 ? try configuration.listen.compactMap(SocketAddress.init).map { try Listener($0) } : listeners,
@@ -152,11 +162,6 @@ struct Application: Sendable {
                 metadata: ["sender": "\(name)", "error": "\(error)"]
             )
         }
-    }
-
-    /// When credentials end, as far as that is known.
-    var expiries: [CredentialExpiry] {
-        (self.tls?.expiries ?? []) + self.senders.compactMap(\.setup.expiry)
     }
 
     /// The scheme of what is served over TCP.

@@ -1,0 +1,59 @@
+internal import Foundation
+
+/// What is measured; `docs/operations.md` lists all.
+package enum MetricName: String, CaseIterable, Sendable {
+    case startTime = "sealpost_start_time_seconds"
+    case deliveries = "sealpost_deliveries_total"
+    case pending = "sealpost_deliveries_pending"
+    case resting = "sealpost_lane_resting"
+    case credentialExpiry = "sealpost_credential_expiry_timestamp_seconds"
+
+    var help: String {
+        switch self {
+        case .startTime: "When the server started, in seconds since 1970."
+        case .deliveries: "Pushes to one device each, by lane: enqueued, and what they ended as."
+        case .pending: "Pushes that have not ended yet, by lane."
+        case .resting: "1 while nothing is sent through the lane, because its provider is down or refuses."
+        case .credentialExpiry: "When a credential ends, in seconds since 1970, where that is known."
+        }
+    }
+
+    var kind: String { self == .deliveries ? "counter" : "gauge" }
+}
+
+/// One value of a metric.
+package struct MetricSample: Sendable, Hashable {
+    package let name: MetricName
+    /// Names and values; the names are fixed, the values from the configuration.
+    package let labels: [[String]]
+    package let value: Double
+
+    package init(_ name: MetricName, _ labels: KeyValuePairs<String, String>, _ value: Double) {
+        self.name = name
+        self.labels = labels.map { [$0.key, $0.value] }
+        self.value = value
+    }
+
+    /// A line of Prometheus' text format 0.0.4.
+    fileprivate var line: String {
+        let labels = self.labels.map { "\($0[0])=\"\(Self.escaped($0[1]))\"" }.joined(separator: ",")
+        // Whole numbers without a point, as they are counted.
+        let value = Int(exactly: self.value).map(String.init) ?? "\(self.value)"
+        return "\(self.name.rawValue)\(labels.isEmpty ? "" : "{\(labels)}") \(value)\n"
+    }
+
+    private static func escaped(_ text: String) -> String {
+        text.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"").replacing("\n", with: "\\n")
+    }
+}
+
+extension Collection<MetricSample> {
+    /// All of them in Prometheus' text format 0.0.4, the values of a metric together.
+    var exposition: String {
+        MetricName.allCases.map { name in
+            let lines = self.filter { $0.name == name }.map(\.line).sorted()
+            if lines.isEmpty { return "" }
+            return "# HELP \(name.rawValue) \(name.help)\n# TYPE \(name.rawValue) \(name.kind)\n" + lines.joined()
+        }.joined()
+    }
+}

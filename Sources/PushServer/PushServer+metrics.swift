@@ -1,0 +1,31 @@
+internal import Foundation
+internal import HTTPTypes
+internal import PushCore
+internal import PushStore
+internal import SocketHTTP
+
+extension PushServer {
+    static let metricRoutes = [
+        Route(.get, "/metrics", .atLeast(.admin, .manage)) { try $0.showMetrics($1) }
+    ]
+
+    private func showMetrics(_ call: Call) throws -> Response {
+        var samples = self.samples()
+        samples.append(MetricSample(.startTime, [:], self.startedAt.timeIntervalSince1970.rounded()))
+        for (lane, tally) in try self.readers[call.request.loopIndex].tallies() {
+            let counts = [
+                ("enqueued", tally.enqueued), ("accepted", tally.accepted), ("expired", tally.expired),
+                ("failed", tally.failed), ("cancelled", tally.cancelled),
+            ]
+            for (state, count) in counts {
+                samples.append(MetricSample(.deliveries, ["lane": lane, "state": state], Double(count)))
+            }
+            samples.append(MetricSample(.pending, ["lane": lane], Double(tally.pending)))
+        }
+        return Response(
+            status: .ok,
+            fields: [.contentType: "text/plain; version=0.0.4; charset=utf-8", .cacheControl: "no-store"],
+            body: Array(samples.exposition.utf8)
+        )
+    }
+}
