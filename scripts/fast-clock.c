@@ -3,8 +3,7 @@
 //   FAST_CLOCK=FACTOR,SINCE   from SINCE, nanoseconds of CLOCK_MONOTONIC, on, each second is FACTOR seconds long
 //
 // Processes with the same values agree on the time. All clocks that a program can ask for go faster, and what waits for
-// them waits as much shorter: epoll, timerfd, sleeping. libfaketime 0.9.10 does the same but leaves out timerfd, which
-// libdispatch's timers are made of.
+// them waits as much shorter: epoll, timerfd (which libdispatch's timers are made of), sleeping.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <stdint.h>
