@@ -44,7 +44,7 @@ struct LaneLoop: Sendable {
                 }
                 self.settleWhatEnded(&group)
                 let rest = self.claim(&group)
-                for _ in 0..<self.state.beginWorkers() {
+                for _ in 0..<self.state.beginWorkers(now: self.now()) {
                     group.addTask(executorPreference: self.executor) { await self.work(until: self.signal) }
                 }
                 let settling = self.state.untilSettling(after: self.settings.settleAfter)
@@ -58,6 +58,7 @@ struct LaneLoop: Sendable {
     /// Has pushes leased, if there are any to be had and there is need; returns how long nothing will be due.
     private func claim(_ group: inout DiscardingTaskGroup) -> Duration {
         let now = self.now()
+        if let until = self.state.beginRest(now: now) { return min(self.untilDue(until, now), self.settings.rest) }
         let batch = min(Self.batch, self.lane.rate ?? Self.batch, self.settings.inFlight)
         do {
             let direct = self.untilDue(try self.reader.nextDue(in: self.lane.lane, .direct), now)
@@ -65,7 +66,6 @@ struct LaneLoop: Sendable {
             let due = Queue.allCases.filter { ($0 == .direct ? direct : bulk) <= .zero }
             if due.isEmpty { return min(direct, bulk, self.settings.rest) }
             let claim = self.state.beginClaim(of: due, batch: batch, now: now)
-            if let until = claim.restUntil { return min(self.untilDue(until, now), self.settings.rest) }
             if claim.queues.isEmpty { return self.settings.rest }
             group.addTask {
                 await self.claim(claim.limit, of: claim.queues)

@@ -85,26 +85,30 @@ final class LaneState: Sendable {
         self.state.withLock { $0.health.reset() }
     }
 
-    /// What to lease now of the queues that have something due, and until when there is a rest.
-    ///
-    /// While the provider rests what is leased is given back, and for a probe one is enough.
-    func beginClaim(of due: [Queue], batch: Int, now: Date) -> (limit: Int, queues: [Queue], restUntil: Date?) {
+    /// Until when nothing may be sent, if so: what is leased is then given back.
+    func beginRest(now: Date) -> Date? {
         self.state.withLock { state in
-            if state.isStopping || state.isClaiming || due.isEmpty { return (0, [], nil) }
+            guard case .rest(let until) = state.health.admission(now: now) else { return nil }
+            Self.giveBack(&state)
+            return until
+        }
+    }
+
+    /// What to lease now of the queues that have something due; for a probe, one is enough.
+    func beginClaim(of due: [Queue], batch: Int, now: Date) -> (limit: Int, queues: [Queue]) {
+        self.state.withLock { state in
+            if state.isStopping || state.isClaiming { return (0, []) }
             let leased = state.direct.count + state.bulk.count
             let (limit, queues): (Int, [Queue])
             switch state.health.admission(now: now) {
-            case .rest(let until):
-                Self.giveBack(&state)
-                return (0, [], until)
-            case .wait: return (0, [], nil)
+            case .rest, .wait: return (0, [])
             case .probe: (limit, queues) = (1, leased == 0 ? due : [])
             // Single notices pass what is leased of a broadcast.
             case .go: (limit, queues) = (batch, leased < batch / 2 ? due : due.filter { $0 == .direct })
             }
-            if queues.isEmpty || state.direct.count >= batch { return (0, [], nil) }
+            if queues.isEmpty || state.direct.count >= batch { return (0, []) }
             state.isClaiming = true
-            return (limit, queues, nil)
+            return (limit, queues)
         }
     }
 
@@ -118,9 +122,15 @@ final class LaneState: Sendable {
     }
 
     /// How many workers to start, which are counted as started.
-    func beginWorkers() -> Int {
+    func beginWorkers(now: Date) -> Int {
         self.state.withLock { state in
-            let room = min(self.concurrency - state.workers, self.bound - state.inFlight)
+            var room = min(self.concurrency - state.workers, self.bound - state.inFlight)
+            switch state.health.admission(now: now) {
+            case .go: break
+            case .probe: room = min(room, 1)
+            // They would find nothing to do, and have the loop look again.
+            case .rest, .wait: room = 0
+            }
             let count = max(0, min(room, state.direct.count + state.bulk.count))
             state.workers += count
             return count

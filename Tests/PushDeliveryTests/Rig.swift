@@ -83,7 +83,7 @@ struct Rig: Sendable {
                 teamID: apns.credentials.teamID,
                 topic: apns.credentials.topic,
                 endpoint: apns.endpoint,
-                connection: ConnectionSettings(caFile: self.fixture.folder.file("ca.pem"))
+                connection: ConnectionSettings(caFile: self.fixture.folder.file("ca.pem"), timeout: .seconds(5))
             ),
             on: loop,
             now: { self.fixture.clock.now }
