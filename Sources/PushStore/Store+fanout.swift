@@ -174,6 +174,8 @@ extension Store {
             insert or ignore into delivery (notification_id, device, user_id, lane, is_bulk, state, due_at)
             select \(target.id), d.number, d.user_id, d.lane, \(isBulk), 'queued', \(now.milliseconds)
             from device d where \(condition) and \(isCurrent)
+                and not exists (select 1 from recipient r where r.notification_id = \(target.id)
+                    and r.user_id = d.user_id and r.dismissed_at is not null)
             returning lane
             """
         )

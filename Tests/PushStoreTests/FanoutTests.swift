@@ -109,4 +109,14 @@ import Testing
         #expect(tally.enqueued == tally.cancelled + 8)
     }
 
+    @Test func whoHasPutABroadcastAwayIsNotPushedOnADeviceThatItReachesLater() async throws {
+        for number in 0..<5 { try await fixture.addDevice(of: alice, handle: "a-\(number)", tags: ["news"]) }
+        try await fixture.post(1, from: alice, to: "news", page: 3)
+        let id = try #require(NotificationID(rawValue: 1))
+        #expect(try await store.dismiss(id, by: alice.id, now: fixture.now))
+        try await self.expand()
+        #expect(try await self.handles().isEmpty)
+        #expect(try self.tally()?.enqueued == 3)
+        #expect(try self.tally()?.cancelled == 3)
+    }
 }
