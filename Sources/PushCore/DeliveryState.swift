@@ -60,7 +60,7 @@ package struct DeliveryState: Sendable, Hashable {
     }
 
     private func retry(_ reason: String, atLeast: Duration, now: Date, jitter: Double) -> Action {
-        let next = now + max(self.wait(jitter: jitter), TimeInterval(atLeast.components.seconds))
+        let next = now + max(self.wait(jitter: jitter), atLeast.timeInterval)
         return next < self.expiresAt ? .retry(at: next, reason: reason) : .expire
     }
 

@@ -29,7 +29,8 @@ package struct DeviceHandle: Sendable, Hashable {
         self.value.count <= 12 ? "…" : "\(self.value.prefix(4))…\(self.value.suffix(4))"
     }
 
-    private static func isHexadecimal(_ byte: UInt8) -> Bool {
+    /// Whether it is a digit of a hexadecimal number, in either case.
+    package static func isHexadecimal(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "f"): true
         case UInt8(ascii: "A")...UInt8(ascii: "F"): true

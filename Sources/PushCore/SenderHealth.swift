@@ -89,9 +89,9 @@ package struct SenderHealth: Sendable {
         case .failure(.deviceBusy(let reason, let retryAfter)):
             self.busyUsers.insert(user)
             guard self.isProbing || self.busyUsers.count >= Self.busyUsersInARow else { return }
-            self.rest(until: now + Self.seconds(retryAfter), reason)
+            self.rest(until: now + retryAfter.timeInterval, reason)
         case .failure(.overloaded(let reason, let retryAfter)):
-            self.rest(until: now + Self.seconds(retryAfter), reason)
+            self.rest(until: now + retryAfter.timeInterval, reason)
         case .failure(.unavailable(let reason, _)):
             self.failures += 1
             guard self.isProbing || self.failures >= Self.failuresInARow else { return }
@@ -152,9 +152,5 @@ package struct SenderHealth: Sendable {
         self.countedSince = now
         self.reached /= 2
         self.unknown /= 2
-    }
-
-    private static func seconds(_ duration: Duration) -> TimeInterval {
-        TimeInterval(duration.components.seconds) + TimeInterval(duration.components.attoseconds) / 1e18
     }
 }

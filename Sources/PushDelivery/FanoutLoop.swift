@@ -14,17 +14,11 @@ struct FanoutLoop: Sendable {
 
     /// Works until graceful shutdown or cancellation; the next process goes on where this one stopped.
     func run() async {
-        await withTaskCancellationHandler {
-            await withGracefulShutdownHandler {
-                while !Task.isShuttingDownGracefully, !Task.isCancelled {
-                    if await self.expand() { continue }
-                    await self.signal.wait(atMost: self.rest)
-                }
-            } onGracefulShutdown: {
-                self.signal.set()
+        await self.signal.ringingAtTheEnd {
+            while !Task.isShuttingDownGracefully, !Task.isCancelled {
+                if await self.expand() { continue }
+                await self.signal.wait(atMost: self.rest)
             }
-        } onCancel: {
-            self.signal.set()
         }
     }
 

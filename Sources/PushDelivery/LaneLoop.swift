@@ -24,15 +24,7 @@ struct LaneLoop: Sendable {
 
     /// Works until graceful shutdown or cancellation; returns when nothing is on the way any more.
     func run() async {
-        await withTaskCancellationHandler {
-            await withGracefulShutdownHandler {
-                await self.work()
-            } onGracefulShutdown: {
-                self.signal.set()
-            }
-        } onCancel: {
-            self.signal.set()
-        }
+        await self.signal.ringingAtTheEnd { await self.work() }
     }
 
     private func work() async {
@@ -45,7 +37,7 @@ struct LaneLoop: Sendable {
                 self.settleWhatEnded(&group)
                 let rest = self.claim(&group)
                 for _ in 0..<self.state.beginWorkers(now: self.now()) {
-                    group.addTask(executorPreference: self.executor) { await self.work(until: self.signal) }
+                    group.addTask(executorPreference: self.executor) { await self.sendOneByOne() }
                 }
                 let settling = self.state.untilSettling(after: self.settings.settleAfter)
                 await self.signal.wait(atMost: max(min(rest, settling ?? rest), .milliseconds(1)))
@@ -102,20 +94,20 @@ struct LaneLoop: Sendable {
     // MARK: - Sending
 
     /// Sends one push after the other, as long as there are any and the provider may be called.
-    private func work(until signal: Signal) async {
+    private func sendOneByOne() async {
         while true {
             switch self.state.next(now: self.now()) {
             case .send(let delivery):
-                if await self.deliver(delivery) { signal.set() }
+                if await self.deliver(delivery) { self.signal.set() }
             case .stop:
                 self.state.endWorker()
-                return signal.set()
+                return self.signal.set()
             case .rest(let until):
                 let wait = until.timeIntervalSince(self.now())
                 // The others wait in the same way; longer rests are the loop's.
                 if wait <= 1, (try? await Task.sleep(for: .seconds(max(0, wait)))) != nil { continue }
                 self.state.endWorker()
-                return signal.set()
+                return self.signal.set()
             }
         }
     }
@@ -123,15 +115,14 @@ struct LaneLoop: Sendable {
     /// Sends one push; `true` if the loop must look at what came of it.
     private func deliver(_ delivery: LeasedDelivery) async -> Bool {
         let sentAt = self.now()
-        let result: Result<Acceptance, SendFailure>
-        if delivery.state.on(.claimed, now: sentAt, jitter: 0) == .send {
-            do throws(SendFailure) {
-                result = .success(try await self.lane.sender.send(delivery.push))
-            } catch {
-                result = .failure(error)
-            }
-        } else {
+        guard delivery.state.on(.claimed, now: sentAt, jitter: 0) == .send else {
             return self.state.end(delivery, LaneState.Ending(settlement: .expired))
+        }
+        let result: Result<Acceptance, SendFailure>
+        do throws(SendFailure) {
+            result = .success(try await self.lane.sender.send(delivery.push))
+        } catch {
+            result = .failure(error)
         }
         let ending = self.state.judge(result, of: delivery, sentAt: sentAt, now: self.now())
         if let reason = ending.failure {

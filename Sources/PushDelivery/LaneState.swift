@@ -35,9 +35,9 @@ final class LaneState: Sendable {
         /// When the first of those ended.
         var endedSince = ContinuousClock.now
         var isClaiming = false
-        var isSettling = false
         /// How many are being written down.
         var settling = 0
+        var isSettling: Bool { self.settling > 0 }
         var isStopping = false
         var health = SenderHealth()
         var pacer: Pacer?
@@ -143,7 +143,6 @@ final class LaneState: Sendable {
             guard !state.isSettling, !state.ended.isEmpty else { return [] }
             let isDue = state.isStopping || state.ended.count >= Self.settleCount
             guard isDue || state.endedSince.duration(to: .now) >= patience else { return [] }
-            state.isSettling = true
             state.settling = state.ended.count
             defer { state.ended.removeAll(keepingCapacity: true) }
             return state.ended
@@ -162,7 +161,6 @@ final class LaneState: Sendable {
     /// before, sent once more by the next process under the same ids.
     func endSettling(butKeeping kept: [(LeasedDelivery, Store.Settlement)] = []) {
         self.state.withLock { state in
-            state.isSettling = false
             state.inFlight -= state.settling - kept.count
             state.settling = 0
             state.ended.insert(contentsOf: kept, at: 0)

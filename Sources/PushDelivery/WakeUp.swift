@@ -1,3 +1,4 @@
+internal import ServiceLifecycle
 internal import Synchronization
 
 /// Tells the sender loops that the outbox has new work. Calling costs next to nothing and never blocks.
@@ -37,6 +38,19 @@ final class Signal: Sendable {
             return nil
         }
         waiter?.resume()
+    }
+
+    /// Runs a loop that listens, and rings when it is to end: at graceful shutdown and at cancellation.
+    func ringingAtTheEnd(_ loop: () async -> Void) async {
+        await withTaskCancellationHandler {
+            await withGracefulShutdownHandler {
+                await loop()
+            } onGracefulShutdown: {
+                self.set()
+            }
+        } onCancel: {
+            self.set()
+        }
     }
 
     /// Returns when it is rung, or after `timeout`; maybe early. One listener at a time.

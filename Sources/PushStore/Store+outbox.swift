@@ -101,9 +101,3 @@ extension Store {
         }
     }
 }
-
-extension Duration {
-    var timeInterval: TimeInterval {
-        TimeInterval(self.components.seconds) + TimeInterval(self.components.attoseconds) / 1e18
-    }
-}

@@ -11,17 +11,9 @@ package struct APNsDeviceToken: Sendable, Hashable {
     package init?(_ text: String) {
         guard
             (2...400).contains(text.utf8.count), text.utf8.count.isMultiple(of: 2),
-            text.utf8.allSatisfy(Self.isHexDigit)
+            text.utf8.allSatisfy(DeviceHandle.isHexadecimal)
         else { return nil }
         self.text = text.lowercased()
-    }
-
-    private static func isHexDigit(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "f"): true
-        case UInt8(ascii: "A")...UInt8(ascii: "F"): true
-        default: false
-        }
     }
 }
 
