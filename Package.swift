@@ -119,7 +119,7 @@ let package = Package(
             ["PushAPI", "PushCore", "PushServer", "PushStore", "PushTesting", "SocketHTTP", httpTypes, logging]
         ),
         tests("PushSimulatorsTests", ["COpenSSL", "PushSimulators", "PushTesting", "Reactor", "SocketTLS"]),
-        tests("PushStoreTests", ["PushCore", "PushStore", "PushTesting"]),
+        tests("PushStoreTests", ["PushCore", "PushStore", "PushTesting", database]),
         tests("ReactorTests", ["Reactor"]),
         tests("SocketHTTPTests", ["PushTesting", "Reactor", "SocketHTTP", httpTypes]),
         tests(

@@ -141,3 +141,31 @@ create trigger push_ends_with_device before delete on device begin
     update delivery set state = 'cancelled', settled_at = unixepoch() * 1000, reason = 'the device is gone'
         where device = old.number and settled_at is null;
 end;
+
+-- Who did what. Entries are added, and deleted from the oldest on; nothing else ever happens to them.
+create table audit (
+    number integer primary key,         -- counted from 1 without gaps
+    at integer not null,
+    entry blob not null,                -- sealed text
+    chain blob not null check (length(chain) = 32)  -- a keyed hash over this entry and the chain of the one before
+) strict;
+
+-- What the oldest entry is chained to, once there have been older ones.
+create table audit_start (
+    id integer primary key check (id = 1),
+    number integer not null,
+    chain blob not null,
+    seal blob not null                  -- a keyed hash over both
+) strict;
+
+insert into audit_start (id, number, chain, seal) values (1, 0, x'', x'');
+
+-- Sealing an entry anew, with another key, is no change of it.
+create trigger audit_is_not_changed before update of number, at, chain on audit begin
+    select raise(abort, 'an entry of the audit is never changed');
+end;
+
+create trigger audit_is_not_deleted before delete on audit
+when old.number > (select number from audit_start) begin
+    select raise(abort, 'an entry of the audit is deleted only from the oldest on');
+end;

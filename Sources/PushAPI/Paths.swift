@@ -19,6 +19,9 @@ public enum Paths {
     /// The key that browsers subscribe with.
     public static let webPushKey = "/api/webpush/key"
 
+    /// Who did what, for administrators.
+    public static let audit = "/api/audit"
+
     /// Tokens, for administrators.
     public static let tokens = "/api/tokens"
 

@@ -46,18 +46,22 @@ package struct Vault: Sendable {
 /// The row and column that a sealed value belongs to; anywhere else it does not open.
 package enum SealedPlace: Sendable, Hashable {
     case payload(NotificationID)
+    /// An entry of the audit, by its number.
+    case audit(Int64)
 
     /// One byte for the column, four for the key's number, eight for the row's id, big-endian.
     func bytes(key: UInt32) -> [UInt8] {
-        switch self {
-        case .payload(let id):
-            [UInt8](unsafeUninitializedCapacity: 13) { bytes, count in
-                let raw = UnsafeMutableRawBufferPointer(bytes)
-                raw.storeBytes(of: 1, as: UInt8.self)
-                raw.storeBytes(of: key.bigEndian, toByteOffset: 1, as: UInt32.self)
-                raw.storeBytes(of: id.rawValue.bigEndian, toByteOffset: 5, as: Int64.self)
-                count = 13
+        let (column, row): (UInt8, Int64) =
+            switch self {
+            case .payload(let id): (1, id.rawValue)
+            case .audit(let number): (2, number)
             }
+        return [UInt8](unsafeUninitializedCapacity: 13) { bytes, count in
+            let raw = UnsafeMutableRawBufferPointer(bytes)
+            raw.storeBytes(of: column, as: UInt8.self)
+            raw.storeBytes(of: key.bigEndian, toByteOffset: 1, as: UInt32.self)
+            raw.storeBytes(of: row.bigEndian, toByteOffset: 5, as: Int64.self)
+            count = 13
         }
     }
 }

@@ -1,10 +1,11 @@
 package import Foundation
 package import Logging
+internal import PushCore
 package import PushStore
 internal import ServiceLifecycle
 
-/// Deletes what has expired, so that no payload is kept, sealed or not, for longer than its sender asked for; and
-/// writes down when tokens were used.
+/// Deletes what has expired, so that no payload is kept, sealed or not, for longer than its sender asked for, and the
+/// audit for no longer than the operator wants; and writes down when tokens were used.
 package struct RetentionService: Sendable {
     /// How late something may be deleted; nobody gets it any more from the moment it expires.
     private static let interval = Duration.seconds(30)
@@ -12,11 +13,19 @@ package struct RetentionService: Sendable {
     private static let batch = 500
 
     private let store: Store
+    /// For how long the audit is kept.
+    private let auditKept: Duration
     private let logger: Logger
     private let now: @Sendable () -> Date
 
-    package init(store: Store, logger: Logger, now: @escaping @Sendable () -> Date = { Date() }) {
+    package init(
+        store: Store,
+        auditKept: Duration,
+        logger: Logger,
+        now: @escaping @Sendable () -> Date = { Date() }
+    ) {
         self.store = store
+        self.auditKept = auditKept
         self.logger = logger
         self.now = now
     }
@@ -46,6 +55,8 @@ package struct RetentionService: Sendable {
         do {
             while try await self.store.deleteExpired(now: self.now(), page: Self.batch) {}
             while try await self.store.deleteExpiredTokens(now: self.now(), limit: Self.batch) == Self.batch {}
+            let start = self.now() - self.auditKept.timeInterval
+            while try await self.store.trimAudit(before: start, limit: Self.batch) == Self.batch {}
         } catch {
             self.logger.error("what has expired is not deleted", metadata: ["error": "\(error)"])
         }

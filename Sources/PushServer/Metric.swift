@@ -6,6 +6,7 @@ package enum MetricName: String, CaseIterable, Sendable {
     case deliveries = "sealpost_deliveries_total"
     case pending = "sealpost_deliveries_pending"
     case resting = "sealpost_lane_resting"
+    case auditEntries = "sealpost_audit_entries_total"
     case credentialExpiry = "sealpost_credential_expiry_timestamp_seconds"
 
     var help: String {
@@ -14,11 +15,17 @@ package enum MetricName: String, CaseIterable, Sendable {
         case .deliveries: "Pushes to one device each, by lane: enqueued, and what they ended as."
         case .pending: "Pushes that have not ended yet, by lane."
         case .resting: "1 while nothing is sent through the lane, because its provider is down or refuses."
+        case .auditEntries: "Entries that were ever added to the audit."
         case .credentialExpiry: "When a credential ends, in seconds since 1970, where that is known."
         }
     }
 
-    var kind: String { self == .deliveries ? "counter" : "gauge" }
+    var kind: String {
+        switch self {
+        case .deliveries, .auditEntries: "counter"
+        case .startTime, .pending, .resting, .credentialExpiry: "gauge"
+        }
+    }
 }
 
 /// One value of a metric.

@@ -69,7 +69,9 @@ extension PushServer {
             let device = try reader.devices(ofUser: user.id).first(where: { $0.id.description == call.parameter })
         else { throw Problem(.notFound) }
         let order = NotificationOrder(testing: device.id, of: user.id)
-        let id = try await self.store(order, payload: order.payload.bytes, sender: user.id, now: call.now)
+        let id = try await self.store(order, payload: order.payload.bytes, of: call) { _ in
+            try call.record(.testDevice, of: device.id.description)
+        }
         self.workIsWaiting()
         let deadline = ContinuousClock.now + Self.testDeadline
         while true {

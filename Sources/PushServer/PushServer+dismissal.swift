@@ -21,13 +21,18 @@ extension PushServer {
         // A phone's token that may only fetch puts away also what its user has sent.
         let maySend = try call.token.map { $0.scopes.isSuperset(of: .send) } ?? true
         if maySend, user.role >= .publisher, try await self.recall(id, by: .sender(user.id), call) { return .noContent }
-        if try await self.store.dismiss(id, by: user.id, now: call.now) { return .noContent }
+        if try await self.dismiss(id, by: user.id, call) { return .noContent }
         if maySend, user.role == .admin, try await self.recall(id, by: .administrator, call) { return .noContent }
         throw Problem(.notFound)
     }
 
+    private func dismiss(_ id: NotificationID, by user: Int64, _ call: Call) async throws -> Bool {
+        try await self.store.dismiss(id, by: user, noting: call.record(.dismiss, of: "\(id)"), now: call.now)
+    }
+
     private func recall(_ id: NotificationID, by recaller: Store.Recaller, _ call: Call) async throws -> Bool {
-        guard try await self.store.recall(id, by: recaller, now: call.now) else { return false }
+        let record = try call.record(.recall, of: "\(id)")
+        guard try await self.store.recall(id, by: recaller, noting: record, now: call.now) else { return false }
         var last: Int64? = 0
         for _ in 0..<Self.pagesAtOnce {
             guard let device = last else { break }

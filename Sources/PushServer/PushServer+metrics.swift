@@ -12,7 +12,9 @@ extension PushServer {
     private func showMetrics(_ call: Call) throws -> Response {
         var samples = self.samples()
         samples.append(MetricSample(.startTime, [:], self.startedAt.timeIntervalSince1970.rounded()))
-        for (lane, tally) in try self.readers[call.request.loopIndex].tallies() {
+        let reader = self.readers[call.request.loopIndex]
+        samples.append(MetricSample(.auditEntries, [:], Double(try reader.lastAuditNumber())))
+        for (lane, tally) in try reader.tallies() {
             let counts = [
                 ("enqueued", tally.enqueued), ("accepted", tally.accepted), ("expired", tally.expired),
                 ("failed", tally.failed), ("cancelled", tally.cancelled),

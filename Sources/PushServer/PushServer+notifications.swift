@@ -24,7 +24,7 @@ extension PushServer {
         guard payload.count <= self.settings.maximumPayload else {
             throw Problem(.payloadTooLarge, "Payload is over \(self.settings.maximumPayload) bytes")
         }
-        let id = try await self.store(order, payload: payload, sender: user.id, now: call.now)
+        let id = try await self.store(order, payload: payload, of: call) { try call.record(.send, of: "\($0)") }
         self.workIsWaiting()
         let item = NotificationItem(
             id: id.rawValue,
@@ -65,10 +65,14 @@ extension PushServer {
         return name
     }
 
-    /// Seals and stores what an order asks for, and the work of pushing it; returns the id.
-    func store(_ order: NotificationOrder, payload: [UInt8], sender: Int64, now: Date) async throws
-        -> NotificationID
-    {
+    /// Seals and stores what an order of a call asks for, and the work of pushing it; returns the id.
+    func store(
+        _ order: NotificationOrder,
+        payload: [UInt8],
+        of call: Call,
+        record: (NotificationID) throws -> AuditRecord
+    ) async throws -> NotificationID {
+        let (sender, now) = (try call.user.id, call.now)
         // Random ids of 31 bits do meet; the tries are bounded only so that a full table ends in an error.
         for _ in 0..<100 {
             guard let id = NotificationID(rawValue: .random(in: 1..<1 << self.settings.idBits)) else { continue }
@@ -84,7 +88,7 @@ extension PushServer {
                 createdAt: now,
                 expiresAt: now + TimeInterval(order.lifetime.components.seconds)
             )
-            switch try await self.store.post(notification) {
+            switch try await self.store.post(notification, by: record(id)) {
             case .stored: return id
             case .idTaken: continue
             case .unknownUser(let name): throw Problem(.unknownUser, "there is no user \(name)")
@@ -129,7 +133,9 @@ extension PushServer {
         let (id, found) = try self.find(call, for: user)
         let payload = try self.vault.open(found.sealedPayload, in: .payload(id))
         if found.isRecipient, call.request.head.method == .get {
-            guard try await self.store.take(id, by: user.id) else { throw Problem(.notFound) }
+            guard try await self.store.take(id, by: user.id, noting: call.record(.take, of: "\(id)")) else {
+                throw Problem(.notFound)
+            }
         }
         let tag = self.tags.tag(of: id, for: user.id, isRead: false, createdAt: found.createdAt)
         return NotificationView(id: id, notification: found, tag: tag, maxAge: .zero, now: call.now)

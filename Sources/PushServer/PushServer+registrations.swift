@@ -30,16 +30,17 @@ extension PushServer {
         let id = try self.registrationID(call)
         let body = try JSONBody(try await call.request.body.collect())
         let registration = try DeviceRegistration(body, id: id, settings: self.settings)
-        switch try await self.store.register(registration, as: id, for: call.user, now: call.now) {
+        let record = try call.record(.registerDevice, of: id.description, detail: registration.platform.description)
+        switch try await self.store.register(registration, as: id, for: call.user, by: record, now: call.now) {
         case .registered: return .empty
         case .gone(let reason): throw Problem(.registrationGone, reason)
         }
     }
 
     private func unregister(_ call: Call) async throws -> Response {
-        guard try await self.store.unregister(self.registrationID(call), ofUser: call.user.id) else {
-            throw Problem(.notFound)
-        }
+        let id = try self.registrationID(call)
+        let record = try call.record(.unregisterDevice, of: id.description)
+        guard try await self.store.unregister(id, ofUser: call.user.id, by: record) else { throw Problem(.notFound) }
         return .empty
     }
 

@@ -24,6 +24,7 @@ extension PushServer {
             for: user,
             scopes: order.scopes,
             expiresAt: expiresAt,
+            by: call.record(.beginSession, of: user.name.description),
             now: call.now
         )
         guard let session else { throw Problem(.unauthorized) }
@@ -41,7 +42,7 @@ extension PushServer {
     /// Ends the token of this request.
     private func endSession(_ call: Call) async throws -> Response {
         guard let token = try call.token else { throw Problem(.notFound, "the caller came without a token") }
-        try await self.revokeToken(token.prefix)
+        try await self.revokeToken(token.prefix, by: call.record(.revokeToken, of: call.user.name.description))
         return .noContent
     }
 }

@@ -18,8 +18,8 @@ extension PushServer {
 
     /// Ends a token, on all loops, before it is answered; `false` if there is none.
     @discardableResult
-    func revokeToken(_ prefix: TokenPrefix) async throws -> Bool {
-        guard let fingerprint = try await self.store.revokeToken(prefix) else { return false }
+    func revokeToken(_ prefix: TokenPrefix, by record: AuditRecord) async throws -> Bool {
+        guard let fingerprint = try await self.store.revokeToken(prefix, by: record) else { return false }
         self.authenticator.tokenEnded(fingerprint)
         return true
     }
@@ -44,6 +44,7 @@ extension PushServer {
             for: name,
             scopes: order.scopes,
             expiresAt: expiresAt,
+            by: call.record(.addToken, of: user.name.description),
             now: call.now
         )
         guard let token else { throw unknown }
@@ -84,7 +85,7 @@ extension PushServer {
         let tokens = try reader.tokens(of: user, after: last, limit: size + 1, now: call.now)
         return Response(
             uncached: .object([
-                .init("Tokens", .array(tokens.prefix(size).map(\.json))),
+                .init("Tokens", .array(tokens.prefix(size).map { $0.json(self.store.audit) })),
                 .init("More", .bool(tokens.count > size)),
             ])
         )
@@ -92,16 +93,17 @@ extension PushServer {
 
     private func deleteToken(_ call: Call) async throws -> Response {
         let caller = try call.user.name
-        guard let prefix = TokenPrefix(call.parameter), try await self.revokeToken(prefix) else {
-            throw Problem(.notFound)
-        }
+        guard
+            let prefix = TokenPrefix(call.parameter),
+            try await self.revokeToken(prefix, by: call.record(.revokeToken, of: prefix.description))
+        else { throw Problem(.notFound) }
         self.logger.info("token revoked", metadata: ["token": "\(prefix)", "by": "\(caller)"])
         return .noContent
     }
 }
 
 extension TokenEntry {
-    fileprivate var json: JSONValue {
+    fileprivate func json(_ audit: AuditTrail) -> JSONValue {
         .object([
             .init("Prefix", .string(self.prefix.description)),
             .init("User", .string(self.username.description)),
@@ -110,6 +112,7 @@ extension TokenEntry {
             .init("CreatedAt", .string(self.createdAt.rfc3339)),
             .init("ExpiresAt", .string(self.expiresAt.rfc3339)),
             .init("LastUse", self.usedAt.map { .string($0.rfc3339) } ?? .null),
+            .init("AuditId", .string(audit.name(of: self.prefix))),
         ])
     }
 }

@@ -19,7 +19,8 @@ extension PushServer {
         }
         let role = try self.role(body) ?? .device
         let hash = try await self.hash(Secret(try body.requiredString("Password")))
-        guard try await self.store.addUser(name, role: role, password: hash, now: call.now) else {
+        let record = try call.record(.addUser, of: name.description, detail: role.rawValue)
+        guard try await self.store.addUser(name, role: role, password: hash, by: record, now: call.now) else {
             throw Problem(.conflict, "there is a user \(name)")
         }
         return Response(
@@ -34,16 +35,21 @@ extension PushServer {
         let role = try self.role(body)
         var password: PasswordHash?
         if let text = try body.string("Password") { password = try await self.hash(Secret(text)) }
-        guard let name = Username(call.parameter), try await self.store.changeUser(name, role: role, password: password)
-        else { throw Problem(.notFound) }
+        let changes = [role.map { "role \($0.rawValue)" }, password.map { _ in "password" }].compactMap(\.self)
+        guard let name = Username(call.parameter) else { throw Problem(.notFound) }
+        let record = try call.record(.changeUser, of: name.description, detail: changes.joined(separator: ", "))
+        guard try await self.store.changeUser(name, role: role, password: password, by: record) else {
+            throw Problem(.notFound)
+        }
         self.authenticator.accountsChanged()
         return .noContent
     }
 
     private func deleteUser(_ call: Call) async throws -> Response {
-        guard let name = Username(call.parameter), try await self.store.deleteUser(name) else {
-            throw Problem(.notFound)
-        }
+        guard
+            let name = Username(call.parameter),
+            try await self.store.deleteUser(name, by: call.record(.deleteUser, of: name.description))
+        else { throw Problem(.notFound) }
         self.authenticator.accountsChanged()
         return .noContent
     }

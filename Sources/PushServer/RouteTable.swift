@@ -24,6 +24,17 @@ struct Call {
         get throws(Problem) { try self.known.token }
     }
 
+    /// What the caller did, for the audit.
+    func record(_ action: AuditRecord.Action, of subject: String, detail: String = "") throws(Problem) -> AuditRecord {
+        let actor = AuditRecord.Actor(
+            name: try self.user.name,
+            token: try self.token?.prefix,
+            client: self.request.client.description,
+            request: RequestID(self.request.head).description
+        )
+        return AuditRecord(action, of: subject, detail: detail, by: actor, at: self.now)
+    }
+
     private var known: Caller {
         get throws(Problem) {
             guard let caller else { throw Problem(.unauthorized) }
@@ -103,7 +114,7 @@ struct RouteTable: Sendable {
         routes: PushServer.registrationRoutes + PushServer.notificationRoutes + PushServer.sessionRoutes
             + PushServer.tokenRoutes + PushServer.userRoutes + PushServer.webPushRoutes + PushServer.streamRoutes
             + PushServer.dismissalRoutes + PushServer.deliveryRoutes + PushServer.healthRoutes
-            + PushServer.metricRoutes
+            + PushServer.metricRoutes + PushServer.auditRoutes
     )
 
     let routes: [Route]

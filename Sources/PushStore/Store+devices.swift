@@ -102,10 +102,11 @@ extension Store {
         _ registration: DeviceRegistration,
         as id: RegistrationID,
         for user: User,
+        by record: AuditRecord? = nil,
         now: Date
     ) async throws -> RegisterOutcome {
         let (userID, userTag) = (user.id, Tag(of: user.name))
-        return try await self.writer.write { db in
+        return try await self.write { db in
             let known = try Row.fetchOne(
                 db.cachedStatement(sql: "select user_id, retired_reason from device where id = ?"),
                 arguments: [id.description]
@@ -130,12 +131,18 @@ extension Store {
             }
             try Self.save(db, registration, id: id, user: userID, userTag: userTag, now: now)
             return .registered
+        } noting: {
+            $0 == .registered ? record : nil
         }
     }
 
     /// Forgets a registration of the user; `false` if there is one of that id and it is another's.
-    package func unregister(_ id: RegistrationID, ofUser user: Int64) async throws -> Bool {
-        try await self.writer.write { db in
+    package func unregister(
+        _ id: RegistrationID,
+        ofUser user: Int64,
+        by record: AuditRecord? = nil
+    ) async throws -> Bool {
+        try await self.write(by: record) { db in
             let owner = try Int64.fetchOne(
                 db.cachedStatement(sql: "select user_id from device where id = ?"),
                 arguments: [id.description]

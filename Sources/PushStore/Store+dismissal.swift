@@ -5,8 +5,13 @@ package import PushCore
 extension Store {
     /// Puts a notification away for one of its recipients, whose pushes of it are cancelled; `false` if the user can
     /// see no such notification.
-    package func dismiss(_ id: NotificationID, by user: Int64, now: Date) async throws -> Bool {
-        try await self.writer.write { db in
+    package func dismiss(
+        _ id: NotificationID,
+        by user: Int64,
+        noting record: AuditRecord? = nil,
+        now: Date
+    ) async throws -> Bool {
+        try await self.write(by: record) { db in
             try db.execute(
                 literal: """
                     update recipient set dismissed_at = \(now.milliseconds)
@@ -39,13 +44,18 @@ extension Store {
     ///
     /// Returns `false` if there is no such notification, or it is another's. The pushes are cancelled with
     /// `cancelRecalled`; those that are due before it comes to them are cancelled then.
-    package func recall(_ id: NotificationID, by recaller: Recaller, now: Date) async throws -> Bool {
+    package func recall(
+        _ id: NotificationID,
+        by recaller: Recaller,
+        noting record: AuditRecord? = nil,
+        now: Date
+    ) async throws -> Bool {
         let condition: SQL
         switch recaller {
         case .sender(let user): condition = "sender_id = \(user)"
         case .administrator: condition = "true"
         }
-        return try await self.writer.write { db in
+        return try await self.write(by: record) { db in
             try db.execute(
                 literal: """
                     update notification set payload = null, recalled_at = \(now.milliseconds)

@@ -110,9 +110,10 @@ extension Store {
     /// For more than a `page` of devices it stores the first of them, and the work of finding the others.
     package func post(
         _ notification: NewNotification,
+        by record: AuditRecord? = nil,
         page: Int = Store.fanoutPage
     ) async throws -> PostOutcome {
-        try await self.writer.write { db in
+        let work = self.noting { db -> PostOutcome in
             guard try Self.insert(db, notification) else { return .idTaken }
             for name in notification.audience.usernames {
                 try db.execute(
@@ -125,9 +126,10 @@ extension Store {
                 if db.changesCount == 0, try !Self.isUser(db, name) { throw UnknownUser(name: name) }
             }
             return .stored(pushes: try Self.enqueue(db, notification, page: page, now: notification.createdAt))
-        } catching: { (error: UnknownUser) in
-            .unknownUser(error.name)
+        } _: {
+            if case .stored = $0 { record } else { nil }
         }
+        return try await self.writer.write(work) { (error: UnknownUser) in .unknownUser(error.name) }
     }
 
     /// Notes that a recipient has collected the payload, the first time. Not awaited, and may be lost with a crash.
@@ -167,8 +169,12 @@ extension Store {
     /// Gives a payload that may be read once to a recipient: `false` if it was given already.
     ///
     /// With the last recipient the payload is erased.
-    package func take(_ id: NotificationID, by user: Int64) async throws -> Bool {
-        try await self.writer.write { db in
+    package func take(
+        _ id: NotificationID,
+        by user: Int64,
+        noting record: AuditRecord? = nil
+    ) async throws -> Bool {
+        try await self.write(by: record) { db in
             try db.execute(
                 sql: "delete from recipient where notification_id = ? and user_id = ?",
                 arguments: [id.rawValue, user]

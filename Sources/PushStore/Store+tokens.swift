@@ -104,13 +104,16 @@ extension Store {
         for name: Username,
         scopes: Scopes,
         expiresAt: Date,
+        by record: AuditRecord? = nil,
         now: Date
     ) async throws -> BearerToken? {
-        try await self.writer.write { db in
+        try await self.write { db in
             let id = try Int64.fetchOne(db, sql: "select id from user where name_key = ?", arguments: [name.key])
             return try id.map {
                 try Self.insertToken(db, user: $0, isSession: false, scopes: scopes, expiresAt: expiresAt, now: now)
             }
+        } noting: { [audit] in
+            record?.about($0?.prefix, in: audit)
         }
     }
 
@@ -119,9 +122,10 @@ extension Store {
         for user: User,
         scopes: Scopes,
         expiresAt: Date,
+        by record: AuditRecord? = nil,
         now: Date
     ) async throws -> NewSession? {
-        try await self.writer.write { db in
+        try await self.write { db in
             let isStill = try Bool.fetchOne(
                 db,
                 sql: "select exists (select 1 from user where id = ? and password_number = ?)",
@@ -147,17 +151,21 @@ extension Store {
                 arguments: [user.id, token.fingerprint.bytes, Self.maximumSessions - 1]
             )
             return NewSession(token: token, ended: ended.compactMap { Fingerprint(bytes: $0) })
+        } noting: { [audit] in
+            record?.about($0?.token.prefix, in: audit)
         }
     }
 
     /// Ends the token of that prefix, and says which it was; `nil` if there is none.
-    package func revokeToken(_ prefix: TokenPrefix) async throws -> Fingerprint? {
-        try await self.writer.write { db in
+    package func revokeToken(_ prefix: TokenPrefix, by record: AuditRecord? = nil) async throws -> Fingerprint? {
+        try await self.write { db in
             try Data.fetchOne(
                 db,
                 sql: "delete from token where prefix = ? returning hash",
                 arguments: [prefix.description]
             ).flatMap { Fingerprint(bytes: $0) }
+        } noting: { [audit] in
+            record?.about($0.map { _ in prefix }, in: audit)
         }
     }
 
@@ -214,5 +222,15 @@ extension Store {
             )
             if db.changesCount == 1 { return token }
         }
+    }
+}
+
+extension AuditRecord {
+    /// The same with the token that it is about; `nil` if there is none, for then nothing was done.
+    fileprivate func about(_ token: TokenPrefix?, in audit: AuditTrail) -> AuditRecord? {
+        guard let token else { return nil }
+        var record = self
+        record.detail = "token \(audit.name(of: token))"
+        return record
     }
 }

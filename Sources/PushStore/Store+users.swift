@@ -46,9 +46,10 @@ extension Store {
         _ name: Username,
         role: Role,
         password: PasswordHash,
+        by record: AuditRecord? = nil,
         now: Date
     ) async throws -> Bool {
-        try await self.writer.write { db in
+        try await self.write(by: record) { db in
             try db.execute(
                 sql: """
                     insert into user (name, name_key, role, password, created_at) values (?, ?, ?, ?, ?)
@@ -61,8 +62,13 @@ extension Store {
     }
 
     /// Gives a user another role or another password, which ends the user's sessions; `false` if there is no such user.
-    package func changeUser(_ name: Username, role: Role?, password: PasswordHash?) async throws -> Bool {
-        try await self.writer.write { db in
+    package func changeUser(
+        _ name: Username,
+        role: Role?,
+        password: PasswordHash?,
+        by record: AuditRecord? = nil
+    ) async throws -> Bool {
+        try await self.write(by: record) { db in
             if let password {
                 try db.execute(
                     sql: "update user set password = ? where name_key = ?",
@@ -78,8 +84,8 @@ extension Store {
     }
 
     /// Deletes a user with all tokens, devices and what was sent to them; `false` if there is no such user.
-    package func deleteUser(_ name: Username) async throws -> Bool {
-        try await self.writer.write { db in
+    package func deleteUser(_ name: Username, by record: AuditRecord? = nil) async throws -> Bool {
+        try await self.write(by: record) { db in
             try db.execute(sql: "delete from user where name_key = ?", arguments: [name.key])
             return db.changesCount == 1
         }

@@ -1,5 +1,6 @@
 internal import Foundation
 internal import GRDB
+package import PushCore
 
 /// The database: one connection that writes, and read-only ones for everybody else.
 ///
@@ -7,17 +8,22 @@ internal import GRDB
 /// SQLite before 3.51.3, so there is exactly one.
 package final class Store: Sendable {
     package let path: String
+    /// Who did what.
+    package let audit: AuditTrail
     let writer: Writer
     let tokenUses = TokenUses()
 
     /// Opens the database, making it and its folder if need be, and brings its schema up to date.
     ///
+    /// What must not be read by others is sealed under the keyring.
     /// `onFailure` is called once, when the disk has failed so that only a restart helps; nothing is acknowledged then.
     package init(
         path: String,
+        keyring: Keyring,
         onFailure: @escaping @Sendable (String) -> Void = { _ in }
     ) throws(StoreError) {
         self.path = path
+        self.audit = AuditTrail(vault: Vault(keyring), key: keyring.derive("audit"))
         do {
             let folder = URL(fileURLWithPath: path).deletingLastPathComponent()
             try FileManager.default.createDirectory(

@@ -36,7 +36,7 @@ struct Application: Sendable {
     ) throws {
         self.logger = logger
         let keyring = try KeyringFile.load(configuration.keyring, database: configuration.database)
-        self.store = try Store(path: configuration.database) { reason in
+        self.store = try Store(path: configuration.database, keyring: keyring) { reason in
             logger.critical(
                 "storage failed; ending at once, for nothing can be promised",
                 metadata: ["reason": "\(reason)"]
@@ -111,10 +111,11 @@ struct Application: Sendable {
             responder: responder,
             makeStream: tls?.acceptor.accept
         )
+        let retention = RetentionService(store: self.store, auditKept: configuration.auditKept, logger: logger)
         self.services = ServiceGroup(
             configuration: .init(
                 services: [
-                    .init(service: RetentionService(store: self.store, logger: logger)), .init(service: delivery),
+                    .init(service: retention), .init(service: delivery),
                     .init(service: HTTPService(server: self.server, logger: logger)),
                 ],
                 gracefulShutdownSignals: signals,

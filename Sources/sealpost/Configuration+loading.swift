@@ -22,6 +22,9 @@ extension Configuration {
         configuration.sessionExpiresIn =
             try sessions.integer("expiresIn", in: 60...31_536_000) ?? configuration.sessionExpiresIn
         try sessions.finish()
+        let audit = try root.section("audit")
+        if let keep = try audit.integer("keep", in: 86_400...3_153_600_000) { configuration.auditKept = .seconds(keep) }
+        try audit.finish()
         configuration.database = try root.string("database") ?? configuration.database
         configuration.keyring = try root.string("keyring") ?? configuration.keyring
         let delivery = try root.section("delivery")

@@ -52,6 +52,19 @@ import Testing
         #expect(await daemon.terminate() == 0)
     }
 
+    @Test func theAuditIsListedAndVerified() async throws {
+        _ = try await Daemon.run(["user", "add", "alice", "--password-stdin"], in: folder, input: "correct horse\n")
+        _ = try await Daemon.run(["token", "create", "alice"], in: folder)
+        let list = try await Daemon.run(["audit", "list", "--limit", "5"], in: folder)
+        let lines = list.output.split(separator: "\n")
+        #expect(lines.count == 2)
+        #expect(lines.first?.contains(/^2\t\S+\ttoken\.add\talice\ttoken [0-9a-f]{16}\t\t\tunknown\t$/) == true)
+        #expect(lines.last?.contains("\tuser.add\talice\tdevice\t") == true)
+        let verified = try await Daemon.run(["audit", "verify"], in: folder)
+        #expect(verified.output == "the audit is as it was written, to entry 2\n")
+        #expect(verified.code == 0)
+    }
+
     @Test func aTokenIsMadeListedUsedAndRevoked() async throws {
         _ = try await Daemon.run(["user", "add", "alice", "--password-stdin"], in: folder, input: "correct horse\n")
         let made = try await Daemon.run(["token", "create", "alice", "--scope", "send"], in: folder)

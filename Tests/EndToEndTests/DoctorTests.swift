@@ -19,8 +19,12 @@ import Testing
 
     /// A database and a keyring, as a first start leaves them.
     private func prepare() async throws {
-        _ = try KeyringFile.load(self.configuration.keyring, database: self.configuration.database)
-        try await Store(path: self.configuration.database).close()
+        try await self.open().close()
+    }
+
+    private func open() throws -> Store {
+        let keyring = try KeyringFile.load(self.configuration.keyring, database: self.configuration.database)
+        return try Store(path: self.configuration.database, keyring: keyring)
     }
 
     private func examine(now: Date = Date(), online: Bool = false) async throws -> [String: Finding] {
@@ -30,7 +34,7 @@ import Testing
 
     @Test func aSoundInstallationIsOkAlsoBesideTheServer() async throws {
         try await self.prepare()
-        let store = try Store(path: self.configuration.database)
+        let store = try self.open()
         let findings = try await self.examine()
         await store.close()
         #expect(

@@ -22,7 +22,7 @@ import Testing
         "DELETE /api/tokens/{id}": (.admin, .manage), "POST /api/users": (.admin, .manage),
         "PATCH /api/users/{id}": (.admin, .manage), "DELETE /api/users/{id}": (.admin, .manage),
         "GET /api/webpush/key": (.device, .register), "GET /healthz": nil, "GET /readyz": nil,
-        "GET /metrics": (.admin, .manage),
+        "GET /metrics": (.admin, .manage), "GET /api/audit": (.admin, .manage),
     ]
 
     static let users = ServerFixture.roles.keys.sorted()

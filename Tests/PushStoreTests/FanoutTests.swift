@@ -70,7 +70,7 @@ import Testing
         try await fixture.post(1, from: alice, to: "news", platforms: ["apns"], page: 3)
         _ = try await store.expandFanout(page: 3, now: fixture.now)
         await store.close()
-        let next = try Store(path: store.path)
+        let next = try Store(path: store.path, keyring: fixture.keyring)
         while try await next.expandFanout(page: 3, now: fixture.now) != nil {}
         #expect(try next.makeReader().tallies()["apns"]?.enqueued == 8)
         await next.close()

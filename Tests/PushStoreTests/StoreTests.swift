@@ -5,11 +5,17 @@ import PushTesting
 import Testing
 
 @Suite struct StoreTests {
+    private let keyring: Keyring
+
+    init() throws {
+        self.keyring = try Keyring(text: Keyring.generateText())
+    }
+
     @Test func aSecondProcessIsRefused() throws {
         let folder = try TemporaryFolder()
         let path = folder.file("a.db")
-        let first = try Store(path: path)
-        let error = #expect(throws: StoreError.self) { try Store(path: path) }
+        let first = try Store(path: path, keyring: self.keyring)
+        let error = #expect(throws: StoreError.self) { try Store(path: path, keyring: self.keyring) }
         #expect("\(try #require(error))" == "the database \(path) is in use by another process")
         withExtendedLifetime(first) {}
     }
@@ -19,11 +25,11 @@ import Testing
         let path = folder.file("a.db")
         let name = try #require(Username("alice"))
         do {
-            let store = try Store(path: path)
+            let store = try Store(path: path, keyring: self.keyring)
             _ = try await store.addUser(name, role: .admin, password: PasswordHash(phc: "x"), now: Date())
             await store.close()
         }
-        #expect(try Store(path: path).makeReader().user(named: name)?.role == .admin)
+        #expect(try Store(path: path, keyring: self.keyring).makeReader().user(named: name)?.role == .admin)
     }
 
     @Test func aFileThatIsNoDatabaseIsRefusedAndKept() throws {
@@ -31,18 +37,18 @@ import Testing
         let path = folder.file("a.db")
         let text = String(repeating: "this is no database ", count: 100)
         try text.write(toFile: path, atomically: true, encoding: .utf8)
-        #expect(throws: StoreError.self) { try Store(path: path) }
+        #expect(throws: StoreError.self) { try Store(path: path, keyring: self.keyring) }
         #expect(try String(contentsOfFile: path, encoding: .utf8) == text)
     }
 
     @Test func aFolderThatCannotBeMadeIsNamed() throws {
-        let error = #expect(throws: StoreError.self) { try Store(path: "/dev/null/a.db") }
+        let error = #expect(throws: StoreError.self) { try Store(path: "/dev/null/a.db", keyring: self.keyring) }
         #expect("\(try #require(error))".hasPrefix("cannot open /dev/null/a.db"))
     }
 
     @Test func theDatabaseIsItsOwnersOnly() throws {
         let folder = try TemporaryFolder()
-        let store = try Store(path: folder.file("a.db"))
+        let store = try Store(path: folder.file("a.db"), keyring: self.keyring)
         let mode = try FileManager.default.attributesOfItem(atPath: store.path)[.posixPermissions] as? Int
         #expect(mode == 0o600)
     }

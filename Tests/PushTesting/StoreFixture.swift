@@ -5,13 +5,15 @@ package import PushStore
 /// A new store in a folder of its own, with what tests need to fill it.
 package struct StoreFixture: Sendable {
     package let folder: TemporaryFolder
+    package let keyring: Keyring
     package let store: Store
     package let reader: Reader
     package let clock = ManualClock()
 
     package init() throws {
         self.folder = try TemporaryFolder()
-        self.store = try Store(path: self.folder.file("test.db"))
+        self.keyring = try Keyring(text: Keyring.generateText())
+        self.store = try Store(path: self.folder.file("test.db"), keyring: self.keyring)
         self.reader = try self.store.makeReader()
     }
 

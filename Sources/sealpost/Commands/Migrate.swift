@@ -12,8 +12,7 @@ struct Migrate: AsyncParsableCommand {
     func run() async throws {
         try await reportingErrors {
             let configuration = try self.options.load()
-            let store = try Store(path: configuration.database)
-            await store.close()
+            try await withStore(configuration) { _ in }
             print("\(configuration.database) is up to date")
         }
     }

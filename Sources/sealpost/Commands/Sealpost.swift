@@ -11,7 +11,8 @@ struct Sealpost: AsyncParsableCommand {
         commandName: "sealpost",
         abstract: "Keeps what is secret at home, and sends only a claim ticket through other people's networks.",
         subcommands: [
-            Serve.self, Demo.self, Simulate.self, UserCommand.self, TokenCommand.self, Migrate.self, DoctorCommand.self,
+            Serve.self, Demo.self, Simulate.self, UserCommand.self, TokenCommand.self, AuditCommand.self, Migrate.self,
+            DoctorCommand.self,
         ]
     )
 }

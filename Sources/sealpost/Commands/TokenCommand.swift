@@ -56,7 +56,13 @@ struct TokenCommand: AsyncParsableCommand {
             } catch {
                 throw ValidationError("\(error)")
             }
-            let token = try await store.addToken(for: name, scopes: scopes, expiresAt: expiresAt, now: Date())
+            let token = try await store.addToken(
+                for: name,
+                scopes: scopes,
+                expiresAt: expiresAt,
+                by: AuditRecord(.addToken, of: user.name.description),
+                now: Date()
+            )
             guard let token else { throw CommandFailure("there is no user \(self.name)") }
             return token.text.exposed
         }
@@ -111,9 +117,11 @@ struct TokenCommand: AsyncParsableCommand {
         func run() async throws {
             try await reportingErrors {
                 try await withStore(try self.options.load()) { store in
-                    guard let prefix = TokenPrefix(self.prefix), try await store.revokeToken(prefix) != nil else {
-                        throw CommandFailure("there is no token \(self.prefix)")
-                    }
+                    let record = AuditRecord(.revokeToken, of: self.prefix)
+                    guard
+                        let prefix = TokenPrefix(self.prefix),
+                        try await store.revokeToken(prefix, by: record) != nil
+                    else { throw CommandFailure("there is no token \(self.prefix)") }
                     print("\(prefix) has ended")
                 }
             }
@@ -122,8 +130,10 @@ struct TokenCommand: AsyncParsableCommand {
 }
 
 /// Opens the database as long as `body` runs.
-private func withStore(_ configuration: Configuration, _ body: (Store) async throws -> Void) async throws {
-    let store = try Store(path: configuration.database)
+func withStore(_ configuration: Configuration, _ body: (Store) async throws -> Void) async throws {
+    // A keyring made now is the one that the server will seal with.
+    let keyring = try KeyringFile.load(configuration.keyring, database: configuration.database)
+    let store = try Store(path: configuration.database, keyring: keyring)
     let result: Result<Void, any Error>
     do {
         result = .success(try await body(store))

@@ -49,9 +49,10 @@ struct UserCommand: AsyncParsableCommand {
         private func add(_ name: Username, _ role: Role, _ hash: PasswordHash) async throws {
             let configuration = try self.options.load()
             // A keyring made now is the one that the server will seal with.
-            _ = try KeyringFile.load(configuration.keyring, database: configuration.database)
-            let store = try Store(path: configuration.database)
-            guard try await store.addUser(name, role: role, password: hash, now: Date()) else {
+            let keyring = try KeyringFile.load(configuration.keyring, database: configuration.database)
+            let store = try Store(path: configuration.database, keyring: keyring)
+            let record = AuditRecord(.addUser, of: name.description, detail: role.rawValue)
+            guard try await store.addUser(name, role: role, password: hash, by: record, now: Date()) else {
                 FileHandle.standardError.write(Data("sealpost: there is a user \(name)\n".utf8))
                 throw ExitCode.failure
             }

@@ -1,0 +1,64 @@
+package import Foundation
+
+/// What somebody did, as the audit keeps it: never a payload, a password or a token.
+package struct AuditRecord: Sendable, Hashable {
+    package enum Action: String, Sendable, CaseIterable {
+        case beginSession = "session.begin"
+        case addUser = "user.add"
+        case changeUser = "user.change"
+        case deleteUser = "user.delete"
+        case addToken = "token.add"
+        /// A session that its user ends, too.
+        case revokeToken = "token.revoke"
+        case registerDevice = "device.register"
+        case unregisterDevice = "device.unregister"
+        case testDevice = "device.test"
+        case send = "notification.send"
+        /// A payload that may be read once was given to a recipient, and is gone.
+        case take = "notification.take"
+        case dismiss = "notification.dismiss"
+        case recall = "notification.recall"
+    }
+
+    /// Who did it, and how that was known.
+    package struct Actor: Sendable, Hashable {
+        /// A user; `nil` for the operator at the command line.
+        package let name: Username?
+        /// The token that was shown; `nil` where the user's password, or what is as good, was.
+        package let token: TokenPrefix?
+        /// The client's numeric address, `unix` or `unknown`.
+        package let client: String
+        /// The request's id; empty at the command line.
+        package let request: String
+
+        package init(name: Username?, token: TokenPrefix?, client: String, request: String) {
+            self.name = name
+            self.token = token
+            self.client = client
+            self.request = request
+        }
+
+    }
+
+    package let actor: Actor
+    package let action: Action
+    /// Whom or what it was done to: a user's name, a registration's or a notification's id.
+    package let subject: String
+    /// What changed, in words without a secret; may be empty.
+    package var detail: String
+    package let at: Date
+
+    package init(_ action: Action, of subject: String, detail: String = "", by actor: Actor, at: Date) {
+        self.action = action
+        self.subject = subject
+        self.detail = detail
+        self.actor = actor
+        self.at = at
+    }
+
+    /// What the operator does at the command line, now.
+    package init(_ action: Action, of subject: String, detail: String = "") {
+        let actor = Actor(name: nil, token: nil, client: "unknown", request: "")
+        self.init(action, of: subject, detail: detail, by: actor, at: Date())
+    }
+}

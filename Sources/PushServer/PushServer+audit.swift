@@ -1,0 +1,52 @@
+internal import HTTPTypes
+internal import PushAPI
+internal import PushCore
+internal import PushStore
+internal import SocketHTTP
+
+extension PushServer {
+    static let auditRoutes = [
+        Route(.get, Paths.audit, .atLeast(.admin, .manage)) { try await $0.listAudit($1) }
+    ]
+
+    private static let auditPageLimit = 1...500
+
+    /// Lists who did what, the newest first, a page at a time: `before` (an entry's number) and `limit`.
+    private func listAudit(_ call: Call) async throws -> Response {
+        let query = try Query(call.request.head.query)
+        guard let limit = Int(try query["limit"] ?? "100"), Self.auditPageLimit.contains(limit) else {
+            throw Problem(.invalidParameter, "limit must be 1 to \(Self.auditPageLimit.upperBound)")
+        }
+        let before = try query["before"].map { text in
+            guard let number = Int64(text), number > 0 else {
+                throw Problem(.invalidParameter, "before is no entry's number")
+            }
+            return number
+        }
+        let trail = self.store.audit
+        // One more than asked for tells whether there are more.
+        let entries = try await self.reports.run { try $0.audit(trail, before: before, limit: limit + 1) }
+        return Response(
+            uncached: .object([
+                .init("Entries", .array(entries.prefix(limit).map(\.json))),
+                .init("More", .bool(entries.count > limit)),
+            ])
+        )
+    }
+}
+
+extension AuditEntry {
+    fileprivate var json: JSONValue {
+        .object([
+            .init("Number", .number(Int(self.number))),
+            .init("At", .string(self.at.rfc3339)),
+            .init("Action", .string(self.action)),
+            .init("Subject", .string(self.subject)),
+            .init("Detail", .string(self.detail)),
+            .init("Actor", .string(self.actor)),
+            .init("Token", .string(self.token)),
+            .init("Client", .string(self.client)),
+            .init("Request", .string(self.request)),
+        ])
+    }
+}

@@ -1,0 +1,132 @@
+internal import Crypto
+internal import Foundation
+internal import GRDB
+package import PushCore
+
+/// Adds to the audit, in the transaction of the work that it tells of, so that neither is there without the other.
+///
+/// An entry is sealed text. Each has a keyed hash over itself and the hash before it: who changes an entry, or takes one
+/// out of the middle, breaks the chain, and cannot mend it without the key.
+package struct AuditTrail: Sendable {
+    private static let separator: Character = "\t"
+
+    private let vault: Vault
+    private let key: SymmetricKey
+
+    init(vault: Vault, key: SymmetricKey) {
+        self.vault = vault
+        self.key = key
+    }
+
+    /// What stands for a token in the audit: a keyed hash of its prefix.
+    package func name(of token: TokenPrefix) -> String {
+        let code = HMAC<SHA256>.authenticationCode(for: Data("token \(token)".utf8), using: self.key)
+        return code.prefix(8).map { String(format: "%02x", $0) }.joined()
+    }
+
+    func append(_ record: AuditRecord, to db: Database) throws {
+        let last = try self.last(db)
+        let number = last.number + 1
+        let text = Data(self.text(of: record).utf8)
+        try db.cachedStatement(sql: "insert into audit (number, at, entry, chain) values (?, ?, ?, ?)").execute(
+            arguments: [
+                number, record.at.milliseconds, try self.vault.seal(text, in: .audit(number)),
+                self.chain(last.chain, number: number, at: record.at.milliseconds, text: text),
+            ]
+        )
+    }
+
+    /// Deletes entries from the oldest on, those before a time, and notes what the first one left is chained to.
+    ///
+    /// Returns how many, at most `limit`.
+    func trim(_ db: Database, before date: Date, limit: Int) throws -> Int {
+        let last = try Row.fetchOne(
+            db.cachedStatement(
+                sql: """
+                    select number, chain, count(*) over () from (
+                        select number, chain, at from audit order by number limit ?2)
+                    where at < ?1 order by number desc limit 1
+                    """
+            ),
+            arguments: [date.milliseconds, limit]
+        )
+        guard let last else { return 0 }
+        let link = AuditLink(number: last[0], chain: last[1])
+        try db.execute(
+            sql: "update audit_start set number = ?, chain = ?, seal = ?",
+            arguments: [link.number, link.chain, self.seal(ofStart: link)]
+        )
+        try db.execute(sql: "delete from audit where number <= ?", arguments: [link.number])
+        return db.changesCount
+    }
+
+    /// What the first entry is chained to; `nil` if that was not written by `trim`.
+    func start(_ db: Database) throws -> AuditLink? {
+        guard let row = try Row.fetchOne(db, sql: "select number, chain, seal from audit_start") else { return nil }
+        let link = AuditLink(number: row[0], chain: row[1])
+        return link.number == 0 || row[2] == self.seal(ofStart: link) ? link : nil
+    }
+
+    /// Opens a row of `number, at, entry, chain`.
+    func entry(_ row: Row) throws -> AuditEntry {
+        let number: Int64 = row[0]
+        let text = try self.vault.open(row[2], in: .audit(number))
+        let fields = String(decoding: text, as: UTF8.self)
+            .split(separator: Self.separator, omittingEmptySubsequences: false).map(String.init)
+        guard fields.count == 7 else { throw VaultError.unreadable }
+        return AuditEntry(
+            number: number,
+            at: Date(milliseconds: row[1]),
+            action: fields[0],
+            subject: fields[1],
+            detail: fields[2],
+            actor: fields[3],
+            token: fields[4],
+            client: fields[5],
+            request: fields[6]
+        )
+    }
+
+    /// Whether a row of `number, at, entry, chain` is what was once added behind the one before it.
+    func isGenuine(_ row: Row, after previous: Data) -> Bool {
+        guard let text = try? self.vault.open(row[2], in: .audit(row[0])) else { return false }
+        return self.chain(previous, number: row[0], at: row[1], text: text) == row[3]
+    }
+
+    // MARK: - Private
+
+    private func last(_ db: Database) throws -> AuditLink {
+        let row = try Row.fetchOne(
+            db.cachedStatement(
+                sql: """
+                    select number, chain from (select number, chain from audit order by number desc limit 1)
+                    union all select number, chain from audit_start order by number desc limit 1
+                    """
+            )
+        )
+        return row.map { AuditLink(number: $0[0], chain: $0[1]) } ?? AuditLink(number: 0, chain: Data())
+    }
+
+    private func seal(ofStart link: AuditLink) -> Data {
+        self.chain(link.chain, number: link.number, at: 0, text: Data("start".utf8))
+    }
+
+    /// No field has a separator: names, ids and addresses have none, and details are ours.
+    private func text(of record: AuditRecord) -> String {
+        let actor = record.actor
+        let fields = [
+            record.action.rawValue, record.subject, record.detail, actor.name?.description ?? "",
+            actor.token.map(self.name) ?? "", actor.client, actor.request,
+        ]
+        return fields.joined(separator: String(Self.separator))
+    }
+
+    private func chain(_ previous: Data, number: Int64, at: Int64, text: Data) -> Data {
+        var code = HMAC<SHA256>(key: self.key)
+        code.update(data: previous)
+        withUnsafeBytes(of: number.bigEndian) { code.update(data: $0) }
+        withUnsafeBytes(of: at.bigEndian) { code.update(data: $0) }
+        code.update(data: text)
+        return Data(code.finalize())
+    }
+}

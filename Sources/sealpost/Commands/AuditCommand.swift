@@ -1,0 +1,76 @@
+import ArgumentParser
+import Foundation
+import PushCore
+import PushStore
+
+struct AuditCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "audit",
+        abstract: "Read who did what.",
+        discussion: "While the server runs, it holds the database: use GET /api/audit instead.",
+        subcommands: [List.self, Verify.self]
+    )
+
+    struct List: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Print the newest entries, the newest first, with tabs between their fields.",
+            discussion: "number, time, action, subject, detail, actor, token (a keyed hash), client, request"
+        )
+
+        @OptionGroup var options: ConfigurationOptions
+
+        @Option(help: "Entries at most.")
+        var limit = 100
+
+        func run() async throws {
+            try await reportingErrors {
+                try await withStore(try self.options.load()) { store in
+                    let reader = try store.makeReader()
+                    var left = self.limit
+                    var before: Int64?
+                    while left > 0 {
+                        let page = try reader.audit(store.audit, before: before, limit: min(500, left))
+                        for entry in page { print(entry.line) }
+                        guard let oldest = page.last else { return }
+                        (before, left) = (oldest.number, left - page.count)
+                    }
+                }
+            }
+        }
+    }
+
+    struct Verify: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Check that no entry was changed or taken out since it was written.",
+            discussion: """
+                The newest entries may have been cut off all the same: compare the last number with one seen before, \
+                such as sealpost_audit_entries_total.
+                """
+        )
+
+        @OptionGroup var options: ConfigurationOptions
+
+        func run() async throws {
+            try await reportingErrors {
+                try await withStore(try self.options.load()) { store in
+                    let reader = try store.makeReader()
+                    if let fault = try reader.auditFault(store.audit) {
+                        throw CommandFailure("the audit is not as it was written, from entry \(fault.number) on")
+                    }
+                    print("the audit is as it was written, to entry \(try reader.lastAuditNumber())")
+                }
+            }
+        }
+    }
+}
+
+extension AuditEntry {
+    fileprivate var line: String {
+        let fields = [
+            "\(self.number)", self.at.formatted(.iso8601), self.action, self.subject, self.detail, self.actor,
+            self.token,
+            self.client, self.request,
+        ]
+        return fields.joined(separator: "\t")
+    }
+}

@@ -1,0 +1,123 @@
+import Foundation
+import HTTPTypes
+import PushAPI
+import PushCore
+import PushStore
+import PushTesting
+import SocketHTTP
+import Testing
+
+@testable import PushServer
+
+@Suite struct AuditTests {
+    /// Each route that changes something, and what the audit calls it; `nil` where there is nothing worth keeping.
+    private static let actions: [String: [AuditRecord.Action]?] = [
+        "POST /api/register": nil, "PUT /api/register/{id}": [.registerDevice],
+        "DELETE /api/register/{id}": [.unregisterDevice], "POST /api/notifications": [.send],
+        "DELETE /api/notifications/{id}": [.dismiss, .recall], "POST /api/devices/{id}/test": [.testDevice],
+        "POST /api/sessions": [.beginSession], "DELETE /api/sessions/current": [.revokeToken],
+        "POST /api/tokens": [.addToken], "DELETE /api/tokens/{id}": [.revokeToken], "POST /api/users": [.addUser],
+        "PATCH /api/users/{id}": [.changeUser], "DELETE /api/users/{id}": [.deleteUser],
+    ]
+
+    private let fixture: ServerFixture
+
+    init() async throws {
+        self.fixture = try await ServerFixture()
+    }
+
+    private func entries() throws -> [AuditEntry] {
+        let storage = self.fixture.storage
+        return try storage.reader.audit(storage.store.audit, before: nil, limit: 1000).reversed()
+    }
+
+    private func lines() throws -> [String] {
+        try self.entries().map { "\($0.actor) \($0.action) \($0.subject) \($0.detail)" }
+    }
+
+    @Test func everyRouteThatChangesSomethingIsInTheTableAbove() {
+        let routes = RouteTable.all.routes.filter { $0.method != .get }
+        #expect(Set(routes.map { "\($0.method.rawValue) \($0.path)" }) == Set(Self.actions.keys))
+        // A payload that is gone with being collected is the only thing that a GET changes.
+        let actions = Set(Self.actions.values.flatMap { $0 ?? [] } + [.take])
+        #expect(actions == Set(AuditRecord.Action.allCases))
+    }
+
+    @Test func whatIsDoneToNotificationsIsKept() async throws {
+        let fixture = self.fixture
+        let once = try await fixture.post(#"{"Payload":"canary","To":["username:bob"],"ReadOnce":true}"#)
+        let recalled = try await fixture.post(#"{"Payload":"canary","To":["username:bob"]}"#)
+        let dismissed = try await fixture.post(#"{"Payload":"canary","To":["username:bob"]}"#)
+        for _ in 0..<2 { try await fixture.send(.get, once, user: "bob") }
+        for _ in 0..<2 { try await fixture.send(.delete, recalled, user: "paul") }
+        for _ in 0..<2 { try await fixture.send(.delete, dismissed, user: "bob") }
+        let ids = [once, recalled, dismissed].map { $0.split(separator: "/").last ?? "" }
+        #expect(
+            try self.lines() == [
+                "paul notification.send \(ids[0]) ", "paul notification.send \(ids[1]) ",
+                "paul notification.send \(ids[2]) ", "bob notification.take \(ids[0]) ",
+                "paul notification.recall \(ids[1]) ", "bob notification.dismiss \(ids[2]) ",
+            ]
+        )
+    }
+
+    @Test func whatIsDoneToDevicesIsKept() async throws {
+        let fixture = self.fixture
+        let id = try await fixture.requestRegistration()
+        let body = #"{"Platform":"apns","Handle":"00ff"}"#
+        try await fixture.send(.put, "/api/register/\(id)", body: body)
+        try await fixture.send(.put, "/api/register/\(id)", user: "bob", body: body).expectProblem(.registrationGone)
+        try await fixture.send(.delete, "/api/register/\(id)", user: "bob").expectProblem(.notFound)
+        try await fixture.send(.delete, "/api/register/\(id)")
+        #expect(try self.lines() == ["alice device.register \(id) apns", "alice device.unregister \(id) "])
+    }
+
+    @Test func whatIsDoneToUsersAndTokensIsKept() async throws {
+        let fixture = self.fixture
+        let password = #""Password":"long enough for all""#
+        try await fixture.send(.post, "/api/users", user: "ada", body: #"{"Name":"Carol",\#(password)}"#)
+        try await fixture.send(.post, "/api/users", user: "ada", body: #"{"Name":"carol",\#(password)}"#)
+        try await fixture.send(.patch, "/api/users/carol", user: "ada", body: #"{"Role":"admin",\#(password)}"#)
+        let made = try await fixture.send(.post, "/api/tokens", user: "ada", body: #"{"User":"Carol"}"#).json
+        let prefix = try #require(made["Prefix"]?.text.flatMap { TokenPrefix($0) })
+        try await fixture.send(.delete, "/api/tokens/\(prefix)", user: "ada")
+        try await fixture.send(.delete, "/api/users/CAROL", user: "ada")
+        try await fixture.send(.delete, "/api/users/carol", user: "ada")
+        let name = fixture.storage.store.audit.name(of: prefix)
+        #expect(
+            try self.lines() == [
+                "ada user.add Carol device", "ada user.change carol role admin, password",
+                "ada token.add Carol token \(name)", "ada token.revoke \(prefix) token \(name)",
+                "ada user.delete CAROL ",
+            ]
+        )
+    }
+
+    @Test func aTokenThatWasShownIsNamedByItsHashOnly() async throws {
+        let session = try await self.fixture.send(.post, "/api/sessions").json
+        let token = try #require(session["Token"]?.text.flatMap { BearerToken($0) })
+        let headers = [("Authorization", "Bearer \(token.text.exposed)"), ("X-Request-Id", "seven")]
+        try await self.fixture.send(.delete, "/api/sessions/current", user: nil, headers: headers)
+        let entries = try self.entries()
+        #expect(entries.map(\.action) == ["session.begin", "token.revoke"])
+        #expect(entries.map(\.token) == ["", self.fixture.storage.store.audit.name(of: token.prefix)])
+        #expect(entries.map(\.client) == ["unknown", "unknown"])
+        #expect(entries.last?.request == "seven")
+    }
+
+    @Test func itIsListedForAdministratorsTheNewestFirst() async throws {
+        for _ in 0..<3 { _ = try await self.fixture.post(#"{"Payload":1}"#) }
+        let first = try await self.fixture.send(.get, "/api/audit?limit=2", user: "ada")
+        #expect(try first.json["More"] == .bool(true))
+        guard case .array(let page)? = try first.json["Entries"] else { throw StoreFixture.Missing("no entries") }
+        #expect(page.compactMap { $0["Number"] } == [.number(3), .number(2)])
+        #expect(page.first?["At"] == .string("2027-01-15T08:00:00Z"))
+        let second = try await self.fixture.send(.get, "/api/audit?before=2", user: "ada").json
+        guard case .array(let rest)? = second["Entries"] else { throw StoreFixture.Missing("no entries") }
+        #expect(rest.compactMap { $0["Number"] } == [.number(1)])
+        #expect(second["More"] == .bool(false))
+        for query in ["limit=0", "limit=501", "limit=x", "before=0", "before=x"] {
+            try await self.fixture.send(.get, "/api/audit?\(query)", user: "ada").expectProblem(.invalidParameter)
+        }
+    }
+}
