@@ -160,13 +160,17 @@ def enqueue(database, limit=-1, lifetime=86_400):
     with transaction(database):
         database.execute(
             """
-            insert into notification (id, is_stored_by_clients, is_read_once, priority, seed, created_at, expires_at)
-            values (?, 1, 0, 'high', ?, ?, ?)
+            insert into notification
+                (id, sender_id, is_stored_by_clients, is_read_once, priority, seed, created_at, expires_at)
+            values (?, 0, 1, 0, 'high', ?, ?, ?)
             """,
             [id, random.randrange(1 << 62), now, now + lifetime * 1000],
         )
         database.execute(
-            "insert or ignore into recipient (notification_id, user_id) select ?, user_id from device limit ?", [id, limit]
+            """
+            insert or ignore into recipient (notification_id, user_id, seal) select ?, user_id, 0 from device limit ?
+            """,
+            [id, limit],
         )
         database.execute(
             """

@@ -1,7 +1,7 @@
 -- Times are milliseconds since 1970, UTC.
 
 create table user (
-    id integer primary key,
+    id integer primary key autoincrement,  -- never given out twice
     name text not null,                 -- as written at first
     name_key text not null unique,      -- in lower case: what names are compared by
     role text not null check (role in ('device', 'publisher', 'admin')),
@@ -18,7 +18,8 @@ create table token (
     scopes text not null,               -- names with blanks in between
     created_at integer not null,
     expires_at integer not null,
-    used_at integer                     -- late and not to the minute
+    used_at integer,                    -- late and not to the minute
+    seal integer not null               -- a keyed hash over the hash and the user
 ) strict, without rowid;
 
 create index token_by_user on token (user_id, created_at);
@@ -67,8 +68,8 @@ create table device_push (
 
 create table notification (
     id integer primary key check (id > 0),  -- random: what the push carries
-    sender_id integer references user (id) on delete set null,
-    payload blob,                       -- sealed JSON text; null once erased
+    sender_id integer not null,         -- the user, who may have been deleted
+    payload blob,                       -- sealed JSON text, bound to id and sender; null once erased
     is_stored_by_clients integer not null check (is_stored_by_clients in (0, 1)),  -- 0: Cache-Control: no-store
     is_read_once integer not null check (is_read_once in (0, 1)),
     priority text not null check (priority in ('normal', 'high')),
@@ -81,7 +82,6 @@ create table notification (
 
 create index notification_by_expiry on notification (expires_at);
 create index notification_by_collapse on notification (collapse_id) where collapse_id is not null;
-create index notification_by_sender on notification (sender_id) where sender_id is not null;
 
 create table recipient (
     notification_id integer not null references notification (id) on delete cascade,
@@ -89,6 +89,7 @@ create table recipient (
     fetched_at integer,                 -- when the payload was first collected: the receipt
     read_at integer,                    -- when the client said that it was read
     dismissed_at integer,               -- when the user put it away; it is not shown any more
+    seal integer not null,              -- a keyed hash over notification and user
     primary key (notification_id, user_id)
 ) strict, without rowid;
 

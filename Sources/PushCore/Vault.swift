@@ -45,23 +45,26 @@ package struct Vault: Sendable {
 
 /// The row and column that a sealed value belongs to; anywhere else it does not open.
 package enum SealedPlace: Sendable, Hashable {
-    case payload(NotificationID)
+    /// A notification's payload, by its id and who has sent it.
+    case payload(NotificationID, sender: Int64)
     /// An entry of the audit, by its number.
     case audit(Int64)
 
-    /// One byte for the column, four for the key's number, eight for the row's id, big-endian.
+    /// One byte for the column, four for the key's number, eight for the row's id, eight for what else it is bound to,
+    /// big-endian.
     func bytes(key: UInt32) -> [UInt8] {
-        let (column, row): (UInt8, Int64) =
+        let (column, row, other): (UInt8, Int64, Int64) =
             switch self {
-            case .payload(let id): (1, id.rawValue)
-            case .audit(let number): (2, number)
+            case .payload(let id, let sender): (1, id.rawValue, sender)
+            case .audit(let number): (2, number, 0)
             }
-        return [UInt8](unsafeUninitializedCapacity: 13) { bytes, count in
+        return [UInt8](unsafeUninitializedCapacity: 21) { bytes, count in
             let raw = UnsafeMutableRawBufferPointer(bytes)
             raw.storeBytes(of: column, as: UInt8.self)
             raw.storeBytes(of: key.bigEndian, toByteOffset: 1, as: UInt32.self)
             raw.storeBytes(of: row.bigEndian, toByteOffset: 5, as: Int64.self)
-            count = 13
+            raw.storeBytes(of: other.bigEndian, toByteOffset: 13, as: Int64.self)
+            count = 21
         }
     }
 }

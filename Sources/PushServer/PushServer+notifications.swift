@@ -79,7 +79,7 @@ extension PushServer {
             let notification = NewNotification(
                 id: id,
                 sender: sender,
-                sealedPayload: try self.vault.seal(payload, in: .payload(id)),
+                sealedPayload: try self.vault.seal(payload, in: .payload(id, sender: sender)),
                 audience: order.audience,
                 isStoredByClients: order.isStoredByClients,
                 isReadOnce: order.isReadOnce,
@@ -120,7 +120,7 @@ extension PushServer {
         let response =
             view.isUnchanged(for: call.request.head)
             ? view.notModified
-            : view.full(payload: try self.vault.open(found.sealedPayload, in: .payload(id)))
+            : view.full(payload: try self.vault.open(found.sealedPayload, in: .payload(id, sender: found.sender)))
         if found.isRecipient, found.fetchedAt == nil, call.request.head.method == .get {
             self.store.noteFetch(of: id, by: user.id, now: call.now)
         }
@@ -131,7 +131,7 @@ extension PushServer {
     private func takeNotification(_ call: Call) async throws -> Response {
         let user = try call.user
         let (id, found) = try self.find(call, for: user)
-        let payload = try self.vault.open(found.sealedPayload, in: .payload(id))
+        let payload = try self.vault.open(found.sealedPayload, in: .payload(id, sender: found.sender))
         if found.isRecipient, call.request.head.method == .get {
             guard try await self.store.take(id, by: user.id, noting: call.record(.take, of: "\(id)")) else {
                 throw Problem(.notFound)

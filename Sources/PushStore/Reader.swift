@@ -11,6 +11,7 @@ internal import Synchronization
 package final class Reader: Sendable {
     private let connection: DatabaseQueue
     private let commits: CommitCounter
+    let seal: RowSeal
     /// Not a `Mutex`, which cannot lend out what is not `Sendable`. Guards all below.
     private let lock = NSLock()
     /// The count when the open transaction began.
@@ -18,7 +19,8 @@ package final class Reader: Sendable {
     /// What `readRow` has prepared.
     nonisolated(unsafe) private var direct = [Statement?](repeating: nil, count: DirectQuery.Name.allCases.count)
 
-    init(_ connection: DatabaseQueue, commits: CommitCounter) {
+    init(_ connection: DatabaseQueue, commits: CommitCounter, seal: RowSeal) {
+        self.seal = seal
         self.connection = connection
         self.commits = commits
     }
@@ -70,6 +72,8 @@ package final class Reader: Sendable {
             return try body()
         } catch let error as DatabaseError {
             throw StoreError(error)
+        } catch let error as StoreError {
+            throw error
         } catch {
             throw .broken(reason: "\(error)")
         }

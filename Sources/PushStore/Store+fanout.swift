@@ -155,8 +155,8 @@ extension Store {
         let condition: SQL = "\(inPage) and \(target.audience.condition)"
         try db.execute(
             literal: """
-                insert or ignore into recipient (notification_id, user_id)
-                select \(target.id), d.user_id from device d where \(condition)
+                insert or ignore into recipient (notification_id, user_id, seal)
+                select \(target.id), d.user_id, recipient_seal(\(target.id), d.user_id) from device d where \(condition)
                 """
         )
         let isCurrent: SQL =

@@ -43,6 +43,7 @@ package struct NewNotification: Sendable, Hashable {
 
 /// A notification as it lies in the database, seen by one who may.
 package struct StoredNotification: Sendable, Hashable {
+    package let sender: Int64
     package let sealedPayload: Data
     package let isStoredByClients: Bool
     package let isReadOnce: Bool
@@ -56,38 +57,44 @@ package struct StoredNotification: Sendable, Hashable {
 extension Reader {
     /// The notification, if the user is a recipient, or its sender and asks as such, and it has not expired.
     ///
-    /// What may be read once is its recipients' alone.
+    /// What may be read once is its recipients' alone. Throws `StoreError.damaged` if the row that makes the user a
+    /// recipient was not written by the store.
     package func notification(
         _ id: NotificationID,
         for user: Int64,
         alsoAsSender: Bool,
         now: Date
     ) throws(StoreError) -> StoredNotification? {
-        try self.readRow(
+        let found = try self.readRow(
             Self.collecting,
             id.rawValue,
             user,
             now.milliseconds,
             alsoAsSender ? 1 : 0
-        ) { row in
-            StoredNotification(
+        ) { row -> StoredNotification? in
+            let isRecipient = row.integer(5) != 0
+            guard !isRecipient || row.integer(8) == self.seal.recipient(of: id.rawValue, user: user) else { return nil }
+            return StoredNotification(
+                sender: row.integer(9),
                 sealedPayload: row.data(0),
                 isStoredByClients: row.integer(1) != 0,
                 isReadOnce: row.integer(2) != 0,
-                isRecipient: row.integer(5) != 0,
+                isRecipient: isRecipient,
                 readAt: row.date(6),
                 fetchedAt: row.date(7),
                 createdAt: Date(milliseconds: row.integer(3)),
                 expiresAt: Date(milliseconds: row.integer(4))
             )
         }
+        if case .some(nil) = found { throw .damaged(row: "a recipient of notification \(id)") }
+        return found ?? nil
     }
 
     private static let collecting = DirectQuery(
         name: .notification,
         sql: """
             select n.payload, n.is_stored_by_clients, n.is_read_once, n.created_at, n.expires_at,
-                r.user_id is not null, r.read_at, r.fetched_at
+                r.user_id is not null, r.read_at, r.fetched_at, r.seal, n.sender_id
             from notification n
             left join recipient r on r.notification_id = n.id and r.user_id = ?2
             where n.id = ?1 and n.expires_at > ?3 and n.payload is not null
@@ -118,8 +125,8 @@ extension Store {
             for name in notification.audience.usernames {
                 try db.execute(
                     sql: """
-                        insert or ignore into recipient (notification_id, user_id)
-                        select ?, id from user where name_key = ?
+                        insert or ignore into recipient (notification_id, user_id, seal)
+                        select ?1, id, recipient_seal(?1, id) from user where name_key = ?2
                         """,
                     arguments: [notification.id.rawValue, name.key]
                 )

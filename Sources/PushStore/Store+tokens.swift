@@ -27,8 +27,10 @@ extension Reader {
         withToken fingerprint: Fingerprint,
         now: Date
     ) throws(StoreError) -> (user: User, grant: TokenGrant)? {
-        try self.readRow(Self.tokenInUse, key: fingerprint, now.milliseconds) { row in
+        let found = try self.readRow(Self.tokenInUse, key: fingerprint, now.milliseconds) {
+            row -> (user: User, grant: TokenGrant)? in
             guard
+                row.integer(8) == self.seal.token(fingerprint, user: row.integer(4)),
                 let prefix = TokenPrefix(row.text(0)),
                 let name = Username(row.text(5)),
                 let role = Role(rawValue: row.text(6))
@@ -41,13 +43,15 @@ extension Reader {
                 usedAt: row.date(3)
             )
             return (user, grant)
-        } ?? nil
+        }
+        if case .some(nil) = found { throw .damaged(row: "a token's") }
+        return found ?? nil
     }
 
     private static let tokenInUse = DirectQuery(
         name: .token,
         sql: """
-            select t.prefix, t.scopes, t.expires_at, t.used_at, u.id, u.name, u.role, u.password_number
+            select t.prefix, t.scopes, t.expires_at, t.used_at, u.id, u.name, u.role, u.password_number, t.seal
             from token t join user u on u.id = t.user_id
             where t.hash = ?1 and t.expires_at > ?2
             """
@@ -110,7 +114,7 @@ extension Store {
         try await self.write { db in
             let id = try Int64.fetchOne(db, sql: "select id from user where name_key = ?", arguments: [name.key])
             return try id.map {
-                try Self.insertToken(db, user: $0, isSession: false, scopes: scopes, expiresAt: expiresAt, now: now)
+                try self.insertToken(db, user: $0, isSession: false, scopes: scopes, expiresAt: expiresAt, now: now)
             }
         } noting: { [audit] in
             record?.about($0?.prefix, in: audit)
@@ -132,7 +136,7 @@ extension Store {
                 arguments: [user.id, user.passwordNumber]
             )
             guard isStill == true else { return nil }
-            let token = try Self.insertToken(
+            let token = try self.insertToken(
                 db,
                 user: user.id,
                 isSession: true,
@@ -199,7 +203,7 @@ extension Store {
         return uses.count
     }
 
-    private static func insertToken(
+    private func insertToken(
         _ db: Database,
         user: Int64,
         isSession: Bool,
@@ -212,12 +216,12 @@ extension Store {
             let token = BearerToken.random()
             try db.execute(
                 sql: """
-                    insert into token (hash, prefix, user_id, is_session, scopes, created_at, expires_at)
-                    values (?, ?, ?, ?, ?, ?, ?) on conflict (prefix) do nothing
+                    insert into token (hash, prefix, user_id, is_session, scopes, created_at, expires_at, seal)
+                    values (?, ?, ?, ?, ?, ?, ?, ?) on conflict (prefix) do nothing
                     """,
                 arguments: [
                     token.fingerprint.bytes, token.prefix.description, user, isSession, scopes.description,
-                    now.milliseconds, expiresAt.milliseconds,
+                    now.milliseconds, expiresAt.milliseconds, self.seal.token(token.fingerprint, user: user),
                 ]
             )
             if db.changesCount == 1 { return token }

@@ -20,10 +20,12 @@ extension Reader {
             )
             guard
                 let row = try Row.fetchOne(statement, arguments: [name.key]),
-                let name = Username(row["name"]),
+                let own = Username(row["name"]),
                 let role = Role(rawValue: row["role"])
             else { return nil }
-            return User(id: row["id"], name: name, role: role, passwordNumber: row["password_number"])
+            // A damaged index leads to another's row.
+            guard own == name else { throw StoreError.damaged(row: "a user's") }
+            return User(id: row["id"], name: own, role: role, passwordNumber: row["password_number"])
         }
     }
 

@@ -10,6 +10,7 @@ package final class Store: Sendable {
     package let path: String
     /// Who did what.
     package let audit: AuditTrail
+    let seal: RowSeal
     let writer: Writer
     let tokenUses = TokenUses()
 
@@ -24,6 +25,8 @@ package final class Store: Sendable {
     ) throws(StoreError) {
         self.path = path
         self.audit = AuditTrail(vault: Vault(keyring), key: keyring.derive("audit"))
+        let seal = RowSeal(key: keyring.derive("row"))
+        self.seal = seal
         do {
             let folder = URL(fileURLWithPath: path).deletingLastPathComponent()
             try FileManager.default.createDirectory(
@@ -37,7 +40,10 @@ package final class Store: Sendable {
         let lock = try LockFile(forDatabase: path)
         do {
             let connection = try DatabaseQueue(path: path, configuration: Self.configuration(isReadOnly: false))
-            try connection.writeWithoutTransaction { try Schema.prepare($0) }
+            try connection.writeWithoutTransaction { db in
+                db.add(function: seal.sqlFunction)
+                try Schema.prepare(db)
+            }
             // The payloads are sealed; names and handles are not.
             try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path)
             self.writer = Writer(connection, lock: lock, onFailure: onFailure)
@@ -50,7 +56,7 @@ package final class Store: Sendable {
     package func makeReader() throws(StoreError) -> Reader {
         do {
             let connection = try DatabaseQueue(path: self.path, configuration: Self.configuration(isReadOnly: true))
-            let reader = Reader(connection, commits: self.writer.commits)
+            let reader = Reader(connection, commits: self.writer.commits, seal: self.seal)
             self.writer.willRelease(reader)
             return reader
         } catch {

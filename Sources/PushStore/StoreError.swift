@@ -13,6 +13,8 @@ package enum StoreError: Error, CustomStringConvertible {
     case broken(reason: String)
     case cannotOpen(path: String, reason: String)
     case failed(reason: String)
+    /// A row is not as it was written: the disk has changed it, or somebody has.
+    case damaged(row: String)
 
     package var description: String {
         switch self {
@@ -21,6 +23,7 @@ package enum StoreError: Error, CustomStringConvertible {
         case .busy: "too many writes are waiting"
         case .broken(let reason): "the database failed and must be opened anew: \(reason)"
         case .cannotOpen(let path, let reason): "cannot open \(path): \(reason)"
+        case .damaged(let row): "the database is damaged: \(row) is not as it was written"
         case .failed(let reason): "the database failed: \(reason)"
         }
     }

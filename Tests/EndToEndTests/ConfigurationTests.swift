@@ -122,7 +122,7 @@ import Testing
         let made = try KeyringFile.load(self.keyring, database: self.database)
         let mode = try FileManager.default.attributesOfItem(atPath: self.keyring)[.posixPermissions] as? Int
         #expect(mode == 0o600)
-        let place = SealedPlace.payload(try #require(NotificationID(rawValue: 1)))
+        let place = SealedPlace.payload(try #require(NotificationID(rawValue: 1)), sender: 1)
         let sealed = try Vault(made).seal(Data("x".utf8), in: place)
         let again = try KeyringFile.load(self.keyring, database: self.database)
         #expect(try Vault(again).open(sealed, in: place) == Data("x".utf8))

@@ -12,8 +12,8 @@ import Testing
         return Vault(try Keyring(text: lines.joined(separator: "\n")))
     }
 
-    private func place(_ id: Int64) throws -> SealedPlace {
-        .payload(try #require(NotificationID(rawValue: id)))
+    private func place(_ id: Int64, sender: Int64 = 1) throws -> SealedPlace {
+        .payload(try #require(NotificationID(rawValue: id)), sender: sender)
     }
 
     @Test func whatWasSealedOpensInItsPlace() throws {
@@ -32,6 +32,8 @@ import Testing
         let vault = try vault(1)
         let sealed = try vault.seal(self.secret, in: place(7))
         #expect(throws: VaultError.unreadable) { try vault.open(sealed, in: self.place(8)) }
+        #expect(throws: VaultError.unreadable) { try vault.open(sealed, in: self.place(7, sender: 2)) }
+        #expect(throws: VaultError.unreadable) { try vault.open(sealed, in: .audit(7)) }
     }
 
     @Test func everyFlippedBitIsNoticed() throws {

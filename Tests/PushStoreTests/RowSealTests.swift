@@ -1,0 +1,74 @@
+import Foundation
+import GRDB
+import PushCore
+import PushTesting
+import Testing
+
+@testable import PushStore
+
+/// Rows that are changed past the store: by the disk, or by somebody who has the file.
+@Suite struct RowSealTests {
+    private let fixture: StoreFixture
+    private let alice: User
+    private let mallory: User
+    private let id: NotificationID
+
+    init() async throws {
+        self.fixture = try StoreFixture()
+        self.alice = try await self.fixture.addUser("alice", role: .publisher)
+        self.mallory = try await self.fixture.addUser("mallory", role: .publisher)
+        self.id = try #require(NotificationID(rawValue: 7))
+    }
+
+    private func execute(_ sql: String) async throws {
+        try await self.fixture.store.writer.write { try $0.execute(sql: sql) }
+    }
+
+    private func fetch(by user: User) throws -> StoredNotification? {
+        try self.fixture.reader.notification(self.id, for: user.id, alsoAsSender: false, now: self.fixture.now)
+    }
+
+    @Test(arguments: [["username:alice"], ["news"], ["news", "username:alice"]])
+    func whoeverIsARecipientCollects(to: [String]) async throws {
+        try await self.fixture.addDevice(of: self.alice, handle: "aa", tags: ["news"])
+        try await self.fixture.post(7, from: self.mallory, to: to[0], to.last ?? "")
+        #expect(try self.fetch(by: self.alice) != nil)
+    }
+
+    @Test(arguments: [
+        "update recipient set user_id = %d", "insert into recipient (notification_id, user_id, seal) values (7, %d, 0)",
+        "insert into recipient select 7, %d, null, null, null, seal from recipient where notification_id = 7",
+        "update recipient set notification_id = 7, user_id = %d where notification_id = 8",
+    ])
+    func aRecipientThatTheStoreHasNotMadeGetsNothing(sql: String) async throws {
+        try await self.fixture.post(7, from: self.alice, to: "username:alice")
+        try await self.fixture.post(8, from: self.alice, to: "username:mallory")
+        try await self.execute(String(format: sql, self.mallory.id))
+        #expect(throws: StoreError.self) { try self.fetch(by: self.mallory) }
+    }
+
+    @Test func aTokenIsItsUsersOnly() async throws {
+        let lifetime = self.fixture.now + 100
+        let session = try await self.fixture.store.addSession(
+            for: self.mallory,
+            scopes: .fetch,
+            expiresAt: lifetime,
+            now: self.fixture.now
+        )
+        let token = try #require(session?.token.fingerprint)
+        let reader = self.fixture.reader
+        #expect(try reader.user(withToken: token, now: self.fixture.now)?.user == self.mallory)
+        try await self.execute("update token set user_id = \(self.alice.id)")
+        #expect(throws: StoreError.self) { try reader.user(withToken: token, now: self.fixture.now) }
+    }
+
+    @Test func anIndexThatLeadsToAnotherUserIsNoticed() async throws {
+        try await self.execute("update user set name = 'alicf' where name_key = 'alice'")
+        #expect(throws: StoreError.self) { try self.fixture.reader.user(named: self.alice.name) }
+    }
+
+    @Test func theNumberOfAUserWhoWasDeletedIsNotGivenOutAgain() async throws {
+        #expect(try await self.fixture.store.deleteUser(self.mallory.name))
+        #expect(try await self.fixture.addUser("bob").id > self.mallory.id)
+    }
+}
