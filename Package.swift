@@ -48,6 +48,7 @@ let package = Package(
         .systemLibrary(name: "CEpoll"),
         .systemLibrary(name: "CNghttp2"),
         .systemLibrary(name: "COpenSSL"),
+        .systemLibrary(name: "CPrctl"),
 
         .target(name: "Migrations", path: "Migrations", resources: [.embedInCode("sql")], swiftSettings: strict),
         room("CivilTime", []),
@@ -66,7 +67,7 @@ let package = Package(
         .executableTarget(
             name: "sealpost",
             dependencies: [
-                "CurlHTTP", "PushAPI", "PushClient", "PushCore", "PushDelivery", "PushSenders", "PushServer",
+                "CPrctl", "CurlHTTP", "PushAPI", "PushClient", "PushCore", "PushDelivery", "PushSenders", "PushServer",
                 "PushSimulators", "PushStore", "Reactor", "SocketHTTP", "SocketTLS", argumentParser, lifecycle, logging,
                 signals, yaml,
             ],

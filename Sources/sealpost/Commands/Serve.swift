@@ -11,8 +11,10 @@ struct Serve: AsyncParsableCommand {
 
     func run() async throws {
         try await reportingErrors {
+            let protection = MemoryProtection()
             let configuration = try self.options.load()
             let logger = configuration.makeLogger()
+            protection.report(to: logger)
             let listeners = try SocketActivation.takeListeners()
             let application = try Application(
                 configuration,
