@@ -1,7 +1,7 @@
 import Foundation
 import Logging
 
-/// Writes each event as one line to standard error, as text or as JSON; control characters cannot begin a new line.
+/// Writes each event as one line to standard error, as text or as JSON; no value can begin a new line or a new field.
 struct LineLogHandler: LogHandler {
     enum Format: Sendable {
         case text
@@ -19,24 +19,17 @@ struct LineLogHandler: LogHandler {
 
     func log(event: LogEvent) {
         let metadata = self.metadata.merging(event.metadata ?? [:]) { $1 }.sorted { $0.key < $1.key }
-        var fields = [
-            ("time", Date().formatted(.iso8601)), ("level", event.level.rawValue),
-            ("message", event.message.description),
-        ]
-        fields += metadata.map { ($0.key, $0.value.description) }
-        let line =
+        let line = LogLine(
+            time: Date(),
+            level: event.level,
+            message: event.message.description,
+            fields: metadata.map { ($0.key, $0.value.description) }
+        )
+        let text =
             switch self.format {
-            case .text: fields.map { $0.0 == "message" ? $0.1 : "\($0.0)=\($0.1)" }.joined(separator: " ")
-            case .json: "{" + fields.map { "\(Self.quoted($0.0)):\(Self.quoted($0.1))" }.joined(separator: ",") + "}"
+            case .text: line.text
+            case .json: line.json
             }
-        FileHandle.standardError.write(Data((Self.oneLine(line) + "\n").utf8))
-    }
-
-    private static func oneLine(_ text: String) -> String {
-        String(String.UnicodeScalarView(text.unicodeScalars.map { $0.value < 0x20 || $0.value == 0x7F ? " " : $0 }))
-    }
-
-    private static func quoted(_ text: String) -> String {
-        "\"" + text.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"") + "\""
+        FileHandle.standardError.write(Data((text + "\n").utf8))
     }
 }

@@ -1,0 +1,69 @@
+import Foundation
+import Logging
+
+/// One event as one line, whatever its values hold.
+///
+/// Clients choose some of them, at least in part. What is not to be seen, ends a line somewhere or turns the direction of
+/// writing is escaped as JSON has it (RFC 8259 section 7): control characters, those of C1 and terminals' escape sequences
+/// with them, format characters, and the separators of lines and paragraphs.
+struct LogLine {
+    let time: Date
+    let level: Logger.Level
+    let message: String
+    /// In the order in which they are written.
+    let fields: [(name: String, value: String)]
+
+    /// Fields as `name=value` after the message; a value is in quotes if it could be taken for more than one.
+    var text: String {
+        let head = "time=\(self.time.formatted(.iso8601)) level=\(self.level.rawValue) \(Self.escaped(self.message))"
+        return self.fields.reduce(head) { line, field in
+            line
+                + " \(Self.escaped(field.name))=\(Self.isOneWord(field.value) ? field.value : Self.quoted(field.value))"
+        }
+    }
+
+    /// An object of strings.
+    var json: String {
+        let head = [
+            ("time", self.time.formatted(.iso8601)), ("level", self.level.rawValue), ("message", self.message),
+        ]
+        let members = (head + self.fields).map { Self.quoted($0) + ":" + Self.quoted($1) }
+        return "{" + members.joined(separator: ",") + "}"
+    }
+
+    // MARK: - Private
+
+    private static func isOneWord(_ text: String) -> Bool {
+        !text.isEmpty
+            && text.unicodeScalars.allSatisfy { scalar in
+                !self.mustBeEscaped(scalar) && !scalar.properties.isWhitespace && scalar != "="
+            }
+    }
+
+    private static func quoted(_ text: String) -> String {
+        "\"\(self.escaped(text))\""
+    }
+
+    private static func escaped(_ text: String) -> String {
+        var result = ""
+        for scalar in text.unicodeScalars {
+            switch scalar {
+            case "\"", "\\": result += "\\\(scalar)"
+            case _ where self.mustBeEscaped(scalar):
+                for unit in UTF16.encode(scalar) ?? UTF16.encodedReplacementCharacter {
+                    let digits = String(unit, radix: 16)
+                    result += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+                }
+            default: result.unicodeScalars.append(scalar)
+            }
+        }
+        return result
+    }
+
+    private static func mustBeEscaped(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar.properties.generalCategory {
+        case .control, .format, .lineSeparator, .paragraphSeparator: true
+        default: scalar == "\"" || scalar == "\\"
+        }
+    }
+}

@@ -1,0 +1,84 @@
+import Foundation
+import Logging
+import Testing
+
+@testable import sealpost
+
+/// Lines whose values are chosen by somebody who wants to be believed.
+@Suite struct LogLineTests {
+    private func line(_ value: String, name: String = "reason", message: String = "request failed") -> LogLine {
+        LogLine(
+            time: Date(timeIntervalSince1970: 1_800_000_000),
+            level: .error,
+            message: message,
+            fields: [(name, value), ("request", "r1")]
+        )
+    }
+
+    private static let head = "time=2027-01-15T08:00:00Z level=error request failed"
+
+    /// A value, and what stands for it in a line of text.
+    private static let values: [(value: String, text: String)] = [
+        ("plain", "plain"), ("127.0.0.1:8080", "127.0.0.1:8080"), ("zwölf", "zwölf"), ("", #""""#),
+        ("two words", #""two words""#), ("a=b", #""a=b""#), (#"say "no""#, #""say \"no\"""#),
+        (#"C:\temp"#, #""C:\\temp""#),
+        ("x level=critical message", #""x level=critical message""#),
+        (#"x" level=critical y=""#, #""x\" level=critical y=\"""#),
+        (#"x\" level=critical"#, #""x\\\" level=critical""#),
+        ("a\nb", #""a\u000ab""#), ("a\r\nb", #""a\u000d\u000ab""#), ("a\u{0}b", #""a\u0000b""#),
+        ("a\tb", #""a\u0009b""#), ("\u{1B}[2J", #""\u001b[2J""#), ("a\u{7F}b", #""a\u007fb""#),
+        ("a\u{80}b\u{9F}", #""a\u0080b\u009f""#), ("a\u{85}b", #""a\u0085b""#), ("\u{9B}31m", #""\u009b31m""#),
+        ("a\u{2028}b\u{2029}c", #""a\u2028b\u2029c""#), ("\u{202E}drow", #""\u202edrow""#),
+        ("\u{2066}x\u{2069}", #""\u2066x\u2069""#), ("a\u{61C}\u{200F}b", #""a\u061c\u200fb""#),
+        ("a\u{200B}b\u{FEFF}", #""a\u200bb\ufeff""#), ("\u{E0041}", #""\udb40\udc41""#), ("a\u{A0}b", "\"a\u{A0}b\""),
+        // What a delimiter and a combining mark make together is one Swift `Character`.
+        ("a\"\u{301}b", "\"a\\\"\u{301}b\""), ("a=\u{301}b", "\"a=\u{301}b\""),
+    ]
+
+    @Test(arguments: values)
+    func aValueIsOneFieldOfText(value: String, text: String) {
+        #expect(self.line(value).text == "\(Self.head) reason=\(text) request=r1")
+    }
+
+    @Test(arguments: values.map(\.value))
+    func aValueIsOneMemberOfJSON(value: String) throws {
+        let json = self.line(value).json
+        let read = try JSONDecoder().decode([String: String].self, from: Data(json.utf8))
+        #expect(
+            read == [
+                "time": "2027-01-15T08:00:00Z", "level": "error", "message": "request failed", "reason": value,
+                "request": "r1",
+            ]
+        )
+    }
+
+    /// Every scalar there is, in both formats: nothing that ends a line, moves a cursor or turns the writing gets through.
+    @Test func noScalarEndsALine() throws {
+        let scalars = (0...0x10FFFF).compactMap { Unicode.Scalar(UInt32($0)) }
+        for first in stride(from: 0, to: scalars.count, by: 4096) {
+            var value = String.UnicodeScalarView()
+            value.append(contentsOf: scalars[first..<min(first + 4096, scalars.count)])
+            let line = self.line(String(value))
+            for text in [line.text, line.json] {
+                #expect(!text.unicodeScalars.contains(where: Self.isDangerous), "from \(first)")
+            }
+            let read = try JSONDecoder().decode([String: String].self, from: Data(line.json.utf8))
+            #expect(read["reason"].map { Array($0.unicodeScalars) } == Array(value), "from \(first)")
+        }
+    }
+
+    @Test func aMessageAndANameAreEscapedToo() {
+        #expect(self.line("v", name: "n\n", message: "a\nb").text.hasSuffix(#"a\u000ab n\u000a=v request=r1"#))
+        #expect(self.line("v", name: "n\n", message: "a\nb").json.contains(#""message":"a\u000ab","n\u000a":"v""#))
+    }
+
+    /// Asked of numbers, not of the properties that the code goes by.
+    private static func isDangerous(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar.value {
+        case 0...0x1F, 0x7F...0x9F, 0x61C, 0x200B...0x200F, 0x2028...0x202E, 0x2060...0x2064, 0x2066...0x206F, 0xFEFF,
+            0xE0001, 0xE0020...0xE007F:
+            true
+        default: false
+        }
+    }
+}
