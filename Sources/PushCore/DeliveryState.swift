@@ -65,7 +65,7 @@ package struct DeliveryState: Sendable, Hashable {
     }
 
     private func wait(jitter: Double) -> TimeInterval {
-        let doublings = Double(min(max(self.attempts - 1, 0), 20))
+        let doublings = Double(min(max(self.attempts, 1) - 1, 20))
         let longest = min(Self.firstWait * pow(2, doublings), Self.longestWait)
         // Never nothing: a provider that fails at once must not be asked in a tight loop.
         return max(longest * jitter, Self.firstWait / 10)

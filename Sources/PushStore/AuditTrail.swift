@@ -51,7 +51,7 @@ package struct AuditTrail: Sendable {
             arguments: [date.milliseconds, limit]
         )
         guard let last else { return 0 }
-        let link = AuditLink(number: last[0], chain: last[1])
+        let link = try AuditLink(number: last[0], chain: last[1])
         try db.execute(
             sql: "update audit_start set number = ?, chain = ?, seal = ?",
             arguments: [link.number, link.chain, self.seal(ofStart: link)]
@@ -63,20 +63,20 @@ package struct AuditTrail: Sendable {
     /// What the first entry is chained to; `nil` if that was not written by `trim`.
     func start(_ db: Database) throws -> AuditLink? {
         guard let row = try Row.fetchOne(db, sql: "select number, chain, seal from audit_start") else { return nil }
-        let link = AuditLink(number: row[0], chain: row[1])
-        return link.number == 0 || row[2] == self.seal(ofStart: link) ? link : nil
+        let link = try AuditLink(number: row[0], chain: row[1])
+        return try link.number == 0 || row[2] == self.seal(ofStart: link) ? link : nil
     }
 
     /// Opens a row of `number, at, entry, chain`.
     func entry(_ row: Row) throws -> AuditEntry {
-        let number: Int64 = row[0]
-        let text = try self.vault.open(row[2], in: .audit(number))
+        let number: Int64 = try row[0]
+        let text = try self.vault.open(try row[2], in: .audit(number))
         let fields = String(decoding: text, as: UTF8.self)
             .split(separator: Self.separator, omittingEmptySubsequences: false).map(String.init)
         guard fields.count == 7 else { throw VaultError.unreadable }
         return AuditEntry(
             number: number,
-            at: Date(milliseconds: row[1]),
+            at: Date(milliseconds: try row[1]),
             action: fields[0],
             subject: fields[1],
             detail: fields[2],
@@ -89,8 +89,13 @@ package struct AuditTrail: Sendable {
 
     /// Whether a row of `number, at, entry, chain` is what was once added behind the one before it.
     func isGenuine(_ row: Row, after previous: Data) -> Bool {
-        guard let text = try? self.vault.open(row[2], in: .audit(row[0])) else { return false }
-        return self.chain(previous, number: row[0], at: row[1], text: text) == row[3]
+        do {
+            let number: Int64 = try row[0]
+            let text = try self.vault.open(try row[2], in: .audit(number))
+            return try self.chain(previous, number: number, at: row[1], text: text) == row[3]
+        } catch {
+            return false
+        }
     }
 
     // MARK: - Private
@@ -104,7 +109,7 @@ package struct AuditTrail: Sendable {
                     """
             )
         )
-        return row.map { AuditLink(number: $0[0], chain: $0[1]) } ?? AuditLink(number: 0, chain: Data())
+        return try row.map { try AuditLink(number: $0[0], chain: $0[1]) } ?? AuditLink(number: 0, chain: Data())
     }
 
     private func seal(ofStart link: AuditLink) -> Data {

@@ -51,7 +51,7 @@ struct DueDelivery {
         var due: [DueDelivery] = []
         while let row = try rows.next() {
             due.append(
-                DueDelivery(
+                try DueDelivery(
                     notification: row[0],
                     device: row[1],
                     user: row[2],

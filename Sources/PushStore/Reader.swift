@@ -70,12 +70,8 @@ package final class Reader: Sendable {
             self.lock.lock()
             defer { self.lock.unlock() }
             return try body()
-        } catch let error as DatabaseError {
-            throw StoreError(error)
-        } catch let error as StoreError {
-            throw error
         } catch {
-            throw .broken(reason: "\(error)")
+            throw StoreError(reading: error) ?? .broken(reason: "\(type(of: error))")
         }
     }
 

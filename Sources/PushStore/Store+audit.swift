@@ -58,10 +58,10 @@ extension Reader {
             }
             if rows.isEmpty { return nil }
             for row in rows {
-                guard row[0] == link.number + 1, trail.isGenuine(row, after: link.chain) else {
-                    return AuditFault(number: row[0])
+                guard try row[0] == link.number + 1, trail.isGenuine(row, after: link.chain) else {
+                    return AuditFault(number: try row[0])
                 }
-                link = AuditLink(number: row[0], chain: row[3])
+                link = try AuditLink(number: row[0], chain: row[3])
             }
         }
     }

@@ -82,9 +82,9 @@ extension Reader {
             var counts: [DeliveryStage: Int] = [:]
             var last: Int64 = 0
             for row in try request.fetchAll(db) {
-                guard let stage = DeliveryStage(rawValue: row["stage"]) else { continue }
-                counts[stage] = row["count"]
-                last = max(last, row["last"])
+                guard let stage = try DeliveryStage(rawValue: row["stage"]) else { continue }
+                counts[stage] = try row["count"]
+                last = try max(last, row["last"])
             }
             return (counts, counts.values.reduce(0, +) < limit ? nil : last)
         }
@@ -93,17 +93,17 @@ extension Reader {
 
 extension DeliveryEntry {
     /// `nil` if the row is not one that this version has written.
-    fileprivate init?(_ row: Row) {
-        guard let state = DeliveryStage(rawValue: row["stage"]) else { return nil }
-        self.number = row["device"]
-        self.device = (row["id"] as String?).flatMap { RegistrationID($0) }
-        self.username = (row["name"] as String?).flatMap { Username($0) }
+    fileprivate init?(_ row: Row) throws {
+        guard let state = try DeliveryStage(rawValue: row["stage"]) else { return nil }
+        self.number = try row["device"]
+        self.device = try (row["id"] as String?).flatMap { RegistrationID($0) }
+        self.username = try (row["name"] as String?).flatMap { Username($0) }
         // The part behind the slash may be a host that only the device's owner knows.
-        self.platform = String((row["lane"] as String).prefix { $0 != "/" })
+        self.platform = try String((row["lane"] as String).prefix { $0 != "/" })
         self.state = state
-        self.attempts = row["attempts"]
-        let receiptAt: Int64? = state == .fetched || state == .read ? row["receipt_at"] : nil
-        self.updatedAt = (receiptAt ?? row["settled_at"] as Int64?).map(Date.init(milliseconds:))
-        self.reason = row["reason"]
+        self.attempts = try row["attempts"]
+        let receiptAt: Int64? = try state == .fetched || state == .read ? row["receipt_at"] : nil
+        self.updatedAt = try (receiptAt ?? row["settled_at"] as Int64?).map(Date.init(milliseconds:))
+        self.reason = try row["reason"]
     }
 }

@@ -47,13 +47,15 @@ extension Reader {
             )
             let tags = try db.cachedStatement(sql: "select tag from device_tag where device = ? order by tag")
             return try rows.compactMap { row in
-                guard let id = RegistrationID(row["id"]), let handle = DeviceHandle(row["handle"]) else { return nil }
-                return RegisteredDevice(
+                guard let id = try RegistrationID(row["id"]), let handle = try DeviceHandle(row["handle"]) else {
+                    return nil
+                }
+                return try RegisteredDevice(
                     number: row["number"],
                     id: id,
                     platform: Platform(row["platform"]),
                     handle: handle,
-                    tags: try String.fetchAll(tags, arguments: [row["number"] as Int64]).compactMap { Tag($0) },
+                    tags: String.fetchAll(tags, arguments: [row["number"] as Int64]).compactMap { Tag($0) },
                     createdAt: Date(milliseconds: row["created_at"]),
                     pushedAt: (row["accepted_at"] as Int64?).map(Date.init(milliseconds:))
                 )
@@ -111,8 +113,8 @@ extension Store {
                 db.cachedStatement(sql: "select user_id, retired_reason from device where id = ?"),
                 arguments: [id.description]
             )
-            if let reason = known?["retired_reason"] as String? { return .gone(reason: reason) }
-            if let known, known["user_id"] != userID { return .gone(reason: "it was not issued to this account") }
+            if let reason = try known?["retired_reason"] as String? { return .gone(reason: reason) }
+            if let known, try known["user_id"] != userID { return .gone(reason: "it was not issued to this account") }
             let holder = try Row.fetchOne(
                 db.cachedStatement(
                     sql: """
@@ -124,7 +126,7 @@ extension Store {
             )
             if let holder {
                 // An id that was never issued must not take an address away from somebody else.
-                if known == nil, holder["user_id"] != userID {
+                if known == nil, try holder["user_id"] != userID {
                     return .gone(reason: "its handle is registered to another account")
                 }
                 try Self.retire(db, device: holder["number"], reason: "its handle was registered anew", now: now)

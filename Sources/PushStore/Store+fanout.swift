@@ -27,18 +27,23 @@ extension Store {
                 )
             )
             guard let row else { return nil }
-            let id: Int64 = row["notification_id"]
-            guard row["recalled_at"] == nil, row["expires_at"] > now.milliseconds else {
+            let id: Int64 = try row["notification_id"]
+            guard row["recalled_at"] == nil, try row["expires_at"] > now.milliseconds else {
                 try Self.endFanout(db, id)
                 return 0
             }
-            let target = Target(
+            let target = try Target(
                 id: id,
                 createdAt: row["created_at"],
                 collapseID: row["collapse_id"],
-                audience: try Self.audience(of: row)
+                audience: Self.audience(of: row)
             )
-            var walk = Walk(branch: row["branch"], cursor: row["cursor"])
+            var walk = try Walk(branch: row["branch"], cursor: row["cursor"])
+            // Otherwise the row is damaged, and nobody knows whom the rest of the broadcast is for.
+            guard (0..<(target.audience.branches?.count ?? 1)).contains(walk.branch) else {
+                try Self.endFanout(db, id)
+                return 0
+            }
             let made = try Self.takePage(db, target, &walk, page: page, isBulk: true, now: now)
             if made.isLast {
                 try Self.endFanout(db, id)

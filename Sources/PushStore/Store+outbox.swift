@@ -71,7 +71,7 @@ extension Store {
                 switch try delivery.decision(db, interval: claim.interval, now: now) {
                 case .send(let push):
                     try lease.execute(arguments: [delivery.notification, delivery.device])
-                    let state = DeliveryState(attempts: delivery.attempts + 1, expiresAt: push.expiresAt)
+                    let state = DeliveryState(attempts: delivery.attempts &+ 1, expiresAt: push.expiresAt)
                     leased.append(
                         LeasedDelivery(device: delivery.device, user: delivery.user, push: push, state: state)
                     )

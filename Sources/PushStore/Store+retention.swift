@@ -38,7 +38,7 @@ extension Store {
         )
         var tally = TallyCount()
         // Not asked of the query: in what a DELETE returns, SQLite 3.40 calls nothing null.
-        for row in rows where (row[1] as Int64?) == nil { tally.add(.expired, lane: row[0]) }
+        for row in rows where try (row[1] as Int64?) == nil { tally.add(.expired, lane: try row[0]) }
         try tally.write(db)
         if rows.count == limit { return limit }
         let statement = try db.cachedStatement(

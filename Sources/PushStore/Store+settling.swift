@@ -103,6 +103,8 @@ private struct Batch {
                 delivery.device, delivery.state.attempts,
             ]
         )
-        if let row, row["state"] == TallyState.cancelled.rawValue { self.tally.add(.cancelled, lane: row["lane"]) }
+        if let row, try row["state"] == TallyState.cancelled.rawValue {
+            self.tally.add(.cancelled, lane: try row["lane"])
+        }
     }
 }

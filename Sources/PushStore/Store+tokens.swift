@@ -80,15 +80,15 @@ extension Reader {
 
 extension TokenEntry {
     /// `nil` if the row is not one that this version has written.
-    fileprivate init?(_ row: Row) {
-        guard let prefix = TokenPrefix(row["prefix"]), let username = Username(row["name"]) else { return nil }
+    fileprivate init?(_ row: Row) throws {
+        guard let prefix = try TokenPrefix(row["prefix"]), let username = try Username(row["name"]) else { return nil }
         self.prefix = prefix
         self.username = username
-        self.isSession = row["is_session"]
-        self.scopes = Scopes(row["scopes"] as String)
-        self.createdAt = Date(milliseconds: row["created_at"])
-        self.expiresAt = Date(milliseconds: row["expires_at"])
-        self.usedAt = (row["used_at"] as Int64?).map(Date.init(milliseconds:))
+        self.isSession = try row["is_session"]
+        self.scopes = try Scopes(row["scopes"] as String)
+        self.createdAt = try Date(milliseconds: row["created_at"])
+        self.expiresAt = try Date(milliseconds: row["expires_at"])
+        self.usedAt = try (row["used_at"] as Int64?).map(Date.init(milliseconds:))
     }
 }
 

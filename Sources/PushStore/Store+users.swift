@@ -20,12 +20,12 @@ extension Reader {
             )
             guard
                 let row = try Row.fetchOne(statement, arguments: [name.key]),
-                let own = Username(row["name"]),
-                let role = Role(rawValue: row["role"])
+                let own = try Username(row["name"]),
+                let role = try Role(rawValue: row["role"])
             else { return nil }
             // A damaged index leads to another's row.
             guard own == name else { throw StoreError.damaged(row: "a user's") }
-            return User(id: row["id"], name: own, role: role, passwordNumber: row["password_number"])
+            return try User(id: row["id"], name: own, role: role, passwordNumber: row["password_number"])
         }
     }
 

@@ -34,6 +34,17 @@ extension StoreError {
         self = .failed(reason: error.message ?? "\(error.resultCode)")
     }
 
+    /// What GRDB or a decoder throws, without the row and the arguments that such errors describe themselves with; `nil`
+    /// for an error of another kind.
+    init?(reading error: any Error) {
+        switch error {
+        case let error as StoreError: self = error
+        case let error as DatabaseError: self.init(error)
+        case is RowDecodingError, is DecodingError: self = .failed(reason: "a row is not as it was written")
+        default: return nil
+        }
+    }
+
     /// What stopped a database from being opened; an error of the store's own stays what it is.
     init(opening path: String, _ error: any Error) {
         switch error {

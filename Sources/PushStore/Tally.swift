@@ -11,7 +11,10 @@ package struct Tally: Sendable, Hashable {
 
     package init() {}
 
-    package var pending: Int { self.enqueued - self.accepted - self.expired - self.failed - self.cancelled }
+    package var pending: Int {
+        // Damaged counts are wrong, but must not end the process.
+        self.enqueued &- self.accepted &- self.expired &- self.failed &- self.cancelled
+    }
 }
 
 extension Reader {
@@ -20,8 +23,8 @@ extension Reader {
         try self.read { db in
             var tallies: [String: Tally] = [:]
             for row in try Row.fetchAll(db.cachedStatement(sql: "select lane, state, count from tally")) {
-                guard let state = TallyState(rawValue: row["state"]) else { continue }
-                tallies[row["lane"], default: Tally()][keyPath: state.member] = row["count"]
+                guard let state = try TallyState(rawValue: row["state"]) else { continue }
+                tallies[try row["lane"], default: Tally()][keyPath: state.member] = try row["count"]
             }
             return tallies
         }

@@ -157,7 +157,7 @@ final class Writer: Sendable {
             self.stopIfBroken(error)
             throw self.failure.map { .broken(reason: $0) } ?? StoreError(error)
         } catch {
-            throw .broken(reason: "\(error)")
+            throw .broken(reason: "\(type(of: error))")
         }
     }
 
@@ -207,7 +207,7 @@ extension Database {
         } catch let error as DatabaseError where error.isFatal {
             throw error
         } catch {
-            return .failure((error as? DatabaseError).map(StoreError.init) ?? error)
+            return .failure(StoreError(reading: error) ?? error)
         }
         guard let value else { preconditionFailure("a savepoint runs its body or throws") }
         return .success(value)

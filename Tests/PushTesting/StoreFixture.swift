@@ -10,9 +10,10 @@ package struct StoreFixture: Sendable {
     package let reader: Reader
     package let clock = ManualClock()
 
-    package init() throws {
-        self.folder = try TemporaryFolder()
-        self.keyring = try Keyring(text: Keyring.generateText())
+    /// Opens the store that is in the folder, if there is one; the keyring is then the one that it was made with.
+    package init(in folder: TemporaryFolder? = nil, keyring: Keyring? = nil) throws {
+        self.folder = try folder ?? TemporaryFolder()
+        self.keyring = try keyring ?? Keyring(text: Keyring.generateText())
         self.store = try Store(path: self.folder.file("test.db"), keyring: self.keyring)
         self.reader = try self.store.makeReader()
     }
