@@ -1,0 +1,190 @@
+import Foundation
+import HTTPTypes
+import PushAPI
+import PushCore
+import PushStore
+import PushTesting
+import SocketHTTP
+import Testing
+
+@testable import PushServer
+
+/// Every route, to everybody, about what is their own, another's and nobody's; generated from the route table.
+@Suite struct AccessMatrixTests {
+    private enum Owner: CaseIterable {
+        // The caller's own last: it may be what the caller needs.
+        case nobody, another, caller
+    }
+
+    private static let routes = RouteTable.all.routes.map { "\($0.method.rawValue) \($0.path)" }
+
+    @Test func everyRouteIsInTheTable() {
+        #expect(Set(Self.routes) == Set(AccessRow.all.keys))
+    }
+
+    @Test(arguments: Self.routes, AccessCaller.all)
+    func aRouteAnswersAsTheTableSays(route: String, caller: AccessCaller) async throws {
+        let row = try #require(AccessRow.all[route], "the route is not in the table")
+        let fixture = try await ServerFixture(settings: Self.settings)
+        let credentials = try await Self.credentials(of: caller, in: fixture)
+        var answers: [Owner: Response] = [:]
+        for owner in Owner.allCases where owner == .caller || row.resource != .nothing {
+            let target = try await Self.target(of: route, row, owner: owner, caller: caller, in: fixture)
+            let answer = try await Self.send(target, row.body, credentials, in: fixture)
+            let expected = try Self.status(route, row, owner: owner, caller: caller)
+            #expect(answer.status.code == expected, "\(owner): \(answer.text)")
+            answers[owner] = answer
+        }
+        // Headers and body, to the byte: nobody learns whether there is something that is not theirs.
+        if let foreign = answers[.another], let missing = answers[.nobody], foreign.status == missing.status {
+            #expect(foreign.body == missing.body)
+            #expect(foreign.fields == missing.fields)
+        }
+    }
+
+    /// A route cannot be declared without saying who may, and what nobody declared is not there, to nobody.
+    @Test(arguments: AccessCaller.all)
+    func whatIsNotDeclaredIsNotThere(caller: AccessCaller) async throws {
+        let fixture = try await ServerFixture()
+        let credentials = try await Self.credentials(of: caller, in: fixture)
+        for target in ["GET /api/unheard-of", "POST /api/users/ada/secrets", "GET /api", "GET /api/register/x/y"] {
+            let answer = try await Self.send(target, "", credentials, in: fixture)
+            #expect(answer.status == (caller.user == nil ? .unauthorized : .notFound), "\(target)")
+        }
+    }
+
+    // MARK: - Private
+
+    /// With a platform of each kind that a route asks for.
+    private static let settings = ServerSettings(
+        platforms: [
+            Platform("apns"): .init { _ in .accepted(Lane(Platform("apns"))) },
+            Platform("stream"): .init(streamsThrough: Lane(Platform("stream"))),
+            Platform("webpush"): .init(applicationServerKey: "key") { _ in .accepted(Lane(Platform("webpush"))) },
+        ]
+    )
+
+    private static func status(
+        _ route: String,
+        _ row: AccessRow,
+        owner: Owner,
+        caller: AccessCaller
+    ) throws -> Int {
+        if let least = try #require(AuthorisationTests.least[route], "who may is not in the table") {
+            guard let role = caller.role else { return 401 }
+            guard role >= least.role, caller.scopes?.isSuperset(of: least.scopes) ?? true else { return 403 }
+        }
+        switch owner {
+        case .caller: return caller.scopes == nil ? row.ownByPassword ?? row.own : row.own
+        case .nobody: return try #require(row.missing)
+        case .another:
+            let isManaging = caller.role == .admin && caller.scopes?.isSuperset(of: .send) ?? true
+            return try #require(isManaging ? row.foreignToAdministrator ?? row.foreign : row.foreign)
+        }
+    }
+
+    private static func credentials(
+        of caller: AccessCaller,
+        in fixture: ServerFixture
+    ) async throws -> [(String, String)] {
+        guard let user = caller.user else { return [] }
+        guard let scopes = caller.scopes else { return [("Authorization", ServerFixture.basic(user))] }
+        let token = try await Self.token(of: user, scopes, in: fixture)
+        return [("Authorization", "Bearer \(token.text.exposed)")]
+    }
+
+    private static func token(of user: String, _ scopes: Scopes, in fixture: ServerFixture) async throws -> BearerToken
+    {
+        let name = try #require(Username(user))
+        let token = try await fixture.storage.store.addToken(
+            for: name,
+            scopes: scopes,
+            expiresAt: .distantFuture,
+            now: fixture.clock.now
+        )
+        return try #require(token)
+    }
+
+    /// The request line's method and target, about something that is the owner's.
+    private static func target(
+        of route: String,
+        _ row: AccessRow,
+        owner: Owner,
+        caller: AccessCaller,
+        in fixture: ServerFixture
+    ) async throws -> String {
+        // What is a stranger's own is alice's.
+        let owner: String? =
+            switch owner {
+            case .nobody: nil
+            case .another: "bob"
+            case .caller: caller.user ?? "alice"
+            }
+        let id: String
+        switch row.resource {
+        case .nothing: return route
+        case .notification:
+            // Everybody may send to themselves, and is then the sender, too.
+            id = try await owner.asyncMap { try await fixture.post(#"{"Payload":1}"#, user: $0) } ?? "/1"
+        case .registration:
+            id = try await owner.asyncMap { try await fixture.requestRegistration(user: $0) } ?? "none"
+        case .device, .streamDevice:
+            let platform = row.resource == .device ? "apns" : "stream"
+            id = try await owner.asyncMap { try await Self.device(of: $0, platform, in: fixture) } ?? "none"
+        case .token:
+            id =
+                try await owner.asyncMap { try await Self.token(of: $0, .fetch, in: fixture).prefix.description }
+                ?? "spt_00000000"
+        case .user: id = owner ?? "nobody"
+        }
+        // Of a path only the end.
+        let name = String(id.split(separator: "/").last ?? "")
+        return row.resource == .streamDevice ? "\(route)?device=\(name)" : route.replacing("{id}", with: name)
+    }
+
+    private static func device(of user: String, _ platform: String, in fixture: ServerFixture) async throws -> String {
+        try await fixture.storage.addDevice(
+            of: fixture.storage.user(user),
+            platform: platform,
+            handle: "\(user)-\(platform)"
+        ).description
+    }
+
+    /// Sends a request while a provider accepts whatever there is to push, as the test of a device waits for that.
+    private static func send(
+        _ target: String,
+        _ body: String,
+        _ credentials: [(String, String)],
+        in fixture: ServerFixture
+    ) async throws -> Response {
+        let words = target.split(separator: " ").map(String.init)
+        let method = try #require(HTTPRequest.Method(words[0]))
+        return try await withThrowingTaskGroup(of: Response?.self) { group in
+            group.addTask {
+                let headers = credentials + [("X-Request-Id", "same"), ("MyToken", "7")]
+                return try await fixture.send(method, words[1], user: nil, headers: headers, body: body)
+            }
+            if words[1].hasSuffix("/test") {
+                group.addTask {
+                    while !Task.isCancelled {
+                        for delivery in try await fixture.storage.claim() {
+                            try await fixture.storage.settle(delivery, as: .accepted(providerID: nil))
+                        }
+                    }
+                    return nil
+                }
+            }
+            let answer = try await group.next() ?? nil
+            group.cancelAll()
+            return try #require(answer)
+        }
+    }
+}
+
+extension Optional where Wrapped: Sendable {
+    /// `map` with a function that waits.
+    fileprivate func asyncMap<Result>(_ transform: (Wrapped) async throws -> Result) async rethrows -> Result? {
+        guard let value = self else { return nil }
+        return try await transform(value)
+    }
+}

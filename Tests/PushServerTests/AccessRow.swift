@@ -1,0 +1,96 @@
+import PushCore
+import Testing
+
+/// What a route answers to those who may use it; who may is in `AuthorisationTests.least`.
+struct AccessRow: Sendable {
+    /// What `{id}` names, or for the stream its parameter.
+    enum Resource: Sendable {
+        case nothing, notification, registration, device, streamDevice, token, user
+    }
+
+    let resource: Resource
+    let own: Int
+    /// To one who came with a password; `nil`: the same as with a token.
+    var ownByPassword: Int?
+    var foreign: Int?
+    /// To an administrator who may send; `nil`: the same as to others.
+    var foreignToAdministrator: Int?
+    var missing: Int?
+    var body = ""
+
+    /// Every route. A new one belongs in here, and what is another's or missing in it must be one answer.
+    static let all: [String: AccessRow] = [
+        "POST /api/register": AccessRow(resource: .nothing, own: 200),
+        "GET /api/register": AccessRow(resource: .nothing, own: 200),
+        // The contract tells an id that was never issued from another's: nobody guesses 128 random bits.
+        "PUT /api/register/{id}": AccessRow(
+            resource: .registration,
+            own: 200,
+            foreign: 410,
+            missing: 200,
+            body: #"{"Platform":"apns","Handle":"aabb"}"#
+        ),
+        "DELETE /api/register/{id}": AccessRow(resource: .registration, own: 200, foreign: 404, missing: 200),
+        "POST /api/notifications": AccessRow(resource: .nothing, own: 200),
+        "GET /api/notifications/{id}": AccessRow(resource: .notification, own: 200, foreign: 404, missing: 404),
+        "DELETE /api/notifications/{id}": AccessRow(
+            resource: .notification,
+            own: 204,
+            foreign: 404,
+            foreignToAdministrator: 204,
+            missing: 404
+        ),
+        "GET /api/notifications/{id}/deliveries": AccessRow(
+            resource: .notification,
+            own: 200,
+            foreign: 404,
+            foreignToAdministrator: 200,
+            missing: 404
+        ),
+        "POST /api/devices/{id}/test": AccessRow(resource: .device, own: 200, foreign: 404, missing: 404),
+        "GET /api/stream": AccessRow(resource: .streamDevice, own: 200, foreign: 404, missing: 404),
+        "POST /api/sessions": AccessRow(resource: .nothing, own: 403, ownByPassword: 201),
+        "DELETE /api/sessions/current": AccessRow(resource: .nothing, own: 204, ownByPassword: 404),
+        "POST /api/tokens": AccessRow(resource: .nothing, own: 201, body: #"{"User":"bob"}"#),
+        "GET /api/tokens": AccessRow(resource: .nothing, own: 200),
+        "DELETE /api/tokens/{id}": AccessRow(resource: .token, own: 204, foreign: 204, missing: 404),
+        "POST /api/users": AccessRow(
+            resource: .nothing,
+            own: 201,
+            body: #"{"Name":"eve","Password":"seven of nine 42"}"#
+        ),
+        "PATCH /api/users/{id}": AccessRow(
+            resource: .user,
+            own: 204,
+            foreign: 204,
+            missing: 404,
+            body: #"{"Role":"admin"}"#
+        ),
+        "DELETE /api/users/{id}": AccessRow(resource: .user, own: 204, foreign: 204, missing: 404),
+        "GET /api/webpush/key": AccessRow(resource: .nothing, own: 200),
+        "GET /healthz": AccessRow(resource: .nothing, own: 200),
+        "GET /readyz": AccessRow(resource: .nothing, own: 200),
+        "GET /metrics": AccessRow(resource: .nothing, own: 200),
+    ]
+}
+
+/// One who calls: a stranger, a user with a password, or a user with a token.
+struct AccessCaller: Sendable, CustomTestStringConvertible {
+    let user: String?
+    /// The token's; `nil` with a password.
+    var scopes: Scopes?
+
+    static let all: [AccessCaller] =
+        [AccessCaller(user: nil)]
+        + ["alice", "paul", "ada"].flatMap { user in
+            [AccessCaller(user: user)]
+                + [[], .fetch, .send, .register, .manage].map { AccessCaller(user: user, scopes: $0) }
+        }
+
+    var role: Role? { self.user.flatMap { ServerFixture.roles[$0] } }
+
+    var testDescription: String {
+        guard let user else { return "a stranger" }
+        return self.scopes.map { "\(user) with a token for \($0)" } ?? user
+    }
+}
