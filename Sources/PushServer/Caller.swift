@@ -19,11 +19,18 @@ final class Caller: Sendable {
         self.token.map { now < $0.expiresAt } ?? true
     }
 
-    /// Throws a `forbidden` problem if the role is too low, and an `insufficient-scope` one if only the token is.
-    func check(for access: Access) throws(Problem) {
+    /// Throws a `forbidden` problem if the role is too low, and `InsufficientScope` if only the token is.
+    func check(for access: Access) throws {
         guard case .atLeast(let role, let scopes) = access else { return }
         guard self.user.role >= role else { throw Problem(.forbidden) }
         guard let token, !token.scopes.isSuperset(of: scopes) else { return }
-        throw Problem(.insufficientScope, "the token lacks the scope \(scopes.subtracting(token.scopes))")
+        throw InsufficientScope(required: scopes, missing: scopes.subtracting(token.scopes))
     }
+}
+
+/// A caller whose role would do, with a token that does not.
+struct InsufficientScope: Error {
+    /// All that the route asks for.
+    let required: Scopes
+    let missing: Scopes
 }

@@ -181,6 +181,8 @@ package struct PushServer: Responder {
         switch error {
         case let problem as Problem:
             return Response(problem, request: id)
+        case let error as InsufficientScope:
+            return Response(error, request: id)
         case let error as WrongMethod:
             var response = Response(Problem(.methodNotAllowed), request: id)
             response.fields.append(.allow, error.allowed.joined(separator: ", "))

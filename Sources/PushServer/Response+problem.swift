@@ -17,9 +17,6 @@ extension Response {
             self.addChallenges(bearer: #"Bearer realm="sealpost""#)
         case .invalidBearerToken:
             self.addChallenges(bearer: #"Bearer realm="sealpost", error="invalid_token""#)
-        case .insufficientScope:
-            // RFC 6750 section 3.1. No other challenge: it is not the credentials that are wrong.
-            self.fields.append(.wwwAuthenticate, #"Bearer realm="sealpost", error="insufficient_scope""#)
         case .tooManyStreams:
             self.fields.append(.retryAfter, "30")
         case .busy:
@@ -27,6 +24,15 @@ extension Response {
         default:
             break
         }
+    }
+
+    /// RFC 6750 section 3.1. No other challenge: it is not the credentials that are wrong.
+    init(_ error: InsufficientScope, request: RequestID) {
+        self.init(Problem(.insufficientScope, "the token lacks the scope \(error.missing)"), request: request)
+        self.fields.append(
+            .wwwAuthenticate,
+            #"Bearer realm="sealpost", error="insufficient_scope", scope="\#(error.required)""#
+        )
     }
 
     /// Basic first and one line each: what Foundation's clients can read (RFC 9110 section 11.6.1).
