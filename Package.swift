@@ -9,8 +9,8 @@ let strict: [SwiftSetting] = [
 ]
 
 /// A room of the house: see ARCHITECTURE.md for which may depend on which.
-func room(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
-    .target(name: name, dependencies: dependencies, swiftSettings: strict)
+func room(_ name: String, _ dependencies: [Target.Dependency], resources: [Resource] = []) -> Target {
+    .target(name: name, dependencies: dependencies, resources: resources, swiftSettings: strict)
 }
 
 func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
@@ -55,7 +55,7 @@ let package = Package(
         room("CurlHTTP", ["CCurl", "Reactor"]),
         room("PushAPI", ["CivilTime"]),
         room("PushClient", ["PushAPI"]),
-        room("PushCore", ["CArgon2", crypto]),
+        room("PushCore", ["CArgon2", crypto], resources: [.embedInCode("CommonPasswords.txt")]),
         room("PushDelivery", ["PushCore", "PushStore", lifecycle, logging]),
         room("PushSenders", ["CurlHTTP", "PushCore", "Reactor", crypto, cryptoExtras]),
         room("PushServer", ["PushAPI", "PushCore", "PushStore", "SocketHTTP", crypto, httpTypes, logging]),
@@ -100,7 +100,7 @@ let package = Package(
         ),
         tests("PushAPITests", ["PushAPI"]),
         tests("PushClientTests", ["PushAPI", "PushClient", "Reactor"]),
-        tests("PushCoreTests", ["PushCore"]),
+        tests("PushCoreTests", ["PushCore", "PushTesting", crypto]),
         tests(
             "PushDeliveryTests",
             [

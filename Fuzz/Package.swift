@@ -10,8 +10,8 @@ let fuzzed: [SwiftSetting] = [
     .unsafeFlags(["-sanitize=fuzzer,address", "-enable-testing"]),
 ]
 
-func room(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
-    .target(name: name, dependencies: dependencies, swiftSettings: fuzzed)
+func room(_ name: String, _ dependencies: [Target.Dependency], resources: [Resource] = []) -> Target {
+    .target(name: name, dependencies: dependencies, resources: resources, swiftSettings: fuzzed)
 }
 
 let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
@@ -38,7 +38,7 @@ let package = Package(
         .target(name: "Migrations", resources: [.embedInCode("sql")], swiftSettings: fuzzed),
         room("CivilTime", []),
         room("PushAPI", ["CivilTime"]),
-        room("PushCore", ["CArgon2", crypto]),
+        room("PushCore", ["CArgon2", crypto], resources: [.embedInCode("CommonPasswords.txt")]),
         room("PushServer", ["PushAPI", "PushCore", "PushStore", "SocketHTTP", crypto, httpTypes, logging]),
         room("PushStore", ["Migrations", "PushCore", database, databaseC]),
         room("Reactor", ["CEpoll", heap]),

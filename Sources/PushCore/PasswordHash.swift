@@ -1,19 +1,15 @@
 internal import CArgon2
-internal import Foundation
 
-/// A password as it is stored: Argon2id in the PHC string format.
+/// A password as it is stored: Argon2id (RFC 9106) in the PHC string format.
 ///
-/// Making and checking one costs 19 MiB and tens of milliseconds of a core: never on an event loop.
+/// Making and checking one costs what its parameters say, usually 19 MiB and tens of milliseconds of a core: never on an
+/// event loop.
 package struct PasswordHash: Sendable, Hashable {
     /// The shortest and the longest password, in bytes of UTF-8.
     package static let passwordLength = 8...256
 
-    /// OWASP's first choice: 19 MiB, two passes, one lane.
-    private static let memory: UInt32 = 19_456
-    private static let passes: UInt32 = 2
-    private static let lanes: UInt32 = 1
     private static let saltLength = 16
-    private static let hashLength = 32
+    private static let digestLength = 32
 
     package let phc: String
 
@@ -22,44 +18,109 @@ package struct PasswordHash: Sendable, Hashable {
         self.phc = phc
     }
 
-    /// Hashes with a fresh random salt. Throws `PasswordError` if the length is out of bounds, or if it has control
-    /// characters, with which nobody could sign in (RFC 7617 section 2).
-    package init(of password: String) throws(PasswordError) {
+    /// Hashes with a fresh random salt. The password is taken byte for byte.
+    ///
+    /// Throws `PasswordError` if the length is out of bounds, or if it has control characters, with which nobody could
+    /// sign in (RFC 7617 section 2).
+    package init(
+        of password: String,
+        parameters: PasswordParameters = .usual
+    ) throws(PasswordError) {
         let bytes = Array(password.utf8)
         guard Self.passwordLength.contains(bytes.count) else { throw .length }
         guard bytes.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) else { throw .controlCharacter }
-        var generator = SystemRandomNumberGenerator()
-        let salt = (0..<Self.saltLength).map { _ in UInt8.random(in: 0 ... .max, using: &generator) }
-        let length = argon2_encodedlen(
-            Self.passes,
-            Self.memory,
-            Self.lanes,
-            UInt32(Self.saltLength),
-            UInt32(Self.hashLength),
-            Argon2_id
-        )
-        var encoded = [CChar](repeating: 0, count: length)
-        let result = argon2id_hash_encoded(
-            Self.passes,
-            Self.memory,
-            Self.lanes,
-            bytes,
-            bytes.count,
-            salt,
-            salt.count,
-            Self.hashLength,
-            &encoded,
-            length
-        )
-        guard result == ARGON2_OK.rawValue else { throw .failed(code: result) }
-        self.phc = String(decoding: encoded.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
+        let salt = Self.random(Self.saltLength)
+        let digest = try Self.digest(of: bytes, salt: salt, parameters: parameters, length: Self.digestLength)
+        self.phc = PHCString(parameters: parameters, salt: salt, digest: digest).description
     }
 
-    /// Whether this is the password; a hash that cannot be read is nobody's.
+    /// Hashes a password that somebody has chosen; throws `PasswordError` also for one that others would guess.
+    package init(
+        of password: String,
+        chosenFor name: Username,
+        parameters: PasswordParameters
+    ) throws(PasswordError) {
+        guard password.utf8.count <= Self.passwordLength.upperBound else { throw .length }
+        let lowercased = password.lowercased()
+        guard lowercased != name.key else { throw .name }
+        guard !CommonPasswords.contains(lowercased) else { throw .tooCommon }
+        try self.init(of: password, parameters: parameters)
+    }
+
+    /// One that no password is known for, and that costs what these parameters cost.
+    package static func decoy(_ parameters: PasswordParameters) -> PasswordHash {
+        let phc = PHCString(
+            parameters: parameters,
+            salt: Self.random(Self.saltLength),
+            digest: Self.random(Self.digestLength)
+        )
+        return PasswordHash(phc: phc.description)
+    }
+
+    /// Whether this is the password; a hash that cannot be read, or asks for absurdly much, is nobody's.
+    ///
+    /// What is too long for a password is refused at once, whatever the hash.
     package func matches(_ password: String) -> Bool {
         let bytes = Array(password.utf8)
-        guard bytes.count <= Self.passwordLength.upperBound else { return false }
-        return argon2id_verify(self.phc, bytes, bytes.count) == ARGON2_OK.rawValue
+        guard bytes.count <= Self.passwordLength.upperBound, let stored = PHCString(self.phc) else { return false }
+        do throws(PasswordError) {
+            let digest = try Self.digest(
+                of: bytes,
+                salt: stored.salt,
+                parameters: stored.parameters,
+                length: stored.digest.count
+            )
+            // In a time that does not tell where they differ.
+            return zip(digest, stored.digest).reduce(UInt8(0)) { $0 | ($1.0 ^ $1.1) } == 0
+        } catch {
+            return false
+        }
+    }
+
+    /// What checking it costs; `nil` if it cannot be read.
+    package var parameters: PasswordParameters? { PHCString(self.phc)?.parameters }
+
+    /// Whether it is weaker than one that would be made with these parameters; not if it cannot be read.
+    package func needsRehash(for parameters: PasswordParameters) -> Bool {
+        guard let stored = PHCString(self.phc) else { return false }
+        return stored.parameters.isBelow(parameters) || stored.salt.count < Self.saltLength
+            || stored.digest.count < Self.digestLength
+    }
+
+    // MARK: - Private
+
+    private static func random(_ count: Int) -> [UInt8] {
+        var generator = SystemRandomNumberGenerator()
+        return (0..<count).map { _ in UInt8.random(in: 0 ... .max, using: &generator) }
+    }
+
+    private static func digest(
+        of password: [UInt8],
+        salt: [UInt8],
+        parameters: PasswordParameters,
+        length: Int
+    ) throws(PasswordError) -> [UInt8] {
+        var (password, salt) = (password, salt)
+        var digest = [UInt8](repeating: 0, count: length)
+        let result = password.withUnsafeMutableBufferPointer { password in
+            salt.withUnsafeMutableBufferPointer { salt in
+                digest.withUnsafeMutableBufferPointer { digest in
+                    var context = argon2_context()
+                    (context.pwd, context.pwdlen) = (password.baseAddress, UInt32(password.count))
+                    (context.salt, context.saltlen) = (salt.baseAddress, UInt32(salt.count))
+                    (context.out, context.outlen) = (digest.baseAddress, UInt32(digest.count))
+                    context.m_cost = UInt32(parameters.memory)
+                    context.t_cost = UInt32(parameters.passes)
+                    context.lanes = UInt32(parameters.lanes)
+                    // The lanes are part of the result, the threads are not.
+                    context.threads = 1
+                    context.version = UInt32(ARGON2_VERSION_13.rawValue)
+                    return argon2_ctx(&context, Argon2_id)
+                }
+            }
+        }
+        guard result == ARGON2_OK.rawValue else { throw .failed(code: result) }
+        return digest
     }
 }
 
@@ -67,6 +128,10 @@ package struct PasswordHash: Sendable, Hashable {
 package enum PasswordError: Error, Hashable, CustomStringConvertible {
     case length
     case controlCharacter
+    /// One of those that are guessed first.
+    case tooCommon
+    /// The user's own name.
+    case name
     case failed(code: Int32)
 
     package var description: String {
@@ -74,6 +139,8 @@ package enum PasswordError: Error, Hashable, CustomStringConvertible {
         case .length:
             "a password has \(PasswordHash.passwordLength.lowerBound) to \(PasswordHash.passwordLength.upperBound) bytes"
         case .controlCharacter: "a password has no control characters"
+        case .tooCommon: "this password is too common"
+        case .name: "a password is not the user's name"
         case .failed(let code): "argon2 failed with code \(code)"
         }
     }

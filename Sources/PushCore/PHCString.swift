@@ -1,0 +1,73 @@
+internal import Foundation
+
+/// The one form in which hashes of passwords are stored: `$argon2id$v=19$m=19456,t=2,p=1$<salt>$<digest>`.
+///
+/// The PHC string format, read strictly: these parameters in this order, decimal without leading zeros, and base64
+/// without padding or spare bits. So two different texts are never the same hash.
+struct PHCString: Sendable, Hashable, CustomStringConvertible {
+    /// Bytes; the format's own bounds for Argon2.
+    private static let saltLength = 8...48
+    private static let digestLength = 12...64
+    /// Longer than any that is one.
+    private static let maximumLength = 256
+
+    let parameters: PasswordParameters
+    let salt: [UInt8]
+    let digest: [UInt8]
+
+    init(parameters: PasswordParameters, salt: [UInt8], digest: [UInt8]) {
+        self.parameters = parameters
+        self.salt = salt
+        self.digest = digest
+    }
+
+    /// `nil` if it is anything else, or asks for more than `PasswordParameters` may.
+    init?(_ text: String) {
+        guard text.utf8.count <= Self.maximumLength else { return nil }
+        let parts = Array(text.utf8).split(separator: UInt8(ascii: "$"), omittingEmptySubsequences: false)
+        guard
+            parts.count == 6, parts[0].isEmpty, parts[1].elementsEqual("argon2id".utf8),
+            parts[2].elementsEqual("v=19".utf8), let parameters = Self.parameters(parts[3]),
+            let salt = Self.bytes(parts[4]), Self.saltLength.contains(salt.count),
+            let digest = Self.bytes(parts[5]), Self.digestLength.contains(digest.count)
+        else { return nil }
+        self.init(parameters: parameters, salt: salt, digest: digest)
+    }
+
+    var description: String {
+        "$argon2id$v=19$\(self.parameters)$\(Self.text(self.salt))$\(Self.text(self.digest))"
+    }
+
+    // MARK: - Private
+
+    private static func parameters(_ text: ArraySlice<UInt8>) -> PasswordParameters? {
+        let parts = text.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false)
+        guard
+            parts.count == 3, let memory = Self.number(parts[0], named: "m"),
+            let passes = Self.number(parts[1], named: "t"), let lanes = Self.number(parts[2], named: "p")
+        else { return nil }
+        return PasswordParameters(memory: memory, passes: passes, lanes: lanes)
+    }
+
+    /// At most seven digits, which is more than any parameter may have.
+    private static func number(_ text: ArraySlice<UInt8>, named name: String) -> Int? {
+        let digits = text.dropFirst(2)
+        guard
+            text.starts(with: "\(name)=".utf8), (1...7).contains(digits.count), digits.first != UInt8(ascii: "0"),
+            digits.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) })
+        else { return nil }
+        return digits.reduce(0) { $0 * 10 + Int($1 - UInt8(ascii: "0")) }
+    }
+
+    /// `nil` unless it is what `text` makes of some bytes.
+    private static func bytes(_ text: ArraySlice<UInt8>) -> [UInt8]? {
+        let padding = [UInt8](repeating: UInt8(ascii: "="), count: (4 - text.count % 4) % 4)
+        guard let data = Data(base64Encoded: Data(text + padding)) else { return nil }
+        let bytes = Array(data)
+        return text.elementsEqual(Self.text(bytes).utf8) ? bytes : nil
+    }
+
+    private static func text(_ bytes: [UInt8]) -> String {
+        String(Data(bytes).base64EncodedString().prefix { $0 != "=" })
+    }
+}

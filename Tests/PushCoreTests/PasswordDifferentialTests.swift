@@ -1,0 +1,97 @@
+import Foundation
+import PushCore
+import PushTesting
+import Testing
+
+/// Our hashes read by argon2-cffi, and its hashes read by us.
+@Suite struct PasswordDifferentialTests {
+    private struct Question: Encodable {
+        var phc: String?
+        var memory: Int?
+        var passes: Int?
+        var lanes: Int?
+        var saltLength: Int?
+        var digestLength: Int?
+        let passwords: [Data]
+    }
+
+    private struct Answer: Decodable {
+        let phc: String?
+        let matches: [Bool]?
+    }
+
+    private static let count = 1000
+    private static let texts = [
+        "correct horse ", "pässwörd: ", "🔐 ключ ", "e\u{301}\u{302} ", "$m=8,t=1,p=1$ ", "\"\\ ", "        ",
+    ]
+
+    /// Small ones, so that a thousand take seconds; each two hundredth as in production.
+    private static func parameters(_ number: Int) throws -> PasswordParameters {
+        if number.isMultiple(of: 200) { return .usual }
+        let lanes = number % 3 + 1
+        return try #require(
+            PasswordParameters(memory: 8 * lanes + number * 7 % 100, passes: number % 3 + 1, lanes: lanes)
+        )
+    }
+
+    /// A password of 8 to 250 bytes, and another one that differs a little.
+    private static func passwords(_ number: Int) -> [String] {
+        let text = Self.texts[number % Self.texts.count]
+        let long = String(repeating: text, count: number % 17 + 1) + "\(number + 10_000_000)"
+        let password = long.utf8.count <= 250 ? long : "\(number + 10_000_000)"
+        return [password, number.isMultiple(of: 2) ? password + " " : String(password.dropLast()) + "x"]
+    }
+
+    @Test func theyReadWhatWeWrite() async throws {
+        let questions = try (0..<Self.count).map { number in
+            let passwords = Self.passwords(number)
+            let hash = try PasswordHash(of: passwords[0], parameters: Self.parameters(number))
+            return Question(phc: hash.phc, passwords: passwords.map { Data($0.utf8) })
+        }
+        let answers = try await Self.answers(to: questions)
+        try #require(answers.count == Self.count)
+        for (question, answer) in zip(questions, answers) {
+            #expect(answer.matches == [true, false], "\(question.phc ?? "")")
+        }
+        #expect(Set(questions.map(\.phc)).count == Self.count)
+    }
+
+    @Test func weReadWhatTheyWrite() async throws {
+        let questions = try (0..<Self.count).map { number in
+            let parameters = try Self.parameters(number)
+            // Also what may not be chosen here, but may be stored.
+            let extra = number.isMultiple(of: 10) ? "\u{0}\n" : ""
+            return Question(
+                memory: parameters.memory,
+                passes: parameters.passes,
+                lanes: parameters.lanes,
+                saltLength: number % 41 + 8,
+                digestLength: number % 53 + 12,
+                passwords: Self.passwords(number).map { Data((extra + $0).utf8) }
+            )
+        }
+        let answers = try await Self.answers(to: questions)
+        try #require(answers.count == Self.count)
+        for (number, (question, answer)) in zip(questions, answers).enumerated() {
+            let hash = PasswordHash(phc: try #require(answer.phc))
+            let passwords = question.passwords.map { String(decoding: $0, as: UTF8.self) }
+            #expect(passwords.map(hash.matches) == [true, false], "\(hash.phc)")
+            #expect(try hash.parameters == Self.parameters(number))
+        }
+    }
+
+    private static func answers(to questions: [Question]) async throws -> [Answer] {
+        let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appending(path: "../..").standardized
+        let python = root.appending(path: ".venv-test/bin/python").path
+        try #require(FileManager.default.isExecutableFile(atPath: python), "scripts/make-test-environment makes it")
+        let folder = try TemporaryFolder()
+        let lines = try questions.map { String(decoding: try JSONEncoder().encode($0), as: UTF8.self) }
+        try lines.joined(separator: "\n").write(toFile: folder.file("questions"), atomically: true, encoding: .utf8)
+        let script = root.appending(path: "Tests/Differential/argon2_oracle.py").path
+        let arguments = [script, folder.file("questions"), folder.file("answers")]
+        let ended = try await ChildProcess(python, arguments, in: folder.path).end()
+        try #require(ended.code == 0, "\(ended.errors)")
+        let output = try String(contentsOfFile: folder.file("answers"), encoding: .utf8)
+        return try output.split(separator: "\n").map { try JSONDecoder().decode(Answer.self, from: Data($0.utf8)) }
+    }
+}
