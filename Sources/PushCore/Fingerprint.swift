@@ -1,19 +1,28 @@
-internal import Crypto
+package import Crypto
 package import Foundation
 
-/// The SHA-256 of credentials, by which they are looked up, in memory and in the database.
+/// What credentials are looked up by, in memory and in the database: 32 bytes of SHA-256.
 ///
 /// Who looks up by it learns nothing from the time it takes: nobody chooses credentials by their hash.
 package struct Fingerprint: Sendable, Hashable {
     private let words: SIMD4<UInt64>
 
-    /// Hashes the text in UTF-8, behind the salt.
-    package init(of text: Substring, salt: [UInt8] = []) {
+    /// Hashes the text in UTF-8: enough for what nobody can guess.
+    package init(of text: Substring) {
         var hash = SHA256()
-        if !salt.isEmpty { salt.withUnsafeBytes { hash.update(bufferPointer: $0) } }
         var text = text
         text.withUTF8 { hash.update(bufferPointer: UnsafeRawBufferPointer($0)) }
         self.words = hash.finalize().withUnsafeBytes { $0.loadUnaligned(as: SIMD4<UInt64>.self) }
+    }
+
+    /// The text's code under the key with which `code` was made: from what can be guessed, only those who have the key
+    /// can make it.
+    package init(of text: Substring, code: HMAC<SHA256>) {
+        // A copy of what the key has become, which would otherwise be hashed each time.
+        var code = code
+        var text = text
+        text.withUTF8 { code.update(data: UnsafeRawBufferPointer($0)) }
+        self.words = code.finalize().withUnsafeBytes { $0.loadUnaligned(as: SIMD4<UInt64>.self) }
     }
 
     /// Takes what `bytes` gave; `nil` unless it is as long.

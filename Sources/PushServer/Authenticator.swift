@@ -15,8 +15,6 @@ package final class Authenticator: Sendable {
     private let pool: HashingPool
     /// Checked for users that do not exist, so that they take as long as those that do.
     private let nobody: PasswordHash
-    /// Of this process: memory holds no plain hash of a password.
-    private let salt: [UInt8]
 
     /// Throws `PasswordError` if Argon2 does not work here.
     package convenience init(store: Store, loops: Int, workers: Int) throws {
@@ -29,8 +27,6 @@ package final class Authenticator: Sendable {
         self.caches = (0..<loops).map { _ in CredentialCache() }
         self.pool = HashingPool(workers: workers)
         self.nobody = nobody
-        var generator = SystemRandomNumberGenerator()
-        self.salt = (0..<32).map { _ in .random(in: 0 ... .max, using: &generator) }
     }
 
     // MARK: Who calls
@@ -43,7 +39,7 @@ package final class Authenticator: Sendable {
         let cache = self.caches[loop]
         switch credentials {
         case .basic(let field):
-            return cache.caller(for: self.key(ofBasic: field), now: now)
+            return cache.caller(for: cache.key(ofBasic: field), now: now)
         case .bearer(let text):
             // The hash that is stored too, so that one is made for both.
             let key = Fingerprint(of: text)
@@ -60,8 +56,8 @@ package final class Authenticator: Sendable {
         guard case .basic(let field) = credentials, let basic = BasicCredentials(field: field) else {
             throw Problem(credentials.refusal)
         }
-        let (cache, key) = (self.caches[loop], self.key(ofBasic: field))
-        let epoch = cache.epoch
+        let cache = self.caches[loop]
+        let (key, epoch) = (cache.key(ofBasic: field), cache.epoch)
         let user = try reader.user(named: basic.username)
         let hash = try user.flatMap { try reader.password(of: $0) } ?? self.nobody
         let isRight = try await self.pool.run {
@@ -104,11 +100,6 @@ package final class Authenticator: Sendable {
             self.store.noteUse(of: grant.prefix, now: now)
         }
         return caller
-    }
-
-    /// What a name and a password are remembered by. No token's hash can be one, as nobody knows the salt.
-    private func key(ofBasic field: String) -> Fingerprint {
-        Fingerprint(of: field[...], salt: self.salt)
     }
 
     // MARK: Changes

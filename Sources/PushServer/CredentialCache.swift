@@ -1,3 +1,4 @@
+internal import Crypto
 internal import Foundation
 internal import PushCore
 internal import Synchronization
@@ -20,6 +21,13 @@ final class CredentialCache: Sendable {
     private static let bound = 100_000
 
     private let generations = Mutex(Generations())
+    /// Under a random key of its own, so that memory holds no hash from which a password could be guessed.
+    private let code = HMAC<SHA256>(key: SymmetricKey(size: .bits256))
+
+    /// What a name and a password are remembered by, for as long as the process lives; a token has its own hash.
+    func key(ofBasic field: String) -> Fingerprint {
+        Fingerprint(of: field[...], code: self.code)
+    }
 
     func caller(for key: Fingerprint, now: Date) -> Caller? {
         self.generations.withLock { generations in

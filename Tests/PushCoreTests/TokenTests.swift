@@ -1,3 +1,4 @@
+import Crypto
 import Foundation
 import PushCore
 import Testing
@@ -50,13 +51,23 @@ import Testing
 }
 
 @Suite struct FingerprintTests {
-    @Test func itIsTheHashOfSaltAndText() throws {
-        // FIPS 180-2, appendix B.1.
+    private func expect(_ fingerprint: Fingerprint, is expected: String) {
+        #expect(fingerprint.bytes.map { String(format: "%02x", $0) }.joined() == expected)
+        #expect(Fingerprint(bytes: fingerprint.bytes) == fingerprint)
+    }
+
+    /// FIPS 180-2, appendix B.1.
+    @Test func itIsTheHashOfTheText() {
         let expected = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
-        for fingerprint in [Fingerprint(of: "abc"), Fingerprint(of: "c", salt: Array("ab".utf8))] {
-            #expect(fingerprint.bytes.map { String(format: "%02x", $0) }.joined() == expected)
-            #expect(Fingerprint(bytes: fingerprint.bytes) == fingerprint)
-        }
+        self.expect(Fingerprint(of: "abc"), is: expected)
+    }
+
+    /// RFC 4231 section 4.3.
+    @Test func underAKeyItIsTheCodeOfTheText() {
+        let code = HMAC<SHA256>(key: SymmetricKey(data: Data("Jefe".utf8)))
+        let expected = "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843"
+        for _ in 0..<2 { self.expect(Fingerprint(of: "what do ya want for nothing?", code: code), is: expected) }
+        #expect(Fingerprint(of: "abc", code: code) != Fingerprint(of: "abc"))
     }
 
     @Test(arguments: [0, 31, 33])
