@@ -25,9 +25,9 @@ create table token (
 create index token_by_user on token (user_id, created_at);
 create index token_by_expiry on token (expires_at);
 
--- Who signed in with the old password is signed out; what an administrator made for the user stays.
-create trigger session_ends_with_password after update of password on user begin
-    update user set password_number = old.password_number + 1 where id = new.id;
+-- Who signed in with the old password is signed out; what an administrator made for the user stays. The same password
+-- hashed anew has the number that it had.
+create trigger session_ends_with_password after update of password_number on user begin
     delete from token where user_id = new.id and is_session;
 end;
 

@@ -1,6 +1,7 @@
+internal import Crypto
 internal import Foundation
 internal import PushAPI
-internal import PushCore
+package import PushCore
 package import PushStore
 internal import SocketHTTP
 
@@ -13,20 +14,18 @@ package final class Authenticator: Sendable {
     /// One for each event loop, so that none ever waits for another.
     private let caches: [CredentialCache]
     private let pool: HashingPool
-    /// Checked for users that do not exist, so that they take as long as those that do.
-    private let nobody: PasswordHash
+    /// What passwords are hashed with; at a sign-in, also those whose hashes are weaker.
+    private let parameters: PasswordParameters
+    /// Tells for a name that nobody has whose hash it shall cost as much as.
+    private let nameCode: HMAC<SHA256>
 
-    /// Throws `PasswordError` if Argon2 does not work here.
-    package convenience init(store: Store, loops: Int, workers: Int) throws {
-        self.init(store: store, loops: loops, workers: workers, nobody: try PasswordHash(of: UUID().uuidString))
-    }
-
-    /// `nobody` should take as long to check as the users' own.
-    init(store: Store, loops: Int, workers: Int, nobody: PasswordHash) {
+    package init(store: Store, keyring: Keyring, parameters: PasswordParameters, loops: Int, workers: Int) {
         self.store = store
         self.caches = (0..<loops).map { _ in CredentialCache() }
         self.pool = HashingPool(workers: workers)
-        self.nobody = nobody
+        self.parameters = parameters
+        // The same after a restart, or a name that takes another time then would be known for nobody's.
+        self.nameCode = HMAC(key: keyring.derive("unknown names"))
     }
 
     // MARK: Who calls
@@ -59,14 +58,14 @@ package final class Authenticator: Sendable {
         let cache = self.caches[loop]
         let (key, epoch) = (cache.key(ofBasic: field), cache.epoch)
         let user = try reader.user(named: basic.username)
-        let hash = try user.flatMap { try reader.password(of: $0) } ?? self.nobody
-        let isRight = try await self.pool.run {
-            // Of a burst with the same credentials only the first hashes.
-            cache.caller(for: key, now: now) != nil || hash.matches(basic.password.exposed)
-        }
+        let hash =
+            try user.flatMap { try reader.password(of: $0) } ?? self.decoy(for: basic.username, reader: reader)
+        // Of a burst with the same credentials only the first hashes.
+        let isRight = try await self.isRight(basic.password, by: hash) { cache.caller(for: key, now: now) != nil }
         guard let user, isRight else { throw Problem(.unauthorized) }
         let caller = Caller(user)
         cache.remember(caller, for: key, since: epoch, now: now)
+        await self.strengthen(hash, of: basic.password, for: user)
         return caller
     }
 
@@ -102,12 +101,45 @@ package final class Authenticator: Sendable {
         return caller
     }
 
-    // MARK: Changes
+    // MARK: Passwords
 
-    /// Hashes a new password, off the event loop.
-    func hash(_ password: Secret<String>) async throws -> PasswordHash {
-        try await self.pool.run { Result { try PasswordHash(of: password.exposed) } }.get()
+    /// The only place where a password is checked: off the event loop, unless `isKnown` finds that it was meanwhile.
+    private func isRight(
+        _ password: Secret<String>,
+        by hash: PasswordHash,
+        unless isKnown: @escaping @Sendable () -> Bool = { false }
+    ) async throws -> Bool {
+        try await self.pool.run { isKnown() || hash.matches(password.exposed) }
     }
+
+    /// What takes as long as the hash of a user: of all the names that nobody has, as many take the time of an old, weaker
+    /// hash as of the users have one, and a name does so until a user's hash is made anew.
+    func decoy(for name: Username, reader: Reader) throws -> PasswordHash {
+        let number = Fingerprint(of: name.key[...], code: self.nameCode).withUnsafeBytes {
+            $0.loadUnaligned(as: UInt64.self)
+        }
+        return .decoy(try reader.password(chosenBy: number)?.parameters ?? self.parameters)
+    }
+
+    /// Hashes a right password anew if its hash is weaker than those that are made now.
+    private func strengthen(_ hash: PasswordHash, of password: Secret<String>, for user: User) async {
+        let parameters = self.parameters
+        guard hash.needsRehash(for: parameters) else { return }
+        // Whoever was right is let in, whatever keeps this from being done; the next sign-in tries again.
+        let new = try? await self.pool.run { try? PasswordHash(of: password.exposed, parameters: parameters) }
+        guard let new else { return }
+        try? await self.store.rehashPassword(of: user, from: hash, to: new)
+    }
+
+    /// Hashes a password that was chosen for a user, off the event loop. Throws `PasswordError` for a bad choice.
+    func hash(_ password: Secret<String>, chosenFor name: Username) async throws -> PasswordHash {
+        let parameters = self.parameters
+        return try await self.pool.run {
+            Result { try PasswordHash(of: password.exposed, chosenFor: name, parameters: parameters) }
+        }.get()
+    }
+
+    // MARK: Changes
 
     /// To be called after a user was changed or deleted, and before that is answered.
     func accountsChanged() {

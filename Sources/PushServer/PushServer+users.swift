@@ -18,7 +18,7 @@ extension PushServer {
             throw Problem(.invalidMember, "Name is not 1 to 100 letters, digits, -, _, @, # or .")
         }
         let role = try self.role(body) ?? .device
-        let hash = try await self.hash(Secret(try body.requiredString("Password")))
+        let hash = try await self.hash(Secret(try body.requiredString("Password")), chosenFor: name)
         let record = try call.record(.addUser, of: name.description, detail: role.rawValue)
         guard try await self.store.addUser(name, role: role, password: hash, by: record, now: call.now) else {
             throw Problem(.conflict, "there is a user \(name)")
@@ -34,9 +34,10 @@ extension PushServer {
         let body = try JSONBody(try await call.request.body.collect())
         let role = try self.role(body)
         var password: PasswordHash?
-        if let text = try body.string("Password") { password = try await self.hash(Secret(text)) }
-        let changes = [role.map { "role \($0.rawValue)" }, password.map { _ in "password" }].compactMap(\.self)
+        let text = try body.string("Password")
         guard let name = Username(call.parameter) else { throw Problem(.notFound) }
+        if let text { password = try await self.hash(Secret(text), chosenFor: name) }
+        let changes = [role.map { "role \($0.rawValue)" }, password.map { _ in "password" }].compactMap(\.self)
         let record = try call.record(.changeUser, of: name.description, detail: changes.joined(separator: ", "))
         guard try await self.store.changeUser(name, role: role, password: password, by: record) else {
             throw Problem(.notFound)
@@ -63,10 +64,11 @@ extension PushServer {
         return role
     }
 
-    private func hash(_ password: Secret<String>) async throws -> PasswordHash {
+    private func hash(_ password: Secret<String>, chosenFor name: Username) async throws -> PasswordHash {
         do {
-            return try await self.authenticator.hash(password)
-        } catch let error as PasswordError where error == .length || error == .controlCharacter {
+            return try await self.authenticator.hash(password, chosenFor: name)
+        } catch let error as PasswordError {
+            if case .failed = error { throw error }
             throw Problem(.invalidMember, "Password: \(error)")
         }
     }

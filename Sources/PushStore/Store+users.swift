@@ -73,7 +73,7 @@ extension Store {
         try await self.write(by: record) { db in
             if let password {
                 try db.execute(
-                    sql: "update user set password = ? where name_key = ?",
+                    sql: "update user set password = ?, password_number = password_number + 1 where name_key = ?",
                     arguments: [password.phc, name.key]
                 )
             }

@@ -82,8 +82,10 @@ struct Application: Sendable {
             readers: try self.loops.loops.map { [store] _ in try store.makeReader() },
             reports: ReportReader(try self.store.makeReader()),
             keyring: keyring,
-            authenticator: try Authenticator(
+            authenticator: Authenticator(
                 store: self.store,
+                keyring: keyring,
+                parameters: configuration.passwords,
                 loops: self.loops.loops.count,
                 workers: max(1, EventLoopGroup.coreCount - 1)
             ),

@@ -25,6 +25,7 @@ extension Configuration {
         let audit = try root.section("audit")
         if let keep = try audit.integer("keep", in: 86_400...3_153_600_000) { configuration.auditKept = .seconds(keep) }
         try audit.finish()
+        try configuration.readPasswords(root.section("passwords"))
         configuration.database = try root.string("database") ?? configuration.database
         configuration.keyring = try root.string("keyring") ?? configuration.keyring
         let delivery = try root.section("delivery")
@@ -66,6 +67,24 @@ extension Configuration {
         let limits = try section.section("limits")
         self.handshakeTimeout = try limits.seconds("handshakeTimeout") ?? self.handshakeTimeout
         try self.limits.read(limits)
+        try section.finish()
+    }
+
+    private mutating func readPasswords(_ section: ConfigurationSection) throws {
+        let usual = PasswordParameters.usual
+        let parameters = PasswordParameters(
+            memory: try section.integer("memory", in: PasswordParameters.memoryBounds) ?? usual.memory,
+            passes: try section.integer("passes", in: PasswordParameters.passesBounds) ?? usual.passes,
+            lanes: try section.integer("lanes", in: PasswordParameters.lanesBounds) ?? usual.lanes
+        )
+        guard let parameters, parameters.isStrongEnough else {
+            throw section.error(
+                "memory",
+                nil,
+                "must be at least 19456 with 2 passes; or 47104 with 1, 12288 with 3, 9216 with 4, 7168 with 5"
+            )
+        }
+        self.passwords = parameters
         try section.finish()
     }
 

@@ -29,6 +29,7 @@ struct Configuration: Sendable {
     var sessionExpiresIn = 7_776_000
     /// For how long the audit is kept.
     var auditKept = Duration.seconds(31_536_000)
+    var passwords = PasswordParameters.usual
     /// Pushes of one sender that may be sent and not yet written down as such.
     var inFlight = 1000
     /// Without any, streams, which need no provider.

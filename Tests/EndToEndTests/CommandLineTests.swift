@@ -108,6 +108,8 @@ import Testing
         (["user", "add", "a:b", "--password-stdin"], "long enough", "\"a:b\" is not 1 to 100 letters"),
         (["user", "add", "bob", "--password-stdin"], "short", "a password has 8 to 256 bytes"),
         (["user", "add", "bob", "--password-stdin"], "", "a password has 8 to 256 bytes"),
+        (["user", "add", "bob", "--password-stdin"], "Password1", "this password is too common"),
+        (["user", "add", "bobbybob", "--password-stdin"], "BOBBYbob", "a password is not the user's name"),
         (["user", "add", "bob", "--role", "king", "--password-stdin"], "long enough", "there is no role \"king\""),
         (["fly"], "", "Unexpected argument 'fly'"),
     ])

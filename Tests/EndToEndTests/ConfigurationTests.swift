@@ -53,6 +53,12 @@ import Testing
         ("server: {listen: [[1]]}", "server.listen: must be a list of texts"),
         ("server: {trustedProxies: [10.0.0.1/8]}", "server.trustedProxies: \"10.0.0.1/8\" must be an address, a block"),
         ("server: {forwardedField: Via}", "server.forwardedField: must be one of X-Forwarded-For, Forwarded"),
+        ("passwords: {memory: 19455}", "passwords.memory: must be at least 19456 with 2 passes"),
+        ("passwords: {memory: 1048577}", "passwords.memory: must be a whole number from 8 to 1048576"),
+        ("passwords: {passes: 1}", "passwords.memory: must be at least 19456 with 2 passes"),
+        ("passwords: {passes: 65}", "passwords.passes: must be a whole number from 1 to 64"),
+        ("passwords: {lanes: 0}", "passwords.lanes: must be a whole number from 1 to 16"),
+        ("passwords: {rounds: 2}", ":1: passwords.rounds: is not known here"),
         ("server: 5", "server: must be a mapping"),
         ("log: {level: loud}", "log.level: must be one of trace, debug"),
         ("senders: {x: {}}", "senders.x: type is missing"),
@@ -68,6 +74,15 @@ import Testing
     func anErrorNamesTheKeyAndItsPlace(yaml: String, message: String) throws {
         let error = #expect(throws: ConfigurationError.self) { try self.load(yaml) }
         #expect("\(try #require(error))".contains(message), "\(String(describing: error))")
+    }
+
+    @Test(arguments: [
+        ("memory: 47104, passes: 1", 47_104, 1, 1), ("memory: 7168, passes: 5", 7168, 5, 1),
+        ("memory: 65536, passes: 3, lanes: 4", 65_536, 3, 4), ("passes: 3", 19_456, 3, 1),
+    ])
+    func passwordsMayCostMoreOrAsMuchInAnotherWay(yaml: String, memory: Int, passes: Int, lanes: Int) throws {
+        let configuration = try self.load("passwords: {\(yaml)}")
+        #expect(configuration.passwords == PasswordParameters(memory: memory, passes: passes, lanes: lanes))
     }
 
     @Test func anUnknownVariableIsNamed() throws {

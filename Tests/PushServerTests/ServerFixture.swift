@@ -21,6 +21,9 @@ struct ServerFixture: Sendable {
     )
     static let roles: [String: Role] = ["alice": .device, "bob": .device, "paul": .publisher, "ada": .admin]
 
+    /// What that hash has cost, so that it is not made anew at each sign-in.
+    static let parameters = PasswordParameters(memory: 8, passes: 1, lanes: 1)
+
     /// Each with a memory and a reader of its own; requests say which they are on.
     static let loops = 2
 
@@ -34,6 +37,7 @@ struct ServerFixture: Sendable {
         settings: ServerSettings = .forTests,
         keyring: String = Keyring.generateText(),
         storage: StoreFixture? = nil,
+        parameters: PasswordParameters? = Self.parameters,
         troubles: [String] = []
     ) async throws {
         self.storage = try storage ?? StoreFixture()
@@ -49,9 +53,10 @@ struct ServerFixture: Sendable {
             keyring: try Keyring(text: keyring),
             authenticator: Authenticator(
                 store: self.storage.store,
+                keyring: try Keyring(text: keyring),
+                parameters: parameters ?? .usual,
                 loops: Self.loops,
-                workers: 2,
-                nobody: Self.passwordHash
+                workers: 2
             ),
             settings: settings,
             logger: Logger(label: "test") { _ in log },

@@ -37,17 +37,27 @@ struct UserCommand: AsyncParsableCommand {
             guard let role = Role(rawValue: self.role) else {
                 throw ValidationError("there is no role \"\(self.role)\"")
             }
-            let hash: PasswordHash
+            try await reportingErrors {
+                let configuration = try self.options.load()
+                try await self.add(name, role, try self.hash(for: name, configuration), configuration)
+            }
+        }
+
+        private func hash(for name: Username, _ configuration: Configuration) throws -> PasswordHash {
             do throws(PasswordError) {
-                hash = try PasswordHash(of: try self.readPassword())
+                let password = try self.readPassword()
+                return try PasswordHash(of: password, chosenFor: name, parameters: configuration.passwords)
             } catch {
                 throw ValidationError("\(error)")
             }
-            try await reportingErrors { try await self.add(name, role, hash) }
         }
 
-        private func add(_ name: Username, _ role: Role, _ hash: PasswordHash) async throws {
-            let configuration = try self.options.load()
+        private func add(
+            _ name: Username,
+            _ role: Role,
+            _ hash: PasswordHash,
+            _ configuration: Configuration
+        ) async throws {
             // A keyring made now is the one that the server will seal with.
             let keyring = try KeyringFile.load(configuration.keyring, database: configuration.database)
             let store = try Store(path: configuration.database, keyring: keyring)

@@ -1,0 +1,122 @@
+import Foundation
+import HTTPTypes
+import PushAPI
+import PushCore
+import PushStore
+import PushTesting
+import SocketHTTP
+import Testing
+
+@testable import PushServer
+
+/// What becomes of the hashes of passwords, and what stands in for them.
+@Suite struct PasswordTests {
+    private static let weak = PasswordParameters(memory: 8, passes: 1, lanes: 1)
+    private static let strong = PasswordParameters(memory: 16, passes: 2, lanes: 2)
+
+    private func list(
+        _ fixture: ServerFixture,
+        _ user: String = "alice",
+        password: String = ServerFixture.password,
+        loop: Int = 0
+    ) async throws -> HTTPResponse.Status {
+        let headers = [("Authorization", ServerFixture.basic(user, password: password))]
+        return try await fixture.send(.get, Paths.register, user: nil, headers: headers, loop: loop).status
+    }
+
+    private func stored(_ fixture: ServerFixture, _ user: String = "alice") throws -> PasswordHash {
+        try #require(try fixture.storage.reader.password(of: fixture.storage.user(user)))
+    }
+
+    // MARK: Hashed anew
+
+    @Test func aRightPasswordIsHashedAnewWhenTheParametersHaveRisen() async throws {
+        let fixture = try await ServerFixture(parameters: Self.strong)
+        let session = try await fixture.send(.post, Paths.sessions, user: "bob")
+        let bob = try fixture.storage.user("bob")
+        #expect(try self.stored(fixture, "bob").parameters == Self.strong)
+        #expect(try self.stored(fixture).parameters == Self.weak, "who has not signed in yet")
+        let token = try #require(try session.json["Token"]?.text)
+        let headers = [("Authorization", "Bearer \(token)")]
+        #expect(try await fixture.send(.get, Paths.register, user: nil, headers: headers).status == .ok)
+        #expect(try fixture.storage.user("bob") == bob)
+        for loop in 0..<ServerFixture.loops { #expect(try await self.list(fixture, "bob", loop: loop) == .ok) }
+        #expect(try await self.list(fixture, "bob", password: "wrong password") == .unauthorized)
+    }
+
+    @Test func aWrongPasswordIsNotHashed() async throws {
+        let fixture = try await ServerFixture(parameters: Self.strong)
+        #expect(try await self.list(fixture, password: "wrong password") == .unauthorized)
+        #expect(try self.stored(fixture) == ServerFixture.passwordHash)
+    }
+
+    @Test func aHashThatIsAsGoodOrBetterStays() async throws {
+        for parameters in [Self.strong, Self.weak] {
+            let fixture = try await ServerFixture(parameters: parameters)
+            let hash = try PasswordHash(of: "another password", parameters: #require(Self.strong))
+            try await fixture.storage.addUser("carol", role: .device, hash)
+            #expect(try await self.list(fixture, "carol", password: "another password") == .ok)
+            #expect(try self.stored(fixture, "carol") == hash)
+        }
+    }
+
+    @Test func aBurstIsAnsweredInFullWhileTheHashIsMadeAnew() async throws {
+        let fixture = try await ServerFixture(parameters: Self.strong)
+        let statuses = try await withThrowingTaskGroup(of: HTTPResponse.Status.self) { group in
+            for number in 0..<30 {
+                group.addTask { try await self.list(fixture, loop: number % ServerFixture.loops) }
+            }
+            return try await group.reduce(into: [:]) { $0[$1.code, default: 0] += 1 }
+        }
+        #expect(statuses == [200: 30])
+        #expect(try self.stored(fixture).matches(ServerFixture.password))
+    }
+
+    // MARK: Names that nobody has
+
+    @Test func aNameThatNobodyHasCostsWhatUsersCost() async throws {
+        let fixture = try await ServerFixture(parameters: Self.strong)
+        for number in 0..<4 {
+            let hash = PasswordHash.decoy(try #require(Self.strong))
+            try await fixture.storage.addUser("strong\(number)", role: .device, hash)
+        }
+        let (authenticator, reader) = (fixture.server.authenticator, fixture.storage.reader)
+        let names = try (0..<400).map { try #require(Username("nobody\($0)")) }
+        let costs = try names.map { try authenticator.decoy(for: $0, reader: reader).parameters }
+        // Four users have either.
+        #expect((120...280).contains(costs.count { $0 == Self.strong }))
+        #expect(costs.allSatisfy { $0 == Self.strong || $0 == Self.weak })
+        #expect(try names.map { try authenticator.decoy(for: $0, reader: reader).parameters } == costs)
+        let upper = try names.map { try #require(Username($0.description.uppercased())) }
+        #expect(try upper.map { try authenticator.decoy(for: $0, reader: reader).parameters } == costs)
+        for name in names.prefix(20) {
+            let decoy = try authenticator.decoy(for: name, reader: reader)
+            #expect(!decoy.matches(ServerFixture.password))
+        }
+    }
+
+    @Test func withTheSameKeyringANameCostsTheSameAfterARestart() async throws {
+        let keyring = Keyring.generateText()
+        let first = try await ServerFixture(keyring: keyring, parameters: Self.strong)
+        let hash = PasswordHash.decoy(try #require(Self.strong))
+        try await first.storage.addUser("strong", role: .device, hash)
+        let second = try await ServerFixture(keyring: keyring, storage: first.storage, parameters: Self.strong)
+        let other = try await ServerFixture(storage: first.storage, parameters: Self.strong)
+        let costs = try [first, second, other].map { fixture in
+            try (0..<400).map { number in
+                let name = try #require(Username("nobody\(number)"))
+                return try fixture.server.authenticator.decoy(for: name, reader: fixture.storage.reader).parameters
+            }
+        }
+        #expect(costs[0] == costs[1])
+        #expect(costs[0] != costs[2])
+    }
+
+    @Test func withoutUsersANameCostsWhatPasswordsWillCost() async throws {
+        let fixture = try await ServerFixture(storage: StoreFixture(), parameters: Self.strong)
+        let name = try #require(Username("nobody"))
+        let decoy = try fixture.server.authenticator.decoy(for: name, reader: fixture.storage.reader)
+        #expect(decoy.parameters == Self.strong)
+        #expect(try await self.list(fixture, "nobody") == .unauthorized)
+    }
+}
