@@ -7,7 +7,8 @@ create table user (
     role text not null check (role in ('device', 'publisher', 'admin')),
     password text not null,             -- Argon2id, PHC string format
     password_number integer not null default 1,  -- one more with each change of the password
-    created_at integer not null
+    created_at integer not null,
+    disabled_at integer                 -- set: refused like nobody until it is null again
 ) strict;
 
 create table token (

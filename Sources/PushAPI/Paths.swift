@@ -10,6 +10,8 @@ public enum Paths {
 
     /// Users, for administrators.
     public static let users = "/api/users"
+    /// The caller's own password.
+    public static let ownPassword = "/api/users/current/password"
 
     /// Where a password is exchanged for a token.
     public static let sessions = "/api/sessions"

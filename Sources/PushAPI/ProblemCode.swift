@@ -18,6 +18,7 @@ public enum ProblemCode: String, Sendable, CaseIterable {
     case methodNotAllowed = "method-not-allowed"
     case requestTimeout = "request-timeout"
     case conflict = "conflict"
+    case lastAdministrator = "last-administrator"
     case registrationGone = "registration-gone"
     case payloadTooLarge = "payload-too-large"
     case targetTooLong = "target-too-long"
@@ -39,7 +40,7 @@ public enum ProblemCode: String, Sendable, CaseIterable {
         case .notFound: 404
         case .methodNotAllowed: 405
         case .requestTimeout: 408
-        case .conflict: 409
+        case .conflict, .lastAdministrator: 409
         case .registrationGone: 410
         case .payloadTooLarge: 413
         case .targetTooLong: 414
@@ -71,6 +72,7 @@ public enum ProblemCode: String, Sendable, CaseIterable {
         case .methodNotAllowed: "This resource does not know the method"
         case .requestTimeout: "The request took too long to arrive"
         case .conflict: "It exists already"
+        case .lastAdministrator: "There must be an administrator"
         case .registrationGone: "This registration is no longer valid"
         case .payloadTooLarge: "The body is too large"
         case .targetTooLong: "The address is too long"

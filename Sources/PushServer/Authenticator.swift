@@ -62,7 +62,8 @@ package final class Authenticator: Sendable {
             try user.flatMap { try reader.password(of: $0) } ?? self.decoy(for: basic.username, reader: reader)
         // Of a burst with the same credentials only the first hashes.
         let isRight = try await self.isRight(basic.password, by: hash) { cache.caller(for: key, now: now) != nil }
-        guard let user, isRight else { throw Problem(.unauthorized) }
+        // Only now, for it shall take as long to be nobody, or disabled, as to be wrong.
+        guard let user, isRight, !user.isDisabled else { throw Problem(.unauthorized) }
         let caller = Caller(user)
         cache.remember(caller, for: key, since: epoch, now: now)
         await self.strengthen(hash, of: basic.password, for: user)
@@ -76,13 +77,15 @@ package final class Authenticator: Sendable {
         if case .bearer(let text) = credentials {
             return try reader.user(withToken: Fingerprint(of: text), now: now)?.user.id == caller.user.id
         }
-        let user = try reader.user(named: caller.user.name)
-        guard case .basic = credentials else { return user?.id == caller.user.id }
-        return user?.id == caller.user.id && user?.passwordNumber == caller.user.passwordNumber
+        guard let user = try reader.user(named: caller.user.name), user.id == caller.user.id, !user.isDisabled else {
+            return false
+        }
+        guard case .basic = credentials else { return true }
+        return user.passwordNumber == caller.user.passwordNumber
     }
 
     private func certified(_ name: String, reader: Reader) throws -> Caller {
-        guard let username = Username(name), let user = try reader.user(named: username) else {
+        guard let username = Username(name), let user = try reader.user(named: username), !user.isDisabled else {
             throw Problem(.unauthorized)
         }
         return Caller(user)
@@ -140,6 +143,25 @@ package final class Authenticator: Sendable {
     }
 
     // MARK: Changes
+
+    /// Gives a user who shows the present password another one, and ends the user's sessions; `false` if it is not the
+    /// present one.
+    ///
+    /// Throws `PasswordError` for a bad choice, and an `unauthorized` problem if the user was changed meanwhile.
+    func changePassword(
+        of user: User,
+        from current: Secret<String>,
+        to new: Secret<String>,
+        by record: AuditRecord,
+        reader: Reader
+    ) async throws -> Bool {
+        guard let hash = try reader.password(of: user) else { throw Problem(.unauthorized) }
+        guard try await self.isRight(current, by: hash) else { return false }
+        let newHash = try await self.hash(new, chosenFor: user.name)
+        guard try await self.store.changePassword(of: user, to: newHash, by: record) else { throw Problem(.unauthorized) }
+        self.accountsChanged()
+        return true
+    }
 
     /// To be called after a user was changed or deleted, and before that is answered.
     func accountsChanged() {

@@ -18,13 +18,10 @@ extension PushServer {
 
     /// Rows that are counted at a time, so that no write waits for the end of a long count.
     private static let countedAtOnce = 10_000
-    private static let pageLimit = 1...500
 
     private func listDeliveries(_ call: Call) async throws -> Response {
         let query = try Query(call.request.head.query)
-        guard let limit = Int(try query["limit"] ?? "100"), Self.pageLimit.contains(limit) else {
-            throw Problem(.invalidParameter, "limit must be 1 to \(Self.pageLimit.upperBound)")
-        }
+        let limit = try query.limit
         guard let start = Int64(try query["cursor"] ?? "0"), start >= 0 else {
             throw Problem(.invalidParameter, "cursor is none that was given out")
         }

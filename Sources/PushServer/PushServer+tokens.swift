@@ -13,9 +13,6 @@ extension PushServer {
         Route(.delete, Paths.token("{id}"), .atLeast(.admin, .manage)) { try await $0.deleteToken($1) },
     ]
 
-    private static let pageLimit = 1...500
-    private static let defaultPage = 100
-
     /// Ends a token, on all loops, before it is answered; `false` if there is none.
     @discardableResult
     func revokeToken(_ prefix: TokenPrefix, by record: AuditRecord) async throws -> Bool {
@@ -74,13 +71,7 @@ extension PushServer {
             guard let prefix = TokenPrefix(text) else { throw Problem(.invalidParameter, "after is no prefix") }
             return prefix
         }
-        let limit = try query["limit"].map { text in
-            guard let limit = Int(text), Self.pageLimit.contains(limit) else {
-                throw Problem(.invalidParameter, "limit must be 1 to \(Self.pageLimit.upperBound)")
-            }
-            return limit
-        }
-        let size = limit ?? Self.defaultPage
+        let size = try query.limit
         let reader = self.readers[call.request.loopIndex]
         let tokens = try reader.tokens(of: user, after: last, limit: size + 1, now: call.now)
         return Response(

@@ -8,8 +8,11 @@ internal import SocketHTTP
 extension PushServer {
     static let userRoutes = [
         Route(.post, Paths.users, .atLeast(.admin, .manage)) { try await $0.addUser($1) },
+        Route(.get, Paths.users, .atLeast(.admin, .manage)) { try $0.listUsers($1) },
+        Route(.get, Paths.user("{id}"), .atLeast(.admin, .manage)) { try $0.showUser($1) },
         Route(.patch, Paths.user("{id}"), .atLeast(.admin, .manage)) { try await $0.changeUser($1) },
         Route(.delete, Paths.user("{id}"), .atLeast(.admin, .manage)) { try await $0.deleteUser($1) },
+        Route(.put, Paths.ownPassword, .atLeast(.device, [])) { try await $0.changeOwnPassword($1) },
     ]
 
     private func addUser(_ call: Call) async throws -> Response {
@@ -29,29 +32,89 @@ extension PushServer {
         )
     }
 
-    /// A new role holds from the next request on; a new password ends the sessions of the old one.
+    /// Lists users, a page at a time: `after` (a name) and `limit`.
+    private func listUsers(_ call: Call) throws -> Response {
+        let query = try Query(call.request.head.query)
+        let last = try query["after"].map { text in
+            guard let name = Username(text) else { throw Problem(.invalidParameter, "after is not a user's name") }
+            return name
+        }
+        let size = try query.limit
+        let users = try self.readers[call.request.loopIndex].users(after: last, limit: size + 1)
+        return Response(
+            uncached: .object([
+                .init("Users", .array(users.prefix(size).map(\.json))),
+                .init("More", .bool(users.count > size)),
+            ])
+        )
+    }
+
+    private func showUser(_ call: Call) throws -> Response {
+        guard
+            let name = Username(call.parameter),
+            let user = try self.readers[call.request.loopIndex].userEntry(named: name)
+        else { throw Problem(.notFound) }
+        return Response(uncached: user.json)
+    }
+
+    /// All of it holds from the next request on; a new password ends the sessions of the old one.
     private func changeUser(_ call: Call) async throws -> Response {
         let body = try JSONBody(try await call.request.body.collect())
         let role = try self.role(body)
-        var password: PasswordHash?
+        let isDisabled = try body.bool("Disabled")
         let text = try body.string("Password")
         guard let name = Username(call.parameter) else { throw Problem(.notFound) }
+        var password: PasswordHash?
         if let text { password = try await self.hash(Secret(text), chosenFor: name) }
-        let changes = [role.map { "role \($0.rawValue)" }, password.map { _ in "password" }].compactMap(\.self)
-        let record = try call.record(.changeUser, of: name.description, detail: changes.joined(separator: ", "))
-        guard try await self.store.changeUser(name, role: role, password: password, by: record) else {
-            throw Problem(.notFound)
-        }
-        self.authenticator.accountsChanged()
-        return .noContent
+        let changes = [
+            role.map { "role \($0.rawValue)" }, password.map { _ in "password" },
+            isDisabled.map { $0 ? "disabled" : "enabled" },
+        ]
+        let detail = changes.compactMap(\.self).joined(separator: ", ")
+        let change = try await self.store.changeUser(
+            name,
+            role: role,
+            password: password,
+            isDisabled: isDisabled,
+            by: call.record(.changeUser, of: name.description, detail: detail),
+            now: call.now
+        )
+        return try self.answer(to: change)
     }
 
     private func deleteUser(_ call: Call) async throws -> Response {
-        guard
-            let name = Username(call.parameter),
-            try await self.store.deleteUser(name, by: call.record(.deleteUser, of: name.description))
-        else { throw Problem(.notFound) }
-        self.authenticator.accountsChanged()
+        guard let name = Username(call.parameter) else { throw Problem(.notFound) }
+        let record = try call.record(.deleteUser, of: name.description)
+        return try self.answer(to: try await self.store.deleteUser(name, by: record))
+    }
+
+    private func answer(to change: UserChange) throws(Problem) -> Response {
+        switch change {
+        case .done:
+            self.authenticator.accountsChanged()
+            return .noContent
+        case .missing: throw Problem(.notFound)
+        case .lastAdministrator:
+            throw Problem(.lastAdministrator, "without this user there would be no administrator who is not disabled")
+        }
+    }
+
+    /// For whoever knows the present password, so that no token alone can take an account over.
+    private func changeOwnPassword(_ call: Call) async throws -> Response {
+        let body = try JSONBody(try await call.request.body.collect())
+        let (current, new) = (try body.requiredString("Current"), try body.requiredString("New"))
+        let user = try call.user
+        let isChanged = try await self.naming("New") {
+            try await self.authenticator.changePassword(
+                of: user,
+                from: Secret(current),
+                to: Secret(new),
+                by: call.record(.changeUser, of: user.name.description, detail: "own password"),
+                reader: self.readers[call.request.loopIndex]
+            )
+        }
+        // Not 401: who called is known, and a client would only ask for the credentials again.
+        guard isChanged else { throw Problem(.forbidden, "Current is not the password") }
         return .noContent
     }
 
@@ -65,11 +128,27 @@ extension PushServer {
     }
 
     private func hash(_ password: Secret<String>, chosenFor name: Username) async throws -> PasswordHash {
+        try await self.naming("Password") { try await self.authenticator.hash(password, chosenFor: name) }
+    }
+
+    /// Runs `body`, and turns what is wrong with a password into a problem of the member that it stands in.
+    private func naming<Value>(_ member: String, _ body: () async throws -> Value) async throws -> Value {
         do {
-            return try await self.authenticator.hash(password, chosenFor: name)
+            return try await body()
         } catch let error as PasswordError {
             if case .failed = error { throw error }
-            throw Problem(.invalidMember, "Password: \(error)")
+            throw Problem(.invalidMember, "\(member): \(error)")
         }
+    }
+}
+
+extension UserEntry {
+    fileprivate var json: JSONValue {
+        .object([
+            .init("Name", .string(self.name.description)),
+            .init("Role", .string(self.role.rawValue)),
+            .init("CreatedAt", .string(self.createdAt.rfc3339)),
+            .init("Disabled", .bool(self.isDisabled)),
+        ])
     }
 }

@@ -25,6 +25,25 @@ extension Store {
             )
         }
     }
+
+    /// Gives a user who has shown the old password another one, and ends the user's sessions; `false` if it was changed,
+    /// or the user deleted, meanwhile.
+    package func changePassword(
+        of user: User,
+        to password: PasswordHash,
+        by record: AuditRecord? = nil
+    ) async throws -> Bool {
+        try await self.write(by: record) { db in
+            try db.execute(
+                sql: """
+                    update user set password = ?, password_number = password_number + 1
+                    where id = ? and password_number = ?
+                    """,
+                arguments: [password.phc, user.id, user.passwordNumber]
+            )
+            return db.changesCount == 1
+        }
+    }
 }
 
 extension UInt64 {

@@ -22,7 +22,7 @@ package struct TokenEntry: Sendable, Hashable {
 }
 
 extension Reader {
-    /// Whose token that is, and what it allows; `nil` if there is none, or it has expired.
+    /// Whose token that is, and what it allows; `nil` if there is none, it has expired, or the user is disabled.
     package func user(
         withToken fingerprint: Fingerprint,
         now: Date
@@ -35,7 +35,13 @@ extension Reader {
                 let name = Username(row.text(5)),
                 let role = Role(rawValue: row.text(6))
             else { return nil }
-            let user = User(id: row.integer(4), name: name, role: role, passwordNumber: row.integer(7))
+            let user = User(
+                id: row.integer(4),
+                name: name,
+                role: role,
+                passwordNumber: row.integer(7),
+                isDisabled: false
+            )
             let grant = TokenGrant(
                 prefix: prefix,
                 scopes: Scopes(row.text(1)),
@@ -53,7 +59,7 @@ extension Reader {
         sql: """
             select t.prefix, t.scopes, t.expires_at, t.used_at, u.id, u.name, u.role, u.password_number, t.seal
             from token t join user u on u.id = t.user_id
-            where t.hash = ?1 and t.expires_at > ?2
+            where t.hash = ?1 and t.expires_at > ?2 and u.disabled_at is null
             """
     )
 
@@ -121,7 +127,8 @@ extension Store {
         }
     }
 
-    /// Makes a token for a user who has signed in; `nil` if the password was changed, or the user deleted, meanwhile.
+    /// Makes a token for a user who has signed in; `nil` if the password was changed, or the user disabled or deleted,
+    /// meanwhile.
     package func addSession(
         for user: User,
         scopes: Scopes,
@@ -132,7 +139,10 @@ extension Store {
         try await self.write { db in
             let isStill = try Bool.fetchOne(
                 db,
-                sql: "select exists (select 1 from user where id = ? and password_number = ?)",
+                sql: """
+                    select exists (
+                        select 1 from user where id = ? and password_number = ? and disabled_at is null)
+                    """,
                 arguments: [user.id, user.passwordNumber]
             )
             guard isStill == true else { return nil }

@@ -9,6 +9,24 @@ package struct User: Sendable, Hashable {
     package let role: Role
     /// Another one after each change of the password.
     package let passwordNumber: Int64
+    /// Refused like nobody, as long as it is so.
+    package let isDisabled: Bool
+}
+
+/// A user as lists show it.
+package struct UserEntry: Sendable, Hashable {
+    package let name: Username
+    package let role: Role
+    package let createdAt: Date
+    package let isDisabled: Bool
+}
+
+/// What became of a change to a user.
+package enum UserChange: Sendable, Hashable {
+    case done
+    case missing
+    /// It is the only administrator who is not disabled, and nobody could undo it.
+    case lastAdministrator
 }
 
 extension Reader {
@@ -16,7 +34,10 @@ extension Reader {
     package func user(named name: Username) throws(StoreError) -> User? {
         try self.read { db in
             let statement = try db.cachedStatement(
-                sql: "select id, name, role, password_number from user where name_key = ?"
+                sql: """
+                    select id, name, role, password_number, disabled_at is not null as is_disabled
+                    from user where name_key = ?
+                    """
             )
             guard
                 let row = try Row.fetchOne(statement, arguments: [name.key]),
@@ -25,7 +46,13 @@ extension Reader {
             else { return nil }
             // A damaged index leads to another's row.
             guard own == name else { throw StoreError.damaged(row: "a user's") }
-            return try User(id: row["id"], name: own, role: role, passwordNumber: row["password_number"])
+            return try User(
+                id: row["id"],
+                name: own,
+                role: role,
+                passwordNumber: row["password_number"],
+                isDisabled: row["is_disabled"]
+            )
         }
     }
 
@@ -39,6 +66,39 @@ extension Reader {
                 PasswordHash.init(phc:)
             )
         }
+    }
+
+    /// Users with their names in one order, which need not be the alphabet's; at most `limit` behind `last`.
+    package func users(after last: Username?, limit: Int) throws(StoreError) -> [UserEntry] {
+        try self.read { db in
+            try Row.fetchAll(
+                db,
+                sql: "\(Self.entries) where name_key > ? order by name_key limit ?",
+                arguments: [last?.key ?? "", limit]
+            ).compactMap(UserEntry.init)
+        }
+    }
+
+    /// The user of that name as lists show it.
+    package func userEntry(named name: Username) throws(StoreError) -> UserEntry? {
+        try self.read { db in
+            try Row.fetchOne(db, sql: "\(Self.entries) where name_key = ?", arguments: [name.key]).flatMap(
+                UserEntry.init
+            )
+        }
+    }
+
+    private static let entries = "select name, role, created_at, disabled_at is not null as is_disabled from user"
+}
+
+extension UserEntry {
+    /// `nil` if the row is not one that this version has written.
+    fileprivate init?(_ row: Row) throws {
+        guard let name = try Username(row["name"]), let role = try Role(rawValue: row["role"]) else { return nil }
+        self.name = name
+        self.role = role
+        self.createdAt = try Date(milliseconds: row["created_at"])
+        self.isDisabled = try row["is_disabled"]
     }
 }
 
@@ -63,33 +123,60 @@ extension Store {
         }
     }
 
-    /// Gives a user another role or another password, which ends the user's sessions; `false` if there is no such user.
+    /// Gives a user another role or another password, which ends the user's sessions, or disables or enables the user;
+    /// `nil` leaves a thing as it is.
     package func changeUser(
         _ name: Username,
-        role: Role?,
-        password: PasswordHash?,
-        by record: AuditRecord? = nil
-    ) async throws -> Bool {
-        try await self.write(by: record) { db in
+        role: Role? = nil,
+        password: PasswordHash? = nil,
+        isDisabled: Bool? = nil,
+        by record: AuditRecord? = nil,
+        now: Date
+    ) async throws -> UserChange {
+        try await self.write { db in
+            let staysAdministrator = (role ?? .admin) == .admin && isDisabled != true
+            if !staysAdministrator, try Self.isLastAdministrator(name, db) { return .lastAdministrator }
+            try db.execute(
+                sql: """
+                    update user set role = coalesce(?2, role),
+                        disabled_at = case ?3 when 1 then coalesce(disabled_at, ?4) when 0 then null else disabled_at end
+                    where name_key = ?1
+                    """,
+                arguments: [name.key, role?.rawValue, isDisabled, now.milliseconds]
+            )
+            guard db.changesCount == 1 else { return .missing }
             if let password {
                 try db.execute(
                     sql: "update user set password = ?, password_number = password_number + 1 where name_key = ?",
                     arguments: [password.phc, name.key]
                 )
             }
-            try db.execute(
-                sql: "update user set role = coalesce(?, role) where name_key = ?",
-                arguments: [role?.rawValue, name.key]
-            )
-            return db.changesCount == 1
+            return .done
+        } noting: {
+            $0 == .done ? record : nil
         }
     }
 
-    /// Deletes a user with all tokens, devices and what was sent to them; `false` if there is no such user.
-    package func deleteUser(_ name: Username, by record: AuditRecord? = nil) async throws -> Bool {
-        try await self.write(by: record) { db in
+    /// Deletes a user with all tokens, devices and what was sent to them.
+    package func deleteUser(_ name: Username, by record: AuditRecord? = nil) async throws -> UserChange {
+        try await self.write { db in
+            if try Self.isLastAdministrator(name, db) { return .lastAdministrator }
             try db.execute(sql: "delete from user where name_key = ?", arguments: [name.key])
-            return db.changesCount == 1
+            return db.changesCount == 1 ? .done : .missing
+        } noting: {
+            $0 == .done ? record : nil
         }
+    }
+
+    private static func isLastAdministrator(_ name: Username, _ db: Database) throws -> Bool {
+        try Bool.fetchOne(
+            db,
+            sql: """
+                select not exists (
+                    select 1 from user other where role = 'admin' and disabled_at is null and other.id <> user.id)
+                from user where name_key = ? and role = 'admin' and disabled_at is null
+                """,
+            arguments: [name.key]
+        ) ?? false
     }
 }

@@ -18,6 +18,8 @@ import Testing
         "DELETE /api/notifications/{id}": (.device, .fetch), "GET /api/stream": (.device, .fetch),
         "GET /api/notifications/{id}/deliveries": (.publisher, .send), "POST /api/devices/{id}/test": (.device, .send),
         "POST /api/sessions": (.device, []), "DELETE /api/sessions/current": (.device, []),
+        "GET /api/users": (.admin, .manage), "GET /api/users/{id}": (.admin, .manage),
+        "PUT /api/users/current/password": (.device, []),
         "POST /api/tokens": (.admin, .manage), "GET /api/tokens": (.admin, .manage),
         "DELETE /api/tokens/{id}": (.admin, .manage), "POST /api/users": (.admin, .manage),
         "PATCH /api/users/{id}": (.admin, .manage), "DELETE /api/users/{id}": (.admin, .manage),
@@ -160,7 +162,8 @@ import Testing
 @Suite struct RoutingTests {
     @Test(arguments: [
         ("/api/register", "POST, GET, HEAD"), ("/api/register/x", "PUT, DELETE"), ("/api/notifications", "POST"),
-        ("/api/notifications/1", "GET, HEAD, DELETE"), ("/api/users", "POST"), ("/api/sessions", "POST"),
+        ("/api/notifications/1", "GET, HEAD, DELETE"), ("/api/users", "POST, GET, HEAD"),
+        ("/api/users/current/password", "PUT"), ("/api/sessions", "POST"),
         ("/api/sessions/current", "DELETE"), ("/api/tokens", "POST, GET, HEAD"), ("/api/tokens/x", "DELETE"),
         ("/healthz", "GET, HEAD"),
     ])

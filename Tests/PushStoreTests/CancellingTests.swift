@@ -92,7 +92,7 @@ import Testing
         let bob = try await fixture.addUser("bob")
         try await fixture.addDevice(of: bob, handle: "b1")
         try await fixture.post(1, from: alice, to: "username:bob")
-        #expect(try await store.deleteUser(bob.name))
+        #expect(try await store.deleteUser(bob.name) == .done)
         try self.expectTally(enqueued: 1) { $0.cancelled = 1 }
         #expect(try fixture.nextDue() == nil)
     }

@@ -15,7 +15,7 @@ import Testing
 
     private func change(_ user: User, to hash: String) async throws {
         let hash = PasswordHash(phc: hash)
-        _ = try await self.fixture.store.changeUser(user.name, role: nil, password: hash)
+        _ = try await self.fixture.store.changeUser(user.name, password: hash, now: self.fixture.now)
     }
 
     // MARK: The same password hashed anew

@@ -68,7 +68,7 @@ import Testing
     }
 
     @Test func theNumberOfAUserWhoWasDeletedIsNotGivenOutAgain() async throws {
-        #expect(try await self.fixture.store.deleteUser(self.mallory.name))
+        #expect(try await self.fixture.store.deleteUser(self.mallory.name) == .done)
         #expect(try await self.fixture.addUser("bob").id > self.mallory.id)
     }
 }

@@ -89,7 +89,9 @@ import Testing
         let (session, given) = (try await self.addSession().token, try await self.addToken())
         let bobs = try await self.addSession(for: bob).token
         let hash = PasswordHash(phc: "new")
-        #expect(try await self.fixture.store.changeUser(self.alice.name, role: nil, password: hash))
+        #expect(
+            try await self.fixture.store.changeUser(self.alice.name, password: hash, now: self.fixture.now) == .done
+        )
         #expect(try self.user(with: session) == nil)
         #expect(try self.user(with: given)?.id == self.alice.id)
         #expect(try self.user(with: bobs) == bob)
@@ -99,7 +101,7 @@ import Testing
 
     @Test func whoSignedInWithTheOldPasswordGetsNoSession() async throws {
         let hash = PasswordHash(phc: "new")
-        _ = try await self.fixture.store.changeUser(self.alice.name, role: nil, password: hash)
+        _ = try await self.fixture.store.changeUser(self.alice.name, password: hash, now: self.fixture.now)
         let (now, store) = (self.fixture.now, self.fixture.store)
         #expect(try await store.addSession(for: self.alice, scopes: .all, expiresAt: now + 9, now: now) == nil)
         let user = try self.fixture.user("alice")
@@ -108,15 +110,19 @@ import Testing
 
     @Test func aNewRoleEndsNothing() async throws {
         let token = try await self.addSession().token
-        #expect(try await self.fixture.store.changeUser(self.alice.name, role: .publisher, password: nil))
+        #expect(
+            try await self.fixture.store.changeUser(self.alice.name, role: .publisher, now: self.fixture.now) == .done
+        )
         #expect(try self.user(with: token)?.role == .publisher)
     }
 
     @Test func allTokensOfADeletedUserEnd() async throws {
         let tokens = [try await self.addSession().token, try await self.addToken()]
-        #expect(try await self.fixture.store.deleteUser(self.alice.name))
-        #expect(try await !self.fixture.store.deleteUser(self.alice.name))
-        #expect(try await !self.fixture.store.changeUser(self.alice.name, role: .admin, password: nil))
+        #expect(try await self.fixture.store.deleteUser(self.alice.name) == .done)
+        #expect(try await self.fixture.store.deleteUser(self.alice.name) == .missing)
+        #expect(
+            try await self.fixture.store.changeUser(self.alice.name, role: .admin, now: self.fixture.now) == .missing
+        )
         for token in tokens { #expect(try self.user(with: token) == nil) }
         let name = self.alice.name
         #expect(

@@ -58,6 +58,21 @@ func reportingErrors(_ body: () async throws -> Void) async throws {
     }
 }
 
+/// Opens the database as long as `body` runs.
+func withStore(_ configuration: Configuration, _ body: (Store) async throws -> Void) async throws {
+    // A keyring made now is the one that the server will seal with.
+    let keyring = try KeyringFile.load(configuration.keyring, database: configuration.database)
+    let store = try Store(path: configuration.database, keyring: keyring)
+    let result: Result<Void, any Error>
+    do {
+        result = .success(try await body(store))
+    } catch {
+        result = .failure(error)
+    }
+    await store.close()
+    try result.get()
+}
+
 /// Prints a line at once; `print` keeps it back when the output is a pipe.
 func say(_ line: String) {
     FileHandle.standardOutput.write(Data((line + "\n").utf8))

@@ -128,18 +128,3 @@ struct TokenCommand: AsyncParsableCommand {
         }
     }
 }
-
-/// Opens the database as long as `body` runs.
-func withStore(_ configuration: Configuration, _ body: (Store) async throws -> Void) async throws {
-    // A keyring made now is the one that the server will seal with.
-    let keyring = try KeyringFile.load(configuration.keyring, database: configuration.database)
-    let store = try Store(path: configuration.database, keyring: keyring)
-    let result: Result<Void, any Error>
-    do {
-        result = .success(try await body(store))
-    } catch {
-        result = .failure(error)
-    }
-    await store.close()
-    try result.get()
-}

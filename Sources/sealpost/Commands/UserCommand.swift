@@ -7,17 +7,14 @@ struct UserCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "user",
         abstract: "Manage users.",
-        subcommands: [Add.self]
+        discussion: "While the server runs, it holds the database: use /api/users instead.",
+        subcommands: [
+            Add.self, List.self, ChangeRole.self, ChangePassword.self, Disable.self, Enable.self, Remove.self,
+        ]
     )
 
     struct Add: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(
-            abstract: "Make a user.",
-            discussion: """
-                The password is asked for, or read from standard input; it is never an argument, which others on the \
-                machine could see. While the server runs, POST /api/users does the same.
-                """
-        )
+        static let configuration = CommandConfiguration(abstract: "Make a user.", discussion: PasswordInput.discussion)
 
         @OptionGroup var options: ConfigurationOptions
 
@@ -25,56 +22,77 @@ struct UserCommand: AsyncParsableCommand {
         var name: String
 
         @Option(help: "\(Role.allCases.map(\.rawValue).joined(separator: ", "))")
-        var role = Role.device.rawValue
+        var role = Role.device
 
-        @Flag(help: "Read the password from the first line of standard input.")
-        var passwordStdin = false
+        @OptionGroup var password: PasswordInput
 
         func run() async throws {
             guard let name = Username(self.name) else {
                 throw ValidationError("\"\(self.name)\" is not 1 to 100 letters, digits, -, _, @, # or .")
             }
-            guard let role = Role(rawValue: self.role) else {
-                throw ValidationError("there is no role \"\(self.role)\"")
-            }
             try await reportingErrors {
                 let configuration = try self.options.load()
-                try await self.add(name, role, try self.hash(for: name, configuration), configuration)
+                let hash = try self.password.hash(for: name, configuration)
+                try await withStore(configuration) { store in
+                    let record = AuditRecord(.addUser, of: name.description, detail: self.role.rawValue)
+                    guard try await store.addUser(name, role: self.role, password: hash, by: record, now: Date()) else {
+                        throw CommandFailure("there is a user \(name)")
+                    }
+                }
+                print("\(name) may sign in as \(self.role.rawValue)")
+            }
+        }
+    }
+
+    struct List: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "List the users, each with role and day of making.")
+
+        @OptionGroup var options: ConfigurationOptions
+
+        func run() async throws {
+            try await reportingErrors {
+                try await withStore(try self.options.load()) { store in
+                    let reader = try store.makeReader()
+                    var last: Username?
+                    repeat {
+                        let page = try reader.users(after: last, limit: 500)
+                        for user in page { print(Self.line(user)) }
+                        last = page.last?.name
+                    } while last != nil
+                }
             }
         }
 
-        private func hash(for name: Username, _ configuration: Configuration) throws -> PasswordHash {
-            do throws(PasswordError) {
-                let password = try self.readPassword()
-                return try PasswordHash(of: password, chosenFor: name, parameters: configuration.passwords)
-            } catch {
-                throw ValidationError("\(error)")
-            }
+        private static func line(_ user: UserEntry) -> String {
+            let day = user.createdAt.formatted(.iso8601.year().month().day())
+            return "\(user.name)  \(user.role.rawValue)  since \(day)\(user.isDisabled ? "  disabled" : "")"
         }
+    }
+}
 
-        private func add(
-            _ name: Username,
-            _ role: Role,
-            _ hash: PasswordHash,
-            _ configuration: Configuration
-        ) async throws {
-            // A keyring made now is the one that the server will seal with.
-            let keyring = try KeyringFile.load(configuration.keyring, database: configuration.database)
-            let store = try Store(path: configuration.database, keyring: keyring)
-            let record = AuditRecord(.addUser, of: name.description, detail: role.rawValue)
-            guard try await store.addUser(name, role: role, password: hash, by: record, now: Date()) else {
-                FileHandle.standardError.write(Data("sealpost: there is a user \(name)\n".utf8))
-                throw ExitCode.failure
-            }
-            await store.close()
-            print("\(name) may sign in as \(role.rawValue)")
-        }
+/// Where a new password comes from.
+struct PasswordInput: ParsableArguments {
+    static let discussion = """
+        The password is asked for, or read from standard input; it is never an argument, which others on the machine \
+        could see.
+        """
 
-        private func readPassword() throws(PasswordError) -> String {
-            guard !self.passwordStdin else { return Swift.readLine() ?? "" }
-            // readpassphrase(3) is not in glibc; getpass(3) keeps the echo off and is enough for 256 bytes.
-            guard let typed = getpass("Password: ") else { throw .length }
-            return String(cString: typed)
+    @Flag(help: "Read the password from the first line of standard input.")
+    var passwordStdin = false
+
+    /// Reads it and hashes it as the configuration says. Throws `ValidationError` for a bad choice.
+    func hash(for name: Username, _ configuration: Configuration) throws -> PasswordHash {
+        do throws(PasswordError) {
+            return try PasswordHash(of: try self.read(), chosenFor: name, parameters: configuration.passwords)
+        } catch {
+            throw ValidationError("\(error)")
         }
+    }
+
+    private func read() throws(PasswordError) -> String {
+        guard !self.passwordStdin else { return Swift.readLine() ?? "" }
+        // readpassphrase(3) is not in glibc; getpass(3) keeps the echo off and is enough for 256 bytes.
+        guard let typed = getpass("Password: ") else { throw .length }
+        return String(cString: typed)
     }
 }

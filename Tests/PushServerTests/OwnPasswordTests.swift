@@ -1,0 +1,94 @@
+import Foundation
+import HTTPTypes
+import PushAPI
+import PushCore
+import PushStore
+import PushTesting
+import SocketHTTP
+import Testing
+
+@testable import PushServer
+
+/// Passwords are changed by those who know them.
+@Suite struct OwnPasswordTests {
+    private func list(
+        _ fixture: ServerFixture,
+        _ user: String = "alice",
+        password: String = ServerFixture.password,
+        loop: Int = 0
+    ) async throws -> HTTPResponse.Status {
+        let headers = [("Authorization", ServerFixture.basic(user, password: password))]
+        return try await fixture.send(.get, Paths.register, user: nil, headers: headers, loop: loop).status
+    }
+
+    private func stored(_ fixture: ServerFixture, _ user: String = "alice") throws -> PasswordHash {
+        try #require(try fixture.storage.reader.password(of: fixture.storage.user(user)))
+    }
+
+    private func change(
+        _ fixture: ServerFixture,
+        from current: String = ServerFixture.password,
+        to new: String,
+        headers: [(String, String)]? = nil
+    ) async throws -> Response {
+        try await fixture.send(
+            .put,
+            Paths.ownPassword,
+            user: headers == nil ? "alice" : nil,
+            headers: headers ?? [],
+            body: #"{"Current":"\#(current)","New":"\#(new)"}"#
+        )
+    }
+
+    @Test func whoeverKnowsThePasswordChangesItAndEndsAllSessions() async throws {
+        let fixture = try await ServerFixture()
+        let session = try await fixture.send(.post, Paths.sessions)
+        let bearer = [("Authorization", "Bearer \(try #require(try session.json["Token"]?.text))")]
+        for loop in 0..<ServerFixture.loops { #expect(try await self.list(fixture, loop: loop) == .ok) }
+        let response = try await self.change(fixture, to: "ein neues Paßwort", headers: bearer)
+        #expect(response.status == .noContent)
+        #expect(response.body.isEmpty)
+        try await fixture.send(.get, Paths.register, user: nil, headers: bearer).expectProblem(.invalidBearerToken)
+        for loop in 0..<ServerFixture.loops {
+            #expect(try await self.list(fixture, loop: loop) == .unauthorized)
+            #expect(try await self.list(fixture, password: "ein neues Paßwort", loop: loop) == .ok)
+        }
+        #expect(try await self.list(fixture, "bob") == .ok)
+    }
+
+    @Test(arguments: ["wrong password", "", "pass: wo\u{308}rd: 123", String(repeating: "x", count: 300)])
+    func whoeverDoesNotKnowItChangesNothing(current: String) async throws {
+        let fixture = try await ServerFixture()
+        // Not 401, at which a client would ask for the credentials again.
+        let response = try await self.change(fixture, from: current, to: "another password")
+        try response.expectProblem(.forbidden, "Current is not the password")
+        #expect(response.fields[.wwwAuthenticate] == nil)
+        #expect(try self.stored(fixture) == ServerFixture.passwordHash)
+    }
+
+    @Test(arguments: [
+        ("1234567", "New: a password has 8 to 256 bytes"), ("Password1", "New: this password is too common"),
+        ("line\\nline", "New: a password has no control characters"),
+    ])
+    func aBadChoiceIsNamed(new: String, detail: String) async throws {
+        let fixture = try await ServerFixture()
+        try await self.change(fixture, to: new).expectProblem(.invalidMember, detail)
+        #expect(try self.stored(fixture) == ServerFixture.passwordHash)
+    }
+
+    @Test(arguments: [
+        (#"{"Current":"x"}"#, "New is missing"), (#"{"New":"x"}"#, "Current is missing"),
+        (#"{"Current":1,"New":"x"}"#, "Current must be a string"),
+    ])
+    func bothHaveToBeThere(body: String, detail: String) async throws {
+        try await ServerFixture().send(.put, Paths.ownPassword, body: body).expectProblem(.invalidMember, detail)
+    }
+
+    @Test func aUserWhoseNameIsInThePathIsNotMeant() async throws {
+        let fixture = try await ServerFixture()
+        try await fixture.storage.addUser("current", role: .device, ServerFixture.passwordHash)
+        #expect(try await self.change(fixture, to: "another password").status == .noContent)
+        #expect(try await self.list(fixture, "current") == .ok)
+        #expect(try await fixture.send(.get, Paths.user("current"), user: "ada").json["Name"] == .string("current"))
+    }
+}

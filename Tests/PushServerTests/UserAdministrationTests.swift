@@ -1,0 +1,183 @@
+import Foundation
+import HTTPTypes
+import PushAPI
+import PushCore
+import PushStore
+import PushTesting
+import SocketHTTP
+import Testing
+
+@testable import PushServer
+
+/// Administrators look at users, and disable them.
+@Suite struct UserAdministrationTests {
+    private let fixture: ServerFixture
+
+    init() async throws {
+        self.fixture = try await ServerFixture()
+    }
+
+    private func patch(_ user: String, _ body: String, as administrator: String = "ada") async throws -> Response {
+        try await self.fixture.send(.patch, Paths.user(user), user: administrator, body: body)
+    }
+
+    private func list(_ headers: [(String, String)], loop: Int = 0) async throws -> Response {
+        try await self.fixture.send(
+            .get,
+            Paths.register,
+            user: nil,
+            headers: headers + [("X-Request-Id", "same")],
+            loop: loop
+        )
+    }
+
+    // MARK: Lists
+
+    @Test func usersAreListedPageByPage() async throws {
+        #expect(try await self.patch("bob", #"{"Disabled":true}"#).status == .noContent)
+        var (users, last): ([JSONValue], String?) = ([], nil)
+        repeat {
+            let query = last.map { "&after=\($0)" } ?? ""
+            let response = try await self.fixture.send(.get, "\(Paths.users)?limit=3\(query)", user: "ada")
+            #expect(response.status == .ok)
+            #expect(response.fields[.cacheControl] == "no-store")
+            guard case .array(let page)? = try response.json["Users"] else {
+                Issue.record("\(response.text)")
+                return
+            }
+            #expect(try response.json["More"] == .bool(users.isEmpty))
+            users += page
+            last = try response.json["More"] == .bool(true) ? page.last?["Name"]?.text : nil
+        } while last != nil
+        #expect(Set(users.compactMap { $0["Name"]?.text }) == Set(ServerFixture.roles.keys))
+        #expect(users.count == 4)
+        for user in users {
+            let name = try #require(user["Name"]?.text)
+            #expect(user["Role"]?.text == ServerFixture.roles[name]?.rawValue)
+            #expect(user["Disabled"] == .bool(name == "bob"))
+            let one = try await self.fixture.send(.get, Paths.user(name.uppercased()), user: "ada")
+            #expect(try one.json == user)
+        }
+    }
+
+    @Test func aUserIsShownWithoutTheHash() async throws {
+        let response = try await self.fixture.send(.get, Paths.user("Alice"), user: "ada")
+        let expected = #"{"Name":"alice","Role":"device","CreatedAt":"2027-01-15T08:00:00Z","Disabled":false}"#
+        #expect(response.text == expected)
+    }
+
+    @Test(arguments: [
+        ("limit=0", "limit must be 1 to 500"), ("limit=501", "limit must be"), ("limit=x", "limit must be"),
+        ("limit=1&limit=2", "limit is there more than once"), ("after=a%20b", "after is not a user's name"),
+        ("after=", "after is not"), ("after=%FF", "not percent-encoded"),
+    ])
+    func aParameterThatCannotBeIsNamed(query: String, detail: String) async throws {
+        try await self.fixture.send(.get, "\(Paths.users)?\(query)", user: "ada").expectProblem(
+            .invalidParameter,
+            detail
+        )
+    }
+
+    @Test(arguments: ["nobody", "a%20b", "%FF"])
+    func whoIsNobodyIsNotShown(name: String) async throws {
+        try await self.fixture.send(.get, Paths.user(name), user: "ada").expectProblem(.notFound)
+    }
+
+    // MARK: Passwords
+
+    @Test(arguments: [
+        ("Password", "Password: this password is too common"),
+        ("Bobbybob", "Password: a password is not the user's name"),
+    ])
+    func aPasswordThatIsGuessedFirstIsRefused(password: String, detail: String) async throws {
+        let body = #"{"Name":"bobbyBOB","Password":"\#(password)"}"#
+        let response = try await self.fixture.send(.post, Paths.users, user: "ada", body: body)
+        try response.expectProblem(.invalidMember, detail)
+        try await self.fixture.storage.addUser("bobbybob")
+        try await self.patch("bobbybob", #"{"Password":"\#(password)"}"#).expectProblem(.invalidMember, detail)
+    }
+
+    // MARK: Disabled
+
+    @Test func aDisabledUserIsAnsweredLikeNobodyOnEveryLoopUntilEnabled() async throws {
+        let session = try await self.fixture.send(.post, Paths.sessions, user: "bob")
+        let bearer = [("Authorization", "Bearer \(try #require(try session.json["Token"]?.text))")]
+        let basic = [("Authorization", ServerFixture.basic("bob"))]
+        for isDisabled in [true, false, true] {
+            for loop in 0..<ServerFixture.loops {
+                _ = try await (self.list(basic, loop: loop), self.list(bearer, loop: loop))
+            }
+            #expect(try await self.patch("BOB", #"{"Disabled":\#(isDisabled)}"#).status == .noContent)
+            for loop in 0..<ServerFixture.loops {
+                let answers = (try await self.list(basic, loop: loop), try await self.list(bearer, loop: loop))
+                guard isDisabled else {
+                    #expect(answers.0.status == .ok)
+                    #expect(answers.1.status == .ok, "the token has slept")
+                    continue
+                }
+                let nobody = try await self.list([("Authorization", ServerFixture.basic("nobody"))])
+                #expect(answers.0.body == nobody.body)
+                #expect(answers.0.fields == nobody.fields)
+                let none = try await self.list([("Authorization", "Bearer \(BearerToken.random().text.exposed)")])
+                #expect(answers.1.body == none.body)
+                #expect(answers.1.fields == none.fields)
+            }
+        }
+    }
+
+    @Test func aDisabledUserWithAWrongPasswordIsNobodyToo() async throws {
+        #expect(try await self.patch("bob", #"{"Disabled":true}"#).status == .noContent)
+        let wrong = [("Authorization", ServerFixture.basic("bob", password: "wrong password"))]
+        try await self.list(wrong).expectProblem(.unauthorized)
+    }
+
+    @Test func anOpenStreamOfADisabledUserIsNoLongerGood() async throws {
+        let alice = try self.fixture.storage.user("alice")
+        let (authenticator, reader) = (self.fixture.server.authenticator, self.fixture.storage.reader)
+        let credentials: [Credentials] = [
+            .basic(field: ServerFixture.basic("alice")), .certificate(name: "alice"),
+        ]
+        for isDisabled in [false, true] {
+            #expect(try await self.patch("alice", #"{"Disabled":\#(isDisabled)}"#).status == .noContent)
+            for each in credentials {
+                let isGood = try authenticator.isStillGood(
+                    Caller(alice),
+                    by: each,
+                    reader: reader,
+                    now: self.fixture.clock.now
+                )
+                #expect(isGood == !isDisabled)
+            }
+        }
+    }
+
+    @Test func sendingToADisabledUserIsAsToAnyOther() async throws {
+        #expect(try await self.patch("bob", #"{"Disabled":true}"#).status == .noContent)
+        let path = try await self.fixture.post(#"{"Payload":1,"To":["username:bob"]}"#)
+        #expect(try await self.patch("bob", #"{"Disabled":false}"#).status == .noContent)
+        #expect(try await self.fixture.send(.get, path, user: "bob").status == .ok)
+    }
+
+    @Test(arguments: [
+        (#"{"Disabled":1}"#, "Disabled must be true or false"), (#"{"Disabled":"true"}"#, "Disabled must"),
+    ])
+    func aChangeThatCannotBeIsNamed(body: String, detail: String) async throws {
+        try await self.patch("bob", body).expectProblem(.invalidMember, detail)
+    }
+
+    // MARK: The last administrator
+
+    @Test(arguments: [#"{"Disabled":true}"#, #"{"Role":"publisher"}"#, #"{"Role":"admin","Disabled":true}"#, nil])
+    func theLastAdministratorCannotGo(body: String?) async throws {
+        let change = {
+            if let body { return try await self.patch("ada", body) }
+            return try await self.fixture.send(.delete, Paths.user("ada"), user: "ada")
+        }
+        try await change().expectProblem(.lastAdministrator, "no administrator who is not disabled")
+        #expect(try await self.fixture.send(.get, Paths.users, user: "ada").status == .ok)
+        try await self.fixture.storage.addUser("eve", role: .admin, ServerFixture.passwordHash)
+        #expect(try await change().status == .noContent)
+        #expect(try await self.fixture.send(.get, Paths.users, user: "ada").status != .ok)
+        #expect(try await self.fixture.send(.get, Paths.users, user: "eve").status == .ok)
+    }
+}

@@ -1,0 +1,109 @@
+import Foundation
+import PushCore
+import PushTesting
+import Testing
+
+@testable import PushStore
+
+/// Changes of users.
+@Suite struct AccountTests {
+    private let fixture: StoreFixture
+
+    init() throws {
+        self.fixture = try StoreFixture()
+    }
+
+    private func change(_ name: String, role: Role? = nil, isDisabled: Bool? = nil) async throws -> UserChange {
+        let name = try #require(Username(name))
+        return try await self.fixture.store.changeUser(name, role: role, isDisabled: isDisabled, now: self.fixture.now)
+    }
+
+    private func session(of user: User) async throws -> BearerToken? {
+        let now = self.fixture.now
+        return try await self.fixture.store.addSession(for: user, scopes: .all, expiresAt: now + 60, now: now)?.token
+    }
+
+    private func isGood(_ token: BearerToken) throws -> Bool {
+        try self.fixture.reader.user(withToken: token.fingerprint, now: self.fixture.now) != nil
+    }
+
+    // MARK: Passwords
+
+    @Test func ownChangeOfThePasswordEndsSessionsAndHappensOnce() async throws {
+        let alice = try await self.fixture.addUser("alice")
+        let token = try #require(try await self.session(of: alice))
+        #expect(try await self.fixture.store.changePassword(of: alice, to: PasswordHash(phc: "first")))
+        #expect(try !self.isGood(token))
+        #expect(try await !self.fixture.store.changePassword(of: alice, to: PasswordHash(phc: "second")))
+        #expect(try self.fixture.reader.password(of: self.fixture.user("alice"))?.phc == "first")
+    }
+
+    // MARK: Disabling
+
+    @Test func tokensOfADisabledUserSleep() async throws {
+        let alice = try await self.fixture.addUser("alice")
+        let token = try #require(try await self.session(of: alice))
+        #expect(try await self.change("Alice", isDisabled: true) == .done)
+        #expect(try !self.isGood(token))
+        #expect(try self.fixture.user("alice").isDisabled)
+        #expect(try await self.session(of: alice) == nil)
+        #expect(try await self.change("alice", isDisabled: true) == .done, "again")
+        #expect(try await self.change("alice", role: .publisher) == .done, "which enables nobody")
+        #expect(try !self.isGood(token))
+        #expect(try await self.change("ALICE", isDisabled: false) == .done)
+        #expect(try self.isGood(token))
+        #expect(try await self.session(of: alice) != nil)
+    }
+
+    // MARK: The last administrator
+
+    @Test(arguments: [
+        (Role?.some(.device), Bool?.none), (.some(.publisher), nil), (nil, .some(true)), (.some(.admin), .some(true)),
+    ])
+    func theLastAdministratorStaysOne(role: Role?, isDisabled: Bool?) async throws {
+        try await self.fixture.addUser("ada", role: .admin)
+        try await self.fixture.addUser("alice")
+        try await self.fixture.addUser("asleep", role: .admin)
+        #expect(try await self.change("asleep", isDisabled: true) == .done)
+        let ada = try self.fixture.user("ada")
+        #expect(try await self.change("ada", role: role, isDisabled: isDisabled) == .lastAdministrator)
+        #expect(try await self.fixture.store.deleteUser(ada.name) == .lastAdministrator)
+        #expect(try self.fixture.user("ada") == ada)
+        #expect(try await self.change("asleep", isDisabled: false) == .done)
+        #expect(try await self.change("ada", role: role, isDisabled: isDisabled) == .done)
+        #expect(try await self.change("asleep", isDisabled: true) == .lastAdministrator)
+    }
+
+    @Test func whoIsNoAdministratorMayGoEvenWithoutOne() async throws {
+        let alice = try await self.fixture.addUser("alice")
+        #expect(try await self.change("alice", role: .device, isDisabled: true) == .done)
+        #expect(try await self.fixture.store.deleteUser(alice.name) == .done)
+        #expect(try await self.change("alice", isDisabled: true) == .missing)
+    }
+
+    @Test func aChangeThatIsRefusedChangesNothingElse() async throws {
+        let ada = try await self.fixture.addUser("ada", role: .admin)
+        let (store, now) = (self.fixture.store, self.fixture.now)
+        let hash = PasswordHash(phc: "new")
+        #expect(try await store.changeUser(ada.name, role: .device, password: hash, now: now) == .lastAdministrator)
+        #expect(try self.fixture.reader.password(of: ada)?.phc == "none")
+    }
+
+    // MARK: Lists
+
+    @Test func usersAreListedPageByPage() async throws {
+        for name in ["bob", "Alice", "carol", "dave"] { try await self.fixture.addUser(name) }
+        #expect(try await self.change("carol", isDisabled: true) == .done)
+        var (listed, last): ([UserEntry], Username?) = ([], nil)
+        repeat {
+            let page = try self.fixture.reader.users(after: last, limit: 3)
+            listed += page
+            last = page.count == 3 ? page.last?.name : nil
+        } while last != nil
+        #expect(Set(listed.map(\.name.description)) == ["Alice", "bob", "carol", "dave"])
+        #expect(listed.count == 4)
+        #expect(listed.filter(\.isDisabled).map(\.name.description) == ["carol"])
+        let entry = try #require(listed.first { $0.name.key == "alice" })
+        #expect(try self.fixture.reader.userEntry(named: entry.name) == entry)
+    }
+}
