@@ -44,9 +44,9 @@ package final class Authenticator: Sendable {
             let key = Fingerprint(of: text)
             if let caller = cache.caller(for: key, now: now) { return caller }
             return try self.bearer(of: text, key: key, loop: loop, reader: reader, now: now)
-        case .certificate(let name):
+        case .certificate(let name), .identity(let name):
             // Never remembered: it takes one look at the database, and no hash.
-            return try self.certified(name, reader: reader)
+            return try self.vouchedFor(name, reader: reader)
         }
     }
 
@@ -84,7 +84,8 @@ package final class Authenticator: Sendable {
         return user.passwordNumber == caller.user.passwordNumber
     }
 
-    private func certified(_ name: String, reader: Reader) throws -> Caller {
+    /// Whom a certificate's authority, or a trusted proxy, names.
+    private func vouchedFor(_ name: String, reader: Reader) throws -> Caller {
         guard let username = Username(name), let user = try reader.user(named: username), !user.isDisabled else {
             throw Problem(.unauthorized)
         }

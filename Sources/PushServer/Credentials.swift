@@ -11,13 +11,20 @@ enum Credentials: Sendable {
     case bearer(Substring)
     /// The name in the client's TLS certificate.
     case certificate(name: String)
+    /// The name that a trusted proxy gives, which has signed the client in itself.
+    case identity(name: String)
 
     private static let bearerScheme = Array("bearer".utf8)
 
-    /// An `Authorization` field is nearer than a certificate, and decides alone.
+    /// What a trusted proxy says decides alone, as such proxies often pass on the `Authorization` that was meant for them.
+    /// Else an `Authorization` field is nearer than a certificate, and decides alone.
     ///
-    /// Throws an `unauthorized` problem if there is neither, or more than one field.
-    init(of request: Request) throws(Problem) {
+    /// Throws an `unauthorized` problem if there is nothing, or more than one field of a kind.
+    init(of request: Request, identityField: IdentityField?) throws(Problem) {
+        if let name = identityField?.name(in: request) {
+            self = .identity(name: name)
+            return
+        }
         switch request.head.count(of: .authorization) {
         case 0:
             guard let name = request.certificateName else { throw Problem(.unauthorized) }
@@ -48,7 +55,7 @@ enum Credentials: Sendable {
     /// What a refusal of them says.
     var refusal: ProblemCode {
         switch self {
-        case .basic, .certificate: .unauthorized
+        case .basic, .certificate, .identity: .unauthorized
         case .bearer: .invalidBearerToken
         }
     }

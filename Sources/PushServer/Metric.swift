@@ -8,6 +8,7 @@ package enum MetricName: String, CaseIterable, Sendable {
     case resting = "sealpost_lane_resting"
     case auditEntries = "sealpost_audit_entries_total"
     case credentialExpiry = "sealpost_credential_expiry_timestamp_seconds"
+    case identityIgnored = "sealpost_identity_header_ignored_total"
 
     var help: String {
         switch self {
@@ -17,12 +18,13 @@ package enum MetricName: String, CaseIterable, Sendable {
         case .resting: "1 while nothing is sent through the lane, because its provider is down or refuses."
         case .auditEntries: "Entries that were ever added to the audit."
         case .credentialExpiry: "When a credential ends, in seconds since 1970, where that is known."
+        case .identityIgnored: "Requests with the identity header that did not come from a trusted proxy."
         }
     }
 
     var kind: String {
         switch self {
-        case .deliveries, .auditEntries: "counter"
+        case .deliveries, .auditEntries, .identityIgnored: "counter"
         case .startTime, .pending, .resting, .credentialExpiry: "gauge"
         }
     }

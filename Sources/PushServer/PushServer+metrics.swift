@@ -14,6 +14,9 @@ extension PushServer {
         samples.append(MetricSample(.startTime, [:], self.startedAt.timeIntervalSince1970.rounded()))
         let reader = self.readers[call.request.loopIndex]
         samples.append(MetricSample(.auditEntries, [:], Double(try reader.lastAuditNumber())))
+        if let field = self.settings.identityField {
+            samples.append(MetricSample(.identityIgnored, [:], Double(field.ignoredCount)))
+        }
         for (lane, tally) in try reader.tallies() {
             let counts = [
                 ("enqueued", tally.enqueued), ("accepted", tally.accepted), ("expired", tally.expired),

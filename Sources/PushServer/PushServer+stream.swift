@@ -35,7 +35,7 @@ extension PushServer {
         let stream = EventStream(
             server: self,
             caller: caller,
-            credentials: try Credentials(of: call.request),
+            credentials: try self.credentials(of: call.request),
             loop: call.request.loopIndex,
             device: device,
             devices: devices.map(\.id),

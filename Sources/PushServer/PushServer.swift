@@ -77,6 +77,11 @@ package struct PushServer: Responder {
         return self.finish(outcome, of: request, id: id, token: token)
     }
 
+    /// Throws an `unauthorized` problem if it shows none, or not clearly.
+    func credentials(of request: Request) throws(Problem) -> Credentials {
+        try Credentials(of: request, identityField: self.settings.identityField)
+    }
+
     package func refuse(_ refusal: Refusal, head: RequestHead?) -> Response {
         let id = RequestID(head)
         let response = Response(Problem(refusal), request: id)
@@ -103,8 +108,9 @@ package struct PushServer: Responder {
     @inline(never)
     private func knownCaller(of request: Request, for found: RouteTable.Match, now: Date) throws -> Caller? {
         guard found.needsCaller else { return nil }
+        self.settings.identityField?.countIfIgnored(in: request)
         return try self.authenticator.caller(
-            by: Credentials(of: request),
+            by: self.credentials(of: request),
             loop: request.loopIndex,
             reader: self.readers[request.loopIndex],
             now: now
@@ -113,7 +119,7 @@ package struct PushServer: Responder {
 
     private func signIn(_ request: Request, now: Date) async throws -> Caller {
         try await self.authenticator.signIn(
-            by: Credentials(of: request),
+            by: self.credentials(of: request),
             loop: request.loopIndex,
             reader: self.readers[request.loopIndex],
             now: now

@@ -63,6 +63,8 @@ package struct ServerSettings: Sendable {
     package var sessionLifetime: Duration
     /// How often an event stream shows that it lives, and looks whether its caller still may have it.
     package var streamHeartbeat: Duration
+    /// Where trusted proxies say whom they have signed in; `nil`: they do not.
+    package var identityField: IdentityField?
     package var platforms: [Platform: PlatformRule]
 
     package init(
@@ -73,6 +75,7 @@ package struct ServerSettings: Sendable {
         cacheMaxAge: Duration = .seconds(60),
         sessionLifetime: Duration = .seconds(7_776_000),
         streamHeartbeat: Duration = .seconds(15),
+        identityField: IdentityField? = nil,
         platforms: [Platform: PlatformRule] = [:]
     ) {
         self.idBits = idBits
@@ -82,6 +85,7 @@ package struct ServerSettings: Sendable {
         self.cacheMaxAge = cacheMaxAge
         self.sessionLifetime = sessionLifetime
         self.streamHeartbeat = streamHeartbeat
+        self.identityField = identityField
         self.platforms = platforms
     }
 

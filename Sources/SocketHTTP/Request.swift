@@ -26,6 +26,9 @@ package struct Request {
         self.proxies = proxies
     }
 
+    /// Whether the other end of the connection is a proxy whose word counts.
+    package var isFromTrustedProxy: Bool { self.proxies.contains(self.peer) }
+
     /// Who has asked, seen through trusted proxies.
     package var client: PeerAddress { self.proxies.client(of: self.head, from: self.peer) }
 }

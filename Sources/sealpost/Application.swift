@@ -70,6 +70,7 @@ struct Application: Sendable {
             cacheMaxAge: .seconds(configuration.cacheMaxAge),
             sessionLifetime: .seconds(configuration.sessionExpiresIn),
             streamHeartbeat: configuration.streamHeartbeat,
+            identityField: configuration.identityHeader.flatMap { IdentityField($0) },
             platforms: Dictionary(uniqueKeysWithValues: setups.map { ($0, $1.rule) })
         )
         let tls = try configuration.tls.map {

@@ -1,5 +1,6 @@
 import Foundation
 import PushCore
+import PushServer
 import Reactor
 import SocketHTTP
 import Yams
@@ -63,6 +64,15 @@ extension Configuration {
         }
         let fields = TrustedProxies.Field.allCases.map(\.rawValue)
         self.forwardedField = try section.string("forwardedField", oneOf: fields) ?? self.forwardedField
+        self.identityHeader = try section.string("identityHeader")
+        if let identityHeader {
+            guard IdentityField(identityHeader) != nil else {
+                throw section.error("identityHeader", nil, "\"\(identityHeader)\" is not the name of a field")
+            }
+            guard !self.trustedProxies.isEmpty else {
+                throw section.error("identityHeader", nil, "nobody is believed it without trustedProxies")
+            }
+        }
         self.tls = try TLS(section.section("tls"))
         let limits = try section.section("limits")
         self.handshakeTimeout = try limits.seconds("handshakeTimeout") ?? self.handshakeTimeout

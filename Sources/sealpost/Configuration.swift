@@ -13,6 +13,8 @@ struct Configuration: Sendable {
     /// Blocks of addresses, or `unix`.
     var trustedProxies: [String] = []
     var forwardedField = TrustedProxies.Field.xForwardedFor.rawValue
+    /// The field in which those proxies name whom they have signed in; `nil`: they sign in nobody.
+    var identityHeader: String?
     /// `nil`: the server speaks in clear.
     var tls: TLS?
     var handshakeTimeout = Duration.seconds(10)

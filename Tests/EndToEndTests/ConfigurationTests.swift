@@ -53,6 +53,14 @@ import Testing
         ("server: {listen: [[1]]}", "server.listen: must be a list of texts"),
         ("server: {trustedProxies: [10.0.0.1/8]}", "server.trustedProxies: \"10.0.0.1/8\" must be an address, a block"),
         ("server: {forwardedField: Via}", "server.forwardedField: must be one of X-Forwarded-For, Forwarded"),
+        (
+            "server: {trustedProxies: [unix], identityHeader: 'X Remote'}",
+            "server.identityHeader: \"X Remote\" is not the name of a field"
+        ),
+        (
+            "server: {identityHeader: X-Remote-User}",
+            "server.identityHeader: nobody is believed it without trustedProxies"
+        ),
         ("passwords: {memory: 19455}", "passwords.memory: must be at least 19456 with 2 passes"),
         ("passwords: {memory: 1048577}", "passwords.memory: must be a whole number from 8 to 1048576"),
         ("passwords: {passes: 1}", "passwords.memory: must be at least 19456 with 2 passes"),

@@ -35,8 +35,19 @@ struct Site: Sendable {
     private var socket: String { self.folder.file("http.sock") }
 
     /// Runs both as long as `body` does, with the user `alice`; what the daemon has logged by then.
-    static func run(_ proxy: Proxy, _ link: Link, _ body: (Site) async throws -> Void) async throws -> String {
+    ///
+    /// `file` is the proxy's in `config/`, without its extension, if it is not the usual one; `prepare` may put into the
+    /// folder what that needs.
+    static func run(
+        _ proxy: Proxy,
+        _ link: Link,
+        file: String? = nil,
+        settings: [String: String] = [:],
+        prepare: (TemporaryFolder) async throws -> Void = { _ in },
+        _ body: (Site) async throws -> Void
+    ) async throws -> String {
         let folder = try TemporaryFolder()
+        try await prepare(folder)
         _ = try await Daemon.run(["user", "add", "alice", "--password-stdin"], in: folder, input: Stack.password)
         let socket = "unix:\(folder.file("http.sock"))"
         let daemon = try await Daemon(
@@ -44,11 +55,11 @@ struct Site: Sendable {
             settings: [
                 "SERVER_LISTEN": "[127.0.0.1:0, \(socket)]", "SERVER_TRUSTEDPROXIES": "[127.0.0.1, unix]",
                 "LOG_LEVEL": "debug",
-            ]
+            ].merging(settings) { $1 }
         )
         let port = try QuickStartTests.freePort()
         let upstream = link == .unix ? socket : "127.0.0.1:\(daemon.port)"
-        let process = try Scripts.start("proxy", [proxy.rawValue, "127.0.0.1:\(port)", upstream, folder.path])
+        let process = try Scripts.start("proxy", [file ?? proxy.rawValue, "127.0.0.1:\(port)", upstream, folder.path])
         let notice = proxy == .nginx ? "epoll" : "Loading success"
         #expect(await process.errors(until: notice).contains(notice))
         let result: Result<Void, any Error>
@@ -65,13 +76,19 @@ struct Site: Sendable {
         return ended.errors
     }
 
-    /// Sends a request through the proxy with `curl`, as `alice` unless `user` is empty.
-    func curl(_ path: String, as user: String = "alice", _ options: String...) async throws -> Answer {
-        let credentials = user.isEmpty ? [] : ["--user", "\(user):\(Stack.password)"]
+    /// Sends a request through the proxy with `curl`, as `alice` unless `user` is empty; to another port if one is given.
+    func curl(
+        _ path: String,
+        as user: String = "alice",
+        password: String = Stack.password,
+        port: Int? = nil,
+        _ options: String...
+    ) async throws -> Answer {
+        let credentials = user.isEmpty ? [] : ["--user", "\(user):\(password)"]
         let ended = try await ChildProcess(
             "/usr/bin/curl",
             ["--silent", "--show-error", "--max-time", "60", "--dump-header", "head"] + credentials + options
-                + ["http://127.0.0.1:\(self.port)\(path)"],
+                + ["http://127.0.0.1:\(port ?? Int(self.port))\(path)"],
             in: self.folder.path
         ).end()
         try #require(ended.code == 0, "\(ended.errors)")

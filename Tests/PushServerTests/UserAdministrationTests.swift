@@ -135,7 +135,7 @@ import Testing
         let alice = try self.fixture.storage.user("alice")
         let (authenticator, reader) = (self.fixture.server.authenticator, self.fixture.storage.reader)
         let credentials: [Credentials] = [
-            .basic(field: ServerFixture.basic("alice")), .certificate(name: "alice"),
+            .basic(field: ServerFixture.basic("alice")), .certificate(name: "alice"), .identity(name: "alice"),
         ]
         for isDisabled in [false, true] {
             #expect(try await self.patch("alice", #"{"Disabled":\#(isDisabled)}"#).status == .noContent)

@@ -1,0 +1,161 @@
+import Foundation
+import HTTPTypes
+import PushAPI
+import PushCore
+import PushTesting
+import SocketHTTP
+import Testing
+
+@testable import PushServer
+
+/// Callers whom a trusted proxy has signed in.
+@Suite struct IdentityTests {
+    private static let field = "X-Remote-User"
+    private static let proxies = TrustedProxies(
+        networks: [IPNetwork("10.0.0.0/8")].compactMap(\.self),
+        includesUnix: true,
+        field: .xForwardedFor
+    )
+
+    private let fixture: ServerFixture
+    private let identity: IdentityField
+
+    init() async throws {
+        self.identity = try #require(IdentityField(Self.field))
+        self.fixture = try await ServerFixture(settings: .forTests(\.identityField, self.identity))
+        try await self.fixture.storage.addDevice(of: self.fixture.storage.user("alice"), handle: "a1")
+    }
+
+    /// The answer to a list of the caller's devices, of which only alice has one.
+    private func list(
+        _ fields: [(String, String)],
+        from peer: PeerAddress = .unix,
+        proxies: TrustedProxies = Self.proxies,
+        certificate: String? = nil
+    ) async throws -> Response {
+        let lines = fields.map { "\($0): \($1)\r\n" }.joined()
+        let head = "GET /api/register HTTP/1.1\r\nHost: sealpost.test\r\nX-Request-Id: same\r\n\(lines)\r\n"
+        let request = Request(
+            head: try #require(RequestHead(head)),
+            body: RequestBody([]),
+            peer: peer,
+            loopIndex: 0,
+            certificateName: certificate,
+            proxies: proxies
+        )
+        return await self.fixture.server.respond(to: request)
+    }
+
+    private func expectStranger(_ response: Response, sourceLocation: SourceLocation = #_sourceLocation) async throws {
+        try response.expectProblem(.unauthorized, sourceLocation: sourceLocation)
+        let reference = try await self.list([])
+        #expect(response.body == reference.body, sourceLocation: sourceLocation)
+        #expect(response.fields == reference.fields, sourceLocation: sourceLocation)
+    }
+
+    private func address(_ text: String) throws -> PeerAddress {
+        .ip(try #require(IPAddress(text)))
+    }
+
+    @Test(arguments: ["X-Remote-User", "x-remote-user", "X-REMOTE-USER"], ["alice", "Alice", "  alice\t"])
+    func whomATrustedProxyNamesIsSignedIn(field: String, name: String) async throws {
+        let response = try await self.list([(field, name)])
+        #expect(response.status == .ok)
+        #expect(try response.json != .array([]))
+        #expect(self.identity.ignoredCount == 0)
+    }
+
+    @Test(arguments: [
+        ("10.1.2.3", true), ("::ffff:10.1.2.3", true), ("11.1.2.3", false), ("127.0.0.1", false), ("::1", false),
+    ])
+    func onlyTheOtherEndOfTheConnectionMakesItCount(peer: String, isTrusted: Bool) async throws {
+        // What it claims about the client decides nothing.
+        let fields = [(Self.field, "alice"), ("X-Forwarded-For", "10.1.2.3")]
+        let response = try await self.list(fields, from: try self.address(peer))
+        #expect(response.status == (isTrusted ? .ok : .unauthorized))
+        #expect(self.identity.ignoredCount == (isTrusted ? 0 : 1))
+    }
+
+    @Test func fromAnyoneElseItIsIgnoredAndCounted() async throws {
+        let stranger = try self.address("192.0.2.1")
+        try await self.expectStranger(self.list([(Self.field, "ada")], from: stranger))
+        let twice = [(Self.field, "ada"), (Self.field, "ada")]
+        try await self.expectStranger(self.list(twice, from: .unknown))
+        try await self.expectStranger(self.list([(Self.field, "ada")], proxies: .none))
+        let bob = ("Authorization", ServerFixture.basic("bob"))
+        let response = try await self.list([(Self.field, "alice"), bob], from: stranger)
+        #expect(try response.json == .array([]), "bob's, who has shown his own password")
+        #expect(self.identity.ignoredCount == 4)
+        let metrics = try await self.fixture.send(.get, "/metrics", user: "ada")
+        #expect(metrics.text.contains("# TYPE sealpost_identity_header_ignored_total counter\n"))
+        #expect(metrics.text.contains("\nsealpost_identity_header_ignored_total 4\n"))
+    }
+
+    @Test(arguments: [
+        "nobody", "DOMAIN\\alice", "alice:x", "alice, alice", "a b", "älice", "alice\u{FF}", "alice@",
+        String(repeating: "a", count: 101),
+    ])
+    func anybodyElsesNameIsAnsweredLikeNone(name: String) async throws {
+        try await self.expectStranger(self.list([(Self.field, name)]))
+    }
+
+    @Test func aRealmIsPartOfTheName() async throws {
+        try await self.expectStranger(self.list([(Self.field, "alice@EXAMPLE.COM")]))
+        try await self.fixture.storage.addUser("alice@example.com")
+        #expect(try await self.list([(Self.field, "alice@EXAMPLE.COM")]).json == .array([]))
+    }
+
+    @Test(arguments: [["alice", "alice"], ["alice", "bob"], ["", "alice"], ["", ""]])
+    func twiceIsNobody(names: [String]) async throws {
+        try await self.expectStranger(self.list(names.map { (Self.field, $0) }))
+    }
+
+    @Test(arguments: ["", " "])
+    func anEmptyFieldSaysNothing(value: String) async throws {
+        try await self.expectStranger(self.list([(Self.field, value)]))
+        let fields = [(Self.field, value), ("Authorization", ServerFixture.basic("alice"))]
+        #expect(try await self.list(fields).json != .array([]))
+        #expect(try await self.list([(Self.field, value)], certificate: "alice").json != .array([]))
+    }
+
+    @Test(arguments: [
+        ServerFixture.basic("bob"), ServerFixture.basic("bob", password: "of the proxy"), "Negotiate YII=", "NTLM TlRM",
+        "Bearer eyJhbGciOiJSUzI1NiJ9.e30.c2ln", "Basic", "",
+    ])
+    func itDecidesAloneWhateverElseTheProxyPassesOn(authorization: String) async throws {
+        let fields = [(Self.field, "alice"), ("Authorization", authorization)]
+        #expect(try await self.list(fields, certificate: "bob").json != .array([]))
+        let nobody = [(Self.field, "nobody"), ("Authorization", ServerFixture.basic("alice"))]
+        try await self.expectStranger(self.list(nobody, certificate: "alice"))
+    }
+
+    @Test func aDisabledOrDeletedUserIsNobodyAtOnce() async throws {
+        let alice = [(Self.field, "alice")]
+        for (body, isIn) in [(#"{"Disabled":true}"#, false), (#"{"Disabled":false}"#, true)] {
+            _ = try await self.fixture.send(.patch, Paths.user("alice"), user: "ada", body: body)
+            let response = try await self.list(alice)
+            if isIn { #expect(response.status == .ok) } else { try await self.expectStranger(response) }
+        }
+        _ = try await self.fixture.send(.delete, Paths.user("alice"), user: "ada")
+        try await self.expectStranger(self.list(alice))
+    }
+
+    @Test func withoutAFieldOfThatKindNobodyIsBelieved() async throws {
+        let fixture = try await ServerFixture()
+        let head = "GET /api/register HTTP/1.1\r\nHost: x\r\n\(Self.field): alice\r\n\r\n"
+        let request = Request(
+            head: try #require(RequestHead(head)),
+            body: RequestBody([]),
+            peer: .unix,
+            loopIndex: 0,
+            proxies: Self.proxies
+        )
+        try await fixture.server.respond(to: request).expectProblem(.unauthorized)
+        #expect(try await !fixture.send(.get, "/metrics", user: "ada").text.contains("identity_header"))
+    }
+
+    @Test(arguments: ["", "X Remote", "X-Rémote", "X-Remote:", "\u{0}"])
+    func whatIsNoNameOfAFieldIsNone(name: String) {
+        #expect(IdentityField(name) == nil)
+    }
+}
