@@ -3,7 +3,7 @@
 /// Each takes any bytes. It throws a `Contradiction` where two ways to the same thing lead to different places; that a
 /// parser traps or does not end is for libFuzzer to see.
 enum FuzzTarget: String, CaseIterable, Sendable {
-    case authorization, chunk, etag, head, json, mytoken, tag, target
+    case authorization, chunk, etag, head, json, mytoken, phc, tag, target
 
     func run(_ bytes: [UInt8]) throws {
         switch self {
@@ -13,6 +13,7 @@ enum FuzzTarget: String, CaseIterable, Sendable {
         case .head: try Self.head(bytes)
         case .json: try Self.json(bytes)
         case .mytoken: try Self.mytoken(bytes)
+        case .phc: try Self.phc(bytes)
         case .tag: try Self.tag(bytes)
         case .target: try Self.target(bytes)
         }
