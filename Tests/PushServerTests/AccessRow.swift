@@ -54,6 +54,14 @@ struct AccessRow: Sendable {
         "POST /api/tokens": AccessRow(resource: .nothing, own: 201, body: #"{"User":"bob"}"#),
         "GET /api/tokens": AccessRow(resource: .nothing, own: 200),
         "DELETE /api/tokens/{id}": AccessRow(resource: .token, own: 204, foreign: 204, missing: 404),
+        "GET /api/audit": AccessRow(resource: .nothing, own: 200),
+        "GET /api/users": AccessRow(resource: .nothing, own: 200),
+        "GET /api/users/{id}": AccessRow(resource: .user, own: 200, foreign: 200, missing: 404),
+        "PUT /api/users/current/password": AccessRow(
+            resource: .nothing,
+            own: 204,
+            body: #"{"Current":"\#(ServerFixture.password)","New":"seven of nine 42"}"#
+        ),
         "POST /api/users": AccessRow(
             resource: .nothing,
             own: 201,
@@ -66,7 +74,8 @@ struct AccessRow: Sendable {
             missing: 404,
             body: #"{"Role":"admin"}"#
         ),
-        "DELETE /api/users/{id}": AccessRow(resource: .user, own: 204, foreign: 204, missing: 404),
+        // The only administrator stays.
+        "DELETE /api/users/{id}": AccessRow(resource: .user, own: 409, foreign: 204, missing: 404),
         "GET /api/webpush/key": AccessRow(resource: .nothing, own: 200),
         "GET /healthz": AccessRow(resource: .nothing, own: 200),
         "GET /readyz": AccessRow(resource: .nothing, own: 200),
