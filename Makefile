@@ -50,12 +50,14 @@ fuzz: packages
 # search for secrets in all that leaves.
 e2e: release e2e-packages
 	swift test --filter EndToEnd
+	SEALPOST_TEST_FLIPS=10000 SEALPOST_TEST_GUESSES=100000 swift test --filter 'BitFlip|GuessedID'
 	scripts/clients .build/release/sealpost
 	scripts/restarts .build/release/sealpost
 	scripts/restarts .build/release/sealpost --proxy haproxy --count 100
 	scripts/siege .build/release/sealpost
 	scripts/ssrf .build/release/sealpost
 	scripts/privacy .build/release/sealpost
+	scripts/canaries .build/release/sealpost
 	scripts/outage .build/release/sealpost
 	scripts/crashes .build/release/sealpost
 	scripts/conservation .build/release/sealpost

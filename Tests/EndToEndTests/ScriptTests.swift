@@ -11,6 +11,12 @@ import Testing
         #expect(ended.output.hasPrefix("10 restarts behind \(proxy) in "))
     }
 
+    @Test func noSecretIsOutOfPlace() async throws {
+        let script = try Scripts.start("canaries", [Daemon.executable, "--count", "600", "--names-in-clear"])
+        let ended = await script.end()
+        #expect(ended.code == 0, "\(ended.output)\(ended.errors)")
+    }
+
     @Test func noClientIsFailed() async throws {
         let ended = try await Scripts.start("clients", [Daemon.executable, "--quick"]).end()
         #expect(ended.code == 0, "\(ended.output)\(ended.errors)")

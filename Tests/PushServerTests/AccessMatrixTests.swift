@@ -22,6 +22,13 @@ import Testing
         #expect(Set(Self.routes) == Set(AccessRow.all.keys))
     }
 
+    /// The list that the search for secrets goes by.
+    @Test func everyRouteIsInTheListOfTheScripts() throws {
+        let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appending(path: "../../scripts/routes")
+        let lines = try String(contentsOf: file, encoding: .utf8).split(separator: "\n").map(String.init)
+        #expect(lines == Self.routes.sorted())
+    }
+
     @Test(arguments: Self.routes, AccessCaller.all)
     func aRouteAnswersAsTheTableSays(route: String, caller: AccessCaller) async throws {
         let row = try #require(AccessRow.all[route], "the route is not in the table")
