@@ -1,0 +1,81 @@
+import Crypto
+import Foundation
+import PushCore
+import PushTesting
+import Testing
+
+/// The vault's format and the keyring's derivation, made and read by cryptography, which shares nothing with us.
+@Suite struct VaultDifferentialTests {
+    private struct Question: Encodable {
+        let key: Data
+        let number: UInt32
+        let id: Int64
+        /// By us, to be opened there.
+        let sealed: Data
+        /// To be sealed there.
+        let plaintext: Data
+        let nonce: Data
+        let purpose: String
+    }
+
+    private struct Answer: Decodable {
+        let plaintext: Data
+        let sealed: Data
+        let derived: Data
+    }
+
+    private static let lengths = [0, 1, 15, 16, 17, 1000, 65_536]
+
+    private static func randomBytes(_ count: Int) -> Data {
+        Data((0..<count).map { _ in .random(in: 0 ... .max) })
+    }
+
+    @Test func eachOpensWhatTheOtherSealsAndDerivesTheSameKeys() async throws {
+        var questions: [Question] = []
+        for length in Self.lengths {
+            for number in [1, 7, UInt32.max] {
+                let (key, plaintext) = (Self.randomBytes(32), Self.randomBytes(length))
+                let id = Int64.random(in: 1..<1 << 53)
+                let vault = Vault(try Keyring(text: "\(number) \(key.base64EncodedString())"))
+                questions.append(
+                    Question(
+                        key: key,
+                        number: number,
+                        id: id,
+                        sealed: try vault.seal(plaintext, in: Self.place(id)),
+                        plaintext: plaintext,
+                        nonce: Self.randomBytes(12),
+                        purpose: "purpose \(length)"
+                    )
+                )
+            }
+        }
+        let answers = try await Self.answers(to: questions)
+        try #require(answers.count == questions.count)
+        for (question, answer) in zip(questions, answers) {
+            #expect(answer.plaintext == question.plaintext)
+            let keyring = try Keyring(text: "\(question.number) \(question.key.base64EncodedString())")
+            #expect(try Vault(keyring).open(answer.sealed, in: Self.place(question.id)) == question.plaintext)
+            #expect(keyring.derive(question.purpose).withUnsafeBytes { Data($0) } == answer.derived)
+        }
+    }
+
+    private static func place(_ id: Int64) throws -> SealedPlace {
+        .payload(try #require(NotificationID(rawValue: id)))
+    }
+
+    private static func answers(to questions: [Question]) async throws -> [Answer] {
+        let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appending(path: "../..").standardized
+        let python = root.appending(path: ".venv-test/bin/python").path
+        try #require(FileManager.default.isExecutableFile(atPath: python), "scripts/make-test-environment makes it")
+        let folder = try TemporaryFolder()
+        let lines = try questions.map { String(decoding: try JSONEncoder().encode($0), as: UTF8.self) }
+        try lines.joined(separator: "\n").write(toFile: folder.file("questions"), atomically: true, encoding: .utf8)
+        let script = root.appending(path: "Tests/Differential/vault_oracle.py").path
+        let arguments = [script, folder.file("questions"), folder.file("answers")]
+        let ended = try await ChildProcess(python, arguments, in: folder.path).end()
+        try #require(ended.code == 0, "\(ended.errors)")
+        let output = try String(contentsOfFile: folder.file("answers"), encoding: .utf8)
+        return try output.split(separator: "\n").map { try JSONDecoder().decode(Answer.self, from: Data($0.utf8)) }
+    }
+}
