@@ -159,7 +159,9 @@ package final class Authenticator: Sendable {
         guard let hash = try reader.password(of: user) else { throw Problem(.unauthorized) }
         guard try await self.isRight(current, by: hash) else { return false }
         let newHash = try await self.hash(new, chosenFor: user.name)
-        guard try await self.store.changePassword(of: user, to: newHash, by: record) else { throw Problem(.unauthorized) }
+        guard try await self.store.changePassword(of: user, to: newHash, by: record) else {
+            throw Problem(.unauthorized)
+        }
         self.accountsChanged()
         return true
     }

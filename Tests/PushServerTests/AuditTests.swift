@@ -17,7 +17,8 @@ import Testing
         "DELETE /api/notifications/{id}": [.dismiss, .recall], "POST /api/devices/{id}/test": [.testDevice],
         "POST /api/sessions": [.beginSession], "DELETE /api/sessions/current": [.revokeToken],
         "POST /api/tokens": [.addToken], "DELETE /api/tokens/{id}": [.revokeToken], "POST /api/users": [.addUser],
-        "PATCH /api/users/{id}": [.changeUser], "DELETE /api/users/{id}": [.deleteUser], "PUT /api/users/current/password": [.changeUser],
+        "PATCH /api/users/{id}": [.changeUser], "DELETE /api/users/{id}": [.deleteUser],
+        "PUT /api/users/current/password": [.changeUser],
     ]
 
     private let fixture: ServerFixture

@@ -1,0 +1,46 @@
+import Foundation
+import Testing
+
+/// What `docs/security.md` calls a proof must be one that runs.
+@Suite struct SecurityPageTests {
+    private static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appending(path: "../..")
+        .standardized
+
+    /// The names in the last columns of the page's tables.
+    private static func names() throws -> Set<String> {
+        let page = try String(contentsOf: self.root.appending(path: "docs/security.md"), encoding: .utf8)
+        let rows = page.split(separator: "\n").filter { $0.hasPrefix("|") }
+        return rows.reduce(into: []) { names, row in
+            let column = row.split(separator: "|", omittingEmptySubsequences: false).dropLast().last ?? ""
+            names.formUnion(column.matches(of: /`([^`]+)`/).map { String($0.output.1) })
+        }
+    }
+
+    @Test func everyTestAndScriptOfThePageIsThere() throws {
+        let tests = try Self.tests()
+        let makefile = try String(contentsOf: Self.root.appending(path: "Makefile"), encoding: .utf8)
+        let names = try Self.names()
+        #expect(names.count > 80)
+        for name in names {
+            if name.hasPrefix("scripts/") {
+                #expect(makefile.contains("\t\(name) "), "\(name) is run by no command")
+            } else {
+                let parts = name.split(separator: "/").map(String.init)
+                let test = parts.count > 1 ? parts[1] : nil
+                let isThere = tests.contains { suites in
+                    suites.contains("struct \(parts[0]) {") && test.map { suites.contains(" func \($0)(") } ?? true
+                }
+                #expect(isThere, "\(name) is no test")
+            }
+        }
+    }
+
+    /// All files of tests.
+    private static func tests() throws -> [String] {
+        let folder = self.root.appending(path: "Tests")
+        let files = FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil)
+        return try (files.map { $0.compactMap { $0 as? URL } } ?? []).filter { $0.pathExtension == "swift" }.map {
+            try String(contentsOf: $0, encoding: .utf8)
+        }
+    }
+}
