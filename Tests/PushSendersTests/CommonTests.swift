@@ -44,6 +44,9 @@ import Testing
 
     @Test func aSentenceIsCutAndCleaned() {
         #expect(ProviderWords.sentence("a\r\nb") == "a??b")
+        let address = "https://db5p.notify.windows.com/?token=AwYAAABQ2mjhW1ukSXtV"
+        #expect(ProviderWords.anonymousSentence("The channel \(address) expired") == "The channel https://... expired")
+        #expect(ProviderWords.anonymousSentence("a\r\nb") == "a??b")
         #expect(ProviderWords.sentence(String(repeating: "x", count: 500))?.count == 200)
     }
 }

@@ -61,6 +61,14 @@ enum ProviderWords {
         return String(decoding: bytes, as: UTF8.self)
     }
 
+    /// Sentences without what may be the device's address, which some providers repeat: words are cut off at 40
+    /// characters, which no word of theirs has.
+    static func anonymousSentence(_ text: String?) -> String? {
+        self.sentence(text).map { sentence in
+            sentence.split(separator: " ").map { $0.utf8.count > 40 ? "\($0.prefix(8))..." : $0 }.joined(separator: " ")
+        }
+    }
+
     private static func isCodeByte(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),

@@ -39,7 +39,7 @@ enum WNSResponse {
         return Verdict(
             self.table.reaction(to: response.status, isBlocked ? self.blocked : word),
             to: response,
-            reason: word ?? ProviderWords.sentence(description),
+            reason: word ?? ProviderWords.anonymousSentence(description),
             providerID: ProviderWords.code(response.header("x-wns-msg-id")),
             now: now
         )
