@@ -16,9 +16,9 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 def answer(question):
     key = base64.b64decode(question["key"])
-    number, id = question["number"], question["id"]
-    # One byte for the column, four for the key's number, eight for the row's id.
-    place = struct.pack(">BIq", 1, number, id)
+    number = question["number"]
+    # One byte for the column, four for the key's number, eight each for the row's id and for who sent it.
+    place = struct.pack(">BIqq", 1, number, question["id"], question["sender"])
     result = {}
     if "sealed" in question:
         sealed = base64.b64decode(question["sealed"])

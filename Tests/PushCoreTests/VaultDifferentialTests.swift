@@ -10,6 +10,7 @@ import Testing
         let key: Data
         let number: UInt32
         let id: Int64
+        let sender: Int64
         /// By us, to be opened there.
         let sealed: Data
         /// To be sealed there.
@@ -35,14 +36,15 @@ import Testing
         for length in Self.lengths {
             for number in [1, 7, UInt32.max] {
                 let (key, plaintext) = (Self.randomBytes(32), Self.randomBytes(length))
-                let id = Int64.random(in: 1..<1 << 53)
+                let (id, sender) = (Int64.random(in: 1..<1 << 53), Int64.random(in: 1..<1 << 53))
                 let vault = Vault(try Keyring(text: "\(number) \(key.base64EncodedString())"))
                 questions.append(
                     Question(
                         key: key,
                         number: number,
                         id: id,
-                        sealed: try vault.seal(plaintext, in: Self.place(id)),
+                        sender: sender,
+                        sealed: try vault.seal(plaintext, in: Self.place(id, sender)),
                         plaintext: plaintext,
                         nonce: Self.randomBytes(12),
                         purpose: "purpose \(length)"
@@ -55,13 +57,13 @@ import Testing
         for (question, answer) in zip(questions, answers) {
             #expect(answer.plaintext == question.plaintext)
             let keyring = try Keyring(text: "\(question.number) \(question.key.base64EncodedString())")
-            #expect(try Vault(keyring).open(answer.sealed, in: Self.place(question.id)) == question.plaintext)
+            #expect(try Vault(keyring).open(answer.sealed, in: Self.place(question.id, question.sender)) == question.plaintext)
             #expect(keyring.derive(question.purpose).withUnsafeBytes { Data($0) } == answer.derived)
         }
     }
 
-    private static func place(_ id: Int64) throws -> SealedPlace {
-        .payload(try #require(NotificationID(rawValue: id)))
+    private static func place(_ id: Int64, _ sender: Int64) throws -> SealedPlace {
+        .payload(try #require(NotificationID(rawValue: id)), sender: sender)
     }
 
     private static func answers(to questions: [Question]) async throws -> [Answer] {
