@@ -48,6 +48,7 @@ import Testing
         #expect(ProviderWords.anonymousSentence("The channel \(address) expired") == "The channel https://... expired")
         #expect(ProviderWords.anonymousSentence("a\r\nb") == "a??b")
         #expect(ProviderWords.sentence(String(repeating: "x", count: 500))?.count == 200)
+        #expect(ProviderWords.sentence("no channel https://a.wns.windows.com/?token=x here") == "no channel ... here")
     }
 }
 

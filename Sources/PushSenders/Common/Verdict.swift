@@ -54,10 +54,12 @@ enum ProviderWords {
         return text
     }
 
-    /// Sentences: printable ASCII, cut off at 200 characters.
+    /// Sentences: printable ASCII, cut off at 200 characters, without addresses: a device's own may be among them.
     static func sentence(_ text: String?) -> String? {
         guard let text, !text.isEmpty else { return nil }
-        let bytes = text.utf8.prefix(200).map { (0x20...0x7E).contains($0) ? $0 : UInt8(ascii: "?") }
+        let bytes = text.replacing(#/\S*:\/\/\S*/#, with: "...").utf8.prefix(200).map {
+            (0x20...0x7E).contains($0) ? $0 : UInt8(ascii: "?")
+        }
         return String(decoding: bytes, as: UTF8.self)
     }
 
