@@ -1,9 +1,24 @@
--- Times are milliseconds since 1970, UTC.
+-- Times are milliseconds since 1970, UTC. What is sealed opens with a data key and at its place only; a keyed hash is 16
+-- bytes of HMAC-SHA-256. What a thief of this file sees is in docs/stolen-database.md.
+
+-- The data keys under which something may be sealed.
+create table data_key (
+    number integer primary key check (number > 0),
+    check_value blob not null check (length(check_value) = 16),  -- made of the key; recognises it
+    used_at integer not null,           -- since when
+    seals integer not null default 0    -- how many values it has sealed; some fewer after a crash
+) strict;
+
+-- What the keys of all keyed hashes are made of.
+create table index_secret (
+    id integer primary key check (id = 1),
+    secret blob not null                -- sealed
+) strict;
 
 create table user (
     id integer primary key autoincrement,  -- never given out twice
-    name text not null,                 -- as written at first
-    name_key text not null unique,      -- in lower case: what names are compared by
+    name blob not null,                 -- sealed; as written at first
+    name_key blob not null unique check (length(name_key) = 16),  -- a keyed hash of it in lower case
     role text not null check (role in ('device', 'publisher', 'admin')),
     password text not null,             -- Argon2id, PHC string format
     password_number integer not null default 1,  -- one more with each change of the password
@@ -38,23 +53,28 @@ create table device (
     user_id integer not null references user (id) on delete cascade,
     platform text,                      -- the sender's name; null until the device has told it
     lane text,                          -- the queue that its pushes go through
-    handle text,                        -- the address at the provider; comes and goes with the platform
+    handle blob,                        -- sealed: the address at the provider; comes and goes with the platform
+    handle_key blob check (length(handle_key) = 16),  -- a keyed hash of it
+    tags blob,                          -- sealed: JSON, all tags
     created_at integer not null,
     registered_at integer not null,     -- when the device last told its handle
-    retired_at integer,                 -- set: a tombstone, nothing is sent to it any more
+    retired_at integer,                 -- set: a tombstone, its address is erased
     retired_reason text,
-    check ((platform is null) = (handle is null)),
     check ((platform is null) = (lane is null)),
-    check ((retired_at is null) = (retired_reason is null))
+    check ((platform is null) = (handle is null)),
+    check ((platform is null) = (handle_key is null)),
+    check ((platform is null) = (tags is null)),
+    check ((retired_at is null) = (retired_reason is null)),
+    check (retired_at is null or platform is null)
 ) strict;
 
 -- An address belongs to one living registration.
-create unique index device_by_handle on device (platform, handle) where retired_at is null and handle is not null;
+create unique index device_by_handle on device (platform, handle_key) where handle_key is not null;
 create index device_by_user on device (user_id, created_at);
 
 create table device_tag (
     device integer not null references device (number) on delete cascade,
-    tag text not null,                  -- in lower case
+    tag blob not null check (length(tag) = 16),  -- a keyed hash of it in lower case
     primary key (device, tag)
 ) strict, without rowid;
 
@@ -120,7 +140,7 @@ create index delivery_by_device on delivery (device) where settled_at is null;
 -- A broadcast that has not yet reached all its devices.
 create table fanout (
     notification_id integer primary key references notification (id) on delete cascade,
-    expressions text not null,          -- JSON: the tag expressions
+    expressions blob not null,          -- sealed: JSON, the tag expressions
     platforms text,                     -- JSON: their names; null: all
     branch integer not null,            -- which of the tags that it walks along
     cursor integer not null             -- the last device's number that it has come to

@@ -1,12 +1,15 @@
-package import Crypto
-internal import Foundation
+internal import Crypto
+package import Foundation
 
 /// The data keys: the first seals, all open.
 ///
 /// As text, a line for each key: a number from 1 to 2^32-1 and 32 bytes in base64. Empty lines and lines that begin
 /// with `#` say nothing.
-package struct Keyring: Sendable {
-    struct Key: Sendable {
+package struct Keyring: Sendable, Equatable {
+    /// Random nonces of 96 bits allow so many seals under one key (NIST SP 800-38D, section 8.3).
+    package static let maximumSeals = 1 << 32
+
+    struct Key: Sendable, Equatable {
         let number: UInt32
         let secret: SymmetricKey
     }
@@ -32,21 +35,21 @@ package struct Keyring: Sendable {
         self.keys = keys
     }
 
-    /// The text of a keyring with one new random key.
-    package static func generateText() -> String {
-        let secret = SymmetricKey(size: .bits256).withUnsafeBytes { Data($0) }
-        return "# Data keys of Sealpost. Who has this file and the database can read every payload.\n"
-            + "1 \(secret.base64EncodedString())\n"
-    }
+    /// The numbers of all keys; the first is that of the key that seals.
+    package var numbers: [UInt32] { self.keys.map(\.number) }
 
-    /// A key for another purpose, the same as long as the oldest key stays in the ring.
-    package func derive(_ purpose: String) -> SymmetricKey {
-        let oldest = self.keys[self.keys.count - 1]
-        return HKDF<SHA256>.deriveKey(
-            inputKeyMaterial: oldest.secret,
-            info: Data("sealpost \(purpose)".utf8),
-            outputByteCount: 32
-        )
+    /// The number of the key that seals.
+    package var sealing: UInt32 { self.keys[0].number }
+
+    /// Recognises the key of that number, and tells nothing about it; `nil` if there is none.
+    package func checkValue(of number: UInt32) -> Data? {
+        self.keys.first { $0.number == number }.map { key in
+            HKDF<SHA256>.deriveKey(
+                inputKeyMaterial: key.secret,
+                info: Data("sealpost check value".utf8),
+                outputByteCount: 16
+            ).withUnsafeBytes { Data($0) }
+        }
     }
 }
 
@@ -55,12 +58,20 @@ package enum KeyringError: Error, Hashable, CustomStringConvertible {
     case malformed(line: Int)
     case repeated(UInt32)
     case empty
+    case missing(UInt32)
+    /// The key that seals cannot go.
+    case sealing(UInt32)
+    /// The greatest number is in use.
+    case full
 
     package var description: String {
         switch self {
         case .malformed(let line): "line \(line) is not a number and 32 bytes in base64"
         case .repeated(let number): "key \(number) is there twice"
         case .empty: "it holds no key"
+        case .missing(let number): "it holds no key \(number)"
+        case .sealing(let number): "key \(number) is the one that seals"
+        case .full: "no number is left for another key"
         }
     }
 }

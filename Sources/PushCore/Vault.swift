@@ -1,25 +1,45 @@
 internal import Crypto
 package import Foundation
+internal import Synchronization
 
-/// Seals payloads for storage: AES-256-GCM under the keyring, bound to the place where they are stored.
+/// Seals values for storage: AES-256-GCM under the keyring, bound to the place where they are stored.
 ///
 /// A sealed value is one byte of format (1), four of key number, big-endian, twelve of nonce, the ciphertext, and
 /// sixteen of tag.
-package struct Vault: Sendable {
+package final class Vault: Sendable {
+    /// Where the number of its key is in a sealed value, counted from 0, and how long it is.
+    package static let keyNumber = 1..<5
+
     private static let format: UInt8 = 1
     private static let headerLength = 5
     private static let overhead = 5 + 12 + 16
 
-    private let keyring: Keyring
+    private let oldest: Ring
 
     package init(_ keyring: Keyring) {
-        self.keyring = keyring
+        self.oldest = Ring(keyring)
+    }
+
+    /// The keyring that is in use now.
+    package var keyring: Keyring { self.ring.keyring }
+
+    /// Uses another keyring from now on; what is being sealed or opened meanwhile may still use the old one.
+    package func exchange(_ keyring: Keyring) {
+        let ring = Ring(keyring)
+        var last = self.ring
+        while true {
+            let next = last.next.storeIfNil(ring)
+            if next === ring { return }
+            last = next
+        }
     }
 
     /// Seals with the first key and a fresh random nonce.
     package func seal(_ plaintext: some DataProtocol, in place: SealedPlace) throws -> Data {
-        let key = self.keyring.keys[0]
+        let ring = self.ring
+        let key = ring.keyring.keys[0]
         let box = try AES.GCM.seal(plaintext, using: key.secret, authenticating: place.bytes(key: key.number))
+        ring.seals.wrappingAdd(1, ordering: .relaxed)
         var sealed = Data(capacity: plaintext.count + Self.overhead)
         sealed.append(Self.format)
         withUnsafeBytes(of: key.number.bigEndian) { sealed.append(contentsOf: $0) }
@@ -31,9 +51,9 @@ package struct Vault: Sendable {
 
     /// Opens what `seal` made for the same place; throws `VaultError` for anything else.
     package func open(_ sealed: Data, in place: SealedPlace) throws(VaultError) -> Data {
-        guard sealed.count >= Self.overhead, sealed.first == Self.format else { throw .unreadable }
-        let number = sealed.withUnsafeBytes { UInt32(bigEndian: $0.loadUnaligned(fromByteOffset: 1, as: UInt32.self)) }
-        guard let key = self.keyring.keys.first(where: { $0.number == number }) else { throw .keyMissing(number) }
+        let number = try Self.keyNumber(of: sealed)
+        let keyring = self.ring.keyring
+        guard let key = keyring.keys.first(where: { $0.number == number }) else { throw .keyMissing(number) }
         do {
             let box = try AES.GCM.SealedBox(combined: sealed.dropFirst(Self.headerLength))
             return try AES.GCM.open(box, using: key.secret, authenticating: place.bytes(key: number))
@@ -41,38 +61,62 @@ package struct Vault: Sendable {
             throw .unreadable
         }
     }
+
+    /// The same sealed with the first key; `nil` if it is already.
+    package func renewed(_ sealed: Data, in place: SealedPlace) throws -> Data? {
+        guard try Self.keyNumber(of: sealed) != self.keyring.sealing else { return nil }
+        return try self.seal(self.open(sealed, in: place), in: place)
+    }
+
+    /// How many values were sealed with each key since this was last asked.
+    package func takeSeals() -> [UInt32: Int] {
+        var seals: [UInt32: Int] = [:]
+        var ring: Ring? = self.oldest
+        while let current = ring {
+            let count = current.seals.exchange(0, ordering: .relaxed)
+            if count > 0 { seals[current.keyring.sealing, default: 0] += count }
+            ring = current.next.load()
+        }
+        return seals
+    }
+
+    // MARK: - Private
+
+    private var ring: Ring {
+        var ring = self.oldest
+        while let next = ring.next.load() { ring = next }
+        return ring
+    }
+
+    private static func keyNumber(of sealed: Data) throws(VaultError) -> UInt32 {
+        guard sealed.count >= Self.overhead, sealed.first == Self.format else { throw .unreadable }
+        return sealed.withUnsafeBytes { UInt32(bigEndian: $0.loadUnaligned(fromByteOffset: 1, as: UInt32.self)) }
+    }
 }
 
-/// The row and column that a sealed value belongs to; anywhere else it does not open.
-package enum SealedPlace: Sendable, Hashable {
-    /// A notification's payload, by its id and who has sent it.
-    case payload(NotificationID, sender: Int64)
-    /// An entry of the audit, by its number.
-    case audit(Int64)
+/// A keyring, and the one that has taken its place: a list without a lock, for every fetch reads it, and it grows only when
+/// an operator changes the keys.
+private final class Ring: Sendable {
+    let keyring: Keyring
+    let seals = Atomic(0)
+    let next = AtomicLazyReference<Ring>()
 
-    /// One byte for the column, four for the key's number, eight for the row's id, eight for what else it is bound to,
-    /// big-endian.
-    func bytes(key: UInt32) -> [UInt8] {
-        let (column, row, other): (UInt8, Int64, Int64) =
-            switch self {
-            case .payload(let id, let sender): (1, id.rawValue, sender)
-            case .audit(let number): (2, number, 0)
-            }
-        return [UInt8](unsafeUninitializedCapacity: 21) { bytes, count in
-            let raw = UnsafeMutableRawBufferPointer(bytes)
-            raw.storeBytes(of: column, as: UInt8.self)
-            raw.storeBytes(of: key.bigEndian, toByteOffset: 1, as: UInt32.self)
-            raw.storeBytes(of: row.bigEndian, toByteOffset: 5, as: Int64.self)
-            raw.storeBytes(of: other.bigEndian, toByteOffset: 13, as: Int64.self)
-            count = 21
-        }
+    init(_ keyring: Keyring) {
+        self.keyring = keyring
     }
 }
 
 /// A sealed value that does not open.
-package enum VaultError: Error, Hashable {
+package enum VaultError: Error, Hashable, CustomStringConvertible {
     /// Damaged, forged, or moved from another place.
     case unreadable
     /// Sealed with a key that the keyring no longer has.
     case keyMissing(UInt32)
+
+    package var description: String {
+        switch self {
+        case .unreadable: "a sealed value does not open"
+        case .keyMissing(let number): "a value is sealed with key \(number), which the keyring does not have"
+        }
+    }
 }

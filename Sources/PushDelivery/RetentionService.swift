@@ -5,7 +5,7 @@ package import PushStore
 internal import ServiceLifecycle
 
 /// Deletes what has expired, so that no payload is kept, sealed or not, for longer than its sender asked for, and the
-/// audit for no longer than the operator wants; and writes down when tokens were used.
+/// audit for no longer than the operator wants; and writes down when tokens were used and how much was sealed.
 package struct RetentionService: Sendable {
     /// How late something may be deleted; nobody gets it any more from the moment it expires.
     private static let interval = Duration.seconds(30)
@@ -36,11 +36,21 @@ package struct RetentionService: Sendable {
             while !Task.isCancelled {
                 await self.deleteExpired()
                 await self.writeTokenUses()
+                await self.writeSealCounts()
                 // Ended early by shutdown, which the loop's condition sees.
                 try? await Task.sleep(for: Self.interval)
             }
         }
         await self.writeTokenUses()
+        await self.writeSealCounts()
+    }
+
+    private func writeSealCounts() async {
+        do {
+            try await self.store.writeSealCounts()
+        } catch {
+            self.logger.error("counts of seals not written", metadata: ["error": "\(error)"])
+        }
     }
 
     private func writeTokenUses() async {

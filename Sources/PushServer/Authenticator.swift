@@ -19,13 +19,13 @@ package final class Authenticator: Sendable {
     /// Tells for a name that nobody has whose hash it shall cost as much as.
     private let nameCode: HMAC<SHA256>
 
-    package init(store: Store, keyring: Keyring, parameters: PasswordParameters, loops: Int, workers: Int) {
+    package init(store: Store, parameters: PasswordParameters, loops: Int, workers: Int) {
         self.store = store
         self.caches = (0..<loops).map { _ in CredentialCache() }
         self.pool = HashingPool(workers: workers)
         self.parameters = parameters
         // The same after a restart, or a name that takes another time then would be known for nobody's.
-        self.nameCode = HMAC(key: keyring.derive("unknown names"))
+        self.nameCode = HMAC(key: store.indexSecret.derive("unknown names"))
     }
 
     // MARK: Who calls

@@ -33,8 +33,8 @@ struct EntityTag: Hashable, Sendable, CustomStringConvertible {
 struct EntityTagMaker: Sendable {
     private let key: [UInt8]
 
-    init(keyring: Keyring) {
-        self.key = keyring.derive("entity-tag").withUnsafeBytes(Array.init)
+    init(key: SymmetricKey) {
+        self.key = key.withUnsafeBytes(Array.init)
     }
 
     /// The tag of a notification as one user sees it. Its content never changes, so id and times stand for it.

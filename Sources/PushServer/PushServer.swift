@@ -36,7 +36,6 @@ package struct PushServer: Responder {
         store: Store,
         readers: [Reader],
         reports: ReportReader,
-        keyring: Keyring,
         authenticator: Authenticator,
         settings: ServerSettings,
         streams: StreamHub = StreamHub(),
@@ -49,9 +48,9 @@ package struct PushServer: Responder {
         self.store = store
         self.readers = readers
         self.reports = reports
-        self.vault = Vault(keyring)
-        self.tags = EntityTagMaker(keyring: keyring)
-        self.collapseIDs = CollapseIDs(key: keyring.derive("collapse"))
+        self.vault = store.vault
+        self.tags = EntityTagMaker(key: store.indexSecret.derive("entity tag"))
+        self.collapseIDs = CollapseIDs(key: store.indexSecret.derive("collapse id"))
         self.authenticator = authenticator
         self.settings = settings
         self.streams = streams

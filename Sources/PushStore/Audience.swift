@@ -1,3 +1,4 @@
+internal import Foundation
 internal import GRDB
 package import PushCore
 
@@ -29,11 +30,11 @@ package struct Audience: Sendable, Hashable {
     }
 
     /// A condition on a row of `device`, here called `d`, that holds for the living devices meant.
-    var condition: SQL {
+    func condition(_ index: BlindIndex) -> SQL {
         let meant: SQL
         switch self.aim {
         case .expressions(let expressions):
-            meant = "(\(expressions.map { "(\($0.condition))" as SQL }.joined(separator: " or ")))"
+            meant = "(\(expressions.map { "(\($0.condition(index)))" as SQL }.joined(separator: " or ")))"
         case .device(let id, let user): meant = "d.id = \(id.description) and d.user_id = \(user)"
         }
         let living: SQL = "d.retired_at is null and d.handle is not null and \(meant)"
@@ -57,13 +58,13 @@ package struct Audience: Sendable, Hashable {
 }
 
 extension TagExpression {
-    fileprivate var condition: SQL {
+    fileprivate func condition(_ index: BlindIndex) -> SQL {
         switch self {
         case .tag(let tag):
-            "exists (select 1 from device_tag t where t.tag = \(tag.description) and t.device = d.number)"
-        case .not(let expression): "not (\(expression.condition))"
-        case .and(let left, let right): "(\(left.condition)) and (\(right.condition))"
-        case .or(let left, let right): "(\(left.condition)) or (\(right.condition))"
+            "exists (select 1 from device_tag t where t.tag = \(index.hash(tag)) and t.device = d.number)"
+        case .not(let expression): "not (\(expression.condition(index)))"
+        case .and(let left, let right): "(\(left.condition(index))) and (\(right.condition(index)))"
+        case .or(let left, let right): "(\(left.condition(index))) or (\(right.condition(index)))"
         }
     }
 

@@ -15,11 +15,7 @@ package struct DatabaseInspection: Sendable, Hashable {
     /// Throws `StoreError` if it cannot be opened or read as a database.
     package init(path: String) throws(StoreError) {
         do {
-            var configuration = Configuration()
-            configuration.readonly = true
-            configuration.busyMode = .timeout(5)
-            let connection = try DatabaseQueue(path: path, configuration: configuration)
-            let (damage, applied) = try connection.read { db in
+            let (damage, applied) = try DatabaseQueue.readOnly(path: path).read { db in
                 let damage = try String.fetchAll(db, sql: "pragma quick_check(10)").filter { $0 != "ok" }
                 return (damage, try Set(String.fetchAll(db, sql: "select name from migration")))
             }
@@ -29,5 +25,15 @@ package struct DatabaseInspection: Sendable, Hashable {
         } catch {
             throw StoreError(opening: path, error)
         }
+    }
+}
+
+extension DatabaseQueue {
+    /// A connection that changes nothing, beside a server that runs.
+    static func readOnly(path: String) throws -> DatabaseQueue {
+        var configuration = Configuration()
+        configuration.readonly = true
+        configuration.busyMode = .timeout(5)
+        return try DatabaseQueue(path: path, configuration: configuration)
     }
 }

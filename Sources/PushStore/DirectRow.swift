@@ -40,9 +40,9 @@ struct DirectRow: ~Copyable {
     }
 
     /// Fetches the row and decodes it; `nil` if there is none.
-    consuming func map<Value>(_ decode: (borrowing DirectRow) -> Value) throws -> Value? {
+    consuming func map<Value>(_ decode: (borrowing DirectRow) throws -> Value) throws -> Value? {
         switch sqlite3_step(self.statement) {
-        case SQLITE_ROW: return decode(self)
+        case SQLITE_ROW: return try decode(self)
         case SQLITE_DONE: return nil
         case let code:
             let message = String(cString: sqlite3_errmsg(sqlite3_db_handle(self.statement)))

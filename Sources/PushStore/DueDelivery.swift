@@ -16,7 +16,7 @@ struct DueDelivery {
     let attempts: Int
     private let isWithdrawn: Bool
     private let withdrawal: String?
-    private let handle: String?
+    private let handle: Result<String, VaultError>?
     private let isRetired: Bool
     private let isRecalled: Bool
     private let seed: Int64
@@ -29,7 +29,7 @@ struct DueDelivery {
     private let isAlone: Bool
 
     /// The oldest of a queue that are due.
-    static func fetch(_ db: Database, _ claim: Store.Claim, now: Date) throws -> [DueDelivery] {
+    static func fetch(_ db: Database, _ claim: Store.Claim, _ sealing: Sealing, now: Date) throws -> [DueDelivery] {
         let rows = try Row.fetchCursor(
             db.cachedStatement(
                 sql: """
@@ -50,15 +50,20 @@ struct DueDelivery {
         )
         var due: [DueDelivery] = []
         while let row = try rows.next() {
+            let device: Int64 = try row[1]
             due.append(
                 try DueDelivery(
                     notification: row[0],
-                    device: row[1],
+                    device: device,
                     user: row[2],
                     attempts: row[3],
                     isWithdrawn: row[4],
                     withdrawal: row[5],
-                    handle: row[6],
+                    handle: (row[6] as Data?).map { sealed in
+                        Result { () throws(VaultError) in
+                            String(decoding: try sealing.vault.open(sealed, in: .handle(device)), as: UTF8.self)
+                        }
+                    },
                     isRetired: row[7],
                     isRecalled: row[13],
                     seed: row[8],
@@ -79,6 +84,8 @@ struct DueDelivery {
         guard self.expiresAt > now.milliseconds else { return .settle(.expired, reason: nil) }
         if self.isRecalled { return .settle(.cancelled, reason: Store.recalled) }
         if self.isWithdrawn { return .settle(.cancelled, reason: self.withdrawal) }
+        // One damaged row must not stop the others.
+        if case .failure(let error) = self.handle { return .settle(.failed, reason: "\(error)") }
         guard !self.isRetired, let push = self.push else {
             return .settle(.cancelled, reason: "the device is gone")
         }
@@ -108,7 +115,7 @@ struct DueDelivery {
 
     private var push: Push? {
         guard
-            let id = NotificationID(rawValue: self.notification), let handle = self.handle,
+            let id = NotificationID(rawValue: self.notification), case .success(let handle) = self.handle,
             let priority = Push.Priority(rawValue: self.priority)
         else { return nil }
         return Push(

@@ -11,7 +11,7 @@ internal import Synchronization
 package final class Reader: Sendable {
     private let connection: DatabaseQueue
     private let commits: CommitCounter
-    let seal: RowSeal
+    let sealing: Sealing
     /// Not a `Mutex`, which cannot lend out what is not `Sendable`. Guards all below.
     private let lock = NSLock()
     /// The count when the open transaction began.
@@ -19,10 +19,10 @@ package final class Reader: Sendable {
     /// What `readRow` has prepared.
     nonisolated(unsafe) private var direct = [Statement?](repeating: nil, count: DirectQuery.Name.allCases.count)
 
-    init(_ connection: DatabaseQueue, commits: CommitCounter, seal: RowSeal) {
-        self.seal = seal
+    init(_ connection: DatabaseQueue, commits: CommitCounter, sealing: Sealing) {
         self.connection = connection
         self.commits = commits
+        self.sealing = sealing
     }
 
     /// Runs reads that all see the newest commit; blocks for as long as they take.
@@ -40,7 +40,7 @@ package final class Reader: Sendable {
         _ query: DirectQuery,
         key: Fingerprint? = nil,
         _ parameters: Int64...,
-        decode: (borrowing DirectRow) -> Value
+        decode: (borrowing DirectRow) throws -> Value
     ) throws(StoreError) -> Value? {
         try self.locked {
             let number = query.name.rawValue
@@ -56,14 +56,30 @@ package final class Reader: Sendable {
         }
     }
 
-    /// Ends the open transaction, which would keep the log from being moved into the database. From any thread.
-    func release() throws {
-        try self.locked {
+    /// Ends the open transaction, which would keep the log from being moved into the database, and lets nobody read before
+    /// `letGo`. From any thread, and to be let go from the same.
+    ///
+    /// Returns `false`, and changes nothing, if something is being read that is not done in a moment.
+    func hold() -> Bool {
+        guard self.lock.lock(before: Date() + Self.moment) else { return false }
+        do {
             try self.connection.unsafeRead { try self.endTransaction($0) }
+            return true
+        } catch {
+            self.lock.unlock()
+            return false
         }
     }
 
+    /// Lets others read again.
+    func letGo() {
+        self.lock.unlock()
+    }
+
     // MARK: - Private
+
+    /// In seconds: longer than a fetch takes, and what others may be kept waiting behind a report.
+    private static let moment = 0.005
 
     private func locked<Value>(_ body: () throws -> Value) throws(StoreError) -> Value {
         do {

@@ -54,13 +54,13 @@ extension Reader {
     ) throws(StoreError) -> [DeliveryEntry] {
         try self.read { db in
             let request: SQLRequest<Row> = """
-                select d.device, v.id, u.name, d.lane, \(DeliveryStage.expression) as stage, d.attempts, d.reason,
+                select d.device, d.user_id, v.id, u.name, d.lane, \(DeliveryStage.expression) as stage, d.attempts, d.reason,
                     coalesce(r.read_at, r.fetched_at) as receipt_at, d.settled_at
                 from delivery d left join device v on v.number = d.device left join user u on u.id = d.user_id
                 left join recipient r on r.notification_id = d.notification_id and r.user_id = d.user_id
                 where d.notification_id = \(id.rawValue) and d.device > \(device) order by d.device limit \(limit)
                 """
-            return try request.fetchAll(db).compactMap(DeliveryEntry.init)
+            return try request.fetchAll(db).compactMap { try DeliveryEntry($0, self.sealing) }
         }
     }
 
@@ -92,12 +92,12 @@ extension Reader {
 }
 
 extension DeliveryEntry {
-    /// `nil` if the row is not one that this version has written.
-    fileprivate init?(_ row: Row) throws {
+    /// `nil` if the row is not one that this version has written; throws if the name does not open.
+    fileprivate init?(_ row: Row, _ sealing: Sealing) throws {
         guard let state = try DeliveryStage(rawValue: row["stage"]) else { return nil }
         self.number = try row["device"]
         self.device = try (row["id"] as String?).flatMap { RegistrationID($0) }
-        self.username = try (row["name"] as String?).flatMap { Username($0) }
+        self.username = try (row["name"] as Data?).map { try sealing.username($0, ofUser: row["user_id"]) }
         // The part behind the slash may be a host that only the device's owner knows.
         self.platform = try String((row["lane"] as String).prefix { $0 != "/" })
         self.state = state

@@ -37,7 +37,7 @@ extension Reader {
             let rows = try Row.fetchAll(
                 db.cachedStatement(
                     sql: """
-                        select d.number, d.id, d.platform, d.handle, d.created_at, p.accepted_at
+                        select d.number, d.id, d.platform, d.handle, d.tags, d.created_at, p.accepted_at
                         from device d left join device_push p on p.device = d.number
                         where d.user_id = ? and d.retired_at is null and d.handle is not null
                         order by d.created_at, d.id
@@ -45,17 +45,16 @@ extension Reader {
                 ),
                 arguments: [user]
             )
-            let tags = try db.cachedStatement(sql: "select tag from device_tag where device = ? order by tag")
             return try rows.compactMap { row in
-                guard let id = try RegistrationID(row["id"]), let handle = try DeviceHandle(row["handle"]) else {
-                    return nil
-                }
+                let number: Int64 = try row["number"]
+                let text = try self.sealing.text(row["handle"], in: .handle(number))
+                guard let id = try RegistrationID(row["id"]), let handle = DeviceHandle(text) else { return nil }
                 return try RegisteredDevice(
-                    number: row["number"],
+                    number: number,
                     id: id,
                     platform: Platform(row["platform"]),
                     handle: handle,
-                    tags: String.fetchAll(tags, arguments: [row["number"] as Int64]).compactMap { Tag($0) },
+                    tags: self.sealing.texts(row["tags"], in: .tags(number)).compactMap { Tag($0) },
                     createdAt: Date(milliseconds: row["created_at"]),
                     pushedAt: (row["accepted_at"] as Int64?).map(Date.init(milliseconds:))
                 )
@@ -74,8 +73,11 @@ extension Store {
         handle: DeviceHandle?,
         now: Date
     ) async throws -> RegistrationID {
-        try await self.writer.write { db in
-            if let handle, let id = try Self.reuseRegistration(db, user: user, handle: handle) { return id }
+        try await self.writer.write { [writer, sealing] db in
+            if let handle {
+                let key = sealing.index.hash(handle)
+                if let id = try Self.reuseRegistration(db, user: user, handleKey: key, writer) { return id }
+            }
             let id = RegistrationID.random()
             try db.execute(
                 sql: "insert into device (id, user_id, created_at, registered_at) values (?, ?, ?, ?)",
@@ -108,7 +110,7 @@ extension Store {
         now: Date
     ) async throws -> RegisterOutcome {
         let (userID, userTag) = (user.id, Tag(of: user.name))
-        return try await self.write { db in
+        return try await self.write { [writer, sealing] db in
             let known = try Row.fetchOne(
                 db.cachedStatement(sql: "select user_id, retired_reason from device where id = ?"),
                 arguments: [id.description]
@@ -119,10 +121,12 @@ extension Store {
                 db.cachedStatement(
                     sql: """
                         select number, user_id from device
-                        where platform = ? and handle = ? and retired_at is null and id <> ?
+                        where platform = ? and handle_key = ? and id <> ?
                         """
                 ),
-                arguments: [registration.platform.description, registration.handle.value, id.description]
+                arguments: [
+                    registration.platform.description, sealing.index.hash(registration.handle), id.description,
+                ]
             )
             if let holder {
                 // An id that was never issued must not take an address away from somebody else.
@@ -131,7 +135,8 @@ extension Store {
                 }
                 try Self.retire(db, device: holder["number"], reason: "its handle was registered anew", now: now)
             }
-            try Self.save(db, registration, id: id, user: userID, userTag: userTag, now: now)
+            if holder != nil || known != nil { writer.noteErasure() }
+            try Self.save(db, registration, sealing, id: id, user: userID, userTag: userTag, now: now)
             return .registered
         } noting: {
             $0 == .registered ? record : nil
@@ -144,7 +149,7 @@ extension Store {
         ofUser user: Int64,
         by record: AuditRecord? = nil
     ) async throws -> Bool {
-        try await self.write(by: record) { db in
+        try await self.write(by: record) { [writer] db in
             let owner = try Int64.fetchOne(
                 db.cachedStatement(sql: "select user_id from device where id = ?"),
                 arguments: [id.description]
@@ -152,6 +157,7 @@ extension Store {
             guard let owner else { return true }
             guard owner == user else { return false }
             try db.execute(sql: "delete from device where id = ?", arguments: [id.description])
+            writer.noteErasure()
             return true
         }
     }
@@ -164,17 +170,19 @@ extension Store {
         since: Date,
         now: Date
     ) async throws -> Bool {
-        try await self.writer.write { db in
+        let key = DeviceHandle(handle).map(self.sealing.index.hash)
+        return try await self.writer.write { [writer] db in
             let isAsItWas = try Bool.fetchOne(
                 db.cachedStatement(
                     sql: """
-                        select handle = ? and registered_at <= ? from device where number = ? and retired_at is null
+                        select handle_key = ? and registered_at <= ? from device where number = ? and retired_at is null
                         """
                 ),
-                arguments: [handle, since.milliseconds, device]
+                arguments: [key, since.milliseconds, device]
             )
             guard isAsItWas == true else { return false }
             try Self.retire(db, device: device, reason: reason, now: now)
+            writer.noteErasure()
             return true
         }
     }
@@ -184,25 +192,31 @@ extension Store {
     private static func reuseRegistration(
         _ db: Database,
         user: Int64,
-        handle: DeviceHandle
+        handleKey: Data,
+        _ writer: Writer
     ) throws -> RegistrationID? {
         let ids = try String.fetchAll(
             db,
             sql: """
-                select id from device where user_id = ? and handle = ? and retired_at is null
+                select id from device where user_id = ? and handle_key = ?
                 order by registered_at desc, id
                 """,
-            arguments: [user, handle.value]
+            arguments: [user, handleKey]
         )
         for double in ids.dropFirst() {
             try db.execute(sql: "delete from device where id = ?", arguments: [double])
+            writer.noteErasure()
         }
         return ids.first.flatMap(RegistrationID.init)
     }
 
     private static func retire(_ db: Database, device: Int64, reason: String, now: Date) throws {
         try db.execute(
-            sql: "update device set retired_at = ?, retired_reason = ? where number = ?",
+            sql: """
+                update device set retired_at = ?, retired_reason = ?,
+                    platform = null, lane = null, handle = null, handle_key = null, tags = null
+                where number = ?
+                """,
             arguments: [now.milliseconds, reason, device]
         )
         try Self.cancel(db, where: "device = \(device)", reason: reason, now: now)
@@ -212,30 +226,34 @@ extension Store {
     private static func save(
         _ db: Database,
         _ registration: DeviceRegistration,
+        _ sealing: Sealing,
         id: RegistrationID,
         user: Int64,
         userTag: Tag,
         now: Date
     ) throws {
+        // The number first, since what follows is sealed to it.
         let number = try Int64.fetchOne(
             db.cachedStatement(
                 sql: """
-                    insert into device (id, user_id, platform, lane, handle, created_at, registered_at)
-                    values (?1, ?2, ?3, ?4, ?5, ?6, ?6)
-                    on conflict (id) do update set platform = excluded.platform, lane = excluded.lane,
-                        handle = excluded.handle, registered_at = excluded.registered_at
+                    insert into device (id, user_id, created_at, registered_at) values (?1, ?2, ?3, ?3)
+                    on conflict (id) do update set registered_at = excluded.registered_at
                     returning number
                     """
             ),
-            arguments: [
-                id.description, user, registration.platform.description, registration.lane.description,
-                registration.handle.value, now.milliseconds,
-            ]
+            arguments: [id.description, user, now.milliseconds]
         )
+        guard let number else { preconditionFailure("an insert that returns a number returns it or throws") }
+        let tags = registration.tags.union([userTag])
+        try db.cachedStatement(
+            sql: "update device set platform = ?, lane = ?, handle = ?, handle_key = ?, tags = ? where number = ?"
+        ).execute(arguments: [
+            registration.platform.description, registration.lane.description,
+            try sealing.seal(registration.handle.value, in: .handle(number)), sealing.index.hash(registration.handle),
+            try sealing.seal(tags.map(\.description).sorted(), in: .tags(number)), number,
+        ])
         try db.cachedStatement(sql: "delete from device_tag where device = ?").execute(arguments: [number])
         let insert = try db.cachedStatement(sql: "insert into device_tag (device, tag) values (?, ?)")
-        for tag in registration.tags.union([userTag]) {
-            try insert.execute(arguments: [number, tag.description])
-        }
+        for tag in tags { try insert.execute(arguments: [number, sealing.index.hash(tag)]) }
     }
 }

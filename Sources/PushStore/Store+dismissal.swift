@@ -55,7 +55,7 @@ extension Store {
         case .sender(let user): condition = "sender_id = \(user)"
         case .administrator: condition = "true"
         }
-        return try await self.write(by: record) { db in
+        return try await self.write(by: record) { [writer] db in
             try db.execute(
                 literal: """
                     update notification set payload = null, recalled_at = \(now.milliseconds)
@@ -65,6 +65,7 @@ extension Store {
             )
             guard db.changesCount == 1 else { return false }
             try db.execute(literal: "delete from fanout where notification_id = \(id.rawValue)")
+            writer.noteErasure()
             return true
         }
     }

@@ -16,7 +16,7 @@ extension Store {
 
     /// Takes a running broadcast one page further; `nil` if there is none, else how many pushes that made.
     package func expandFanout(page: Int = Store.fanoutPage, now: Date) async throws -> Int? {
-        try await self.writer.write { db in
+        try await self.writer.write { [writer, sealing] db in
             let row = try Row.fetchOne(
                 db.cachedStatement(
                     sql: """
@@ -30,13 +30,14 @@ extension Store {
             let id: Int64 = try row["notification_id"]
             guard row["recalled_at"] == nil, try row["expires_at"] > now.milliseconds else {
                 try Self.endFanout(db, id)
+                writer.noteErasure()
                 return 0
             }
             let target = try Target(
                 id: id,
                 createdAt: row["created_at"],
                 collapseID: row["collapse_id"],
-                audience: Self.audience(of: row)
+                audience: Self.audience(of: row, sealing)
             )
             var walk = try Walk(branch: row["branch"], cursor: row["cursor"])
             // Otherwise the row is damaged, and nobody knows whom the rest of the broadcast is for.
@@ -44,9 +45,10 @@ extension Store {
                 try Self.endFanout(db, id)
                 return 0
             }
-            let made = try Self.takePage(db, target, &walk, page: page, isBulk: true, now: now)
+            let made = try Self.takePage(db, target, sealing.index, &walk, page: page, isBulk: true, now: now)
             if made.isLast {
                 try Self.endFanout(db, id)
+                writer.noteErasure()
             } else {
                 try db.cachedStatement(sql: "update fanout set branch = ?, cursor = ? where notification_id = ?")
                     .execute(arguments: [walk.branch, walk.cursor, id])
@@ -56,18 +58,24 @@ extension Store {
     }
 
     /// Enqueues a new notification's pushes: all of them, or the first page and a row for the rest.
-    static func enqueue(_ db: Database, _ notification: NewNotification, page: Int, now: Date) throws -> Int {
+    static func enqueue(
+        _ db: Database,
+        _ notification: NewNotification,
+        _ sealing: Sealing,
+        page: Int
+    ) throws -> Int {
+        let now = notification.createdAt
         let target = Target(
             id: notification.id.rawValue,
             createdAt: notification.createdAt.milliseconds,
             collapseID: notification.collapseID,
             audience: notification.audience
         )
-        let isBulk = try Self.isLarger(db, target.audience, than: page)
+        let isBulk = try Self.isLarger(db, target.audience, sealing.index, than: page)
         var walk = Walk()
         var pushes = 0
         while true {
-            let made = try Self.takePage(db, target, &walk, page: page, isBulk: isBulk, now: now)
+            let made = try Self.takePage(db, target, sealing.index, &walk, page: page, isBulk: isBulk, now: now)
             pushes += made.pushes
             if made.isLast { return pushes }
             // A small audience may still have several branches.
@@ -76,7 +84,8 @@ extension Store {
         try db.execute(
             sql: "insert into fanout (notification_id, expressions, platforms, branch, cursor) values (?, ?, ?, ?, ?)",
             arguments: [
-                target.id, try Self.json(target.audience.expressions.map(\.description)),
+                target.id,
+                try sealing.seal(target.audience.expressions.map(\.description), in: .expressions(target.id)),
                 try target.audience.platforms.map { try Self.json($0.map(\.description).sorted()) },
                 walk.branch, walk.cursor,
             ]
@@ -93,14 +102,19 @@ extension Store {
         let audience: Audience
     }
 
-    private static func isLarger(_ db: Database, _ audience: Audience, than page: Int) throws -> Bool {
+    private static func isLarger(
+        _ db: Database,
+        _ audience: Audience,
+        _ index: BlindIndex,
+        than page: Int
+    ) throws -> Bool {
         if case .device = audience.aim { return false }
         let count: Int?
         if let branches = audience.branches {
             count = try SQLRequest<Int>(
                 """
                 select count(*) from (
-                    select 1 from device_tag where tag in \(branches.map(\.description)) limit \(page + 1))
+                    select 1 from device_tag where tag in \(branches.map(index.hash)) limit \(page + 1))
                 """
             ).fetchOne(db)
         } else {
@@ -113,6 +127,7 @@ extension Store {
     private static func takePage(
         _ db: Database,
         _ target: Target,
+        _ index: BlindIndex,
         _ walk: inout Walk,
         page: Int,
         isBulk: Bool,
@@ -125,11 +140,12 @@ extension Store {
             (inPage, isLast) = ("true", true)
         } else {
             let start = walk.cursor
-            let end = try self.end(db, of: branches?[walk.branch], from: start, page: page)
-            if let tag = branches?[walk.branch] {
+            let tag = branches.map { index.hash($0[walk.branch]) }
+            let end = try self.end(db, of: tag, from: start, page: page)
+            if let tag {
                 inPage = """
                     d.number in (select device from device_tag
-                        where tag = \(tag.description) and device > \(start) and device <= \(end ?? .max))
+                        where tag = \(tag) and device > \(start) and device <= \(end ?? .max))
                     """
             } else {
                 inPage = "d.number > \(start) and d.number <= \(end ?? .max)"
@@ -138,26 +154,27 @@ extension Store {
             if end == nil { walk.branch += 1 }
             isLast = end == nil && walk.branch >= branches?.count ?? 1
         }
-        return (try self.insert(db, target, inPage, isBulk: isBulk, now: now), isLast)
+        return (try self.insert(db, target, index, inPage, isBulk: isBulk, now: now), isLast)
     }
 
     /// The last device of a page; `nil` if the rest is no more than one.
-    private static func end(_ db: Database, of tag: Tag?, from start: Int64, page: Int) throws -> Int64? {
+    private static func end(_ db: Database, of tag: Data?, from start: Int64, page: Int) throws -> Int64? {
         let sql =
             tag == nil
             ? "select number from device where number > ?2 and ?1 is null order by number limit 1 offset ?3"
             : "select device from device_tag where tag = ?1 and device > ?2 order by device limit 1 offset ?3"
-        return try Int64.fetchOne(db.cachedStatement(sql: sql), arguments: [tag?.description, start, page - 1])
+        return try Int64.fetchOne(db.cachedStatement(sql: sql), arguments: [tag, start, page - 1])
     }
 
     private static func insert(
         _ db: Database,
         _ target: Target,
+        _ index: BlindIndex,
         _ inPage: SQL,
         isBulk: Bool,
         now: Date
     ) throws -> Int {
-        let condition: SQL = "\(inPage) and \(target.audience.condition)"
+        let condition: SQL = "\(inPage) and \(target.audience.condition(index))"
         try db.execute(
             literal: """
                 insert or ignore into recipient (notification_id, user_id, seal)
@@ -209,10 +226,11 @@ extension Store {
         String(decoding: try JSONEncoder().encode(texts), as: UTF8.self)
     }
 
-    private static func audience(of row: Row) throws -> Audience {
-        let decoder = JSONDecoder()
-        let expressions = try decoder.decode([String].self, from: Data((row["expressions"] as String).utf8))
-        let platforms = try (row["platforms"] as String?).map { try decoder.decode([String].self, from: Data($0.utf8)) }
+    private static func audience(of row: Row, _ sealing: Sealing) throws -> Audience {
+        let expressions = try sealing.texts(row["expressions"], in: .expressions(row["notification_id"]))
+        let platforms = try (row["platforms"] as String?).map {
+            try JSONDecoder().decode([String].self, from: Data($0.utf8))
+        }
         return Audience(
             try expressions.map { try TagExpression($0) },
             platforms: platforms.map { Set($0.map { Platform($0) }) }

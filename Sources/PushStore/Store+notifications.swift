@@ -73,7 +73,9 @@ extension Reader {
             alsoAsSender ? 1 : 0
         ) { row -> StoredNotification? in
             let isRecipient = row.integer(5) != 0
-            guard !isRecipient || row.integer(8) == self.seal.recipient(of: id.rawValue, user: user) else { return nil }
+            guard !isRecipient || row.integer(8) == self.sealing.rows.recipient(of: id.rawValue, user: user) else {
+                return nil
+            }
             return StoredNotification(
                 sender: row.integer(9),
                 sealedPayload: row.data(0),
@@ -120,19 +122,19 @@ extension Store {
         by record: AuditRecord? = nil,
         page: Int = Store.fanoutPage
     ) async throws -> PostOutcome {
-        let work = self.noting { db -> PostOutcome in
-            guard try Self.insert(db, notification) else { return .idTaken }
+        let work = self.noting { [sealing] db -> PostOutcome in
+            guard try Self.insert(db, notification, sealing) else { return .idTaken }
             for name in notification.audience.usernames {
                 try db.execute(
                     sql: """
                         insert or ignore into recipient (notification_id, user_id, seal)
                         select ?1, id, recipient_seal(?1, id) from user where name_key = ?2
                         """,
-                    arguments: [notification.id.rawValue, name.key]
+                    arguments: [notification.id.rawValue, sealing.index.hash(name)]
                 )
-                if db.changesCount == 0, try !Self.isUser(db, name) { throw UnknownUser(name: name) }
+                if db.changesCount == 0, try !Self.isUser(db, name, sealing) { throw UnknownUser(name: name) }
             }
-            return .stored(pushes: try Self.enqueue(db, notification, page: page, now: notification.createdAt))
+            return .stored(pushes: try Self.enqueue(db, notification, sealing, page: page))
         } _: {
             if case .stored = $0 { record } else { nil }
         }
@@ -181,7 +183,7 @@ extension Store {
         by user: Int64,
         noting record: AuditRecord? = nil
     ) async throws -> Bool {
-        try await self.write(by: record) { db in
+        try await self.write(by: record) { [writer] db in
             try db.execute(
                 sql: "delete from recipient where notification_id = ? and user_id = ?",
                 arguments: [id.rawValue, user]
@@ -194,13 +196,17 @@ extension Store {
                     """,
                 arguments: [id.rawValue]
             )
+            if db.changesCount > 0 { writer.noteErasure() }
             return true
         }
     }
 
     // MARK: - Private
 
-    private static func insert(_ db: Database, _ notification: NewNotification) throws -> Bool {
+    private static func insert(_ db: Database, _ notification: NewNotification, _ sealing: Sealing) throws -> Bool {
+        // Sealed before the keyring was exchanged, it would come behind a pass of `rewrap`.
+        let place = SealedPlace.payload(notification.id, sender: notification.sender)
+        let payload = try sealing.vault.renewed(notification.sealedPayload, in: place)
         try db.cachedStatement(
             sql: """
                 insert into notification (id, sender_id, payload, is_stored_by_clients, is_read_once, priority,
@@ -208,7 +214,7 @@ extension Store {
                 values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) on conflict (id) do nothing
                 """
         ).execute(arguments: [
-            notification.id.rawValue, notification.sender, notification.sealedPayload,
+            notification.id.rawValue, notification.sender, payload ?? notification.sealedPayload,
             notification.isStoredByClients, notification.isReadOnce, notification.priority.rawValue,
             notification.collapseID, Int64.random(in: .min ... .max), notification.createdAt.milliseconds,
             notification.expiresAt.milliseconds,
@@ -216,8 +222,12 @@ extension Store {
         return db.changesCount == 1
     }
 
-    private static func isUser(_ db: Database, _ name: Username) throws -> Bool {
-        try Int64.fetchOne(db, sql: "select id from user where name_key = ?", arguments: [name.key]) != nil
+    private static func isUser(_ db: Database, _ name: Username, _ sealing: Sealing) throws -> Bool {
+        try Int64.fetchOne(
+            db,
+            sql: "select id from user where name_key = ?",
+            arguments: [sealing.index.hash(name)]
+        ) != nil
     }
 }
 

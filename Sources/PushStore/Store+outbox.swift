@@ -57,8 +57,8 @@ extension Store {
     ///
     /// What is not to be sent any more is settled on the way, so that fewer may come than there are, or none.
     package func claim(_ claim: Claim, now: Date) async throws -> [LeasedDelivery] {
-        try await self.writer.write { db in
-            let due = try DueDelivery.fetch(db, claim, now: now)
+        try await self.writer.write { [sealing] db in
+            let due = try DueDelivery.fetch(db, claim, sealing, now: now)
             var leased: [LeasedDelivery] = []
             var tally = TallyCount()
             let lease = try db.cachedStatement(

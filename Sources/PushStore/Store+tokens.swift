@@ -30,14 +30,14 @@ extension Reader {
         let found = try self.readRow(Self.tokenInUse, key: fingerprint, now.milliseconds) {
             row -> (user: User, grant: TokenGrant)? in
             guard
-                row.integer(8) == self.seal.token(fingerprint, user: row.integer(4)),
+                row.integer(8) == self.sealing.rows.token(fingerprint, user: row.integer(4)),
                 let prefix = TokenPrefix(row.text(0)),
-                let name = Username(row.text(5)),
                 let role = Role(rawValue: row.text(6))
             else { return nil }
+            let id = row.integer(4)
             let user = User(
-                id: row.integer(4),
-                name: name,
+                id: id,
+                name: try self.sealing.username(row.data(5), ofUser: id),
                 role: role,
                 passwordNumber: row.integer(7),
                 isDisabled: false
@@ -78,18 +78,20 @@ extension Reader {
                     where t.expires_at > ?1 and t.prefix > ?2 and (?3 is null or u.name_key = ?3)
                     order by t.prefix limit ?4
                     """,
-                arguments: [now.milliseconds, last?.description ?? "", user?.key, limit]
-            ).compactMap(TokenEntry.init)
+                arguments: [
+                    now.milliseconds, last?.description ?? "", user.map(self.sealing.index.hash), limit,
+                ]
+            ).compactMap { try TokenEntry($0, self.sealing) }
         }
     }
 }
 
 extension TokenEntry {
-    /// `nil` if the row is not one that this version has written.
-    fileprivate init?(_ row: Row) throws {
-        guard let prefix = try TokenPrefix(row["prefix"]), let username = try Username(row["name"]) else { return nil }
+    /// `nil` if the row is not one that this version has written; throws if the name does not open.
+    fileprivate init?(_ row: Row, _ sealing: Sealing) throws {
+        guard let prefix = try TokenPrefix(row["prefix"]) else { return nil }
         self.prefix = prefix
-        self.username = username
+        self.username = try sealing.username(row["name"], ofUser: row["user_id"])
         self.isSession = try row["is_session"]
         self.scopes = try Scopes(row["scopes"] as String)
         self.createdAt = try Date(milliseconds: row["created_at"])
@@ -117,8 +119,12 @@ extension Store {
         by record: AuditRecord? = nil,
         now: Date
     ) async throws -> BearerToken? {
-        try await self.write { db in
-            let id = try Int64.fetchOne(db, sql: "select id from user where name_key = ?", arguments: [name.key])
+        try await self.write { [sealing] db in
+            let id = try Int64.fetchOne(
+                db,
+                sql: "select id from user where name_key = ?",
+                arguments: [sealing.index.hash(name)]
+            )
             return try id.map {
                 try self.insertToken(db, user: $0, isSession: false, scopes: scopes, expiresAt: expiresAt, now: now)
             }
@@ -231,7 +237,7 @@ extension Store {
                     """,
                 arguments: [
                     token.fingerprint.bytes, token.prefix.description, user, isSession, scopes.description,
-                    now.milliseconds, expiresAt.milliseconds, self.seal.token(token.fingerprint, user: user),
+                    now.milliseconds, expiresAt.milliseconds, self.sealing.rows.token(token.fingerprint, user: user),
                 ]
             )
             if db.changesCount == 1 { return token }

@@ -39,20 +39,12 @@ extension Reader {
                     from user where name_key = ?
                     """
             )
-            guard
-                let row = try Row.fetchOne(statement, arguments: [name.key]),
-                let own = try Username(row["name"]),
-                let role = try Role(rawValue: row["role"])
-            else { return nil }
-            // A damaged index leads to another's row.
-            guard own == name else { throw StoreError.damaged(row: "a user's") }
-            return try User(
-                id: row["id"],
-                name: own,
-                role: role,
-                passwordNumber: row["password_number"],
-                isDisabled: row["is_disabled"]
-            )
+            return try Row.fetchOne(statement, arguments: [self.sealing.index.hash(name)]).flatMap { row in
+                let user = try User(row, self.sealing)
+                // A damaged index leads to another's row.
+                guard user?.name == name else { throw StoreError.damaged(row: "a user's") }
+                return user
+            }
         }
     }
 
@@ -68,36 +60,50 @@ extension Reader {
         }
     }
 
-    /// Users with their names in one order, which need not be the alphabet's; at most `limit` behind `last`.
+    /// Users in one order, which is not the alphabet's; at most `limit` behind `last`.
     package func users(after last: Username?, limit: Int) throws(StoreError) -> [UserEntry] {
         try self.read { db in
             try Row.fetchAll(
                 db,
                 sql: "\(Self.entries) where name_key > ? order by name_key limit ?",
-                arguments: [last?.key ?? "", limit]
-            ).compactMap(UserEntry.init)
+                arguments: [last.map(self.sealing.index.hash) ?? Data(), limit]
+            ).compactMap { try UserEntry($0, self.sealing) }
         }
     }
 
     /// The user of that name as lists show it.
     package func userEntry(named name: Username) throws(StoreError) -> UserEntry? {
         try self.read { db in
-            try Row.fetchOne(db, sql: "\(Self.entries) where name_key = ?", arguments: [name.key]).flatMap(
-                UserEntry.init
-            )
+            try Row.fetchOne(
+                db,
+                sql: "\(Self.entries) where name_key = ?",
+                arguments: [self.sealing.index.hash(name)]
+            ).flatMap { try UserEntry($0, self.sealing) }
         }
     }
 
-    private static let entries = "select name, role, created_at, disabled_at is not null as is_disabled from user"
+    private static let entries = "select id, name, role, created_at, disabled_at is not null as is_disabled from user"
 }
 
 extension UserEntry {
-    /// `nil` if the row is not one that this version has written.
-    fileprivate init?(_ row: Row) throws {
-        guard let name = try Username(row["name"]), let role = try Role(rawValue: row["role"]) else { return nil }
-        self.name = name
+    /// `nil` if the row is not one that this version has written; throws if the name does not open.
+    fileprivate init?(_ row: Row, _ sealing: Sealing) throws {
+        guard let role = try Role(rawValue: row["role"]) else { return nil }
+        self.name = try sealing.username(row["name"], ofUser: row["id"])
         self.role = role
         self.createdAt = try Date(milliseconds: row["created_at"])
+        self.isDisabled = try row["is_disabled"]
+    }
+}
+
+extension User {
+    /// `nil` if the row is not one that this version has written; throws if the name does not open.
+    fileprivate init?(_ row: Row, _ sealing: Sealing) throws {
+        guard let role = try Role(rawValue: row["role"]) else { return nil }
+        self.id = try row["id"]
+        self.name = try sealing.username(row["name"], ofUser: row["id"])
+        self.role = role
+        self.passwordNumber = try row["password_number"]
         self.isDisabled = try row["is_disabled"]
     }
 }
@@ -111,13 +117,19 @@ extension Store {
         by record: AuditRecord? = nil,
         now: Date
     ) async throws -> Bool {
-        try await self.write(by: record) { db in
+        try await self.write(by: record) { [sealing] db in
+            // Known beforehand, since the name is sealed to it; nobody else writes.
+            let last = try Int64.fetchOne(db, sql: "select seq from sqlite_sequence where name = 'user'")
+            let id = (last ?? 0) + 1
             try db.execute(
                 sql: """
-                    insert into user (name, name_key, role, password, created_at) values (?, ?, ?, ?, ?)
+                    insert into user (id, name, name_key, role, password, created_at) values (?, ?, ?, ?, ?, ?)
                     on conflict (name_key) do nothing
                     """,
-                arguments: [name.description, name.key, role.rawValue, password.phc, now.milliseconds]
+                arguments: [
+                    id, try sealing.seal(name.description, in: .username(id)), sealing.index.hash(name), role.rawValue,
+                    password.phc, now.milliseconds,
+                ]
             )
             return db.changesCount == 1
         }
@@ -133,23 +145,25 @@ extension Store {
         by record: AuditRecord? = nil,
         now: Date
     ) async throws -> UserChange {
-        try await self.write { db in
+        try await self.write { [writer, sealing] db in
+            let key = sealing.index.hash(name)
             let staysAdministrator = (role ?? .admin) == .admin && isDisabled != true
-            if !staysAdministrator, try Self.isLastAdministrator(name, db) { return .lastAdministrator }
+            if !staysAdministrator, try Self.isLastAdministrator(key, db) { return .lastAdministrator }
             try db.execute(
                 sql: """
                     update user set role = coalesce(?2, role),
                         disabled_at = case ?3 when 1 then coalesce(disabled_at, ?4) when 0 then null else disabled_at end
                     where name_key = ?1
                     """,
-                arguments: [name.key, role?.rawValue, isDisabled, now.milliseconds]
+                arguments: [key, role?.rawValue, isDisabled, now.milliseconds]
             )
             guard db.changesCount == 1 else { return .missing }
             if let password {
                 try db.execute(
                     sql: "update user set password = ?, password_number = password_number + 1 where name_key = ?",
-                    arguments: [password.phc, name.key]
+                    arguments: [password.phc, key]
                 )
+                writer.noteErasure()
             }
             return .done
         } noting: {
@@ -159,16 +173,18 @@ extension Store {
 
     /// Deletes a user with all tokens, devices and what was sent to them.
     package func deleteUser(_ name: Username, by record: AuditRecord? = nil) async throws -> UserChange {
-        try await self.write { db in
-            if try Self.isLastAdministrator(name, db) { return .lastAdministrator }
-            try db.execute(sql: "delete from user where name_key = ?", arguments: [name.key])
+        try await self.write { [writer, sealing] db in
+            let key = sealing.index.hash(name)
+            if try Self.isLastAdministrator(key, db) { return .lastAdministrator }
+            try db.execute(sql: "delete from user where name_key = ?", arguments: [key])
+            writer.noteErasure()
             return db.changesCount == 1 ? .done : .missing
         } noting: {
             $0 == .done ? record : nil
         }
     }
 
-    private static func isLastAdministrator(_ name: Username, _ db: Database) throws -> Bool {
+    private static func isLastAdministrator(_ key: Data, _ db: Database) throws -> Bool {
         try Bool.fetchOne(
             db,
             sql: """
@@ -176,7 +192,7 @@ extension Store {
                     select 1 from user other where role = 'admin' and disabled_at is null and other.id <> user.id)
                 from user where name_key = ? and role = 'admin' and disabled_at is null
                 """,
-            arguments: [name.key]
+            arguments: [key]
         ) ?? false
     }
 }

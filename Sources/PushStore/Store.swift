@@ -1,6 +1,7 @@
 internal import Foundation
 internal import GRDB
 package import PushCore
+internal import Synchronization
 
 /// The database: one connection that writes, and read-only ones for everybody else.
 ///
@@ -10,13 +11,17 @@ package final class Store: Sendable {
     package let path: String
     /// Who did what.
     package let audit: AuditTrail
-    let seal: RowSeal
     let writer: Writer
     let tokenUses = TokenUses()
+    let sealing: Sealing
+    /// How often the keyring was exchanged, or was about to be.
+    let exchanges = Atomic(0)
 
     /// Opens the database, making it and its folder if need be, and brings its schema up to date.
     ///
     /// What must not be read by others is sealed under the keyring.
+    /// What was erased before a crash is wiped from the log and from the pages, too.
+    ///
     /// `onFailure` is called once, when the disk has failed so that only a restart helps; nothing is acknowledged then.
     package init(
         path: String,
@@ -24,9 +29,6 @@ package final class Store: Sendable {
         onFailure: @escaping @Sendable (String) -> Void = { _ in }
     ) throws(StoreError) {
         self.path = path
-        self.audit = AuditTrail(vault: Vault(keyring), key: keyring.derive("audit"))
-        let seal = RowSeal(key: keyring.derive("row"))
-        self.seal = seal
         do {
             let folder = URL(fileURLWithPath: path).deletingLastPathComponent()
             try FileManager.default.createDirectory(
@@ -39,14 +41,22 @@ package final class Store: Sendable {
         }
         let lock = try LockFile(forDatabase: path)
         do {
+            let wiper = try PageWiper(database: path)
             let connection = try DatabaseQueue(path: path, configuration: Self.configuration(isReadOnly: false))
-            try connection.writeWithoutTransaction { db in
-                db.add(function: seal.sqlFunction)
+            self.sealing = try connection.writeWithoutTransaction { db in
                 try Schema.prepare(db)
+                var sealing: Sealing?
+                try db.inTransaction(.immediate) {
+                    sealing = try Sealing(db, keyring)
+                    return .commit
+                }
+                guard let sealing else { preconditionFailure("a transaction runs its body or throws") }
+                db.add(function: sealing.rows.sqlFunction)
+                return sealing
             }
-            // The payloads are sealed; names and handles are not.
-            try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path)
-            self.writer = Writer(connection, lock: lock, onFailure: onFailure)
+            self.audit = AuditTrail(vault: self.sealing.vault, key: self.sealing.secret.derive("audit"))
+            self.writer = Writer(connection, wiper: wiper, lock: lock, onFailure: onFailure)
+            try self.writer.wipeAtStart()
         } catch {
             throw StoreError(opening: path, error)
         }
@@ -56,13 +66,19 @@ package final class Store: Sendable {
     package func makeReader() throws(StoreError) -> Reader {
         do {
             let connection = try DatabaseQueue(path: self.path, configuration: Self.configuration(isReadOnly: true))
-            let reader = Reader(connection, commits: self.writer.commits, seal: self.seal)
-            self.writer.willRelease(reader)
+            let reader = Reader(connection, commits: self.writer.commits, sealing: self.sealing)
+            self.writer.willHold(reader)
             return reader
         } catch {
             throw StoreError(opening: self.path, error)
         }
     }
+
+    /// Seals and opens payloads.
+    package var vault: Vault { self.sealing.vault }
+
+    /// What keys for keyed hashes are made of.
+    package var indexSecret: IndexSecret { self.sealing.secret }
 
     /// Why nothing can be stored any more; `nil` while all is well.
     package var failure: String? { self.writer.failure }
@@ -72,13 +88,21 @@ package final class Store: Sendable {
         await self.writer.close()
     }
 
+    /// Wipes at once what was erased, which otherwise happens within a second; `false` if a reader is in the way.
+    package func wipe() async throws -> Bool {
+        try await self.writer.wipeNow()
+    }
+
+    /// In seconds.
+    static let busyTimeout = 5
+
     private static func configuration(isReadOnly: Bool) -> Configuration {
         var configuration = Configuration()
         configuration.readonly = isReadOnly
         // A reader's transaction lasts from one access to the next.
         configuration.allowsUnsafeTransactions = isReadOnly
         configuration.label = isReadOnly ? "reader" : "writer"
-        configuration.busyMode = .timeout(5)
+        configuration.busyMode = .timeout(TimeInterval(Self.busyTimeout))
         configuration.foreignKeysEnabled = true
         configuration.prepareDatabase { db in
             // The writer checkpoints by itself, after its commits; nobody else ever does.

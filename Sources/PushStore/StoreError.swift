@@ -1,5 +1,6 @@
 internal import Foundation
 internal import GRDB
+internal import PushCore
 
 /// Why the store cannot be opened, or did not do its work. Nothing of it was done.
 package enum StoreError: Error, CustomStringConvertible {
@@ -7,6 +8,8 @@ package enum StoreError: Error, CustomStringConvertible {
     case inUse(path: String)
     /// The database was written by a later version.
     case tooNew(migration: String)
+    /// The database is sealed with another key than the keyring has.
+    case wrongKeyring(reason: String)
     /// More writes are waiting than the store takes on.
     case busy
     /// The disk failed at a moment after which nothing can be promised any more; only a restart helps.
@@ -20,6 +23,7 @@ package enum StoreError: Error, CustomStringConvertible {
         switch self {
         case .inUse(let path): "the database \(path) is in use by another process"
         case .tooNew(let migration): "the database was written by a later version: it knows the migration \(migration)"
+        case .wrongKeyring(let reason): "the keyring cannot be used: \(reason)"
         case .busy: "too many writes are waiting"
         case .broken(let reason): "the database failed and must be opened anew: \(reason)"
         case .cannotOpen(let path, let reason): "cannot open \(path): \(reason)"
@@ -30,6 +34,9 @@ package enum StoreError: Error, CustomStringConvertible {
 }
 
 extension StoreError {
+    /// Whether only another configuration helps, and starting again does not.
+    package var isConfiguration: Bool { if case .wrongKeyring = self { true } else { false } }
+
     init(_ error: DatabaseError) {
         self = .failed(reason: error.message ?? "\(error.resultCode)")
     }
@@ -40,6 +47,7 @@ extension StoreError {
         switch error {
         case let error as StoreError: self = error
         case let error as DatabaseError: self.init(error)
+        case let error as VaultError: self = .failed(reason: error.description)
         case is RowDecodingError, is DecodingError: self = .failed(reason: "a row is not as it was written")
         default: return nil
         }

@@ -11,6 +11,10 @@ final class Writer: Sendable {
     private static let batch = 500
     /// Changed rows after which the log is moved into the database.
     private static let checkpointAfter = 5000
+    /// How long what was erased may stay in the log: one wiping then serves many.
+    private static let wipeAfter = Duration.milliseconds(500)
+    /// When to try again while a reader is in the way.
+    private static let wipeAgainAfter = Duration.milliseconds(100)
 
     /// One caller's work. Either what `run` returned is called, after the commit, or `fail`.
     private struct Job: Sendable {
@@ -24,17 +28,26 @@ final class Writer: Sendable {
         var failure: String?
         var rowsAtCheckpoint = 0
         var readers: [Reader] = []
+        /// When what was erased is to be wiped from the log and the pages; `nil` if nothing was.
+        var wipeDueAt: ContinuousClock.Instant?
     }
 
     private let connection: DatabaseQueue
+    private let wiper: PageWiper
     private let lock: LockFile
     private let onFailure: @Sendable (String) -> Void
     private let queue = DispatchQueue(label: "sealpost.writer")
     let commits = CommitCounter()
     private let state = Mutex(State())
 
-    init(_ connection: DatabaseQueue, lock: LockFile, onFailure: @escaping @Sendable (String) -> Void) {
+    init(
+        _ connection: DatabaseQueue,
+        wiper: PageWiper,
+        lock: LockFile,
+        onFailure: @escaping @Sendable (String) -> Void
+    ) {
         self.connection = connection
+        self.wiper = wiper
         self.lock = lock
         self.onFailure = onFailure
     }
@@ -91,8 +104,9 @@ final class Writer: Sendable {
             self.queue.async {
                 self.state.withLock { $0.failure = $0.failure ?? "it is closed" }
                 // Failing here costs nothing: the log is read again at the next start.
-                try? self.checkpoint(.truncate)
+                _ = try? self.wipe()
                 try? self.connection.close()
+                self.wiper.close()
                 // Only now: nobody may open the database while its last connection clears the log away.
                 self.lock.release()
                 continuation.resume()
@@ -101,7 +115,7 @@ final class Writer: Sendable {
     }
 
     /// Has `reader` let go of what it sees before the log is moved.
-    func willRelease(_ reader: Reader) {
+    func willHold(_ reader: Reader) {
         self.state.withLock { $0.readers.append(reader) }
     }
 
@@ -131,6 +145,7 @@ final class Writer: Sendable {
             do throws(StoreError) {
                 for finish in try self.commit(jobs) { finish() }
                 self.checkpointIfDue()
+                self.wipeIfDue()
             } catch {
                 for job in jobs { job.fail(error) }
             }
@@ -163,9 +178,13 @@ final class Writer: Sendable {
 
     /// After a failed fsync the kernel may have dropped the pages and will call the next one a success: nothing may be
     /// acknowledged, nor moved from the log into the database, on this connection any more.
-    private func stopIfBroken(_ error: DatabaseError) {
-        guard error.resultCode == .SQLITE_IOERR else { return }
-        let reason = error.message ?? "I/O error"
+    private func stopIfBroken(_ error: any Error) {
+        let reason: String
+        switch error {
+        case let error as DatabaseError where error.resultCode == .SQLITE_IOERR: reason = error.message ?? "I/O error"
+        case StoreError.broken(let text): reason = text
+        default: return
+        }
         self.state.withLock { $0.failure = reason }
         self.onFailure(reason)
     }
@@ -176,22 +195,98 @@ final class Writer: Sendable {
                 let changes = db.totalChangesCount
                 let isDue = self.state.withLock { $0.rowsAtCheckpoint + Self.checkpointAfter <= changes }
                 guard isDue else { return }
-                try self.checkpoint(.passive, db)
+                try self.moveLog(db)
                 self.state.withLock { $0.rowsAtCheckpoint = changes }
             }
         } catch {
             // Another failure than the disk's, such as a reader in the way: tried again after the next commit.
-            if let error = error as? DatabaseError { self.stopIfBroken(error) }
+            self.stopIfBroken(error)
         }
     }
 
-    private func checkpoint(_ kind: Database.CheckpointMode) throws {
-        try self.connection.writeWithoutTransaction { try self.checkpoint(kind, $0) }
+    /// Moves the log into the database as far as readers allow; returns whether that is all of it.
+    @discardableResult
+    private func moveLog(_ db: Database) throws -> Bool {
+        // A report that runs is not waited for: what it sees is moved the next time.
+        for reader in self.state.withLock({ $0.readers }) where reader.hold() { reader.letGo() }
+        let log = try db.checkpoint(.passive)
+        guard log.walFrameCount == log.checkpointedFrameCount else { return false }
+        // Before the next commit may overwrite the log, which says what there is to wipe.
+        try self.wiper.wipe()
+        return true
+    }
+}
+
+/// Wiping: what was erased must not be found in the log or in the pages.
+extension Writer {
+    /// Has what was erased in this transaction wiped soon. To be called in it.
+    func noteErasure() {
+        let isFirst = self.state.withLock { state in
+            if state.wipeDueAt != nil { return false }
+            state.wipeDueAt = .now + Self.wipeAfter
+            return true
+        }
+        if isFirst { self.wipeLater(Self.wipeAfter) }
     }
 
-    private func checkpoint(_ kind: Database.CheckpointMode, _ db: Database) throws {
-        for reader in self.state.withLock({ $0.readers }) { try reader.release() }
-        _ = try db.checkpoint(kind)
+    /// Wipes what was erased before, at once, or later if a reader is in the way; returns whether it is done.
+    func wipeNow() async throws -> Bool {
+        try await withCheckedThrowingContinuation { continuation in
+            self.queue.async { continuation.resume(with: Result { try self.wipe() }) }
+        }
+    }
+
+    /// Wipes what the last process may have left. Before there are readers.
+    func wipeAtStart() throws {
+        guard try self.wipe() else { throw StoreError.failed(reason: "another process reads the database") }
+    }
+
+    private func wipeLater(_ delay: Duration) {
+        // Dropped with the writer; the next start does it then.
+        let (seconds, attoseconds) = delay.components
+        let nanoseconds = seconds * 1_000_000_000 + attoseconds / 1_000_000_000
+        self.queue.asyncAfter(deadline: .now() + .nanoseconds(Int(nanoseconds))) { [weak self] in self?.wipeIfDue() }
+    }
+
+    /// Also called between commits, for under load the queue has no time for what was put behind them.
+    private func wipeIfDue() {
+        let isDue = self.state.withLock { state in
+            guard state.failure == nil, let due = state.wipeDueAt, due <= .now else { return false }
+            state.wipeDueAt = nil
+            return true
+        }
+        guard isDue else { return }
+        do {
+            if try self.wipe() { return }
+        } catch {
+            self.stopIfBroken(error)
+        }
+        self.state.withLock { $0.wipeDueAt = $0.wipeDueAt ?? .now + Self.wipeAgainAfter }
+        self.wipeLater(Self.wipeAgainAfter)
+    }
+
+    /// Moves the log into the database, wipes the pages, and cuts the log off; `false` if a reader is in the way.
+    private func wipe() throws -> Bool {
+        try self.connection.writeWithoutTransaction { db in
+            guard try self.moveLog(db) else { return false }
+            // Nobody commits meanwhile, so this finds nothing left to move and is short. A report that runs was opened last:
+            // asked first, it keeps no one else waiting.
+            var held: [Reader] = []
+            defer { for reader in held { reader.letGo() } }
+            for reader in self.state.withLock({ $0.readers }).reversed() {
+                guard reader.hold() else { return false }
+                held.append(reader)
+            }
+            // Readers of other processes are not waited for either.
+            try db.execute(sql: "pragma busy_timeout = 0")
+            defer { try? db.execute(sql: "pragma busy_timeout = \(Store.busyTimeout * 1000)") }
+            do {
+                _ = try db.checkpoint(.truncate)
+                return true
+            } catch let error as DatabaseError where error.resultCode == .SQLITE_BUSY {
+                return false
+            }
+        }
     }
 }
 

@@ -8,7 +8,7 @@ extension Application {
         // Before anybody is told that it serves: until then such a signal ends the process.
         let reloads = await UnixSignalsSequence(trapping: signals)
         try await withThrowingTaskGroup(of: Void.self) { group in
-            group.addTask { for await _ in reloads { self.reload() } }
+            group.addTask { for await _ in reloads { await self.reload() } }
             try await self.run()
             group.cancelAll()
         }

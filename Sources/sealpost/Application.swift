@@ -21,6 +21,8 @@ struct Application: Sendable {
     private let outboundLoop: EventLoop
     private let senders: [(name: Platform, setup: SenderSetup)]
     private let wakeUp: WakeUp
+    private let keyringHasChanged = WakeUp()
+    private let configuration: Configuration
     private let logger: Logger
 
     /// Opens the database and listens; answers nobody before `run()`.
@@ -35,6 +37,7 @@ struct Application: Sendable {
         stoppingOn signals: [UnixSignal] = []
     ) throws {
         self.logger = logger
+        self.configuration = configuration
         let keyring = try KeyringFile.load(configuration.keyring, database: configuration.database)
         self.store = try Store(path: configuration.database, keyring: keyring) { reason in
             logger.critical(
@@ -82,10 +85,8 @@ struct Application: Sendable {
             store: self.store,
             readers: try self.loops.loops.map { [store] _ in try store.makeReader() },
             reports: ReportReader(try self.store.makeReader()),
-            keyring: keyring,
             authenticator: Authenticator(
                 store: self.store,
-                keyring: keyring,
                 parameters: configuration.passwords,
                 loops: self.loops.loops.count,
                 workers: max(1, EventLoopGroup.coreCount - 1)
@@ -119,6 +120,13 @@ struct Application: Sendable {
             configuration: .init(
                 services: [
                     .init(service: retention), .init(service: delivery),
+                    .init(
+                        service: RewrapService(
+                            store: self.store,
+                            keyringHasChanged: self.keyringHasChanged,
+                            logger: logger
+                        )
+                    ),
                     .init(service: HTTPService(server: self.server, logger: logger)),
                 ],
                 gracefulShutdownSignals: signals,
@@ -146,12 +154,24 @@ struct Application: Sendable {
         try result.get()
     }
 
-    /// Reads again what may change while it runs: certificates and the senders' credentials. Where the new is bad, the
-    /// old stays.
-    func reload() {
+    /// Reads again what may change while it runs: certificates, the keyring and the senders' credentials. Where the new is
+    /// bad, the old stays.
+    func reload() async {
         self.tls?.reload()
+        await self.reloadKeyring()
         for (name, setup) in self.senders { self.reload(setup, name: name) }
         self.wakeUp()
+    }
+
+    private func reloadKeyring() async {
+        do {
+            let keyring = try KeyringFile.load(self.configuration.keyring, database: self.configuration.database)
+            guard try await self.store.exchange(keyring, now: Date()) else { return }
+            self.keyringHasChanged()
+            self.logger.info("keyring reloaded", metadata: ["seals": "\(keyring.sealing)"])
+        } catch {
+            self.logger.error("keyring not reloaded, the old one stays", metadata: ["error": "\(error)"])
+        }
     }
 
     private func reload(_ setup: SenderSetup, name: Platform) {
@@ -179,6 +199,7 @@ struct Application: Sendable {
 
 extension DeliveryService: Service {}
 extension RetentionService: Service {}
+extension RewrapService: Service {}
 
 private struct HTTPService: Service {
     let server: HTTPServer

@@ -6,7 +6,24 @@ enum PrivateFile {
     ///
     /// `what` begins each error. Throws `ConfigurationError` if it cannot be made or read, or if others may read it.
     static func load(_ path: String, what: String, ifMissing make: () -> String) throws -> String {
-        if !FileManager.default.fileExists(atPath: path) { try self.create(path, what: what, content: make()) }
+        if !FileManager.default.fileExists(atPath: path) {
+            let folder = URL(fileURLWithPath: path).deletingLastPathComponent()
+            do {
+                try FileManager.default.createDirectory(
+                    at: folder,
+                    withIntermediateDirectories: true,
+                    attributes: [.posixPermissions: 0o700]
+                )
+            } catch {
+                throw ConfigurationError("\(what) \(path) cannot be made: \(error.localizedDescription)")
+            }
+            _ = try self.create(path, what: what, content: make())
+        }
+        return try self.load(path, what: what)
+    }
+
+    /// Reads it. Throws `ConfigurationError` if it cannot be read, or if others may read it.
+    static func load(_ path: String, what: String) throws -> String {
         do {
             let mode = try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int ?? 0
             guard mode & 0o077 == 0 else {
@@ -20,28 +37,54 @@ enum PrivateFile {
         }
     }
 
-    private static func create(_ path: String, what: String, content: String) throws {
-        let folder = URL(fileURLWithPath: path).deletingLastPathComponent()
+    /// Gives it another content, whole or not at all, also over a power cut; mode 0600, and the owner stays.
+    ///
+    /// Throws `ConfigurationError` if that cannot be done, or somebody else is about to.
+    static func replace(_ path: String, what: String, content: String) throws {
+        let new = path + ".new"
+        let file = try self.create(new, what: what, content: content)
         do {
-            try FileManager.default.createDirectory(
-                at: folder,
-                withIntermediateDirectories: true,
-                attributes: [.posixPermissions: 0o700]
-            )
+            var status = stat()
+            guard
+                stat(path, &status) == 0, fchown(file.fileDescriptor, status.st_uid, status.st_gid) == 0,
+                rename(new, path) == 0
+            else {
+                throw ConfigurationError("\(what) \(path) cannot be changed: \(String(cString: strerror(errno)))")
+            }
         } catch {
-            throw ConfigurationError("\(what) \(path) cannot be made: \(error.localizedDescription)")
+            unlink(new)
+            throw error
         }
+        try self.synchronize(folderOf: path, what: what)
+    }
+
+    // MARK: - Private
+
+    /// On the disk before anything depends on it.
+    private static func create(_ path: String, what: String, content: String) throws -> FileHandle {
         let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else {
             throw ConfigurationError("\(what) \(path) cannot be made: \(String(cString: strerror(errno)))")
         }
         let file = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
         do {
-            // On the disk before anything depends on it.
             try file.write(contentsOf: Data(content.utf8))
             try file.synchronize()
         } catch {
+            unlink(path)
             throw ConfigurationError("\(what) \(path) cannot be written: \(error.localizedDescription)")
+        }
+        try self.synchronize(folderOf: path, what: what)
+        return file
+    }
+
+    /// Has the folder's entries on the disk.
+    private static func synchronize(folderOf path: String, what: String) throws {
+        let folder = URL(fileURLWithPath: path).deletingLastPathComponent().path
+        let descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        defer { if descriptor >= 0 { close(descriptor) } }
+        guard descriptor >= 0, fsync(descriptor) == 0 else {
+            throw ConfigurationError("\(what) \(path) cannot be kept: \(String(cString: strerror(errno)))")
         }
     }
 }

@@ -19,12 +19,7 @@ import Testing
 
     /// A database and a keyring, as a first start leaves them.
     private func prepare() async throws {
-        try await self.open().close()
-    }
-
-    private func open() throws -> Store {
-        let keyring = try KeyringFile.load(self.configuration.keyring, database: self.configuration.database)
-        return try Store(path: self.configuration.database, keyring: keyring)
+        try await self.configuration.openStore().close()
     }
 
     private func examine(now: Date = Date(), online: Bool = false) async throws -> [String: Finding] {
@@ -34,7 +29,7 @@ import Testing
 
     @Test func aSoundInstallationIsOkAlsoBesideTheServer() async throws {
         try await self.prepare()
-        let store = try self.open()
+        let store = try self.configuration.openStore()
         let findings = try await self.examine()
         await store.close()
         #expect(

@@ -4,7 +4,7 @@ import PushCore
 import PushTesting
 import Testing
 
-/// The vault's format and the keyring's derivation, made and read by cryptography, which shares nothing with us.
+/// The vault's format and the derivation of keys, made and read by cryptography, which shares nothing with us.
 @Suite struct VaultDifferentialTests {
     private struct Question: Encodable {
         let key: Data
@@ -57,8 +57,12 @@ import Testing
         for (question, answer) in zip(questions, answers) {
             #expect(answer.plaintext == question.plaintext)
             let keyring = try Keyring(text: "\(question.number) \(question.key.base64EncodedString())")
-            #expect(try Vault(keyring).open(answer.sealed, in: Self.place(question.id, question.sender)) == question.plaintext)
-            #expect(keyring.derive(question.purpose).withUnsafeBytes { Data($0) } == answer.derived)
+            #expect(
+                try Vault(keyring).open(answer.sealed, in: Self.place(question.id, question.sender))
+                    == question.plaintext
+            )
+            let secret = try #require(IndexSecret(bytes: question.key))
+            #expect(secret.derive(question.purpose).withUnsafeBytes { Data($0) } == answer.derived)
         }
     }
 

@@ -5,11 +5,15 @@ import Testing
 @Suite struct VaultTests {
     private let secret = Data("the payload".utf8)
 
-    private func vault(_ numbers: Int..., keys: [UInt8] = [1, 2, 3]) throws -> Vault {
+    private func keyring(_ numbers: [Int], keys: [UInt8] = [1, 2, 3]) throws -> Keyring {
         let lines = numbers.map { number in
             "\(number) \(Data(repeating: keys[number - 1], count: 32).base64EncodedString())"
         }
-        return Vault(try Keyring(text: lines.joined(separator: "\n")))
+        return try Keyring(text: lines.joined(separator: "\n"))
+    }
+
+    private func vault(_ numbers: Int..., keys: [UInt8] = [1, 2, 3]) throws -> Vault {
+        Vault(try self.keyring(numbers, keys: keys))
     }
 
     private func place(_ id: Int64, sender: Int64 = 1) throws -> SealedPlace {
@@ -28,12 +32,32 @@ import Testing
         #expect(try vault.seal(self.secret, in: place(7)) != vault.seal(self.secret, in: place(7)))
     }
 
-    @Test func inAnotherPlaceItDoesNotOpen() throws {
+    @Test func inAnotherRowOrColumnItDoesNotOpen() throws {
         let vault = try vault(1)
-        let sealed = try vault.seal(self.secret, in: place(7))
-        #expect(throws: VaultError.unreadable) { try vault.open(sealed, in: self.place(8)) }
-        #expect(throws: VaultError.unreadable) { try vault.open(sealed, in: self.place(7, sender: 2)) }
-        #expect(throws: VaultError.unreadable) { try vault.open(sealed, in: .audit(7)) }
+        var places =
+            [1, 2].flatMap { [.username($0), .handle($0), .tags($0), .expressions($0), .audit($0)] } as [SealedPlace]
+        places += [try self.place(1), try self.place(2), try self.place(1, sender: 2), .indexSecret]
+        for place in places {
+            let sealed = try vault.seal(self.secret, in: place)
+            for other in places where other != place {
+                #expect(throws: VaultError.unreadable) { try vault.open(sealed, in: other) }
+            }
+            #expect(try vault.open(sealed, in: place) == self.secret)
+        }
+    }
+
+    @Test func anExchangedKeyringSealsFromThenOnAndOpensWhatWasSealedBefore() throws {
+        let vault = try vault(1)
+        let old = try vault.seal(self.secret, in: place(7))
+        vault.exchange(try self.keyring([2, 1]))
+        let new = try #require(try vault.renewed(old, in: place(7)))
+        #expect(try vault.renewed(new, in: place(7)) == nil)
+        #expect(try vault.open(old, in: place(7)) == self.secret)
+        vault.exchange(try self.keyring([2]))
+        #expect(try vault.open(new, in: place(7)) == self.secret)
+        #expect(throws: VaultError.keyMissing(1)) { try vault.open(old, in: self.place(7)) }
+        #expect(vault.takeSeals() == [1: 1, 2: 1])
+        #expect(vault.takeSeals().isEmpty)
     }
 
     @Test func everyFlippedBitIsNoticed() throws {

@@ -40,7 +40,7 @@ struct ServerFixture: Sendable {
         parameters: PasswordParameters? = Self.parameters,
         troubles: [String] = []
     ) async throws {
-        self.storage = try storage ?? StoreFixture()
+        self.storage = try storage ?? StoreFixture(keyring: keyring)
         if storage == nil {
             for (name, role) in Self.roles { try await self.storage.addUser(name, role: role, Self.passwordHash) }
         }
@@ -50,10 +50,8 @@ struct ServerFixture: Sendable {
             readers: try [self.storage.reader]
                 + (1..<Self.loops).map { [storage = self.storage] _ in try storage.store.makeReader() },
             reports: ReportReader(try self.storage.store.makeReader()),
-            keyring: try Keyring(text: keyring),
             authenticator: Authenticator(
                 store: self.storage.store,
-                keyring: try Keyring(text: keyring),
                 parameters: parameters ?? .usual,
                 loops: Self.loops,
                 workers: 2

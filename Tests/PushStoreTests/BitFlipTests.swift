@@ -9,7 +9,7 @@ import Testing
     /// A closed database and what is in it.
     private struct Original {
         let bytes: Data
-        let keyring: Keyring
+        let keyring: String
         let vault: Vault
         let users: [String: User]
         let tokens: [String: Fingerprint]
@@ -64,7 +64,7 @@ import Testing
 
     // MARK: - Private
 
-    private static func storage(_ bytes: Data, _ keyring: Keyring) throws -> StoreFixture {
+    private static func storage(_ bytes: Data, _ keyring: String) throws -> StoreFixture {
         let folder = try TemporaryFolder()
         try bytes.write(to: URL(fileURLWithPath: folder.file("test.db")))
         return try StoreFixture(in: folder, keyring: keyring)
@@ -108,8 +108,9 @@ import Testing
     }
 
     private static func makeOriginal() async throws -> Original {
-        let storage = try StoreFixture()
-        let vault = Vault(storage.keyring)
+        let keyring = Keyring.generateText()
+        let storage = try StoreFixture(keyring: keyring)
+        let vault = storage.store.vault
         var users: [String: User] = [:]
         var tokens: [String: Fingerprint] = [:]
         for name in Self.names {
@@ -156,7 +157,7 @@ import Testing
         let bytes = try Data(contentsOf: URL(fileURLWithPath: storage.folder.file("test.db")))
         return Original(
             bytes: bytes,
-            keyring: storage.keyring,
+            keyring: keyring,
             vault: vault,
             users: users,
             tokens: tokens,

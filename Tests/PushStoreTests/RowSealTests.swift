@@ -63,7 +63,13 @@ import Testing
     }
 
     @Test func anIndexThatLeadsToAnotherUserIsNoticed() async throws {
-        try await self.execute("update user set name = 'alicf' where name_key = 'alice'")
+        try await self.execute(
+            """
+            create table key as select name_key from user where id = \(self.alice.id);
+            update user set name_key = randomblob(16) where id = \(self.alice.id);
+            update user set name_key = (select name_key from key) where id = \(self.mallory.id);
+            """
+        )
         #expect(throws: StoreError.self) { try self.fixture.reader.user(named: self.alice.name) }
     }
 

@@ -11,9 +11,9 @@ package struct StoreFixture: Sendable {
     package let clock = ManualClock()
 
     /// Opens the store that is in the folder, if there is one; the keyring is then the one that it was made with.
-    package init(in folder: TemporaryFolder? = nil, keyring: Keyring? = nil) throws {
+    package init(in folder: TemporaryFolder? = nil, keyring: String = Keyring.generateText()) throws {
         self.folder = try folder ?? TemporaryFolder()
-        self.keyring = try keyring ?? Keyring(text: Keyring.generateText())
+        self.keyring = try Keyring(text: keyring)
         self.store = try Store(path: self.folder.file("test.db"), keyring: self.keyring)
         self.reader = try self.store.makeReader()
     }
@@ -55,7 +55,7 @@ package struct StoreFixture: Sendable {
         return id
     }
 
-    /// Stores a notification whose payload is not sealed.
+    /// Stores a notification with the payload `payload <number>`, sealed.
     @discardableResult
     package func post(
         _ number: Int64,
@@ -72,7 +72,10 @@ package struct StoreFixture: Sendable {
             NewNotification(
                 id: id,
                 sender: sender.id,
-                sealedPayload: Data("sealed \(number)".utf8),
+                sealedPayload: try self.store.vault.seal(
+                    Data("payload \(number)".utf8),
+                    in: .payload(id, sender: sender.id)
+                ),
                 audience: Audience(
                     try expressions.map { try TagExpression($0) },
                     platforms: platforms.map { Set($0.map { Platform($0) }) }

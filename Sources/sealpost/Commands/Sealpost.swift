@@ -11,7 +11,9 @@ struct Sealpost: AsyncParsableCommand {
         commandName: "sealpost",
         abstract: "Keeps what is secret at home, and sends only a claim ticket through other people's networks.",
         subcommands: [
-            Serve.self, Demo.self, Simulate.self, UserCommand.self, TokenCommand.self, AuditCommand.self, Migrate.self,
+            Serve.self, Demo.self, Simulate.self, UserCommand.self, TokenCommand.self, AuditCommand.self,
+            KeysCommand.self,
+            Migrate.self,
             DoctorCommand.self,
         ]
     )
@@ -46,6 +48,9 @@ func reportingErrors(_ body: () async throws -> Void) async throws {
     } catch let error as ConfigurationError {
         FileHandle.standardError.write(Data("sealpost: \(error)\n".utf8))
         throw ExitCode(badConfiguration)
+    } catch let error as StoreError where error.isConfiguration {
+        FileHandle.standardError.write(Data("sealpost: \(error)\n".utf8))
+        throw ExitCode(badConfiguration)
     } catch let error as CommandFailure {
         FileHandle.standardError.write(Data("sealpost: \(error)\n".utf8))
         throw ExitCode(1)
@@ -60,9 +65,7 @@ func reportingErrors(_ body: () async throws -> Void) async throws {
 
 /// Opens the database as long as `body` runs.
 func withStore(_ configuration: Configuration, _ body: (Store) async throws -> Void) async throws {
-    // A keyring made now is the one that the server will seal with.
-    let keyring = try KeyringFile.load(configuration.keyring, database: configuration.database)
-    let store = try Store(path: configuration.database, keyring: keyring)
+    let store = try configuration.openStore()
     let result: Result<Void, any Error>
     do {
         result = .success(try await body(store))
@@ -79,6 +82,11 @@ func say(_ line: String) {
 }
 
 extension Configuration {
+    /// Opens the database as a command does, while no server has it. A keyring made now is the server's, too.
+    func openStore() throws -> Store {
+        try Store(path: self.database, keyring: KeyringFile.load(self.keyring, database: self.database))
+    }
+
     func makeLogger() -> Logger {
         let level = Logger.Level(rawValue: self.logLevel) ?? .info
         let format: LineLogHandler.Format = self.logFormat == "json" ? .json : .text

@@ -4,7 +4,7 @@ import UnixSignals
 
 struct Serve: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Run the server until SIGTERM or SIGINT; SIGHUP reads certificates and credentials again."
+        abstract: "Run the server until SIGTERM or SIGINT; SIGHUP reads certificates, keys and credentials again."
     )
 
     @OptionGroup var options: ConfigurationOptions

@@ -75,7 +75,17 @@ struct Doctor: Sendable {
             return Finding(.warn, "keyring", "\(path) is not there; the first start makes it")
         }
         do {
-            _ = try KeyringFile.load(path, database: database)
+            let keyring = try KeyringFile.load(path, database: database)
+            // A database that cannot be read is the next check's.
+            let keys = (try? DataKeyEntry.all(inDatabase: database)) ?? []
+            try keys.check(keyring)
+            if let key = keys.first(where: { $0.seals >= Keyring.maximumSeals / 2 }), key.number == keyring.sealing {
+                return Finding(
+                    .warn,
+                    "keyring",
+                    "key \(key.number) has sealed \(key.seals) values: sealpost keys rotate"
+                )
+            }
             return Finding(.ok, "keyring", "\(path) can be used")
         } catch {
             return Finding(.fail, "keyring", "\(error)")

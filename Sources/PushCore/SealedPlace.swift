@@ -1,0 +1,43 @@
+/// The row and column that a sealed value belongs to; anywhere else it does not open.
+package enum SealedPlace: Sendable, Hashable {
+    /// A notification's payload, by its id and who has sent it.
+    case payload(NotificationID, sender: Int64)
+    /// A user's name, by the user's number.
+    case username(Int64)
+    /// A device's address at its provider, by the device's number.
+    case handle(Int64)
+    /// The tags of a device, by the device's number.
+    case tags(Int64)
+    /// The tag expressions of a broadcast that runs, by the notification's number.
+    case expressions(Int64)
+    /// An entry of the audit, by its number.
+    case audit(Int64)
+    /// The one secret that keyed hashes are made with.
+    case indexSecret
+
+    /// One byte for the column, four for the key's number, eight for the row's id, eight for what else it is bound to,
+    /// big-endian.
+    func bytes(key: UInt32) -> [UInt8] {
+        let (column, row, other) = self.parts
+        return [UInt8](unsafeUninitializedCapacity: 21) { bytes, count in
+            let raw = UnsafeMutableRawBufferPointer(bytes)
+            raw.storeBytes(of: column, as: UInt8.self)
+            raw.storeBytes(of: key.bigEndian, toByteOffset: 1, as: UInt32.self)
+            raw.storeBytes(of: row.bigEndian, toByteOffset: 5, as: Int64.self)
+            raw.storeBytes(of: other.bigEndian, toByteOffset: 13, as: Int64.self)
+            count = 21
+        }
+    }
+
+    private var parts: (column: UInt8, row: Int64, other: Int64) {
+        switch self {
+        case .payload(let id, let sender): (1, id.rawValue, sender)
+        case .username(let user): (2, user, 0)
+        case .handle(let device): (3, device, 0)
+        case .tags(let device): (4, device, 0)
+        case .expressions(let notification): (5, notification, 0)
+        case .indexSecret: (6, 1, 0)
+        case .audit(let number): (7, number, 0)
+        }
+    }
+}

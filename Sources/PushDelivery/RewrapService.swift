@@ -1,0 +1,53 @@
+package import Logging
+package import PushStore
+internal import ServiceLifecycle
+
+/// Seals anew what is sealed with an older key: at the start, and whenever the keyring was exchanged.
+package struct RewrapService: Sendable {
+    /// When to try again after a failure; else it waits for the keyring.
+    private static let pause = Duration.seconds(30)
+    private static let rest = Duration.seconds(86_400)
+
+    private let store: Store
+    private let keyringHasChanged: WakeUp
+    private let logger: Logger
+
+    package init(store: Store, keyringHasChanged: WakeUp, logger: Logger) {
+        self.store = store
+        self.keyringHasChanged = keyringHasChanged
+        self.logger = logger
+    }
+
+    /// Works until shutdown, which breaks a pass off; the next start begins it anew.
+    package func run() async throws {
+        let signal = self.keyringHasChanged.makeSignal()
+        await cancelWhenGracefulShutdown {
+            await signal.ringingAtTheEnd {
+                while !Task.isCancelled {
+                    let isDone = await self.rewrap()
+                    await signal.wait(atMost: isDone ? Self.rest : Self.pause)
+                }
+            }
+        }
+    }
+
+    private func rewrap() async -> Bool {
+        do {
+            guard let result = try await self.store.rewrap() else { return true }
+            if result.unreadable > 0 {
+                self.logger.error(
+                    "values do not open, so that their key stays in use",
+                    metadata: ["values": "\(result.unreadable)"]
+                )
+            }
+            let unused = result.unused.map { "\($0)" }.joined(separator: " ")
+            self.logger.info("sealed anew", metadata: ["values": "\(result.renewed)", "unused": "\(unused)"])
+            return true
+        } catch is CancellationError {
+            return true
+        } catch {
+            self.logger.error("not sealed anew", metadata: ["error": "\(error)"])
+            return false
+        }
+    }
+}

@@ -1,0 +1,90 @@
+import ArgumentParser
+import Foundation
+import PushCore
+import PushStore
+
+struct KeysCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "keys",
+        abstract: "Manage the data keys.",
+        discussion: """
+            No key is ever printed. All of this may be done while the server runs: it changes the keyring's file only, which \
+            the server reads again at SIGHUP.
+            """,
+        subcommands: [List.self, Rotate.self, Remove.self]
+    )
+
+    struct List: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "List the keys by their numbers, the one that seals first.",
+            discussion: "The exit code is 78 if a key that is in use is missing or another one."
+        )
+
+        @OptionGroup var options: ConfigurationOptions
+
+        func run() async throws {
+            try await reportingErrors {
+                let configuration = try self.options.load()
+                let keyring = try KeyringFile.load(configuration.keyring)
+                let used = try DataKeyEntry.all(inDatabase: configuration.database)
+                for number in keyring.numbers {
+                    let entry = used.first { $0.number == number }
+                    let task = number == keyring.sealing ? "seals" : "opens"
+                    print("\(number)  \(task)  \(entry?.summary ?? "not in use")")
+                }
+                try used.check(keyring)
+            }
+        }
+    }
+
+    struct Rotate: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Make a new key that seals from the next SIGHUP or start on.",
+            discussion: "What is sealed with older keys is then sealed anew in the background."
+        )
+
+        @OptionGroup var options: ConfigurationOptions
+
+        func run() async throws {
+            try await reportingErrors {
+                let configuration = try self.options.load()
+                let number = try KeyringFile.rotate(configuration.keyring)
+                print("key \(number) is the first of \(configuration.keyring); a server that runs takes it at SIGHUP")
+            }
+        }
+    }
+
+    struct Remove: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Take a key out of the keyring that is not in use.",
+            discussion: "Backups of the database that are sealed with it can then not be read any more."
+        )
+
+        @OptionGroup var options: ConfigurationOptions
+
+        @Argument(help: "Its number.")
+        var number: UInt32
+
+        func run() async throws {
+            try await reportingErrors {
+                let configuration = try self.options.load()
+                if let entry = try DataKeyEntry.all(inDatabase: configuration.database).first(where: {
+                    $0.number == number
+                }) {
+                    throw CommandFailure(
+                        "key \(self.number) is \(entry.summary): rotate first, and have all sealed anew"
+                    )
+                }
+                try KeyringFile.remove(self.number, from: configuration.keyring)
+                print("key \(self.number) is no longer in \(configuration.keyring)")
+            }
+        }
+    }
+}
+
+extension DataKeyEntry {
+    /// In words; never the key.
+    fileprivate var summary: String {
+        "in use since \(self.usedSince.formatted(.iso8601.year().month().day())), \(self.seals) values sealed"
+    }
+}

@@ -1,0 +1,151 @@
+import Foundation
+import PushCore
+import PushStore
+import PushTesting
+import Testing
+
+@testable import sealpost
+
+/// The keys change under a daemon that runs, and under one that is killed meanwhile.
+@Suite struct KeyRotationTests {
+    private let folder: TemporaryFolder
+    private var configuration = Configuration()
+
+    init() throws {
+        self.folder = try TemporaryFolder()
+        self.configuration.database = self.folder.file("var/sealpost.db")
+        self.configuration.keyring = self.folder.file("var/keyring")
+    }
+
+    /// Stores so many payloads, each its own number.
+    private func fill(_ count: Int64) async throws {
+        let store = try self.configuration.openStore()
+        let name = try #require(Username("alice"))
+        _ = try await store.addUser(name, role: .device, password: PasswordHash(phc: "none"), now: Date())
+        let alice = try #require(try store.makeReader().user(named: name))
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for number in 1...count {
+                group.addTask {
+                    let id = try #require(NotificationID(rawValue: number))
+                    let notification = NewNotification(
+                        id: id,
+                        sender: alice.id,
+                        sealedPayload: try store.vault.seal(
+                            Data("\(number)".utf8),
+                            in: .payload(id, sender: alice.id)
+                        ),
+                        audience: Audience([.tag(Tag(of: name))]),
+                        isStoredByClients: true,
+                        isReadOnce: false,
+                        priority: .normal,
+                        collapseID: nil,
+                        createdAt: Date(),
+                        expiresAt: Date() + 3600
+                    )
+                    #expect(try await store.post(notification) == .stored(pushes: 0))
+                }
+            }
+            try await group.waitForAll()
+        }
+        await store.close()
+    }
+
+    private func check(_ count: Int64) async throws {
+        let store = try self.configuration.openStore()
+        let reader = try store.makeReader()
+        let name = try #require(Username("alice"))
+        let alice = try #require(try reader.user(named: name))
+        for number in 1...count {
+            let id = try #require(NotificationID(rawValue: number))
+            let found = try reader.notification(id, for: alice.id, alsoAsSender: false, now: Date())
+            let sealed = try #require(found).sealedPayload
+            let payload = try store.vault.open(sealed, in: .payload(id, sender: alice.id))
+            #expect(payload == Data("\(number)".utf8))
+        }
+        await store.close()
+    }
+
+    private func keys(_ arguments: String...) async throws -> ChildProcess.Ended {
+        try await Daemon.run(["keys"] + arguments, in: self.folder)
+    }
+
+    private var inUse: [UInt32] {
+        get throws { try DataKeyEntry.all(inDatabase: self.configuration.database).map(\.number) }
+    }
+
+    private func waitUntil(inUse numbers: [UInt32]) async throws {
+        let deadline = ContinuousClock.now + .seconds(60)
+        while try self.inUse != numbers, ContinuousClock.now < deadline { await Task.yield() }
+        #expect(try self.inUse == numbers)
+    }
+
+    @Test func afterKillsInTheMiddleAllOpensAndTheOldKeyCanGo() async throws {
+        let count: Int64 = 3000
+        try await self.fill(count)
+        #expect(try await self.keys("rotate").code == 0)
+        for _ in 0..<3 {
+            let daemon = try await Daemon(in: self.folder)
+            await daemon.kill()
+        }
+        try await self.check(count)
+        let daemon = try await Daemon(in: self.folder)
+        try await self.waitUntil(inUse: [2])
+        #expect(await daemon.terminate() == 0)
+        let removed = try await self.keys("remove", "1")
+        #expect(removed.code == 0, "\(removed.output)")
+        #expect(try KeyringFile.load(self.configuration.keyring).numbers == [2])
+        try await self.check(count)
+    }
+
+    @Test func aDaemonThatRunsTakesANewKeyAtSIGHUPAndRefusesAWrongOne() async throws {
+        try await self.fill(300)
+        let original = try String(contentsOfFile: self.configuration.keyring, encoding: .utf8)
+        let daemon = try await Daemon(in: self.folder)
+        #expect(try await self.keys("rotate").code == 0)
+        let used = try await self.keys("remove", "1")
+        #expect(used.code == 1)
+        #expect(used.errors.contains("key 1 is in use since"))
+        #expect(try await self.keys("remove", "2").code == 78, "the key that seals")
+        #expect(try await self.keys("remove", "3").code == 78, "no such key")
+        let before = try await self.keys("list")
+        #expect(before.output.contains("2  seals  not in use\n1  opens  in use since"), "\(before.output)")
+        daemon.process.signal(SIGHUP)
+        #expect(await daemon.process.errors(until: "unused=1").contains("keyring reloaded"))
+        #expect(try self.inUse == [2])
+
+        // As if an old file had been put back.
+        let good = try String(contentsOfFile: self.configuration.keyring, encoding: .utf8)
+        try self.write(original)
+        daemon.process.signal(SIGHUP)
+        #expect(await daemon.process.errors(until: "not reloaded").contains("no key 2"))
+        #expect(try await self.keys("list").code == 78)
+        let doctor = try await Daemon.run(["doctor"], in: self.folder)
+        #expect(doctor.output.contains("fail keyring: the keyring cannot be used: it has no key 2"), "\(doctor.output)")
+        #expect(await daemon.terminate() == 0)
+        let start = try await Daemon.run(["serve"], in: self.folder)
+        #expect(start.code == 78)
+        #expect(start.errors.contains("no key 2"))
+        try self.write(good)
+        try await self.check(300)
+    }
+
+    @Test func aRotationKeepsTheFilesModeLeavesNoOtherAndShowsNoKey() async throws {
+        try await self.fill(1)
+        let file = self.configuration.keyring
+        let files = try FileManager.default.contentsOfDirectory(atPath: self.folder.file("var"))
+        let rotated = try await self.keys("rotate")
+        let listed = try await self.keys("list")
+        #expect(rotated.code == 0)
+        #expect(try FileManager.default.attributesOfItem(atPath: file)[.posixPermissions] as? Int == 0o600)
+        #expect(try KeyringFile.load(self.configuration.keyring).numbers == [2, 1])
+        #expect(try Set(FileManager.default.contentsOfDirectory(atPath: self.folder.file("var"))) == Set(files))
+        let secrets = try String(contentsOfFile: file, encoding: .utf8).matches(of: #/\d+ (\S{44})/#).map(\.output.1)
+        #expect(secrets.count == 2)
+        for secret in secrets { #expect(!(rotated.output + listed.output).contains(secret)) }
+    }
+
+    private func write(_ keyring: String) throws {
+        try keyring.write(toFile: self.configuration.keyring, atomically: true, encoding: .utf8)
+        try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: self.configuration.keyring)
+    }
+}
