@@ -1,0 +1,45 @@
+import Foundation
+import GRDB
+import PushTesting
+import Testing
+
+@testable import PushStore
+
+/// The page that says what a thief sees says it of every column there is.
+@Suite struct StolenDatabaseTests {
+    @Test func eachColumnIsInTheTableAndWhatIsSealedIsCalledSealed() async throws {
+        let fixture = try StoreFixture()
+        let columns = try await fixture.store.writer.write { db in
+            try String.fetchAll(
+                db,
+                sql: """
+                    select t.name || '.' || c.name from sqlite_schema t, pragma_table_info(t.name) c
+                    where t.type = 'table' and t.name not like 'sqlite_%'
+                    """
+            )
+        }
+        let page = try self.columns()
+        #expect(columns.count > 50)
+        // Whose table says itself what it keeps.
+        let audited = columns.filter { $0.hasPrefix("audit.") }
+        #expect(Set(columns).subtracting(audited).subtracting(page.keys).sorted() == [], "not in the page")
+        #expect(Set(page.keys).subtracting(columns).subtracting(["audit.*"]).sorted() == [], "no such column")
+        let sealed = Set(SealedColumn.all.map { "\($0.table).\($0.column)" })
+        #expect(Set(page.filter { $0.value == "sealed" }.keys).subtracting(["index_secret.id"]) == sealed)
+    }
+
+    /// What each column is, by `table.column`; the columns behind the first of a line are of the same table.
+    private func columns() throws -> [String: String] {
+        let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appending(
+            path: "../../docs/stolen-database.md"
+        )
+        var columns: [String: String] = [:]
+        for line in try String(contentsOf: file, encoding: .utf8).split(separator: "\n") where line.hasPrefix("| `") {
+            let cells = line.split(separator: "|").map { $0.trimmingCharacters(in: .whitespaces) }
+            let names = cells[0].matches(of: #/`([a-z_.*]+)`/#).map { String($0.output.1) }
+            let table = try #require(names.first?.split(separator: ".").first)
+            for name in names { columns[name.contains(".") ? name : "\(table).\(name)"] = cells[1] }
+        }
+        return columns
+    }
+}
