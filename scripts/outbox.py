@@ -11,6 +11,7 @@ import time
 import uuid
 
 import rig
+import sealing
 
 # An address at the provider, made of the user's and the device's number; WNS gives out its own.
 HANDLES = {
@@ -88,6 +89,7 @@ class Outbox(rig.Rig):
         database = sqlite3.connect(self.folder / "var/sealpost.db", timeout=60, isolation_level=None)
         try:
             database.execute("pragma foreign_keys = on")
+            sealing.Sealing(self.folder / "var/keyring", database)
             yield database
         finally:
             database.close()
@@ -117,7 +119,9 @@ class Outbox(rig.Rig):
 def add_devices(database, platform, count, each_user=1, tags=("news",), channels=()):
     """Registers devices of new users, `each_user` of them each, with these tags beside the user's own."""
     first = database.execute("select coalesce(max(id), 0) from user").fetchone()[0] + 1
-    now = milliseconds()
+    # The last number that was ever given out: what is sealed is sealed to the number.
+    last = database.execute("select coalesce((select seq from sqlite_sequence where name = 'device'), 0)").fetchone()[0]
+    now, more = milliseconds(), "".join(f',"{tag}"' for tag in tags)
     with transaction(database):
         database.execute("create temporary table number (n integer primary key)")
         database.execute("create temporary table channel (n integer primary key, url text)")
@@ -129,26 +133,32 @@ def add_devices(database, platform, count, each_user=1, tags=("news",), channels
         database.execute(
             """
             insert into user (id, name, name_key, role, password, created_at)
-            select ?1 + n, 'user' || (?1 + n), 'user' || (?1 + n), 'device', '', ?2 from number where n < ?3
+            select ?1 + n, sealed(?4, ?1 + n, 'user' || (?1 + n)), hashed('user name', 'user' || (?1 + n)), 'device', '', ?2
+            from number where n < ?3
             """,
-            [first, now, -(-count // each_user)],
+            [first, now, -(-count // each_user), sealing.NAME],
         )
         database.execute(
             f"""
-            insert into device (id, user_id, platform, lane, handle, created_at, registered_at)
-            select ?1 || '-' || ?2 || '-' || n, ?2 + n / ?3, ?1, ?1, {HANDLES[platform]}, ?4, ?4 from number order by n
+            insert into device (number, id, user_id, platform, lane, handle, handle_key, tags, created_at, registered_at)
+            select ?5 + 1 + n, ?1 || '-' || ?2 || '-' || n, ?2 + n / ?3, ?1, ?1, sealed(?6, ?5 + 1 + n, {HANDLES[platform]}),
+                hashed('device handle', {HANDLES[platform]}),
+                sealed(?7, ?5 + 1 + n, '["username:user' || (?2 + n / ?3) || '"' || ?8 || ']'), ?4, ?4
+            from number order by n
             """,
-            [platform, first, each_user, now],
+            [platform, first, each_user, now, last, sealing.HANDLE, sealing.TAGS, more],
         )
         database.execute(
             """
-            insert into device_tag (device, tag) select number, 'username:user' || user_id from device where user_id >= ?
+            insert into device_tag (device, tag)
+            select number, hashed('device tag', 'username:user' || user_id) from device where user_id >= ?
             """,
             [first],
         )
         for tag in tags:
             database.execute(
-                "insert into device_tag (device, tag) select number, ? from device where user_id >= ?", [tag, first]
+                "insert into device_tag (device, tag) select number, hashed('device tag', ?) from device where user_id >= ?",
+                [tag, first],
             )
         database.execute("drop table number")
         database.execute("drop table channel")
