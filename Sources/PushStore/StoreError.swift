@@ -59,6 +59,7 @@ extension StoreError {
         case let error as StoreError: self = error
         case let error as DatabaseError:
             self = .cannotOpen(path: path, reason: error.message ?? "\(error.resultCode)")
+        case let error as VaultError: self = .cannotOpen(path: path, reason: error.description)
         default: self = .cannotOpen(path: path, reason: error.localizedDescription)
         }
     }

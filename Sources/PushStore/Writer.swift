@@ -236,9 +236,9 @@ extension Writer {
         }
     }
 
-    /// Wipes what the last process may have left. Before there are readers.
+    /// Wipes what the last process may have left; later, if another process reads.
     func wipeAtStart() throws {
-        guard try self.wipe() else { throw StoreError.failed(reason: "another process reads the database") }
+        if try !self.wipe() { self.noteErasure() }
     }
 
     private func wipeLater(_ delay: Duration) {

@@ -82,8 +82,10 @@ import Testing
                 for canary in canaries { #expect(!seen.contains(canary)) }
             }
             let onDisk = try stack.folder.contents()
-            #expect(onDisk.range(of: Data("canary-tag".utf8)) != nil, "the search finds what is there")
-            #expect(onDisk.range(of: Data("canary-payload".utf8)) == nil)
+            #expect(onDisk.range(of: Data("publisher".utf8)) != nil, "the search finds what is there")
+            for canary in ["canary-payload", "canary-tag", self.handle, "fcm-token"] {
+                #expect(onDisk.range(of: Data(canary.utf8)) == nil)
+            }
         }
     }
 

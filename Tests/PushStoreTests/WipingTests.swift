@@ -153,6 +153,25 @@ import Testing
         await next.close()
     }
 
+    @Test func aBackupThatRunsAtTheStartOnlyDelaysIt() async throws {
+        let sealed = try await self.post(isReadOnce: true)
+        try await self.erase(.readOnce)
+        let other = try TemporaryFolder()
+        for name in ["test.db", "test.db-wal"] {
+            try FileManager.default.copyItem(atPath: fixture.folder.file(name), toPath: other.file(name))
+        }
+        let backup = try DatabaseQueue.readOnly(path: other.file("test.db"))
+        let next = try await backup.read { db in
+            _ = try Int.fetchOne(db, sql: "select count(*) from user")
+            let next = try Store(path: other.file("test.db"), keyring: fixture.keyring)
+            #expect(FileManager.default.contents(atPath: other.file("test.db-wal"))?.isEmpty == false)
+            return next
+        }
+        while try await !next.wipe() { await Task.yield() }
+        #expect(try self.found(sealed, in: other) == 0)
+        await next.close()
+    }
+
     @Test func aReportThatReadsOnlyDelaysIt() async throws {
         let sealed = try await self.post(isReadOnce: true)
         try await self.erase(.readOnce)
