@@ -119,8 +119,7 @@ extension Store {
     ) async throws -> Bool {
         try await self.write(by: record) { [sealing] db in
             // Known beforehand, since the name is sealed to it; nobody else writes.
-            let last = try Int64.fetchOne(db, sql: "select seq from sqlite_sequence where name = 'user'")
-            let id = (last ?? 0) + 1
+            let id = try Int64.fetchOne(db, sql: "select seq + 1 from sqlite_sequence where name = 'user'") ?? 1
             try db.execute(
                 sql: """
                     insert into user (id, name, name_key, role, password, created_at) values (?, ?, ?, ?, ?, ?)

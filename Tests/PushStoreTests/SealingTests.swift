@@ -106,6 +106,14 @@ import Testing
         #expect(names.sorted() == (0..<5).map { "User\($0)" })
     }
 
+    @Test func aUsersNumberIsNeverGivenOutTwice() async throws {
+        try await fixture.addUser("alice")
+        let bob = try await fixture.addUser("bob")
+        _ = try await fixture.store.deleteUser(bob.name)
+        #expect(try await fixture.addUser("carol").id == bob.id + 1)
+        #expect(try fixture.user("carol").name.description == "carol")
+    }
+
     @Test func namesAreUniqueInAnyCase() async throws {
         try await fixture.addUser("Alice")
         let name = try #require(Username("aLICE"))
