@@ -1,5 +1,6 @@
 internal import Crypto
 internal import Foundation
+package import Logging
 internal import PushAPI
 package import PushCore
 package import PushStore
@@ -14,15 +15,18 @@ package final class Authenticator: Sendable {
     /// One for each event loop, so that none ever waits for another.
     private let caches: [CredentialCache]
     private let pool: HashingPool
+    /// Before each check of what is not remembered.
+    private let gate: SignInGuard
     /// What passwords are hashed with; at a sign-in, also those whose hashes are weaker.
     private let parameters: PasswordParameters
     /// Tells for a name that nobody has whose hash it shall cost as much as.
     private let nameCode: HMAC<SHA256>
 
-    package init(store: Store, parameters: PasswordParameters, loops: Int, workers: Int) {
+    package init(store: Store, parameters: PasswordParameters, loops: Int, workers: Int, logger: Logger) {
         self.store = store
         self.caches = (0..<loops).map { _ in CredentialCache() }
         self.pool = HashingPool(workers: workers)
+        self.gate = SignInGuard(pool: self.pool, logger: logger)
         self.parameters = parameters
         // The same after a restart, or a name that takes another time then would be known for nobody's.
         self.nameCode = HMAC(key: store.indexSecret.derive("unknown names"))
@@ -32,10 +36,18 @@ package final class Authenticator: Sendable {
 
     /// Whose credentials those are, as far as that can be told without waiting; `nil` if a password must be hashed.
     ///
-    /// `loop` is the connection's, and `reader` is that loop's own.
-    /// Throws an `unauthorized` or `invalid-token` problem, the same for each reason.
-    func caller(by credentials: Credentials, loop: Int, reader: Reader, now: Date) throws -> Caller? {
+    /// `loop` is the connection's, `reader` is that loop's own, and `origin` whom wrong ones are counted against.
+    /// Throws an `unauthorized` or `invalid-token` problem, the same for each reason, and `TryLater` where there were too
+    /// many of those.
+    func caller(
+        by credentials: Credentials,
+        from origin: @autoclosure () -> PeerAddress?,
+        loop: Int,
+        reader: Reader,
+        now: Date
+    ) throws -> Caller? {
         let cache = self.caches[loop]
+        let found: Caller?
         switch credentials {
         case .basic(let field):
             return cache.caller(for: cache.key(ofBasic: field), now: now)
@@ -43,27 +55,42 @@ package final class Authenticator: Sendable {
             // The hash that is stored too, so that one is made for both.
             let key = Fingerprint(of: text)
             if let caller = cache.caller(for: key, now: now) { return caller }
-            return try self.bearer(of: text, key: key, loop: loop, reader: reader, now: now)
+            found = try self.bearer(of: text, key: key, loop: loop, reader: reader, now: now)
         case .certificate(let name), .identity(let name):
             // Never remembered: it takes one look at the database, and no hash.
-            return try self.vouchedFor(name, reader: reader)
+            found = try self.vouchedFor(name, reader: reader)
         }
+        guard let found else { throw self.gate.refusal(credentials.refusal, from: origin(), now: now) }
+        self.gate.noteRight(now: now)
+        return found
     }
 
-    /// The same for a password, which is hashed off the loop.
-    func signIn(by credentials: Credentials, loop: Int, reader: Reader, now: Date) async throws -> Caller {
+    /// The same for a password, which is hashed off the loop. Also throws a `busy` problem.
+    func signIn(
+        by credentials: Credentials,
+        from origin: PeerAddress?,
+        loop: Int,
+        reader: Reader,
+        now: Date
+    ) async throws -> Caller {
         guard case .basic(let field) = credentials, let basic = BasicCredentials(field: field) else {
-            throw Problem(credentials.refusal)
+            throw self.gate.refusal(credentials.refusal, from: origin, now: now)
         }
         let cache = self.caches[loop]
         let (key, epoch) = (cache.key(ofBasic: field), cache.epoch)
         let user = try reader.user(named: basic.username)
         let hash =
             try user.flatMap { try reader.password(of: $0) } ?? self.decoy(for: basic.username, reader: reader)
-        // Of a burst with the same credentials only the first hashes.
-        let isRight = try await self.isRight(basic.password, by: hash) { cache.caller(for: key, now: now) != nil }
-        // Only now, for it shall take as long to be nobody, or disabled, as to be wrong.
-        guard let user, isRight, !user.isDisabled else { throw Problem(.unauthorized) }
+        let isRight = try await self.gate.isRight(
+            basic.password,
+            of: basic.username,
+            by: hash,
+            // It shall take as long to be nobody, or disabled, as to be wrong.
+            maySignIn: user?.isDisabled == false,
+            from: origin,
+            now: now
+        )
+        guard let user, isRight else { throw Problem(.unauthorized) }
         let caller = Caller(user)
         cache.remember(caller, for: key, since: epoch, now: now)
         await self.strengthen(hash, of: basic.password, for: user)
@@ -84,18 +111,19 @@ package final class Authenticator: Sendable {
         return user.passwordNumber == caller.user.passwordNumber
     }
 
-    /// Whom a certificate's authority, or a trusted proxy, names.
-    private func vouchedFor(_ name: String, reader: Reader) throws -> Caller {
+    /// Whom a certificate's authority, or a trusted proxy, names; `nil` if that is nobody who may sign in.
+    private func vouchedFor(_ name: String, reader: Reader) throws -> Caller? {
         guard let username = Username(name), let user = try reader.user(named: username), !user.isDisabled else {
-            throw Problem(.unauthorized)
+            return nil
         }
         return Caller(user)
     }
 
-    private func bearer(of text: Substring, key: Fingerprint, loop: Int, reader: Reader, now: Date) throws -> Caller {
+    /// `nil` if the token is none, or no longer.
+    private func bearer(of text: Substring, key: Fingerprint, loop: Int, reader: Reader, now: Date) throws -> Caller? {
         let epoch = self.caches[loop].epoch
         guard BearerToken(String(text)) != nil, let (user, grant) = try reader.user(withToken: key, now: now) else {
-            throw Problem(.invalidBearerToken)
+            return nil
         }
         let caller = Caller(user, token: grant)
         self.caches[loop].remember(caller, for: key, since: epoch, now: now)
@@ -106,15 +134,6 @@ package final class Authenticator: Sendable {
     }
 
     // MARK: Passwords
-
-    /// The only place where a password is checked: off the event loop, unless `isKnown` finds that it was meanwhile.
-    private func isRight(
-        _ password: Secret<String>,
-        by hash: PasswordHash,
-        unless isKnown: @escaping @Sendable () -> Bool = { false }
-    ) async throws -> Bool {
-        try await self.pool.run { isKnown() || hash.matches(password.exposed) }
-    }
 
     /// What takes as long as the hash of a user: of all the names that nobody has, as many take the time of an old, weaker
     /// hash as of the users have one, and a name does so until a user's hash is made anew.
@@ -143,21 +162,34 @@ package final class Authenticator: Sendable {
         }.get()
     }
 
+    /// What the metrics say about sign-ins.
+    var samples: [MetricSample] { self.gate.samples }
+
     // MARK: Changes
 
     /// Gives a user who shows the present password another one, and ends the user's sessions; `false` if it is not the
     /// present one.
     ///
-    /// Throws `PasswordError` for a bad choice, and an `unauthorized` problem if the user was changed meanwhile.
+    /// Throws `PasswordError` for a bad choice, `TryLater` if too many were wrong before, and an `unauthorized` problem if
+    /// the user was changed meanwhile.
     func changePassword(
         of user: User,
         from current: Secret<String>,
         to new: Secret<String>,
         by record: AuditRecord,
+        from origin: PeerAddress?,
         reader: Reader
     ) async throws -> Bool {
         guard let hash = try reader.password(of: user) else { throw Problem(.unauthorized) }
-        guard try await self.isRight(current, by: hash) else { return false }
+        let isRight = try await self.gate.isRight(
+            current,
+            of: user.name,
+            by: hash,
+            maySignIn: true,
+            from: origin,
+            now: record.at
+        )
+        guard isRight else { return false }
         let newHash = try await self.hash(new, chosenFor: user.name)
         guard try await self.store.changePassword(of: user, to: newHash, by: record) else {
             throw Problem(.unauthorized)

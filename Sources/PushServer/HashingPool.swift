@@ -1,30 +1,53 @@
 internal import Foundation
+internal import Glibc
 internal import PushAPI
 internal import Synchronization
 
 /// The few threads that hash passwords, so that logins never take all cores, nor more memory than the pool's share.
+///
+/// A thread ends when nothing waits. All run at a lower priority than the event loops, whose fetches go first.
 final class HashingPool: Sendable {
-    private static let bound = 256
+    struct Job: Sendable {
+        let run: @Sendable () -> Void
+        let refuse: @Sendable () -> Void
+    }
 
-    private let queue: OperationQueue
-    private let waiting = Mutex(0)
+    /// Added to the priority, `setpriority(2)`: a tenth of the share of a loop that wants the same core.
+    private static let niceness: Int32 = 10
+
+    private let queue: Mutex<HashingQueue<Job>>
 
     init(workers: Int) {
-        self.queue = OperationQueue()
-        self.queue.name = "sealpost.hashing"
-        self.queue.maxConcurrentOperationCount = workers
+        self.queue = Mutex(HashingQueue(workers: workers))
     }
 
     /// Runs slow work off the event loop. Throws a `busy` problem if too much is waiting already.
-    func run<Value: Sendable>(_ work: @escaping @Sendable () -> Value) async throws -> Value {
-        let isFull = self.waiting.withLock { waiting in
-            defer { if waiting < Self.bound { waiting += 1 } }
-            return waiting >= Self.bound
+    func run<Value: Sendable>(
+        for claim: HashingClaim = .own,
+        _ work: @escaping @Sendable () -> Value
+    ) async throws -> Value {
+        let value = await withCheckedContinuation { (continuation: CheckedContinuation<Value?, Never>) in
+            let job = Job(
+                run: { continuation.resume(returning: work()) },
+                refuse: { continuation.resume(returning: nil) }
+            )
+            switch self.queue.withLock({ $0.add(job, claim) }) {
+            case .starts: Thread.detachNewThread { self.work(beginningWith: job) }
+            case .waits(let loser): loser?.refuse()
+            case .full: job.refuse()
+            }
         }
-        if isFull { throw Problem(.busy, "too many sign-ins are waiting") }
-        defer { self.waiting.withLock { $0 -= 1 } }
-        return await withCheckedContinuation { continuation in
-            self.queue.addOperation { continuation.resume(returning: work()) }
+        guard let value else { throw Problem(.busy, "too many sign-ins are waiting") }
+        return value
+    }
+
+    private func work(beginningWith first: Job) {
+        // Of this thread alone, as Linux has it. There is nothing to do about a refusal: it is as fast as before then.
+        _ = setpriority(Int32(PRIO_PROCESS.rawValue), 0, Self.niceness)
+        var next: Job? = first
+        while let job = next {
+            job.run()
+            next = self.queue.withLock { $0.next() }
         }
     }
 }

@@ -9,6 +9,7 @@ package enum MetricName: String, CaseIterable, Sendable {
     case auditEntries = "sealpost_audit_entries_total"
     case credentialExpiry = "sealpost_credential_expiry_timestamp_seconds"
     case identityIgnored = "sealpost_identity_header_ignored_total"
+    case signIns = "sealpost_sign_ins_total"
 
     var help: String {
         switch self {
@@ -19,12 +20,13 @@ package enum MetricName: String, CaseIterable, Sendable {
         case .auditEntries: "Entries that were ever added to the audit."
         case .credentialExpiry: "When a credential ends, in seconds since 1970, where that is known."
         case .identityIgnored: "Requests with the identity header that did not come from a trusted proxy."
+        case .signIns: "Credentials that were not remembered, by what became of them."
         }
     }
 
     var kind: String {
         switch self {
-        case .deliveries, .auditEntries, .identityIgnored: "counter"
+        case .deliveries, .auditEntries, .identityIgnored, .signIns: "counter"
         case .startTime, .pending, .resting, .credentialExpiry: "gauge"
         }
     }

@@ -10,7 +10,7 @@ extension PushServer {
     ]
 
     private func showMetrics(_ call: Call) throws -> Response {
-        var samples = self.samples()
+        var samples = self.samples() + self.authenticator.samples
         samples.append(MetricSample(.startTime, [:], self.startedAt.timeIntervalSince1970.rounded()))
         let reader = self.readers[call.request.loopIndex]
         samples.append(MetricSample(.auditEntries, [:], Double(try reader.lastAuditNumber())))

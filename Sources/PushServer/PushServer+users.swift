@@ -110,6 +110,7 @@ extension PushServer {
                 from: Secret(current),
                 to: Secret(new),
                 by: call.record(.changeUser, of: user.name.description, detail: "own password"),
+                from: call.request.origin,
                 reader: self.readers[call.request.loopIndex]
             )
         }

@@ -110,6 +110,7 @@ package struct PushServer: Responder {
         self.settings.identityField?.countIfIgnored(in: request)
         return try self.authenticator.caller(
             by: self.credentials(of: request),
+            from: request.origin,
             loop: request.loopIndex,
             reader: self.readers[request.loopIndex],
             now: now
@@ -119,6 +120,7 @@ package struct PushServer: Responder {
     private func signIn(_ request: Request, now: Date) async throws -> Caller {
         try await self.authenticator.signIn(
             by: self.credentials(of: request),
+            from: request.origin,
             loop: request.loopIndex,
             reader: self.readers[request.loopIndex],
             now: now
@@ -188,6 +190,10 @@ package struct PushServer: Responder {
             return Response(problem, request: id)
         case let error as InsufficientScope:
             return Response(error, request: id)
+        case let error as TryLater:
+            var response = Response(Problem(error.code), request: id)
+            response.fields.append(.retryAfter) { $0.append(decimal: error.seconds) }
+            return response
         case let error as WrongMethod:
             var response = Response(Problem(.methodNotAllowed), request: id)
             response.fields.append(.allow, error.allowed.joined(separator: ", "))

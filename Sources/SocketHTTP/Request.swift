@@ -31,4 +31,12 @@ package struct Request {
 
     /// Who has asked, seen through trusted proxies.
     package var client: PeerAddress { self.proxies.client(of: self.head, from: self.peer) }
+
+    /// Against whom misuse is counted: the client, an IPv6 one by its /64. `nil` where that would be everybody at once,
+    /// as with a local socket, or a proxy that names nobody.
+    package var origin: PeerAddress? {
+        let client = self.client
+        guard case .ip = client, !self.proxies.contains(client) else { return nil }
+        return client.origin
+    }
 }

@@ -89,7 +89,8 @@ struct Application: Sendable {
                 store: self.store,
                 parameters: configuration.passwords,
                 loops: self.loops.loops.count,
-                workers: max(1, EventLoopGroup.coreCount - 1)
+                workers: max(1, EventLoopGroup.coreCount - 1),
+                logger: logger
             ),
             settings: settings,
             streams: streams,

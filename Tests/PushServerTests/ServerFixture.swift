@@ -45,6 +45,7 @@ struct ServerFixture: Sendable {
             for (name, role) in Self.roles { try await self.storage.addUser(name, role: role, Self.passwordHash) }
         }
         let (clock, wakeUps, log) = (self.storage.clock, self.wakeUps, self.log)
+        let logger = Logger(label: "test") { _ in log }
         self.server = PushServer(
             store: self.storage.store,
             readers: try [self.storage.reader]
@@ -54,10 +55,11 @@ struct ServerFixture: Sendable {
                 store: self.storage.store,
                 parameters: parameters ?? .usual,
                 loops: Self.loops,
-                workers: 2
+                workers: 2,
+                logger: logger
             ),
             settings: settings,
-            logger: Logger(label: "test") { _ in log },
+            logger: logger,
             workIsWaiting: { wakeUps.increment() },
             troubles: { troubles },
             now: { clock.now }
@@ -77,6 +79,8 @@ struct ServerFixture: Sendable {
         headers: [(String, String)] = [],
         body: String = "",
         loop: Int = 0,
+        client: PeerAddress = .unknown,
+        certificate: String? = nil,
         sourceLocation: SourceLocation = #_sourceLocation
     ) async throws -> Response {
         try await self.send(
@@ -86,6 +90,8 @@ struct ServerFixture: Sendable {
             headers: headers,
             bytes: Array(body.utf8),
             loop: loop,
+            client: client,
+            certificate: certificate,
             sourceLocation: sourceLocation
         )
     }
@@ -98,6 +104,8 @@ struct ServerFixture: Sendable {
         headers: [(String, String)] = [],
         bytes: [UInt8],
         loop: Int = 0,
+        client: PeerAddress = .unknown,
+        certificate: String? = nil,
         sourceLocation: SourceLocation = #_sourceLocation
     ) async throws -> Response {
         var lines = ["\(method.rawValue) \(target) HTTP/1.1", "Host: sealpost.test"]
@@ -105,7 +113,13 @@ struct ServerFixture: Sendable {
         lines += headers.map { name, value in "\(name): \(value)" }
         let text = lines.joined(separator: "\r\n") + "\r\n\r\n"
         let head = try #require(RequestHead(text), "the server takes no such head", sourceLocation: sourceLocation)
-        let request = Request(head: head, body: RequestBody(bytes), peer: .unknown, loopIndex: loop)
+        let request = Request(
+            head: head,
+            body: RequestBody(bytes),
+            peer: client,
+            loopIndex: loop,
+            certificateName: certificate
+        )
         let response = await self.server.respond(to: request)
         response.expectEnvelope(sourceLocation: sourceLocation)
         return response

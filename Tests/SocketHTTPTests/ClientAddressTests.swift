@@ -91,6 +91,19 @@ import Testing
         #expect(try row.client(.forwarded) == row.client)
     }
 
+    /// Against whom misuse is counted, and `nil` where that would be everybody.
+    @Test(arguments: [
+        (Row("198.51.100.9", [], ""), "198.51.100.9"), (Row("10.0.0.1", ["203.0.113.7"], ""), "203.0.113.7"),
+        (Row("2001:db8::1:2:3:4", [], ""), "2001:db8::"), (Row("10.0.0.1", ["2001:db8:0:1::7"], ""), "2001:db8:0:1::"),
+        (Row("unix", ["203.0.113.7"], ""), "203.0.113.7"), (Row("10.0.0.1", [], ""), nil),
+        (Row("10.0.0.1", ["10.0.0.2"], ""), nil), (Row("10.0.0.1", ["hidden"], ""), nil), (Row("unix", [], ""), nil),
+        (Row("unknown", [], ""), nil), (Row("127.0.0.1", ["203.0.113.7"], ""), "127.0.0.1"),
+    ])
+    func nobodyIsCountedForEverybody(row: Row, origin: String?) throws {
+        let request = try row.request(.xForwardedFor)
+        #expect(request.origin?.description == origin)
+    }
+
     @Test func theOtherFieldDoesNotCount() throws {
         let row = Row("10.0.0.1", ["203.0.113.7"], "10.0.0.1")
         #expect(try row.client(.xForwardedFor, sentAs: .forwarded) == row.client)
@@ -110,12 +123,16 @@ struct Row: Sendable {
     }
 
     func client(_ field: TrustedProxies.Field, sentAs sent: TrustedProxies.Field? = nil) throws -> String {
+        try self.request(field, sentAs: sent).client.description
+    }
+
+    func request(_ field: TrustedProxies.Field, sentAs sent: TrustedProxies.Field? = nil) throws -> Request {
         let lines = self.values.map { "\((sent ?? field).rawValue): \($0)\r\n" }.joined()
         let head = try #require(RequestHead("GET / HTTP/1.1\r\nHost: h\r\n\(lines)\r\n"))
         let network = try #require(IPNetwork("10.0.0.0/8"))
         let proxies = TrustedProxies(networks: [network], includesUnix: true, field: field)
         let peer: PeerAddress =
             self.peer == "unix" ? .unix : IPAddress(self.peer).map { .ip($0) } ?? .unknown
-        return proxies.client(of: head, from: peer).description
+        return Request(head: head, body: RequestBody([]), peer: peer, loopIndex: 0, proxies: proxies)
     }
 }

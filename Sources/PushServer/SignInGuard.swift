@@ -1,0 +1,100 @@
+internal import Foundation
+internal import Logging
+internal import PushAPI
+internal import PushCore
+internal import SocketHTTP
+
+/// Stands before every check of credentials that are not remembered: the only way to have a password compared, and to
+/// have anything else refused.
+///
+/// What it does is the same for names that there are and that there are not.
+final class SignInGuard: Sendable {
+    private let pool: HashingPool
+    private let limiter = SignInLimiter()
+    private let checks = SharedChecks()
+    private let counts: SignInCounts
+    /// Of this process: memory holds no plain hash of a password.
+    private let salt: [UInt8]
+
+    init(pool: HashingPool, logger: Logger) {
+        self.pool = pool
+        self.counts = SignInCounts(logger: logger)
+        var generator = SystemRandomNumberGenerator()
+        self.salt = (0..<32).map { _ in .random(in: 0 ... .max, using: &generator) }
+    }
+
+    var samples: [MetricSample] { self.counts.samples }
+
+    /// Whether the password is that of `hash`, and may sign in; off the event loop. Takes as long if it may not.
+    ///
+    /// The same password shown many times at once, as by the fetches of one phone, is one attempt. `origin` is whom a
+    /// wrong one is counted against, `nil` where that would be everybody.
+    /// Throws `TryLater` if too many were wrong before, and a `busy` problem.
+    func isRight(
+        _ password: Secret<String>,
+        of name: Username,
+        by hash: PasswordHash,
+        maySignIn: Bool,
+        from origin: PeerAddress?,
+        now: Date
+    ) async throws -> Bool {
+        let credentials = Fingerprint(of: "\(name.key):\(password.exposed)", salt: self.salt)
+        let subject = SharedChecks.Subject(credentials: credentials, hash: hash, maySignIn: maySignIn, origin: origin)
+        if let outcome = await self.checks.join(subject) { return try outcome.get() }
+        let outcome = await self.check(password, of: name, for: subject, now: now)
+        self.checks.finish(subject, outcome)
+        return try outcome.get()
+    }
+
+    /// What to answer to credentials that are wrong and name no account that could be guessed at: a problem of that code,
+    /// or `TryLater`.
+    func refusal(_ code: ProblemCode, from origin: PeerAddress?, now: Date) -> any Error {
+        do {
+            try self.limiter.failClaim(from: origin, now: now)
+            self.counts.note(.wrong, from: origin, now: now)
+            return Problem(code)
+        } catch {
+            self.counts.note(.throttled, from: origin, now: now)
+            return error
+        }
+    }
+
+    /// Counts credentials that are no password and were right.
+    func noteRight(now: Date) {
+        self.counts.note(.right, from: nil, now: now)
+    }
+
+    // MARK: - Private
+
+    private func check(
+        _ password: Secret<String>,
+        of name: Username,
+        for subject: SharedChecks.Subject,
+        now: Date
+    ) async -> SharedChecks.Outcome {
+        let origin = subject.origin
+        let attempt: SignInLimiter.Attempt
+        do {
+            attempt = try self.limiter.begin(name, from: origin, now: now)
+        } catch {
+            self.counts.note(.throttled, from: origin, now: now)
+            return .failure(error)
+        }
+        let claim = HashingClaim(account: attempt.account, address: attempt.address, rank: attempt.rank)
+        let matches: Bool
+        do {
+            matches = try await self.pool.run(for: claim) { subject.hash.matches(password.exposed) }
+        } catch {
+            self.limiter.withdraw(attempt, now: now)
+            self.counts.note(.busy, from: origin, now: now)
+            return .failure(error)
+        }
+        guard matches, subject.maySignIn else {
+            self.counts.note(.wrong, from: origin, now: now)
+            return .success(false)
+        }
+        self.limiter.succeed(attempt, now: now)
+        self.counts.note(.right, from: origin, now: now)
+        return .success(true)
+    }
+}

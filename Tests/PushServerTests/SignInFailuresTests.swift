@@ -1,0 +1,203 @@
+import Foundation
+import Testing
+
+@testable import PushServer
+
+@Suite struct SignInFailuresTests {
+    private static let start = Date(timeIntervalSince1970: 1_800_000_000)
+
+    private var failures = SignInFailures()
+    private var now = Self.start
+
+    private static func attempt(_ account: UInt64, _ address: UInt64?) -> SignInFailures.Attempt {
+        .init(account: account, address: address, pair: account << 32 | (address ?? 0xFFFF_FFFF))
+    }
+
+    /// Tries with a wrong password: the seconds to wait, or `nil` if it was looked at.
+    private mutating func fail(_ account: UInt64, _ address: UInt64?) -> TimeInterval? {
+        switch self.failures.begin(Self.attempt(account, address), now: self.now) {
+        case .mayTry: nil
+        case .mustWait(let seconds): seconds
+        }
+    }
+
+    /// The same with the right one.
+    private mutating func signIn(_ account: UInt64, _ address: UInt64?) -> TimeInterval? {
+        switch self.failures.begin(Self.attempt(account, address), now: self.now) {
+        case .mayTry(let attempt):
+            self.failures.succeed(attempt, now: self.now)
+            return nil
+        case .mustWait(let seconds): return seconds
+        }
+    }
+
+    /// How many of the next tries are free.
+    private mutating func freeTries(_ account: UInt64, _ address: UInt64?) -> Int {
+        var count = 0
+        while count < 1000, self.fail(account, address) == nil { count += 1 }
+        return count
+    }
+
+    /// Strangers' failures from as many addresses, as make an attack.
+    private mutating func attack(_ account: UInt64) {
+        for address in 0..<UInt64(SignInFailures.attack) { #expect(self.fail(account, 1000 + address) == nil) }
+    }
+
+    @Test mutating func sixTriesThenTheWaitDoublesToAQuarterOfAnHour() {
+        #expect(self.freeTries(1, 1) == 6)
+        for wait in [1.0, 2, 4, 8, 16, 32, 64, 128, 256, 512, 900, 900] {
+            let told = self.fail(1, 1)
+            // A little less than a doubling where one failure was forgiven meanwhile.
+            #expect(told == wait || told == wait / 2, "\(told ?? 0) for \(wait)")
+            self.now += told ?? 0
+            #expect(self.fail(1, 1) == nil, "after the wait there is a try")
+        }
+    }
+
+    @Test mutating func askingDoesNotProlongTheWait() {
+        _ = self.freeTries(1, 1)
+        self.now += 0.5
+        for _ in 0..<1000 { #expect(self.fail(1, 1) == 0.5) }
+        self.now += 0.5
+        #expect(self.signIn(1, 1) == nil)
+    }
+
+    @Test mutating func aGuesserSlowsNobodyButItself() {
+        _ = self.freeTries(1, 1)
+        #expect(self.freeTries(1, 2) == 6, "the account from elsewhere")
+        #expect(self.freeTries(2, 1) == 6, "another account")
+    }
+
+    @Test mutating func aSuccessClearsThePair() {
+        for _ in 0..<5 { #expect(self.fail(1, 1) == nil) }
+        #expect(self.signIn(1, 1) == nil)
+        #expect(self.freeTries(1, 1) == 6)
+    }
+
+    @Test mutating func aThousandAtOnceAreNoThousandTries() {
+        let verdicts = (0..<1000).map { _ in self.failures.begin(Self.attempt(1, 1), now: self.now) }
+        let tried = verdicts.count { if case .mayTry = $0 { true } else { false } }
+        #expect(tried == 6)
+    }
+
+    // MARK: From many addresses
+
+    @Test mutating func anAttackedAccountGivesStrangersOneTryEachAndItsOwnAddressesAllOfTheirs() {
+        #expect(self.signIn(1, 7) == nil)
+        self.attack(1)
+        #expect(self.fail(1, 8) == nil)
+        #expect(self.fail(1, 8) == 60)
+        #expect(self.signIn(1, 9) == nil, "the owner from anywhere")
+        #expect(self.freeTries(1, 9) == 6, "where it has signed in now")
+        #expect(self.freeTries(1, 7) == 6, "where it has signed in before")
+        #expect(self.freeTries(2, 8) == 6, "another account")
+    }
+
+    @Test mutating func anAttackEndsByItself() {
+        self.attack(1)
+        self.now += 3600
+        #expect(self.freeTries(1, 8) == 6)
+    }
+
+    @Test mutating func theOwnersOwnSlipsAreNoAttack() {
+        #expect(self.signIn(1, 7) == nil)
+        for _ in 0..<50 {
+            _ = self.fail(1, 7)
+            self.now += 900
+        }
+        #expect(self.freeTries(1, 8) == 6)
+    }
+
+    @Test mutating func oneTryADayIsNeverRefusedWhateverOthersDo() {
+        for day in 0..<20 {
+            for address in 0..<100 { _ = self.fail(1, UInt64(1000 + day * 100 + address)) }
+            #expect(self.signIn(1, UInt64(day)) == nil)
+            self.now += 86_400
+        }
+    }
+
+    // MARK: Many accounts
+
+    @Test mutating func anAddressThatTriesManyAccountsIsSlowedWhereItHasNeverSignedIn() {
+        #expect(self.signIn(1, 7) == nil)
+        var tried = 0
+        while tried < 1000, self.fail(UInt64(100 + tried), 7) == nil { tried += 1 }
+        #expect(tried == 21)
+        #expect(self.fail(99, 7) == 1, "one it has not tried")
+        #expect(self.freeTries(1, 7) == 6, "one that it knows")
+        #expect(self.fail(99, 8) == nil, "from elsewhere")
+    }
+
+    @Test mutating func aSuccessDoesNotMakeUpForWhatTheAddressFailedOnOthers() {
+        for account in 0..<20 {
+            #expect(self.fail(UInt64(100 + account), 7) == nil)
+            #expect(self.signIn(1, 7) == nil)
+        }
+        #expect(self.fail(200, 7) == nil)
+        #expect(self.fail(201, 7) == 1)
+    }
+
+    @Test mutating func aThousandUsersOfOneAddressSignIn() {
+        for account in 0..<1000 { #expect(self.signIn(UInt64(account), 7) == nil) }
+    }
+
+    // MARK: Without an address
+
+    @Test mutating func withoutAnAddressNobodyWaitsForLongNorForOthers() {
+        #expect(self.freeTries(1, nil) == 6)
+        for _ in 0..<100 { self.now += self.fail(1, nil) ?? 0 }
+        let wait = self.fail(1, nil) ?? 0
+        #expect((1...60).contains(wait))
+        for account in UInt64(2)..<1000 { #expect(self.signIn(UInt64(account), nil) == nil) }
+    }
+
+    // MARK: What is no password
+
+    @Test mutating func whatNamesNoAccountCountsForItsAddressAndApart() {
+        for _ in 0..<51 { #expect(self.failures.failClaim(of: 7, now: self.now) == nil) }
+        #expect(self.failures.failClaim(of: 7, now: self.now) == 1)
+        #expect(self.failures.failClaim(of: 8, now: self.now) == nil)
+        #expect(self.signIn(1, 7) == nil, "a password")
+        self.now += 1
+        #expect(self.failures.failClaim(of: 7, now: self.now) == nil)
+    }
+
+    // MARK: The order of hashes
+
+    @Test mutating func whoIsKnownComesFirstAndThenWhoHasFailedLeast() {
+        func rank(_ verdict: SignInFailures.Verdict) -> Int? {
+            if case .mayTry(let attempt) = verdict { attempt.rank } else { nil }
+        }
+        #expect(self.signIn(1, 7) == nil)
+        for account in UInt64(2)..<6 { #expect(self.fail(account, 7) == nil) }
+        #expect(rank(self.failures.begin(Self.attempt(1, 7), now: self.now)) == 0, "known")
+        #expect(rank(self.failures.begin(Self.attempt(1, 8), now: self.now)) == 1, "new")
+        #expect(rank(self.failures.begin(Self.attempt(1, 8), now: self.now)) == 3, "again")
+        #expect(rank(self.failures.begin(Self.attempt(9, 7), now: self.now)) == 5, "has failed on four others")
+    }
+
+    @Test mutating func whatNobodyHadTimeForCountsForTheAddressOnly() {
+        for _ in 0..<10 {
+            guard case .mayTry(let attempt) = self.failures.begin(Self.attempt(1, 7), now: self.now) else {
+                Issue.record("refused")
+                return
+            }
+            self.failures.withdraw(attempt, now: self.now)
+        }
+        guard case .mayTry(let attempt) = self.failures.begin(Self.attempt(1, 7), now: self.now) else {
+            Issue.record("refused")
+            return
+        }
+        #expect(attempt.rank == 11)
+    }
+
+    // MARK: Bounds
+
+    @Test mutating func memoryIsBounded() {
+        for number in 0..<UInt64(250_000) {
+            _ = self.fail(number, number)
+            _ = self.failures.failClaim(of: number, now: self.now)
+        }
+        #expect(self.failures.count <= 98_304 * 2 + 49_152 * 3)
+    }
+}

@@ -1,0 +1,242 @@
+import Foundation
+import HTTPTypes
+import PushAPI
+import PushCore
+import PushTesting
+import SocketHTTP
+import Testing
+
+@testable import PushServer
+
+/// What the limiter means over HTTP.
+@Suite struct SignInLimitTests {
+    /// Wrong credentials of each kind; the number makes them another each time.
+    enum Kind: String, CaseIterable, Sendable {
+        case password, nobodysPassword, malformed, token, almostToken, certificate
+
+        func headers(_ number: Int) -> [(String, String)] {
+            switch self {
+            case .password: [("Authorization", ServerFixture.basic("alice", password: "wrong \(number)"))]
+            case .nobodysPassword: [("Authorization", ServerFixture.basic("nobody", password: "wrong \(number)"))]
+            case .malformed: [("Authorization", "Basic \(number)")]
+            case .token: [("Authorization", "Bearer \(BearerToken.random().text.exposed)")]
+            case .almostToken: [("Authorization", "Bearer \(number)")]
+            case .certificate: []
+            }
+        }
+
+        var certificate: String? { self == .certificate ? "nobody" : nil }
+    }
+
+    private let fixture: ServerFixture
+    private let guesser: PeerAddress
+    private let phone: PeerAddress
+
+    init() async throws {
+        self.fixture = try await ServerFixture()
+        self.guesser = .ip(try #require(IPAddress("203.0.113.7")))
+        self.phone = .ip(try #require(IPAddress("198.51.100.1")))
+    }
+
+    private func send(
+        _ kind: Kind,
+        _ number: Int,
+        to route: (method: HTTPRequest.Method, target: String) = (.get, "/api/register"),
+        from client: PeerAddress? = nil
+    ) async throws -> Response {
+        try await self.fixture.send(
+            route.method,
+            route.target,
+            user: nil,
+            headers: kind.headers(number) + [("X-Request-Id", "same")],
+            client: client ?? self.guesser,
+            certificate: kind.certificate
+        )
+    }
+
+    private func signIn(_ user: String = "alice", from client: PeerAddress?) async throws -> Int {
+        // No loop remembers for the other, and each forgets.
+        self.fixture.server.authenticator.accountsChanged()
+        return try await self.fixture.send(.get, "/api/register", user: user, client: client ?? .unknown).status.code
+    }
+
+    /// Wrong credentials until they are refused for their number. That answer.
+    private func exhaust(
+        _ kind: Kind,
+        to route: (method: HTTPRequest.Method, target: String) = (.get, "/api/register"),
+        from client: PeerAddress? = nil
+    ) async throws -> Response {
+        for number in 0..<100 {
+            let response = try await self.send(kind, number, to: route, from: client)
+            if response.status != .unauthorized { return response }
+            #expect(response.fields[.wwwAuthenticate] != nil)
+        }
+        throw NeverRefused()
+    }
+
+    private struct NeverRefused: Error {}
+
+    private func expectRefusal(_ response: Response, sourceLocation: SourceLocation = #_sourceLocation) throws {
+        try response.expectProblem(.tooManyAttempts, sourceLocation: sourceLocation)
+        #expect(response.fields[.wwwAuthenticate] == nil, sourceLocation: sourceLocation)
+        let seconds = try #require(response.fields[.retryAfter].flatMap { Int($0) }, sourceLocation: sourceLocation)
+        #expect((1...900).contains(seconds), sourceLocation: sourceLocation)
+    }
+
+    // MARK: Everywhere
+
+    /// Every closed route, a path that there is not, and a method that one does not know.
+    static let targets: [String] =
+        RouteTable.all.routes.filter { $0.access != .anybody }.map { "\($0.method.rawValue) \($0.path)" }
+        + ["GET /api/nothing", "GET /api", "DELETE /api/notifications", "OPTIONS /api/register", "PUT /metrics"]
+
+    @Test(arguments: targets, Kind.allCases)
+    func everyRouteThatTakesCredentialsIsBehindTheLimiter(target: String, kind: Kind) async throws {
+        let words = target.replacing("{id}", with: "1").split(separator: " ").map(String.init)
+        let route = (try #require(HTTPRequest.Method(words[0])), words[1])
+        // One limiter: where another route has exhausted it, there is none left here.
+        try self.expectRefusal(try await self.exhaust(kind))
+        try self.expectRefusal(try await self.send(kind, 1000, to: route))
+        #expect(try await self.send(kind, 1000, to: route, from: self.phone).status == .unauthorized)
+    }
+
+    @Test(arguments: targets)
+    func everyRouteCounts(target: String) async throws {
+        let words = target.replacing("{id}", with: "1").split(separator: " ").map(String.init)
+        let route = (try #require(HTTPRequest.Method(words[0])), words[1])
+        for kind in [Kind.password, .token] { try self.expectRefusal(try await self.exhaust(kind, to: route)) }
+    }
+
+    @Test func whatIsOpenIsNot() async throws {
+        for kind in Kind.allCases {
+            _ = try await self.exhaust(kind)
+            for target in ["/healthz", "/readyz", "/nothing"] {
+                #expect(try await self.send(kind, 0, to: (.get, target)).status != .tooManyRequests)
+            }
+        }
+    }
+
+    @Test func whoShowsNothingIsAskedForItForEver() async throws {
+        _ = try await self.exhaust(.password)
+        for _ in 0..<200 {
+            let response = try await self.fixture.send(.get, "/api/register", user: nil, client: self.guesser)
+            #expect(response.status == .unauthorized)
+        }
+    }
+
+    // MARK: What a guesser learns
+
+    @Test func knownAndUnknownNamesAreRefusedAfterAsManyTriesWithTheSameBytes() async throws {
+        var answers: [[Response]] = []
+        for kind in [Kind.password, .nobodysPassword] {
+            var responses: [Response] = []
+            for number in 0..<12 { responses.append(try await self.send(kind, number)) }
+            answers.append(responses)
+        }
+        #expect(answers[0].map(\.status) == answers[1].map(\.status))
+        #expect(answers[0].map(\.body) == answers[1].map(\.body))
+        #expect(answers[0].map(\.fields) == answers[1].map(\.fields))
+        #expect(answers[0].map(\.status.code) == [Int](repeating: 401, count: 6) + [Int](repeating: 429, count: 6))
+    }
+
+    @Test func theRightPasswordIsRefusedLikeAnyOtherAndTriedAfterTheWait() async throws {
+        let refusal = try await self.exhaust(.password)
+        #expect(refusal.fields[.retryAfter] == "1")
+        #expect(try await self.signIn(from: self.guesser) == 429)
+        self.fixture.clock.advance(by: 1)
+        #expect(try await self.signIn(from: self.guesser) == 200)
+        #expect(try await self.send(.password, 1).status == .unauthorized, "a success clears the pair")
+    }
+
+    // MARK: Who is not slowed
+
+    @Test func aGuesserSlowsNeitherTheOwnerNorItsNeighbours() async throws {
+        _ = try await self.exhaust(.password)
+        #expect(try await self.signIn(from: self.phone) == 200)
+        #expect(try await self.signIn("bob", from: self.guesser) == 200)
+        #expect(try await self.signIn("bob", from: nil) == 200)
+    }
+
+    @Test func whatIsRememberedAndTokensThatAreGoodAreNeverTouched() async throws {
+        #expect(try await self.signIn(from: self.guesser) == 200)
+        let session = try await self.fixture.send(.post, "/api/sessions", client: self.guesser)
+        let token = try #require(try session.json["Token"]?.text)
+        for kind in Kind.allCases { _ = try await self.exhaust(kind) }
+        for _ in 0..<100 {
+            let password = try await self.fixture.send(.get, "/api/register", client: self.guesser)
+            #expect(password.status == .ok)
+        }
+        for loop in 0..<2 {
+            self.fixture.server.authenticator.accountsChanged()
+            let response = try await self.fixture.send(
+                .get,
+                "/api/register",
+                user: nil,
+                headers: [("Authorization", "Bearer \(token)")],
+                loop: loop,
+                client: self.guesser
+            )
+            #expect(response.status == .ok)
+        }
+        let certificate = try await self.fixture.send(
+            .get,
+            "/api/register",
+            user: nil,
+            client: self.guesser,
+            certificate: "bob"
+        )
+        #expect(certificate.status == .ok)
+    }
+
+    @Test func aBurstOfOnePhoneIsOneAttempt() async throws {
+        let statuses = try await withThrowingTaskGroup(of: HTTPResponse.Status.self) { group in
+            for number in 0..<60 {
+                group.addTask {
+                    try await self.fixture.send(.get, "/api/register", loop: number % 2, client: self.phone).status
+                }
+            }
+            return try await group.reduce(into: []) { $0.append($1) }
+        }
+        #expect(statuses.allSatisfy { $0 == .ok })
+    }
+
+    @Test func ofABurstOfGuessesOnlyTheFirstAreLookedAt() async throws {
+        let statuses = try await withThrowingTaskGroup(of: Int.self) { group in
+            for number in 0..<60 {
+                group.addTask { try await self.send(.password, number).status.code }
+            }
+            return try await group.reduce(into: [:]) { $0[$1, default: 0] += 1 }
+        }
+        #expect(statuses == [401: 6, 429: 54])
+    }
+
+    @Test func tokensAreNotCountedWhereTheAddressIsEverybodys() async throws {
+        for number in 0..<200 {
+            for kind in [Kind.token, .almostToken, .certificate, .malformed] {
+                #expect(try await self.send(kind, number, from: .unix).status == .unauthorized)
+            }
+        }
+    }
+
+    // MARK: What operators see
+
+    @Test func outcomesAreCountedAndAFloodIsAFewLines() async throws {
+        _ = try await self.exhaust(.password)
+        for number in 0..<1000 { _ = try await self.send(.password, number) }
+        #expect(try await self.signIn("ada", from: self.phone) == 200)
+        let metrics = try await self.fixture.send(.get, "/metrics", user: "ada", client: self.phone).text
+        for line in [
+            #"sealpost_sign_ins_total{outcome="wrong"} 6"#, #"sealpost_sign_ins_total{outcome="throttled"} 1001"#,
+            #"sealpost_sign_ins_total{outcome="right"} 1"#, #"sealpost_sign_ins_total{outcome="busy"} 0"#,
+        ] {
+            #expect(metrics.split(separator: "\n").contains(Substring(line)), "\(line)")
+        }
+        let lines = { self.fixture.log.lines.filter { $0.contains("sign-ins failed") } }
+        #expect(lines().count == 1)
+        self.fixture.clock.advance(by: 10)
+        _ = try await self.send(.password, 0)
+        #expect(lines().count == 2)
+        #expect(lines().allSatisfy { $0.hasPrefix("notice") && $0.contains("203.0.113.7") && !$0.contains("alice") })
+        #expect(lines().last?.contains("1001") == true, "\(lines())")
+    }
+}
