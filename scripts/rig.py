@@ -13,7 +13,16 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PASSWORD = "correct horse battery"
-CREDENTIALS = "Basic " + base64.b64encode(f"alice:{PASSWORD}".encode()).decode()
+
+
+def basic(name, password=PASSWORD):
+    """The field of `Authorization` of a user."""
+    return "Basic " + base64.b64encode(f"{name}:{password}".encode()).decode()
+
+
+CREDENTIALS = basic("alice")
+# One user makes the requests of thousands here.
+QUOTAS = {f"QUOTAS_{role}_REQUESTS": 100_000_000 for role in ("DEVICE", "PUBLISHER", "ADMIN")}
 
 
 class Rig:
@@ -23,14 +32,12 @@ class Rig:
         self.sealpost = str(pathlib.Path(sealpost).resolve())
         self.holder = tempfile.TemporaryDirectory(prefix="sealpost-")
         self.folder = pathlib.Path(self.holder.name)
+        settings = QUOTAS | settings
         self.environment = {"PATH": os.environ["PATH"]} | {f"SEALPOST_{k}": str(v) for k, v in settings.items()}
         self.processes = []
         self.socket = socket.create_server(("127.0.0.1", 0), backlog=4096)
         self.port = self.socket.getsockname()[1]
-        subprocess.run(
-            [self.sealpost, "user", "add", "alice", "--role", role, "--password-stdin"],
-            input=PASSWORD.encode(), cwd=self.folder, env=self.environment, check=True, stdout=subprocess.DEVNULL,
-        )
+        self.add_user("alice", role)
 
     def __enter__(self):
         return self
@@ -41,6 +48,13 @@ class Rig:
             if process.poll() is None:
                 process.kill()
         self.holder.cleanup()
+
+    def add_user(self, name, role="device"):
+        """Makes a user with the password that all have. No daemon may run."""
+        subprocess.run(
+            [self.sealpost, "user", "add", name, "--role", role, "--password-stdin"],
+            input=PASSWORD.encode(), cwd=self.folder, env=self.environment, check=True, stdout=subprocess.DEVNULL,
+        )
 
     def serve(self):
         """Starts a daemon by socket activation and waits until it serves. The process, and the seconds that took."""

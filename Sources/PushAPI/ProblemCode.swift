@@ -26,6 +26,7 @@ public enum ProblemCode: String, Sendable, CaseIterable {
     case headerTooLarge = "header-too-large"
     case tooManyStreams = "too-many-streams"
     case tooManyAttempts = "too-many-attempts"
+    case rateLimited = "rate-limited"
     case internalError = "internal-error"
     case notImplemented = "not-implemented"
     case busy = "busy"
@@ -46,7 +47,7 @@ public enum ProblemCode: String, Sendable, CaseIterable {
         case .payloadTooLarge: 413
         case .targetTooLong: 414
         case .unsupportedExpectation: 417
-        case .tooManyStreams, .tooManyAttempts: 429
+        case .tooManyStreams, .tooManyAttempts, .rateLimited: 429
         case .headerTooLarge: 431
         case .internalError: 500
         case .notImplemented: 501
@@ -80,6 +81,7 @@ public enum ProblemCode: String, Sendable, CaseIterable {
         case .unsupportedExpectation: "The Expect field asks for something unknown"
         case .tooManyStreams: "This user has too many event streams open"
         case .tooManyAttempts: "Too many sign-ins have failed"
+        case .rateLimited: "This user has made too many requests"
         case .headerTooLarge: "The header is too large"
         case .internalError: "Something went wrong in the server"
         case .notImplemented: "The server does not do this"

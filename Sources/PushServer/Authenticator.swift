@@ -17,15 +17,24 @@ package final class Authenticator: Sendable {
     private let pool: HashingPool
     /// Before each check of what is not remembered.
     private let gate: SignInGuard
+    private let quotas: Quotas
     /// What passwords are hashed with; at a sign-in, also those whose hashes are weaker.
     private let parameters: PasswordParameters
     /// Tells for a name that nobody has whose hash it shall cost as much as.
     private let nameCode: HMAC<SHA256>
 
-    package init(store: Store, parameters: PasswordParameters, loops: Int, workers: Int, logger: Logger) {
+    package init(
+        store: Store,
+        parameters: PasswordParameters,
+        loops: Int,
+        workers: Int,
+        quotas: [Role: Quota],
+        logger: Logger
+    ) {
         self.store = store
         self.caches = (0..<loops).map { _ in CredentialCache() }
         self.pool = HashingPool(workers: workers)
+        self.quotas = Quotas(quotas)
         self.gate = SignInGuard(pool: self.pool, logger: logger)
         self.parameters = parameters
         // The same after a restart, or a name that takes another time then would be known for nobody's.
@@ -58,7 +67,7 @@ package final class Authenticator: Sendable {
             found = try self.bearer(of: text, key: key, loop: loop, reader: reader, now: now)
         case .certificate(let name), .identity(let name):
             // Never remembered: it takes one look at the database, and no hash.
-            found = try self.vouchedFor(name, reader: reader)
+            found = try self.vouchedFor(name, reader: reader, now: now)
         }
         guard let found else { throw self.gate.refusal(credentials.refusal, from: origin(), now: now) }
         self.gate.noteRight(now: now)
@@ -91,7 +100,7 @@ package final class Authenticator: Sendable {
             now: now
         )
         guard let user, isRight else { throw Problem(.unauthorized) }
-        let caller = Caller(user)
+        let caller = Caller(user, quota: self.quotas.quota(ofUser: user.id, as: user.role, now: now))
         cache.remember(caller, for: key, since: epoch, now: now)
         await self.strengthen(hash, of: basic.password, for: user)
         return caller
@@ -112,11 +121,11 @@ package final class Authenticator: Sendable {
     }
 
     /// Whom a certificate's authority, or a trusted proxy, names; `nil` if that is nobody who may sign in.
-    private func vouchedFor(_ name: String, reader: Reader) throws -> Caller? {
+    private func vouchedFor(_ name: String, reader: Reader, now: Date) throws -> Caller? {
         guard let username = Username(name), let user = try reader.user(named: username), !user.isDisabled else {
             return nil
         }
-        return Caller(user)
+        return Caller(user, quota: self.quotas.quota(ofUser: user.id, as: user.role, now: now))
     }
 
     /// `nil` if the token is none, or no longer.
@@ -125,7 +134,7 @@ package final class Authenticator: Sendable {
         guard BearerToken(String(text)) != nil, let (user, grant) = try reader.user(withToken: key, now: now) else {
             return nil
         }
-        let caller = Caller(user, token: grant)
+        let caller = Caller(user, token: grant, quota: self.quotas.quota(ofUser: user.id, as: user.role, now: now))
         self.caches[loop].remember(caller, for: key, since: epoch, now: now)
         if grant.usedAt.map({ now >= $0 + Self.useInterval }) ?? true {
             self.store.noteUse(of: grant.prefix, now: now)
@@ -162,8 +171,8 @@ package final class Authenticator: Sendable {
         }.get()
     }
 
-    /// What the metrics say about sign-ins.
-    var samples: [MetricSample] { self.gate.samples }
+    /// What the metrics say about sign-ins and quotas.
+    var samples: [MetricSample] { self.gate.samples + self.quotas.samples }
 
     // MARK: Changes
 

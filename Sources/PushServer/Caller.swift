@@ -8,10 +8,13 @@ final class Caller: Sendable {
     let user: User
     /// The token that was shown; `nil` where the user's password, or what is as good, was.
     let token: TokenGrant?
+    /// `nil`: as many requests as come.
+    let quota: CallerQuota?
 
-    init(_ user: User, token: TokenGrant? = nil) {
+    init(_ user: User, token: TokenGrant? = nil, quota: CallerQuota? = nil) {
         self.user = user
         self.token = token
+        self.quota = quota
     }
 
     /// Whether the token, if it is one, is good at that time.

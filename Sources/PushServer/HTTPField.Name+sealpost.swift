@@ -6,6 +6,8 @@ extension HTTPField.Name {
     static let requestID = Self(constant: "X-Request-Id")
     static let contentTypeOptions = Self(constant: "X-Content-Type-Options")
     static let accelBuffering = Self(constant: "X-Accel-Buffering")
+    static let rateLimit = Self(constant: "RateLimit")
+    static let rateLimitPolicy = Self(constant: "RateLimit-Policy")
     static let lastEventID = Self(constant: "Last-Event-ID")
 
     private init(constant name: String) {

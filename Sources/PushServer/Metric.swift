@@ -10,6 +10,7 @@ package enum MetricName: String, CaseIterable, Sendable {
     case credentialExpiry = "sealpost_credential_expiry_timestamp_seconds"
     case identityIgnored = "sealpost_identity_header_ignored_total"
     case signIns = "sealpost_sign_ins_total"
+    case requestsLimited = "sealpost_requests_limited_total"
 
     var help: String {
         switch self {
@@ -21,12 +22,13 @@ package enum MetricName: String, CaseIterable, Sendable {
         case .credentialExpiry: "When a credential ends, in seconds since 1970, where that is known."
         case .identityIgnored: "Requests with the identity header that did not come from a trusted proxy."
         case .signIns: "Credentials that were not remembered, by what became of them."
+        case .requestsLimited: "Requests refused because their user's quota was used up, by role."
         }
     }
 
     var kind: String {
         switch self {
-        case .deliveries, .auditEntries, .identityIgnored, .signIns: "counter"
+        case .deliveries, .auditEntries, .identityIgnored, .signIns, .requestsLimited: "counter"
         case .startTime, .pending, .resting, .credentialExpiry: "gauge"
         }
     }

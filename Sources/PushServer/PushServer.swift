@@ -66,14 +66,15 @@ package struct PushServer: Responder {
     package func respond(to request: Request) async -> Response {
         let id = RequestID(request.head)
         var token: MyToken?
+        var quota: QuotaPolicy.State?
         let outcome: Result<Response, any Error>
         do {
             token = try MyToken(of: request.head)
-            outcome = .success(try await self.route(request))
+            outcome = .success(try await self.route(request, quota: &quota))
         } catch {
             outcome = .failure(error)
         }
-        return self.finish(outcome, of: request, id: id, token: token)
+        return self.finish(outcome, of: request, id: id, token: token, quota: quota)
     }
 
     /// Throws an `unauthorized` problem if it shows none, or not clearly.
@@ -94,11 +95,14 @@ package struct PushServer: Responder {
     // What need not wait stands in functions of its own that are not inlined: a connection keeps what the frames of
     // waiting functions have taken once, and ten thousand idle ones feel each hundred bytes of it.
 
-    private func route(_ request: Request) async throws -> Response {
+    /// Leaves in `quota` what the caller has left, if it has one.
+    private func route(_ request: Request, quota: inout QuotaPolicy.State?) async throws -> Response {
         let found = self.routes.match(method: request.head.method, path: request.head.path)
         let now = self.wholeMilliseconds(self.now())
         var caller = try self.knownCaller(of: request, for: found, now: now)
         if caller == nil, found.needsCaller { caller = try await self.signIn(request, now: now) }
+        quota = self.takeRequest(of: caller, now: now)
+        if let quota, quota.isExceeded { throw TryLater(.rateLimited, seconds: TimeInterval(quota.seconds)) }
         let (route, call) = try self.admit(caller, to: found, with: request, now: now)
         return try await route.run(self, call)
     }
@@ -127,6 +131,12 @@ package struct PushServer: Responder {
         )
     }
 
+    /// Before anything is done for the caller, also before its body is read.
+    @inline(never)
+    private func takeRequest(of caller: Caller?, now: Date) -> QuotaPolicy.State? {
+        caller?.quota?.take(now: now)
+    }
+
     @inline(never)
     private func admit(
         _ caller: Caller?,
@@ -150,13 +160,15 @@ package struct PushServer: Responder {
         _ outcome: Result<Response, any Error>,
         of request: Request,
         id: RequestID,
-        token: MyToken?
+        token: MyToken?,
+        quota: QuotaPolicy.State?
     ) -> Response {
-        let response: Response
+        var response: Response
         switch outcome {
         case .success(let answer): response = answer
         case .failure(let error): response = self.response(to: error, id: id)
         }
+        if let quota { quota.policy.addFields(quota, to: &response.fields) }
         self.logger.debug(
             "request answered",
             metadata: [

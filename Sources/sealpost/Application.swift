@@ -90,6 +90,7 @@ struct Application: Sendable {
                 parameters: configuration.passwords,
                 loops: self.loops.loops.count,
                 workers: max(1, EventLoopGroup.coreCount - 1),
+                quotas: configuration.quotas,
                 logger: logger
             ),
             settings: settings,

@@ -27,6 +27,7 @@ extension Configuration {
         if let keep = try audit.integer("keep", in: 86_400...3_153_600_000) { configuration.auditKept = .seconds(keep) }
         try audit.finish()
         try configuration.readPasswords(root.section("passwords"))
+        try configuration.readQuotas(root.section("quotas"))
         configuration.database = try root.string("database") ?? configuration.database
         configuration.keyring = try root.string("keyring") ?? configuration.keyring
         let delivery = try root.section("delivery")
@@ -103,6 +104,23 @@ extension Configuration {
         self.emptyPayload = try section.string("emptyPayload") ?? self.emptyPayload
         self.maximumPayload = try section.integer("maxPayload", in: 1...1_048_576) ?? self.maximumPayload
         self.expiresIn = try section.integer("expiresIn", in: 1...31_536_000) ?? self.expiresIn
+        try section.finish()
+    }
+
+    private mutating func readQuotas(_ section: ConfigurationSection) throws {
+        for role in Role.allCases {
+            guard try !section.isNull(role.rawValue) else {
+                self.quotas[role] = nil
+                continue
+            }
+            let quota = try section.section(role.rawValue)
+            let (requests, window) = (self.quotas[role]?.requests ?? 1, self.quotas[role]?.window ?? 60)
+            self.quotas[role] = Quota(
+                requests: try quota.integer("requests", in: Quota.requestRange) ?? requests,
+                window: try quota.integer("window", in: Quota.windowRange) ?? window
+            )
+            try quota.finish()
+        }
         try section.finish()
     }
 

@@ -32,6 +32,11 @@ struct Configuration: Sendable {
     /// For how long the audit is kept.
     var auditKept = Duration.seconds(31_536_000)
     var passwords = PasswordParameters.usual
+    /// How many requests the users of a role may make; a role that is not here, as many as they like.
+    var quotas = [
+        Role.device: Quota(requests: 1200, window: 60), .publisher: Quota(requests: 60_000, window: 60),
+        .admin: Quota(requests: 60_000, window: 60),
+    ].compactMapValues(\.self)
     /// Pushes of one sender that may be sent and not yet written down as such.
     var inFlight = 1000
     /// Without any, streams, which need no provider.

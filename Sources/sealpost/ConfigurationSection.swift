@@ -40,6 +40,16 @@ final class ConfigurationSection {
         }
     }
 
+    /// Whether the key is there and says `null`.
+    func isNull(_ key: String) throws -> Bool {
+        self.known.insert(key)
+        if let text = self.source.override(of: self.path + [key]) {
+            guard text == "null" else { throw self.error(key, nil, "must be null, or its parts be given") }
+            return true
+        }
+        return self.node?[Node(key)]?.null != nil
+    }
+
     func string(_ key: String) throws -> String? {
         guard let node = try self.value(key) else { return nil }
         guard let text = node.scalar?.string else { throw self.error(key, node, "must be a text") }

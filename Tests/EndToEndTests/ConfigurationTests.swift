@@ -1,5 +1,6 @@
 import Foundation
 import PushCore
+import PushServer
 import PushTesting
 import SocketHTTP
 import Testing
@@ -68,6 +69,9 @@ import Testing
         ("passwords: {lanes: 0}", "passwords.lanes: must be a whole number from 1 to 16"),
         ("passwords: {rounds: 2}", ":1: passwords.rounds: is not known here"),
         ("server: 5", "server: must be a mapping"),
+        ("quotas: {device: 5}", "quotas.device: must be a mapping"),
+        ("quotas: {device: {requests: 0}}", "quotas.device.requests: must be a whole number from 1 to 100000000"),
+        ("quotas: {devise: {requests: 1}}", "quotas.devise: is not known here"),
         ("log: {level: loud}", "log.level: must be one of trace, debug"),
         ("senders: {x: {}}", "senders.x: type is missing"),
         ("senders: {x: {type: pigeon}}", "senders.x.type: must be one of apns, fcm, wns, webpush, webhook, stream"),
@@ -93,6 +97,22 @@ import Testing
         #expect(configuration.passwords == PasswordParameters(memory: memory, passes: passes, lanes: lanes))
     }
 
+    @Test(arguments: [
+        ("", 1200, 60), ("quotas: {device: {requests: 5}}", 5, 60), ("quotas: {device: {window: 1}}", 1200, 1),
+        ("quotas: {admin: null}", 1200, 60),
+    ])
+    func aQuotaKeepsWhatIsNotSaid(yaml: String, requests: Int, window: Int) throws {
+        #expect(try self.load(yaml).quotas[.device] == Quota(requests: requests, window: window))
+    }
+
+    @Test func nullIsNoQuota() throws {
+        let configuration = try self.load(
+            "quotas: {device: null}",
+            environment: ["SEALPOST_QUOTAS_PUBLISHER": "null", "SEALPOST_QUOTAS_ADMIN_REQUESTS": "7"]
+        )
+        #expect(configuration.quotas == [.admin: try #require(Quota(requests: 7, window: 60))])
+    }
+
     @Test func anUnknownVariableIsNamed() throws {
         let error = #expect(throws: ConfigurationError.self) {
             try Configuration.load(file: nil, environment: ["SEALPOST_SERVER_LISTN": "x"])
@@ -114,6 +134,9 @@ import Testing
         let example = try Configuration.load(file: file.path, environment: [:])
         var defaults = Configuration()
         defaults.senders = example.senders
+        #expect(example.quotas == defaults.quotas)
+        // Equal ones may be printed in another order.
+        defaults.quotas = example.quotas
         #expect("\(example)" == "\(defaults)")
         let text = try String(contentsOf: file, encoding: .utf8)
         for key in try Self.keysAsked() { #expect(text.contains("\(key):"), "\(key) is not in the example") }

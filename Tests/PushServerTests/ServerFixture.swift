@@ -38,6 +38,7 @@ struct ServerFixture: Sendable {
         keyring: String = Keyring.generateText(),
         storage: StoreFixture? = nil,
         parameters: PasswordParameters? = Self.parameters,
+        quotas: [Role: Quota] = [:],
         troubles: [String] = []
     ) async throws {
         self.storage = try storage ?? StoreFixture(keyring: keyring)
@@ -56,6 +57,7 @@ struct ServerFixture: Sendable {
                 parameters: parameters ?? .usual,
                 loops: Self.loops,
                 workers: 2,
+                quotas: quotas,
                 logger: logger
             ),
             settings: settings,

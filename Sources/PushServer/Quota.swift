@@ -1,0 +1,119 @@
+internal import Foundation
+internal import HTTPTypes
+internal import PushCore
+internal import SocketHTTP
+internal import Synchronization
+
+/// How many requests a user may make in how long, all of them at once if need be.
+package struct Quota: Sendable, Hashable {
+    package static let requestRange = 1...100_000_000
+    /// In seconds.
+    package static let windowRange = 1...86_400
+
+    package let requests: Int
+    /// Seconds.
+    package let window: Int
+
+    /// `nil` outside of the ranges.
+    package init?(requests: Int, window: Int) {
+        guard Self.requestRange.contains(requests), Self.windowRange.contains(window) else { return nil }
+        self.requests = requests
+        self.window = window
+    }
+}
+
+/// The quota of a role, with what answers say about it already in bytes.
+///
+/// The fields are those of draft-ietf-httpapi-ratelimit-headers-10.
+final class QuotaPolicy: Sendable {
+    /// What there is after a request.
+    struct State: Sendable {
+        let policy: QuotaPolicy
+        /// Requests that may follow at once.
+        let remaining: Int
+        /// Whole seconds, rounded up, until there is one more.
+        let seconds: Int
+        /// Whether the request itself was one too many.
+        let isExceeded: Bool
+    }
+
+    /// Nanoseconds in which one request comes back, and in which all do.
+    fileprivate let interval: Int64
+    fileprivate let tolerance: Int64
+    /// Requests that were one too many.
+    let excess = Atomic(0)
+    private let policyField: ResponseFields
+    private let start: [UInt8]
+
+    init(_ quota: Quota, role: Role) {
+        // At least six, and at most a day's 86,400 · 10⁹: see the ranges.
+        self.interval = Int64(quota.window) * 1_000_000_000 / Int64(quota.requests)
+        self.tolerance = self.interval * Int64(quota.requests)
+        self.policyField = [.rateLimitPolicy: "\"\(role.rawValue)\";q=\(quota.requests);w=\(quota.window)"]
+        self.start = Array("\"\(role.rawValue)\";r=".utf8)
+    }
+
+    func addFields(_ state: State, to fields: inout ResponseFields) {
+        fields.append(contentsOf: self.policyField)
+        fields.append(.rateLimit) { bytes in
+            bytes.append(contentsOf: self.start)
+            bytes.append(decimal: state.remaining)
+            bytes.append(";t=")
+            bytes.append(decimal: state.seconds)
+        }
+    }
+}
+
+/// What a user has left of its quota, shared by all loops: the generic cell rate algorithm on a single number.
+final class Allowance: Sendable {
+    /// When all will be there again, in nanoseconds since 1970.
+    private let fullAt = Atomic<Int64>(0)
+
+    /// Takes a request, unless none is left.
+    func take(_ policy: QuotaPolicy, now: Date) -> QuotaPolicy.State {
+        let now = Self.nanoseconds(now)
+        var seen = self.fullAt.load(ordering: .relaxed)
+        while true {
+            let used = max(0, seen - now)
+            guard used <= policy.tolerance else {
+                // A clock was put back, or the role was one with a longer window: at most a whole quota is used.
+                seen = self.exchange(seen, for: now + policy.tolerance).current
+                continue
+            }
+            let taken = used + policy.interval
+            guard taken <= policy.tolerance else {
+                policy.excess.wrappingAdd(1, ordering: .relaxed)
+                let seconds = Self.seconds(taken - policy.tolerance)
+                return .init(policy: policy, remaining: 0, seconds: seconds, isExceeded: true)
+            }
+            let (isDone, current) = self.exchange(seen, for: now + taken)
+            guard isDone else {
+                seen = current
+                continue
+            }
+            let (left, rest) = (policy.tolerance - taken).quotientAndRemainder(dividingBy: policy.interval)
+            let seconds = Self.seconds(policy.interval - rest)
+            return .init(policy: policy, remaining: Int(left), seconds: seconds, isExceeded: false)
+        }
+    }
+
+    /// Whether nothing is lost by forgetting it.
+    func isFull(at now: Date) -> Bool {
+        self.fullAt.load(ordering: .relaxed) <= Self.nanoseconds(now)
+    }
+
+    /// `current` is what is there afterwards.
+    private func exchange(_ seen: Int64, for new: Int64) -> (isDone: Bool, current: Int64) {
+        let (isDone, original) = self.fullAt.weakCompareExchange(expected: seen, desired: new, ordering: .relaxed)
+        return (isDone, isDone ? new : original)
+    }
+
+    private static func nanoseconds(_ date: Date) -> Int64 {
+        // From 1970 to 2255: beyond, the number would not fit.
+        Int64(max(0, min(9_000_000_000, date.timeIntervalSince1970)) * 1e9)
+    }
+
+    private static func seconds(_ nanoseconds: Int64) -> Int {
+        Int((nanoseconds + 999_999_999) / 1_000_000_000)
+    }
+}

@@ -1,0 +1,63 @@
+internal import Foundation
+internal import PushCore
+internal import Synchronization
+
+/// A user's part of the quota of its role.
+struct CallerQuota: Sendable {
+    let policy: QuotaPolicy
+    let allowance: Allowance
+
+    func take(now: Date) -> QuotaPolicy.State {
+        self.allowance.take(self.policy, now: now)
+    }
+}
+
+/// The quotas of all roles, and what each user has left: looked at only for credentials that are not remembered.
+final class Quotas: Sendable {
+    fileprivate struct Allowances {
+        var ofUsers: [Int64: Allowance] = [:]
+        /// How many there may be until those that are not needed are dropped.
+        var bound = 1024
+    }
+
+    private let policies: [Role: QuotaPolicy]
+    private let allowances = Mutex(Allowances())
+
+    /// A role without a quota has no limit.
+    init(_ quotas: [Role: Quota]) {
+        self.policies = Dictionary(uniqueKeysWithValues: quotas.map { ($0, QuotaPolicy($1, role: $0)) })
+    }
+
+    /// One and the same for a user wherever it is in use, whatever credentials it shows; `nil` for a role without one.
+    func quota(ofUser id: Int64, as role: Role, now: Date) -> CallerQuota? {
+        guard let policy = self.policies[role] else { return nil }
+        return CallerQuota(policy: policy, allowance: self.allowances.withLock { $0.allowance(of: id, now: now) })
+    }
+
+    var samples: [MetricSample] {
+        self.policies.map { role, policy in
+            let count = policy.excess.load(ordering: .relaxed)
+            return MetricSample(.requestsLimited, ["role": role.rawValue], Double(count))
+        }
+    }
+}
+
+extension Quotas.Allowances {
+    fileprivate mutating func allowance(of user: Int64, now: Date) -> Allowance {
+        if let found = self.ofUsers[user] { return found }
+        if self.ofUsers.count >= self.bound {
+            for user in Array(self.ofUsers.keys) where self.isUnneeded(user, now: now) { self.ofUsers[user] = nil }
+            self.bound = max(1024, self.ofUsers.count * 2)
+        }
+        let made = Allowance()
+        self.ofUsers[user] = made
+        return made
+    }
+
+    /// A remembered caller may still hold one that is full: forgotten, it would become two.
+    private mutating func isUnneeded(_ user: Int64, now: Date) -> Bool {
+        guard let allowance = self.ofUsers.index(forKey: user) else { return false }
+        return isKnownUniquelyReferenced(&self.ofUsers.values[allowance])
+            && self.ofUsers.values[allowance].isFull(at: now)
+    }
+}

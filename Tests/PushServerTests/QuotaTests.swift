@@ -1,0 +1,177 @@
+import Foundation
+import HTTPTypes
+import PushAPI
+import PushCore
+import PushStore
+import PushTesting
+import SocketHTTP
+import Synchronization
+import Testing
+
+@testable import PushServer
+
+@Suite struct AllowanceTests {
+    private static let start = Date(timeIntervalSince1970: 1_800_000_000)
+
+    private static func policy(_ requests: Int, _ window: Int) throws -> QuotaPolicy {
+        QuotaPolicy(try #require(Quota(requests: requests, window: window)), role: .device)
+    }
+
+    @Test(arguments: [(1, 1), (10, 60), (1200, 60), (7, 3), (1000, 1), (3, 86_400)])
+    func allMayComeAtOnceAndThenAsManyAsComeBack(requests: Int, window: Int) throws {
+        let policy = try Self.policy(requests, window)
+        let allowance = Allowance()
+        for left in (0..<requests).reversed() {
+            let state = allowance.take(policy, now: Self.start)
+            #expect(state.remaining == left)
+            #expect(!state.isExceeded)
+        }
+        let state = allowance.take(policy, now: Self.start)
+        #expect(state.isExceeded)
+        #expect(state.remaining == 0)
+        let each = Double(window) / Double(requests)
+        #expect(state.seconds == Int(each.rounded(.up)))
+        let later = Self.start + Double(state.seconds) + 0.001
+        #expect(!allowance.take(policy, now: later).isExceeded)
+        #expect(allowance.isFull(at: later + TimeInterval(window)))
+    }
+
+    @Test func aRefusedOneTakesNothing() throws {
+        let policy = try Self.policy(2, 10)
+        let allowance = Allowance()
+        for _ in 0..<100 { _ = allowance.take(policy, now: Self.start) }
+        #expect(!allowance.take(policy, now: Self.start + 5.001).isExceeded)
+        #expect(policy.excess.load(ordering: .relaxed) == 98)
+    }
+
+    @Test func neitherAClockThatIsPutBackNorAShorterWindowLocksOut() throws {
+        let (short, long) = (try Self.policy(10, 10), try Self.policy(10, 86_400))
+        let allowance = Allowance()
+        for _ in 0..<10 { _ = allowance.take(long, now: Self.start) }
+        #expect(allowance.take(short, now: Self.start).isExceeded)
+        #expect(!allowance.take(short, now: Self.start + 1.001).isExceeded, "a second of the shorter window later")
+        #expect(allowance.take(short, now: Self.start - 100_000).isExceeded)
+        #expect(!allowance.take(short, now: Self.start - 100_000 + 1.001).isExceeded)
+    }
+
+    @Test(arguments: [Date.distantPast, .distantFuture, Date(timeIntervalSince1970: -1)])
+    func noTimeIsTooFarAway(now: Date) throws {
+        let allowance = Allowance()
+        #expect(!allowance.take(try Self.policy(1, 86_400), now: now).isExceeded)
+    }
+
+    @Test func whoTakeAtTheSameTimeTakeNoMoreThanThereIs() async throws {
+        let policy = try Self.policy(1000, 60)
+        let allowance = Allowance()
+        let taken = await withTaskGroup(of: Int.self) { group in
+            for _ in 0..<8 {
+                group.addTask { (0..<500).count { _ in !allowance.take(policy, now: Self.start).isExceeded } }
+            }
+            return await group.reduce(0, +)
+        }
+        #expect(taken == 1000)
+    }
+
+    @Test(arguments: [(0, 60), (1, 0), (100_000_001, 60), (1, 86_401), (-1, -1)])
+    func whatCannotBeCountedIsNoQuota(requests: Int, window: Int) {
+        #expect(Quota(requests: requests, window: window) == nil)
+    }
+}
+
+@Suite struct QuotaTests {
+    private static let quotas = [
+        Role.device: Quota(requests: 3, window: 60), .publisher: Quota(requests: 1000, window: 60),
+    ].compactMapValues(\.self)
+
+    private let fixture: ServerFixture
+
+    init() async throws {
+        self.fixture = try await ServerFixture(quotas: Self.quotas)
+    }
+
+    private func list(_ user: String = "alice", loop: Int = 0) async throws -> Response {
+        try await self.fixture.send(.get, "/api/register", user: user, loop: loop)
+    }
+
+    private func fields(_ response: Response) -> [String] {
+        response.fields.lines.filter { $0.name == .rateLimit || $0.name == .rateLimitPolicy }.map(\.value)
+    }
+
+    @Test func eachAnswerSaysWhatIsLeftAndTheLastWhenToComeAgain() async throws {
+        for left in [2, 1, 0] {
+            let response = try await self.list()
+            #expect(response.status == .ok)
+            #expect(self.fields(response) == [#""device";q=3;w=60"#, #""device";r=\#(left);t=20"#])
+            #expect(response.fields[.retryAfter] == nil)
+        }
+        let refused = try await self.list()
+        try refused.expectProblem(.rateLimited)
+        #expect(refused.fields[.retryAfter] == "20")
+        #expect(self.fields(refused) == [#""device";q=3;w=60"#, #""device";r=0;t=20"#])
+        #expect(refused.fields[.wwwAuthenticate] == nil)
+        self.fixture.clock.advance(by: 20)
+        #expect(try await self.list().status == .ok)
+    }
+
+    @Test func itIsTheUsersOnAllLoopsAndWithAllCredentials() async throws {
+        let session = try await self.fixture.send(.post, "/api/sessions")
+        let token = try #require(try session.json["Token"]?.text)
+        let bearer = [("Authorization", "Bearer \(token)")]
+        #expect(try await self.list(loop: 1).status == .ok)
+        #expect(try await self.fixture.send(.get, "/api/register", user: nil, headers: bearer, loop: 1).status == .ok)
+        try await self.fixture.send(.get, "/api/register", user: nil, headers: bearer).expectProblem(.rateLimited)
+        try await self.fixture.send(.get, "/api/register", user: nil, bytes: [], certificate: "alice")
+            .expectProblem(.rateLimited)
+        #expect(try await self.list("bob").status == .ok)
+    }
+
+    @Test func errorsCountAndSaySoToo() async throws {
+        let response = try await self.fixture.send(.get, "/api/nothing")
+        #expect(response.status == .notFound)
+        #expect(self.fields(response).last == #""device";r=2;t=20"#)
+        for (method, target) in [(HTTPRequest.Method.delete, "/api/notifications"), (.post, "/api/users")] {
+            #expect(try await self.fields(self.fixture.send(method, target)).count == 2)
+        }
+        try await self.fixture.send(.post, "/api/users", body: "{").expectProblem(.rateLimited)
+    }
+
+    @Test func aRoleWithoutOneAndWhoeverIsNotKnownHaveNone() async throws {
+        for _ in 0..<10 { #expect(try await self.fields(self.list("ada")) == []) }
+        for target in ["/healthz", "/readyz", "/nothing", "/api/register"] {
+            #expect(try await self.fields(self.fixture.send(.get, target, user: nil)) == [])
+        }
+    }
+
+    @Test func anotherRoleBitesAtOnce() async throws {
+        for _ in 0..<3 { _ = try await self.list() }
+        try await self.list().expectProblem(.rateLimited)
+        let body = #"{"Role":"publisher"}"#
+        let change = try await self.fixture.send(.patch, "/api/users/alice", user: "ada", body: body)
+        #expect(change.status == .noContent)
+        self.fixture.clock.advance(by: 0.06)
+        let response = try await self.list()
+        #expect(self.fields(response) == [#""publisher";q=1000;w=60"#, #""publisher";r=0;t=1"#])
+        self.fixture.clock.advance(by: 60)
+        #expect(try await self.fields(self.list()).last == #""publisher";r=999;t=1"#)
+    }
+
+    @Test func refusalsAreCounted() async throws {
+        for _ in 0..<5 { _ = try await self.list() }
+        let metrics = try await self.fixture.send(.get, "/metrics", user: "ada").text
+        #expect(metrics.contains(#"sealpost_requests_limited_total{role="device"} 2"#))
+        #expect(metrics.contains(#"sealpost_requests_limited_total{role="publisher"} 0"#))
+    }
+
+    @Test func aUserHasOneAllowanceAlsoWhenManyAreForgotten() throws {
+        let quotas = Quotas(Self.quotas)
+        let now = self.fixture.clock.now
+        func quota(_ id: Int64) throws -> CallerQuota {
+            try #require(quotas.quota(ofUser: id, as: .device, now: now))
+        }
+        let kept = try quota(-1)
+        #expect(try quota(-2).take(now: now).remaining == 2)
+        for id in 0..<Int64(5000) { _ = try quota(id) }
+        #expect(try quota(-1).allowance === kept.allowance, "in use")
+        #expect(try quota(-2).take(now: now).remaining == 1, "not full")
+    }
+}
