@@ -46,8 +46,8 @@ fuzz: packages
 	scripts/fuzz $(RUNS) $(TARGETS)
 
 # The whole product at length: kill -9 in the middle of work and of a broadcast, a thousand restarts, proxies and clients of
-# others, thousands of hostile and of idle connections, a million deliveries with faults, a provider down for hours, and a
-# search for secrets in all that leaves.
+# others, thousands of hostile and of idle connections, a million deliveries with faults, a provider down for hours, a
+# search for secrets in all that leaves, and guesses at passwords and at who has one.
 e2e: release e2e-packages
 	swift test --filter EndToEnd
 	SEALPOST_TEST_FLIPS=10000 SEALPOST_TEST_GUESSES=100000 swift test --filter 'BitFlip|GuessedID'
@@ -56,6 +56,8 @@ e2e: release e2e-packages
 	scripts/restarts .build/release/sealpost --proxy haproxy --count 100
 	scripts/siege .build/release/sealpost
 	scripts/ssrf .build/release/sealpost
+	scripts/bruteforce .build/release/sealpost
+	scripts/enumeration .build/release/sealpost --count 5000
 	scripts/privacy .build/release/sealpost
 	scripts/canaries .build/release/sealpost
 	scripts/outage .build/release/sealpost
