@@ -18,6 +18,8 @@ final class SignInCounts: Sendable {
 
     /// Seconds between two lines.
     private static let interval: TimeInterval = 10
+    /// By how much a time may be before the last line's, since who has waited brings its own; else a clock was put back.
+    private static let slack: TimeInterval = 3600
 
     private let logger: Logger
     private let state = Mutex(State())
@@ -30,7 +32,8 @@ final class SignInCounts: Sendable {
     func note(_ outcome: Outcome, from origin: PeerAddress?, now: Date) {
         let news: [Outcome: Int]? = self.state.withLock { state in
             state.counts[outcome, default: 0] += 1
-            let isDue = abs(now.timeIntervalSince(state.loggedAt)) >= Self.interval
+            let elapsed = now.timeIntervalSince(state.loggedAt)
+            let isDue = elapsed >= Self.interval || elapsed < -Self.slack
             guard outcome != .right, isDue else { return nil }
             state.loggedAt = now
             defer { state.logged = state.counts }

@@ -1,3 +1,4 @@
+internal import Crypto
 internal import Foundation
 internal import Logging
 internal import PushAPI
@@ -14,13 +15,11 @@ final class SignInGuard: Sendable {
     private let checks = SharedChecks()
     private let counts: SignInCounts
     /// Of this process: memory holds no plain hash of a password.
-    private let salt: [UInt8]
+    private let code = HMAC<SHA256>(key: SymmetricKey(size: .bits256))
 
     init(pool: HashingPool, logger: Logger) {
         self.pool = pool
         self.counts = SignInCounts(logger: logger)
-        var generator = SystemRandomNumberGenerator()
-        self.salt = (0..<32).map { _ in .random(in: 0 ... .max, using: &generator) }
     }
 
     var samples: [MetricSample] { self.counts.samples }
@@ -38,7 +37,7 @@ final class SignInGuard: Sendable {
         from origin: PeerAddress?,
         now: Date
     ) async throws -> Bool {
-        let credentials = Fingerprint(of: "\(name.key):\(password.exposed)", salt: self.salt)
+        let credentials = Fingerprint(of: "\(name.key):\(password.exposed)", code: self.code)
         let subject = SharedChecks.Subject(credentials: credentials, hash: hash, maySignIn: maySignIn, origin: origin)
         if let outcome = await self.checks.join(subject) { return try outcome.get() }
         let outcome = await self.check(password, of: name, for: subject, now: now)
