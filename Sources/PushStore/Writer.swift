@@ -11,18 +11,16 @@ final class Writer: Sendable {
     private static let batch = 500
     /// Changed rows after which the log is moved into the database.
     private static let checkpointAfter = 5000
-    /// How long what was erased may stay in the log: one wiping then serves many.
-    private static let wipeAfter = Duration.milliseconds(500)
-    /// When to try again while a reader is in the way.
-    private static let wipeAgainAfter = Duration.milliseconds(100)
+    /// Pages in the log, 4 KiB each, after which it must begin anew.
+    private static let longLog = 4096
 
     /// One caller's work. Either what `run` returned is called, after the commit, or `fail`.
-    private struct Job: Sendable {
+    struct Job: Sendable {
         let run: @Sendable (Database) throws -> @Sendable () -> Void
         let fail: @Sendable (StoreError) -> Void
     }
 
-    private struct State {
+    struct State {
         var waiting: [Job] = []
         var isRunning = false
         var failure: String?
@@ -32,13 +30,13 @@ final class Writer: Sendable {
         var wipeDueAt: ContinuousClock.Instant?
     }
 
-    private let connection: DatabaseQueue
+    let connection: DatabaseQueue
     private let wiper: PageWiper
     private let lock: LockFile
     private let onFailure: @Sendable (String) -> Void
-    private let queue = DispatchQueue(label: "sealpost.writer")
+    let queue = DispatchQueue(label: "sealpost.writer")
     let commits = CommitCounter()
-    private let state = Mutex(State())
+    let state = Mutex(State())
 
     init(
         _ connection: DatabaseQueue,
@@ -178,7 +176,7 @@ final class Writer: Sendable {
 
     /// After a failed fsync the kernel may have dropped the pages and will call the next one a success: nothing may be
     /// acknowledged, nor moved from the log into the database, on this connection any more.
-    private func stopIfBroken(_ error: any Error) {
+    func stopIfBroken(_ error: any Error) {
         let reason: String
         switch error {
         case let error as DatabaseError where error.resultCode == .SQLITE_IOERR: reason = error.message ?? "I/O error"
@@ -195,7 +193,9 @@ final class Writer: Sendable {
                 let changes = db.totalChangesCount
                 let isDue = self.state.withLock { $0.rowsAtCheckpoint + Self.checkpointAfter <= changes }
                 guard isDue else { return }
-                try self.moveLog(db)
+                // Readers that have begun while the log was moved would have it grow for as long as there is something to do.
+                // One who is in the way just now is not the next time, after the next commit.
+                if let frames = try self.moveLog(db), frames > Self.longLog, try !self.empty(.restart, db) { return }
                 self.state.withLock { $0.rowsAtCheckpoint = changes }
             }
         } catch {
@@ -204,88 +204,35 @@ final class Writer: Sendable {
         }
     }
 
-    /// Moves the log into the database as far as readers allow; returns whether that is all of it.
-    @discardableResult
-    private func moveLog(_ db: Database) throws -> Bool {
+    /// Moves the log into the database as far as readers allow; the pages in it, if that is all of them.
+    func moveLog(_ db: Database) throws -> Int? {
         // A report that runs is not waited for: what it sees is moved the next time.
         for reader in self.state.withLock({ $0.readers }) where reader.hold() { reader.letGo() }
         let log = try db.checkpoint(.passive)
-        guard log.walFrameCount == log.checkpointedFrameCount else { return false }
+        guard log.walFrameCount == log.checkpointedFrameCount else { return nil }
         // Before the next commit may overwrite the log, which says what there is to wipe.
         try self.wiper.wipe()
-        return true
+        return log.walFrameCount
     }
-}
 
-/// Wiping: what was erased must not be found in the log or in the pages.
-extension Writer {
-    /// Has what was erased in this transaction wiped soon. To be called in it.
-    func noteErasure() {
-        let isFirst = self.state.withLock { state in
-            if state.wipeDueAt != nil { return false }
-            state.wipeDueAt = .now + Self.wipeAfter
-            return true
+    /// Has the log, which was moved whole, begin anew; `false` if a reader is in the way.
+    func empty(_ mode: Database.CheckpointMode, _ db: Database) throws -> Bool {
+        // Nobody commits meanwhile, so this finds nothing left to move and is short. A report that runs was opened last:
+        // asked first, it keeps no one else waiting.
+        var held: [Reader] = []
+        defer { for reader in held { reader.letGo() } }
+        for reader in self.state.withLock({ $0.readers }).reversed() {
+            guard reader.hold() else { return false }
+            held.append(reader)
         }
-        if isFirst { self.wipeLater(Self.wipeAfter) }
-    }
-
-    /// Wipes what was erased before, at once, or later if a reader is in the way; returns whether it is done.
-    func wipeNow() async throws -> Bool {
-        try await withCheckedThrowingContinuation { continuation in
-            self.queue.async { continuation.resume(with: Result { try self.wipe() }) }
-        }
-    }
-
-    /// Wipes what the last process may have left; later, if another process reads.
-    func wipeAtStart() throws {
-        if try !self.wipe() { self.noteErasure() }
-    }
-
-    private func wipeLater(_ delay: Duration) {
-        // Dropped with the writer; the next start does it then.
-        let (seconds, attoseconds) = delay.components
-        let nanoseconds = seconds * 1_000_000_000 + attoseconds / 1_000_000_000
-        self.queue.asyncAfter(deadline: .now() + .nanoseconds(Int(nanoseconds))) { [weak self] in self?.wipeIfDue() }
-    }
-
-    /// Also called between commits, for under load the queue has no time for what was put behind them.
-    private func wipeIfDue() {
-        let isDue = self.state.withLock { state in
-            guard state.failure == nil, let due = state.wipeDueAt, due <= .now else { return false }
-            state.wipeDueAt = nil
-            return true
-        }
-        guard isDue else { return }
+        // Readers of other processes are not waited for either.
+        try db.execute(sql: "pragma busy_timeout = 0")
+        defer { try? db.execute(sql: "pragma busy_timeout = \(Store.busyTimeout * 1000)") }
         do {
-            if try self.wipe() { return }
-        } catch {
-            self.stopIfBroken(error)
-        }
-        self.state.withLock { $0.wipeDueAt = $0.wipeDueAt ?? .now + Self.wipeAgainAfter }
-        self.wipeLater(Self.wipeAgainAfter)
-    }
-
-    /// Moves the log into the database, wipes the pages, and cuts the log off; `false` if a reader is in the way.
-    private func wipe() throws -> Bool {
-        try self.connection.writeWithoutTransaction { db in
-            guard try self.moveLog(db) else { return false }
-            // Nobody commits meanwhile, so this finds nothing left to move and is short. A report that runs was opened last:
-            // asked first, it keeps no one else waiting.
-            var held: [Reader] = []
-            defer { for reader in held { reader.letGo() } }
-            for reader in self.state.withLock({ $0.readers }).reversed() {
-                guard reader.hold() else { return false }
-                held.append(reader)
-            }
-            // Readers of other processes are not waited for either.
-            try db.execute(sql: "pragma busy_timeout = 0")
-            defer { try? db.execute(sql: "pragma busy_timeout = \(Store.busyTimeout * 1000)") }
-            do {
-                _ = try db.checkpoint(.truncate)
-                return true
-            } catch let error as DatabaseError where error.resultCode == .SQLITE_BUSY {
-                return false
-            }
+            _ = try db.checkpoint(mode)
+            return true
+        } catch let error as DatabaseError where error.resultCode == .SQLITE_BUSY {
+            return false
         }
     }
 }

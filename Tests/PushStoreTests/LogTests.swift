@@ -1,0 +1,54 @@
+import Foundation
+import GRDB
+import PushTesting
+import Synchronization
+import Testing
+
+@testable import PushStore
+
+@Suite struct LogTests {
+    /// Readers that always have a transaction open keep SQLite from beginning its log anew by itself.
+    @Test func theLogStaysShortBesideReadersThatNeverRest() async throws {
+        let fixture = try StoreFixture()
+        let store = fixture.store
+        try await store.writer.write { try $0.execute(sql: "create table page (content blob)") }
+        let isDone = Flag()
+        // Threads of their own: they never wait.
+        for _ in 0..<2 {
+            let reader = try store.makeReader()
+            Thread.detachNewThread {
+                while !isDone.value { _ = try? reader.tallies() }
+            }
+        }
+        defer { isDone.raise() }
+        var longest = 0
+        for _ in 0..<60 {
+            try await store.writer.write { db in
+                try db.execute(
+                    sql: """
+                        with recursive n(i) as (select 1 union all select i + 1 from n where i < 1000)
+                        insert into page select randomblob(900) from n
+                        """
+                )
+            }
+            longest = max(longest, try Self.size(of: store.path + "-wal"))
+        }
+        // More was written than that.
+        #expect(try Self.size(of: store.path) > 40 << 20)
+        #expect(longest < 32 << 20, "\(longest)")
+    }
+
+    private static func size(of path: String) throws -> Int {
+        try FileManager.default.attributesOfItem(atPath: path)[.size] as? Int ?? 0
+    }
+
+    private final class Flag: Sendable {
+        private let isRaised = Atomic(false)
+
+        var value: Bool { self.isRaised.load(ordering: .relaxed) }
+
+        func raise() {
+            self.isRaised.store(true, ordering: .relaxed)
+        }
+    }
+}
