@@ -56,7 +56,8 @@ class Sealing:
         return hmac.digest(self.keys[purpose], text.encode(), "sha256")[:16]
 
     def run(self, begin, update, column, row, nonce, text, out):
-        length, place = ctypes.c_int(), struct.pack(">BIq", column, self.number, row)
+        # No column that is read or written here is bound to another number than its row's.
+        length, place = ctypes.c_int(), struct.pack(">BIqq", column, self.number, row, 0)
         check(begin(CONTEXT, CIPHER, None, self.key, nonce))
         check(update(CONTEXT, None, ctypes.byref(length), place, len(place)))
         check(update(CONTEXT, out, ctypes.byref(length), text, len(text)))

@@ -48,7 +48,7 @@ import Testing
             let hash = try PasswordHash(of: passwords[0], parameters: Self.parameters(number))
             return Question(phc: hash.phc, passwords: passwords.map { Data($0.utf8) })
         }
-        let answers = try await Self.answers(to: questions)
+        let answers = try await Oracle.answers(of: "argon2_oracle.py", to: questions, as: Answer.self)
         try #require(answers.count == Self.count)
         for (question, answer) in zip(questions, answers) {
             #expect(answer.matches == [true, false], "\(question.phc ?? "")")
@@ -70,7 +70,7 @@ import Testing
                 passwords: Self.passwords(number).map { Data((extra + $0).utf8) }
             )
         }
-        let answers = try await Self.answers(to: questions)
+        let answers = try await Oracle.answers(of: "argon2_oracle.py", to: questions, as: Answer.self)
         try #require(answers.count == Self.count)
         for (number, (question, answer)) in zip(questions, answers).enumerated() {
             let hash = PasswordHash(phc: try #require(answer.phc))
@@ -78,20 +78,5 @@ import Testing
             #expect(passwords.map(hash.matches) == [true, false], "\(hash.phc)")
             #expect(try hash.parameters == Self.parameters(number))
         }
-    }
-
-    private static func answers(to questions: [Question]) async throws -> [Answer] {
-        let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appending(path: "../..").standardized
-        let python = root.appending(path: ".venv-test/bin/python").path
-        try #require(FileManager.default.isExecutableFile(atPath: python), "scripts/make-test-environment makes it")
-        let folder = try TemporaryFolder()
-        let lines = try questions.map { String(decoding: try JSONEncoder().encode($0), as: UTF8.self) }
-        try lines.joined(separator: "\n").write(toFile: folder.file("questions"), atomically: true, encoding: .utf8)
-        let script = root.appending(path: "Tests/Differential/argon2_oracle.py").path
-        let arguments = [script, folder.file("questions"), folder.file("answers")]
-        let ended = try await ChildProcess(python, arguments, in: folder.path).end()
-        try #require(ended.code == 0, "\(ended.errors)")
-        let output = try String(contentsOfFile: folder.file("answers"), encoding: .utf8)
-        return try output.split(separator: "\n").map { try JSONDecoder().decode(Answer.self, from: Data($0.utf8)) }
     }
 }

@@ -52,7 +52,7 @@ import Testing
                 )
             }
         }
-        let answers = try await Self.answers(to: questions)
+        let answers = try await Oracle.answers(of: "vault_oracle.py", to: questions, as: Answer.self)
         try #require(answers.count == questions.count)
         for (question, answer) in zip(questions, answers) {
             #expect(answer.plaintext == question.plaintext)
@@ -68,20 +68,5 @@ import Testing
 
     private static func place(_ id: Int64, _ sender: Int64) throws -> SealedPlace {
         .payload(try #require(NotificationID(rawValue: id)), sender: sender)
-    }
-
-    private static func answers(to questions: [Question]) async throws -> [Answer] {
-        let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appending(path: "../..").standardized
-        let python = root.appending(path: ".venv-test/bin/python").path
-        try #require(FileManager.default.isExecutableFile(atPath: python), "scripts/make-test-environment makes it")
-        let folder = try TemporaryFolder()
-        let lines = try questions.map { String(decoding: try JSONEncoder().encode($0), as: UTF8.self) }
-        try lines.joined(separator: "\n").write(toFile: folder.file("questions"), atomically: true, encoding: .utf8)
-        let script = root.appending(path: "Tests/Differential/vault_oracle.py").path
-        let arguments = [script, folder.file("questions"), folder.file("answers")]
-        let ended = try await ChildProcess(python, arguments, in: folder.path).end()
-        try #require(ended.code == 0, "\(ended.errors)")
-        let output = try String(contentsOfFile: folder.file("answers"), encoding: .utf8)
-        return try output.split(separator: "\n").map { try JSONDecoder().decode(Answer.self, from: Data($0.utf8)) }
     }
 }

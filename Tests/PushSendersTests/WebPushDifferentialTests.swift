@@ -53,7 +53,7 @@ import Testing
             }
             return (messages, service.endpoint)
         }
-        let verdicts = try await Self.verdicts(on: messages)
+        let verdicts = try await Oracle.answers(of: "webpush_oracle.py", to: messages, as: Verdict.self)
         try #require(verdicts.count == Self.count)
         for (number, verdict) in verdicts.enumerated() {
             #expect(verdict.error == nil)
@@ -95,23 +95,7 @@ import Testing
                 secret: message.secret
             ),
         ]
-        let verdicts = try await Self.verdicts(on: [message] + changed)
+        let verdicts = try await Oracle.answers(of: "webpush_oracle.py", to: [message] + changed, as: Verdict.self)
         #expect(verdicts.map { $0.error == nil } == [true, false, false])
-    }
-
-    private static func verdicts(on messages: [Message]) async throws -> [Verdict] {
-        let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appending(path: "../..").standardized
-        let python = root.appending(path: ".venv-test/bin/python").path
-        try #require(FileManager.default.isExecutableFile(atPath: python), "scripts/make-test-environment makes it")
-        let folder = try TemporaryFolder()
-        let lines = try messages.map { String(decoding: try JSONEncoder().encode($0), as: UTF8.self) }
-        let input = lines.joined(separator: "\n")
-        try input.write(toFile: folder.file("messages"), atomically: true, encoding: .utf8)
-        let script = root.appending(path: "Tests/Differential/webpush_oracle.py").path
-        let arguments = [script, folder.file("messages"), folder.file("verdicts")]
-        let ended = try await ChildProcess(python, arguments, in: folder.path).end()
-        try #require(ended.code == 0, "\(ended.errors)")
-        let output = try String(contentsOfFile: folder.file("verdicts"), encoding: .utf8)
-        return try output.split(separator: "\n").map { try JSONDecoder().decode(Verdict.self, from: Data($0.utf8)) }
     }
 }

@@ -11,20 +11,6 @@ import Testing
 
 /// Passwords are changed by those who know them.
 @Suite struct OwnPasswordTests {
-    private func list(
-        _ fixture: ServerFixture,
-        _ user: String = "alice",
-        password: String = ServerFixture.password,
-        loop: Int = 0
-    ) async throws -> HTTPResponse.Status {
-        let headers = [("Authorization", ServerFixture.basic(user, password: password))]
-        return try await fixture.send(.get, Paths.register, user: nil, headers: headers, loop: loop).status
-    }
-
-    private func stored(_ fixture: ServerFixture, _ user: String = "alice") throws -> PasswordHash {
-        try #require(try fixture.storage.reader.password(of: fixture.storage.user(user)))
-    }
-
     private func change(
         _ fixture: ServerFixture,
         from current: String = ServerFixture.password,
@@ -44,16 +30,16 @@ import Testing
         let fixture = try await ServerFixture()
         let session = try await fixture.send(.post, Paths.sessions)
         let bearer = [("Authorization", "Bearer \(try #require(try session.json["Token"]?.text))")]
-        for loop in 0..<ServerFixture.loops { #expect(try await self.list(fixture, loop: loop) == .ok) }
+        for loop in 0..<ServerFixture.loops { #expect(try await fixture.list(loop: loop) == .ok) }
         let response = try await self.change(fixture, to: "ein neues Paßwort", headers: bearer)
         #expect(response.status == .noContent)
         #expect(response.body.isEmpty)
         try await fixture.send(.get, Paths.register, user: nil, headers: bearer).expectProblem(.invalidBearerToken)
         for loop in 0..<ServerFixture.loops {
-            #expect(try await self.list(fixture, loop: loop) == .unauthorized)
-            #expect(try await self.list(fixture, password: "ein neues Paßwort", loop: loop) == .ok)
+            #expect(try await fixture.list(loop: loop) == .unauthorized)
+            #expect(try await fixture.list(password: "ein neues Paßwort", loop: loop) == .ok)
         }
-        #expect(try await self.list(fixture, "bob") == .ok)
+        #expect(try await fixture.list("bob") == .ok)
     }
 
     @Test(arguments: ["wrong password", "", "pass: wo\u{308}rd: 123", String(repeating: "x", count: 300)])
@@ -63,7 +49,7 @@ import Testing
         let response = try await self.change(fixture, from: current, to: "another password")
         try response.expectProblem(.forbidden, "Current is not the password")
         #expect(response.fields[.wwwAuthenticate] == nil)
-        #expect(try self.stored(fixture) == ServerFixture.passwordHash)
+        #expect(try fixture.storedPassword() == ServerFixture.passwordHash)
     }
 
     @Test(arguments: [
@@ -73,7 +59,7 @@ import Testing
     func aBadChoiceIsNamed(new: String, detail: String) async throws {
         let fixture = try await ServerFixture()
         try await self.change(fixture, to: new).expectProblem(.invalidMember, detail)
-        #expect(try self.stored(fixture) == ServerFixture.passwordHash)
+        #expect(try fixture.storedPassword() == ServerFixture.passwordHash)
     }
 
     @Test(arguments: [
@@ -88,7 +74,7 @@ import Testing
         let fixture = try await ServerFixture()
         try await fixture.storage.addUser("current", role: .device, ServerFixture.passwordHash)
         #expect(try await self.change(fixture, to: "another password").status == .noContent)
-        #expect(try await self.list(fixture, "current") == .ok)
+        #expect(try await fixture.list("current") == .ok)
         #expect(try await fixture.send(.get, Paths.user("current"), user: "ada").json["Name"] == .string("current"))
     }
 }

@@ -14,40 +14,26 @@ import Testing
     private static let weak = PasswordParameters(memory: 8, passes: 1, lanes: 1)
     private static let strong = PasswordParameters(memory: 16, passes: 2, lanes: 2)
 
-    private func list(
-        _ fixture: ServerFixture,
-        _ user: String = "alice",
-        password: String = ServerFixture.password,
-        loop: Int = 0
-    ) async throws -> HTTPResponse.Status {
-        let headers = [("Authorization", ServerFixture.basic(user, password: password))]
-        return try await fixture.send(.get, Paths.register, user: nil, headers: headers, loop: loop).status
-    }
-
-    private func stored(_ fixture: ServerFixture, _ user: String = "alice") throws -> PasswordHash {
-        try #require(try fixture.storage.reader.password(of: fixture.storage.user(user)))
-    }
-
     // MARK: Hashed anew
 
     @Test func aRightPasswordIsHashedAnewWhenTheParametersHaveRisen() async throws {
         let fixture = try await ServerFixture(parameters: Self.strong)
         let session = try await fixture.send(.post, Paths.sessions, user: "bob")
         let bob = try fixture.storage.user("bob")
-        #expect(try self.stored(fixture, "bob").parameters == Self.strong)
-        #expect(try self.stored(fixture).parameters == Self.weak, "who has not signed in yet")
+        #expect(try fixture.storedPassword(of: "bob").parameters == Self.strong)
+        #expect(try fixture.storedPassword().parameters == Self.weak, "who has not signed in yet")
         let token = try #require(try session.json["Token"]?.text)
         let headers = [("Authorization", "Bearer \(token)")]
         #expect(try await fixture.send(.get, Paths.register, user: nil, headers: headers).status == .ok)
         #expect(try fixture.storage.user("bob") == bob)
-        for loop in 0..<ServerFixture.loops { #expect(try await self.list(fixture, "bob", loop: loop) == .ok) }
-        #expect(try await self.list(fixture, "bob", password: "wrong password") == .unauthorized)
+        for loop in 0..<ServerFixture.loops { #expect(try await fixture.list("bob", loop: loop) == .ok) }
+        #expect(try await fixture.list("bob", password: "wrong password") == .unauthorized)
     }
 
     @Test func aWrongPasswordIsNotHashed() async throws {
         let fixture = try await ServerFixture(parameters: Self.strong)
-        #expect(try await self.list(fixture, password: "wrong password") == .unauthorized)
-        #expect(try self.stored(fixture) == ServerFixture.passwordHash)
+        #expect(try await fixture.list(password: "wrong password") == .unauthorized)
+        #expect(try fixture.storedPassword() == ServerFixture.passwordHash)
     }
 
     @Test func aHashThatIsAsGoodOrBetterStays() async throws {
@@ -55,8 +41,8 @@ import Testing
             let fixture = try await ServerFixture(parameters: parameters)
             let hash = try PasswordHash(of: "another password", parameters: #require(Self.strong))
             try await fixture.storage.addUser("carol", role: .device, hash)
-            #expect(try await self.list(fixture, "carol", password: "another password") == .ok)
-            #expect(try self.stored(fixture, "carol") == hash)
+            #expect(try await fixture.list("carol", password: "another password") == .ok)
+            #expect(try fixture.storedPassword(of: "carol") == hash)
         }
     }
 
@@ -64,12 +50,12 @@ import Testing
         let fixture = try await ServerFixture(parameters: Self.strong)
         let statuses = try await withThrowingTaskGroup(of: HTTPResponse.Status.self) { group in
             for number in 0..<30 {
-                group.addTask { try await self.list(fixture, loop: number % ServerFixture.loops) }
+                group.addTask { try await fixture.list(loop: number % ServerFixture.loops) }
             }
             return try await group.reduce(into: [:]) { $0[$1.code, default: 0] += 1 }
         }
         #expect(statuses == [200: 30])
-        #expect(try self.stored(fixture).matches(ServerFixture.password))
+        #expect(try fixture.storedPassword().matches(ServerFixture.password))
     }
 
     // MARK: Names that nobody has
@@ -117,6 +103,6 @@ import Testing
         let name = try #require(Username("nobody"))
         let decoy = try fixture.server.authenticator.decoy(for: name, reader: fixture.storage.reader)
         #expect(decoy.parameters == Self.strong)
-        #expect(try await self.list(fixture, "nobody") == .unauthorized)
+        #expect(try await fixture.list("nobody") == .unauthorized)
     }
 }

@@ -61,6 +61,14 @@ import Testing
         }
     }
 
+    private func copyAsAKillLeavesIt() throws -> TemporaryFolder {
+        let other = try TemporaryFolder()
+        for name in ["test.db", "test.db-wal"] {
+            try FileManager.default.copyItem(atPath: fixture.folder.file(name), toPath: other.file(name))
+        }
+        return other
+    }
+
     private func erase(_ way: Way) async throws {
         let ids = try await fixture.store.writer.write { try Int64.fetchAll($0, sql: "select id from notification") }
         switch way {
@@ -142,11 +150,7 @@ import Testing
     @Test func whatWasErasedBeforeACrashIsWipedByTheNextStart() async throws {
         let sealed = try await self.post(isReadOnce: true)
         try await self.erase(.readOnce)
-        let other = try TemporaryFolder()
-        // As a kill leaves them.
-        for name in ["test.db", "test.db-wal"] {
-            try FileManager.default.copyItem(atPath: fixture.folder.file(name), toPath: other.file(name))
-        }
+        let other = try self.copyAsAKillLeavesIt()
         #expect(try self.found(sealed, in: other) > 0)
         let next = try Store(path: other.file("test.db"), keyring: fixture.keyring)
         #expect(try self.found(sealed, in: other) == 0)
@@ -156,10 +160,7 @@ import Testing
     @Test func aBackupThatRunsAtTheStartOnlyDelaysIt() async throws {
         let sealed = try await self.post(isReadOnce: true)
         try await self.erase(.readOnce)
-        let other = try TemporaryFolder()
-        for name in ["test.db", "test.db-wal"] {
-            try FileManager.default.copyItem(atPath: fixture.folder.file(name), toPath: other.file(name))
-        }
+        let other = try self.copyAsAKillLeavesIt()
         let backup = try DatabaseQueue.readOnly(path: other.file("test.db"))
         let next = try await backup.read { db in
             _ = try Int.fetchOne(db, sql: "select count(*) from user")

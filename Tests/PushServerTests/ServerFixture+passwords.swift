@@ -1,0 +1,25 @@
+import HTTPTypes
+import PushAPI
+import PushCore
+import PushStore
+import PushTesting
+import SocketHTTP
+import Testing
+
+@testable import PushServer
+
+extension ServerFixture {
+    /// What a user is told who asks for the own devices with a password.
+    func list(
+        _ user: String = "alice",
+        password: String = Self.password,
+        loop: Int = 0
+    ) async throws -> HTTPResponse.Status {
+        let headers = [("Authorization", Self.basic(user, password: password))]
+        return try await self.send(.get, Paths.register, user: nil, headers: headers, loop: loop).status
+    }
+
+    func storedPassword(of user: String = "alice") throws -> PasswordHash {
+        try #require(try self.storage.reader.password(of: self.storage.user(user)))
+    }
+}

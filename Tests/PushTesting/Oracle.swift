@@ -1,0 +1,28 @@
+internal import Foundation
+
+/// Libraries of others that answer our questions: the programs in `Tests/Differential`.
+package enum Oracle {
+    /// Has `script` answer each question, a line of JSON for each, in their order.
+    ///
+    /// Throws `StoreFixture.Missing` if the environment for it is missing or out of date, or the program fails.
+    package static func answers<Answer: Decodable>(
+        of script: String,
+        to questions: [some Encodable],
+        as type: Answer.Type = Answer.self
+    ) async throws -> [Answer] {
+        let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appending(path: "../..").standardized
+        let python = root.appending(path: ".venv-test/bin/python").path
+        guard FileManager.default.isExecutableFile(atPath: python) else {
+            throw StoreFixture.Missing("scripts/make-test-environment has not been run")
+        }
+        let folder = try TemporaryFolder()
+        let lines = try questions.map { String(decoding: try JSONEncoder().encode($0), as: UTF8.self) }
+        try lines.joined(separator: "\n").write(toFile: folder.file("questions"), atomically: true, encoding: .utf8)
+        let program = root.appending(path: "Tests/Differential/\(script)").path
+        let arguments = [program, folder.file("questions"), folder.file("answers")]
+        let ended = try await ChildProcess(python, arguments, in: folder.path).end()
+        guard ended.code == 0 else { throw StoreFixture.Missing("\(script): \(ended.errors)") }
+        let output = try String(contentsOfFile: folder.file("answers"), encoding: .utf8)
+        return try output.split(separator: "\n").map { try JSONDecoder().decode(Answer.self, from: Data($0.utf8)) }
+    }
+}
