@@ -18,6 +18,8 @@ package struct AuditRecord: Sendable, Hashable {
         case take = "notification.take"
         case dismiss = "notification.dismiss"
         case recall = "notification.recall"
+        /// Another keyring, which the operator had the server read.
+        case changeKeys = "keys.change"
     }
 
     /// Who did it, and how that was known.

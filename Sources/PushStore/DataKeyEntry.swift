@@ -77,9 +77,12 @@ extension Store {
         guard keyring != self.sealing.vault.keyring else { return false }
         // First, so that a pass that ends meanwhile forgets no key that is used again.
         self.exchanges.wrappingAdd(1, ordering: .relaxed)
-        try await self.writer.write { db in
+        let actor = AuditRecord.Actor(name: nil, token: nil, client: "unknown", request: "")
+        let record = AuditRecord(.changeKeys, of: "key \(keyring.sealing)", by: actor, at: now)
+        try await self.writer.write { [audit] db in
             try DataKeyEntry.fetchAll(db).check(keyring)
             try DataKeyEntry.note(db, keyring, now: now)
+            try audit.append(record, to: db)
         }
         self.sealing.vault.exchange(keyring)
         return true

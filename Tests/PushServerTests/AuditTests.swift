@@ -39,8 +39,8 @@ import Testing
     @Test func everyRouteThatChangesSomethingIsInTheTableAbove() {
         let routes = RouteTable.all.routes.filter { $0.method != .get }
         #expect(Set(routes.map { "\($0.method.rawValue) \($0.path)" }) == Set(Self.actions.keys))
-        // A payload that is gone with being collected is the only thing that a GET changes.
-        let actions = Set(Self.actions.values.flatMap { $0 ?? [] } + [.take])
+        // A payload that is gone with being collected is the only thing that a GET changes, and keys are the operator's.
+        let actions = Set(Self.actions.values.flatMap { $0 ?? [] } + [.take, .changeKeys])
         #expect(actions == Set(AuditRecord.Action.allCases))
     }
 

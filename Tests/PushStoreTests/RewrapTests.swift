@@ -69,10 +69,13 @@ import Testing
         #expect(try await fixture.store.rewrap() == nil, "nothing is to be done")
         #expect(try await fixture.store.exchange(Keyring(text: both), now: fixture.now))
         #expect(try await !fixture.store.exchange(Keyring(text: both), now: fixture.now))
+        let entries = try fixture.reader.audit(fixture.store.audit, before: nil, limit: 9)
+        #expect(entries.map { "\($0.action) \($0.subject)" } == ["keys.change key 2"])
         let result = try await fixture.store.rewrap(page: page)
-        #expect(result?.renewed == before.count)
+        // One more: the audit's entry about the change.
+        #expect(result?.renewed == before.count + 1)
         #expect(result?.unused == [1])
-        #expect(try await self.keyNumbers(fixture.store) == before.map { _ in 2 })
+        #expect(try await self.keyNumbers(fixture.store) == [UInt32](repeating: 2, count: before.count + 1))
         await fixture.store.close()
 
         let new = try Keyring(text: Keyring.removingKey(1, from: both))
