@@ -98,8 +98,11 @@ extension Store {
 
     /// Deletes the audit's entries from before a time, from the oldest on; returns how many, at most `limit`.
     package func trimAudit(before date: Date, limit: Int) async throws -> Int {
-        let trail = self.audit
-        return try await self.writer.write { try trail.trim($0, before: date, limit: limit) }
+        try await self.writer.write { [audit, writer] db in
+            let count = try audit.trim(db, before: date, limit: limit)
+            if count > 0 { writer.noteErasure() }
+            return count
+        }
     }
 }
 

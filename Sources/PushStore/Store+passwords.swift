@@ -18,11 +18,12 @@ extension Reader {
 extension Store {
     /// Stores the same password hashed anew, and ends nothing; does nothing if `old` is no longer the stored hash.
     package func rehashPassword(of user: User, from old: PasswordHash, to new: PasswordHash) async throws {
-        try await self.writer.write { db in
+        try await self.writer.write { [writer] db in
             try db.execute(
                 sql: "update user set password = ? where id = ? and password = ?",
                 arguments: [new.phc, user.id, old.phc]
             )
+            writer.noteErasure()
         }
     }
 
@@ -33,7 +34,8 @@ extension Store {
         to password: PasswordHash,
         by record: AuditRecord? = nil
     ) async throws -> Bool {
-        try await self.write(by: record) { db in
+        try await self.write(by: record) { [writer] db in
+            writer.noteErasure()
             try db.execute(
                 sql: """
                     update user set password = ?, password_number = password_number + 1

@@ -2,6 +2,7 @@ import Foundation
 import GRDB
 import PushCore
 import PushTesting
+import Synchronization
 import Testing
 
 @testable import PushStore
@@ -116,6 +117,28 @@ import Testing
         try await self.erase(way)
         try await self.wipe()
         #expect(try self.found(sealed, in: fixture.folder) == 0)
+    }
+
+    @Test func oldPasswordsAndOldEntriesOfTheAuditAreWipedSoon() async throws {
+        let (store, hash) = (fixture.store, PasswordHash(phc: "new"))
+        let record = AuditRecord(.changeUser, of: "alice")
+        try await self.expectWiping { _ = try await store.changePassword(of: alice, to: hash, by: record) }
+        try await self.expectWiping {
+            try await store.rehashPassword(of: alice, from: hash, to: PasswordHash(phc: "stronger"))
+        }
+        try await self.expectWiping { _ = try await store.trimAudit(before: .distantFuture, limit: 10) }
+    }
+
+    /// Has `work` leave something to be wiped.
+    private func expectWiping(
+        sourceLocation: SourceLocation = #_sourceLocation,
+        by work: () async throws -> Void
+    ) async throws {
+        try await self.wipe()
+        let writer = fixture.store.writer
+        writer.state.withLock { $0.wipeDueAt = nil }
+        try await work()
+        #expect(writer.state.withLock { $0.wipeDueAt } != nil, sourceLocation: sourceLocation)
     }
 
     @Test func whatGoesWithAUserOrADeviceIsNowhere() async throws {
