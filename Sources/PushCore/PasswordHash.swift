@@ -115,6 +115,11 @@ package struct PasswordHash: Sendable, Hashable {
                     // The lanes are part of the result, the threads are not.
                     context.threads = 1
                     context.version = UInt32(ARGON2_VERSION_13.rawValue)
+                    context.allocate_cbk = { memory, size in
+                        memory?.pointee = Argon2Memory.take(size)
+                        return memory?.pointee == nil ? ARGON2_MEMORY_ALLOCATION_ERROR.rawValue : ARGON2_OK.rawValue
+                    }
+                    context.free_cbk = { memory, size in if let memory { Argon2Memory.giveBack(memory, size) } }
                     return argon2_ctx(&context, Argon2_id)
                 }
             }

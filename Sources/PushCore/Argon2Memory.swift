@@ -1,0 +1,36 @@
+internal import Glibc
+internal import Synchronization
+
+/// The memory that Argon2 works in, kept from one hash to the next.
+///
+/// There are never more blocks than hashes were under way at one time. Left to malloc, each thread that has ever hashed can
+/// keep one in an arena of its own. Argon2 zeroes a block before it gives it back.
+enum Argon2Memory {
+    private struct Block: Sendable {
+        let address: UInt
+        let size: Int
+    }
+
+    private static let idle = Mutex<[Block]>([])
+
+    /// A block of so many bytes; `nil` if there is no memory.
+    static func take(_ size: Int) -> UnsafeMutablePointer<UInt8>? {
+        let (found, others) = Self.idle.withLock { idle -> (Block?, [Block]) in
+            if let index = idle.lastIndex(where: { $0.size == size }) { return (idle.remove(at: index), []) }
+            // Of another price: they would only be kept beside this one.
+            defer { idle = [] }
+            return (nil, idle)
+        }
+        for block in others { munmap(UnsafeMutableRawPointer(bitPattern: block.address), block.size) }
+        if let found { return UnsafeMutablePointer(bitPattern: found.address) }
+        let made = mmap(nil, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
+        return made == MAP_FAILED ? nil : made?.assumingMemoryBound(to: UInt8.self)
+    }
+
+    static func giveBack(_ memory: UnsafeMutablePointer<UInt8>, _ size: Int) {
+        Self.idle.withLock { $0.append(Block(address: UInt(bitPattern: memory), size: size)) }
+    }
+
+    /// Blocks that are not in use.
+    static var idleCount: Int { Self.idle.withLock { $0.count } }
+}
