@@ -12,7 +12,7 @@ import Testing
     }
 
     @Test func noSecretIsOutOfPlace() async throws {
-        let script = try Scripts.start("canaries", [Daemon.executable, "--count", "600", "--names-in-clear"])
+        let script = try Scripts.start("canaries", [Daemon.executable, "--count", "600"])
         let ended = await script.end()
         #expect(ended.code == 0, "\(ended.output)\(ended.errors)")
     }
