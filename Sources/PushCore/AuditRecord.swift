@@ -39,7 +39,6 @@ package struct AuditRecord: Sendable, Hashable {
             self.client = client
             self.request = request
         }
-
     }
 
     package let actor: Actor
@@ -58,9 +57,9 @@ package struct AuditRecord: Sendable, Hashable {
         self.at = at
     }
 
-    /// What the operator does at the command line, now.
-    package init(_ action: Action, of subject: String, detail: String = "") {
+    /// What the operator does, at the command line or by a signal.
+    package init(_ action: Action, of subject: String, detail: String = "", at: Date = Date()) {
         let actor = Actor(name: nil, token: nil, client: "unknown", request: "")
-        self.init(action, of: subject, detail: detail, by: actor, at: Date())
+        self.init(action, of: subject, detail: detail, by: actor, at: at)
     }
 }

@@ -9,14 +9,10 @@ extension PushServer {
         Route(.get, Paths.audit, .atLeast(.admin, .manage)) { try await $0.listAudit($1) }
     ]
 
-    private static let auditPageLimit = 1...500
-
     /// Lists who did what, the newest first, a page at a time: `before` (an entry's number) and `limit`.
     private func listAudit(_ call: Call) async throws -> Response {
         let query = try Query(call.request.head.query)
-        guard let limit = Int(try query["limit"] ?? "100"), Self.auditPageLimit.contains(limit) else {
-            throw Problem(.invalidParameter, "limit must be 1 to \(Self.auditPageLimit.upperBound)")
-        }
+        let limit = try query.limit
         let before = try query["before"].map { text in
             guard let number = Int64(text), number > 0 else {
                 throw Problem(.invalidParameter, "before is no entry's number")

@@ -77,8 +77,7 @@ extension Store {
         guard keyring != self.sealing.vault.keyring else { return false }
         // First, so that a pass that ends meanwhile forgets no key that is used again.
         self.exchanges.wrappingAdd(1, ordering: .relaxed)
-        let actor = AuditRecord.Actor(name: nil, token: nil, client: "unknown", request: "")
-        let record = AuditRecord(.changeKeys, of: "key \(keyring.sealing)", by: actor, at: now)
+        let record = AuditRecord(.changeKeys, of: "key \(keyring.sealing)", at: now)
         try await self.writer.write { [audit] db in
             try DataKeyEntry.fetchAll(db).check(keyring)
             try DataKeyEntry.note(db, keyring, now: now)
