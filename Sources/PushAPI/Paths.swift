@@ -4,6 +4,8 @@ public enum Paths {
     public static let register = "/api/register"
     /// Notifications: the tutorial's `api/notifications`.
     public static let notifications = "/api/notifications"
+    /// Where several notifications are marked as read.
+    public static let readNotifications = "/api/notifications/read"
 
     /// Server-sent events for devices that have no provider.
     public static let stream = "/api/stream"
@@ -23,6 +25,11 @@ public enum Paths {
 
     /// Who did what, for administrators.
     public static let audit = "/api/audit"
+
+    /// The public keys that answers are signed with.
+    public static let signatureKeys = "/.well-known/sealpost-keys"
+    /// The description of all of this.
+    public static let openAPI = "/openapi.json"
 
     /// Tokens, for administrators.
     public static let tokens = "/api/tokens"

@@ -8,6 +8,9 @@ public enum ProblemCode: String, Sendable, CaseIterable {
     case invalidJSON = "invalid-json"
     case invalidMember = "invalid-member"
     case invalidParameter = "invalid-parameter"
+    case invalidCursor = "invalid-cursor"
+    case invalidIdempotencyKey = "invalid-idempotency-key"
+    case unsupportedSignature = "unsupported-signature"
     case unknownPlatform = "unknown-platform"
     case unknownUser = "unknown-user"
     case unauthorized = "unauthorized"
@@ -19,10 +22,13 @@ public enum ProblemCode: String, Sendable, CaseIterable {
     case requestTimeout = "request-timeout"
     case conflict = "conflict"
     case lastAdministrator = "last-administrator"
+    case idempotencyKeyInUse = "idempotency-key-in-use"
     case registrationGone = "registration-gone"
+    case preconditionFailed = "precondition-failed"
     case payloadTooLarge = "payload-too-large"
     case targetTooLong = "target-too-long"
     case unsupportedExpectation = "unsupported-expectation"
+    case idempotencyKeyReused = "idempotency-key-reused"
     case headerTooLarge = "header-too-large"
     case tooManyStreams = "too-many-streams"
     case tooManyAttempts = "too-many-attempts"
@@ -36,17 +42,19 @@ public enum ProblemCode: String, Sendable, CaseIterable {
     public var status: Int {
         switch self {
         case .malformedRequest, .invalidToken, .invalidJSON, .invalidMember, .invalidParameter: 400
-        case .unknownPlatform, .unknownUser: 400
+        case .invalidCursor, .invalidIdempotencyKey, .unsupportedSignature, .unknownPlatform, .unknownUser: 400
         case .unauthorized, .invalidBearerToken: 401
         case .forbidden, .insufficientScope: 403
         case .notFound: 404
         case .methodNotAllowed: 405
         case .requestTimeout: 408
-        case .conflict, .lastAdministrator: 409
+        case .conflict, .lastAdministrator, .idempotencyKeyInUse: 409
         case .registrationGone: 410
+        case .preconditionFailed: 412
         case .payloadTooLarge: 413
         case .targetTooLong: 414
         case .unsupportedExpectation: 417
+        case .idempotencyKeyReused: 422
         case .tooManyStreams, .tooManyAttempts, .rateLimited: 429
         case .headerTooLarge: 431
         case .internalError: 500
@@ -64,6 +72,9 @@ public enum ProblemCode: String, Sendable, CaseIterable {
         case .invalidJSON: "The body is not valid JSON"
         case .invalidMember: "A member of the body is not valid"
         case .invalidParameter: "A part of the address is not valid"
+        case .invalidCursor: "The cursor is none of this user's"
+        case .invalidIdempotencyKey: "The Idempotency-Key field is not a key"
+        case .unsupportedSignature: "The signature that is asked for cannot be made"
         case .unknownPlatform: "There is no sender for this platform"
         case .unknownUser: "There is no such user"
         case .unauthorized: "Credentials are missing or wrong"
@@ -75,13 +86,16 @@ public enum ProblemCode: String, Sendable, CaseIterable {
         case .requestTimeout: "The request took too long to arrive"
         case .conflict: "It exists already"
         case .lastAdministrator: "There must be an administrator"
+        case .idempotencyKeyInUse: "A request with this key is still being answered"
         case .registrationGone: "This registration is no longer valid"
+        case .preconditionFailed: "It is no longer as the request expects"
         case .payloadTooLarge: "The body is too large"
         case .targetTooLong: "The address is too long"
         case .unsupportedExpectation: "The Expect field asks for something unknown"
         case .tooManyStreams: "This user has too many event streams open"
         case .tooManyAttempts: "Too many sign-ins have failed"
         case .rateLimited: "This user has made too many requests"
+        case .idempotencyKeyReused: "This key belongs to another request"
         case .headerTooLarge: "The header is too large"
         case .internalError: "Something went wrong in the server"
         case .notImplemented: "The server does not do this"

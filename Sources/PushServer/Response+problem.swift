@@ -73,9 +73,11 @@ extension Problem {
         case 408: .requestTimeout
         case 409: .conflict
         case 410: .gone
+        case 412: .preconditionFailed
         case 413: .contentTooLarge
         case 414: .uriTooLong
         case 417: .expectationFailed
+        case 422: .unprocessableContent
         case 429: .tooManyRequests
         case 431: .requestHeaderFieldsTooLarge
         case 501: .notImplemented
