@@ -53,12 +53,16 @@ let package = Package(
         .target(name: "Migrations", path: "Migrations", resources: [.embedInCode("sql")], swiftSettings: strict),
         room("CivilTime", []),
         room("CurlHTTP", ["CCurl", "Reactor"]),
+        room("HTTPSignatures", [crypto]),
         room("PushAPI", ["CivilTime"]),
         room("PushClient", ["PushAPI"]),
         room("PushCore", ["CArgon2", crypto], resources: [.embedInCode("CommonPasswords.txt")]),
         room("PushDelivery", ["PushCore", "PushStore", lifecycle, logging]),
         room("PushSenders", ["CurlHTTP", "PushCore", "Reactor", crypto, cryptoExtras]),
-        room("PushServer", ["PushAPI", "PushCore", "PushStore", "SocketHTTP", crypto, httpTypes, logging]),
+        room(
+            "PushServer",
+            ["HTTPSignatures", "PushAPI", "PushCore", "PushStore", "SocketHTTP", crypto, httpTypes, logging]
+        ),
         room("PushSimulators", ["CNghttp2", "COpenSSL", "Reactor", "SocketTLS"]),
         room("PushStore", ["Migrations", "PushCore", database, databaseC]),
         room("Reactor", ["CEpoll", heap]),
@@ -67,7 +71,8 @@ let package = Package(
         .executableTarget(
             name: "sealpost",
             dependencies: [
-                "CPrctl", "CurlHTTP", "PushAPI", "PushClient", "PushCore", "PushDelivery", "PushSenders", "PushServer",
+                "CPrctl", "CurlHTTP", "HTTPSignatures", "PushAPI", "PushClient", "PushCore", "PushDelivery",
+                "PushSenders", "PushServer",
                 "PushSimulators", "PushStore", "Reactor", "SocketHTTP", "SocketTLS", argumentParser, lifecycle, logging,
                 signals, yaml,
             ],
@@ -85,15 +90,16 @@ let package = Package(
         tests(
             "EndToEndTests",
             [
-                "PushAPI", "PushClient", "PushCore", "PushServer", "PushSimulators", "PushStore", "PushTesting",
-                "Reactor",
-                "SocketHTTP", "sealpost", logging,
+                "HTTPSignatures", "PushAPI", "PushClient", "PushCore", "PushServer", "PushSimulators", "PushStore",
+                "PushTesting", "Reactor", "SocketHTTP", "sealpost", logging,
             ]
         ),
         // The fuzzer's seeds once through its targets; the fuzzer itself is a package of its own, in `Fuzz`.
         .testTarget(
             name: "FuzzTests",
-            dependencies: ["PushAPI", "PushCore", "PushServer", "PushStore", "SocketHTTP", httpTypes],
+            dependencies: [
+                "HTTPSignatures", "PushAPI", "PushCore", "PushServer", "PushStore", "SocketHTTP", httpTypes,
+            ],
             path: "Fuzz/Sources/Fuzz",
             exclude: ["Fuzz.swift"],
             swiftSettings: strict
@@ -117,7 +123,10 @@ let package = Package(
         ),
         tests(
             "PushServerTests",
-            ["PushAPI", "PushCore", "PushServer", "PushStore", "PushTesting", "SocketHTTP", httpTypes, logging]
+            [
+                "HTTPSignatures", "PushAPI", "PushCore", "PushServer", "PushStore", "PushTesting", "SocketHTTP",
+                httpTypes, logging,
+            ]
         ),
         tests("PushSimulatorsTests", ["COpenSSL", "PushSimulators", "PushTesting", "Reactor", "SocketTLS"]),
         tests("PushStoreTests", ["PushCore", "PushStore", "PushTesting", database]),

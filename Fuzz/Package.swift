@@ -37,15 +37,22 @@ let package = Package(
         .systemLibrary(name: "CLibFuzzer"),
         .target(name: "Migrations", resources: [.embedInCode("sql")], swiftSettings: fuzzed),
         room("CivilTime", []),
+        room("HTTPSignatures", [crypto]),
         room("PushAPI", ["CivilTime"]),
         room("PushCore", ["CArgon2", crypto], resources: [.embedInCode("CommonPasswords.txt")]),
-        room("PushServer", ["PushAPI", "PushCore", "PushStore", "SocketHTTP", crypto, httpTypes, logging]),
+        room(
+            "PushServer",
+            ["HTTPSignatures", "PushAPI", "PushCore", "PushStore", "SocketHTTP", crypto, httpTypes, logging]
+        ),
         room("PushStore", ["Migrations", "PushCore", database, databaseC]),
         room("Reactor", ["CEpoll", heap]),
         room("SocketHTTP", ["CivilTime", "Reactor", httpTypes]),
         .executableTarget(
             name: "fuzz",
-            dependencies: ["CLibFuzzer", "PushAPI", "PushCore", "PushServer", "PushStore", "SocketHTTP", httpTypes],
+            dependencies: [
+                "CLibFuzzer", "HTTPSignatures", "PushAPI", "PushCore", "PushServer", "PushStore", "SocketHTTP",
+                httpTypes,
+            ],
             path: "Sources/Fuzz",
             exclude: ["CorpusTests.swift"],
             swiftSettings: fuzzed,

@@ -1,0 +1,119 @@
+public import Foundation
+
+/// Verifies signed answers against keys that are known beforehand.
+///
+/// ```swift
+/// let verifier = ResponseVerifier(keys: [pinned])
+/// request.setValue(ResponseVerifier.acceptSignature(keyID: pinned.id), forHTTPHeaderField: "Accept-Signature")
+/// // ... and of the answer:
+/// let message = SignedMessage(status: status, body: body, requestToken: token) { name in lines(of: name) }
+/// try verifier.verify(message, now: Date())
+/// ```
+/// An answer that passes was made by a holder of one of the keys, for this very request, and nothing of its status or
+/// content was changed on the way. What other fields say is not signed.
+public struct ResponseVerifier: Sendable {
+    private let keys: [String: VerificationKey]
+    private let tolerance: Double
+
+    /// `tolerance` is how far the clocks of both sides may be apart, including the time on the way.
+    public init(keys: [VerificationKey], tolerance: Duration = .seconds(300)) {
+        self.init(Dictionary(keys.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first }), tolerance: tolerance)
+    }
+
+    /// Keys under other names than their thumbprints.
+    init(_ keys: [String: VerificationKey], tolerance: Duration = .seconds(300)) {
+        self.keys = keys
+        self.tolerance = Double(tolerance.components.seconds) + Double(tolerance.components.attoseconds) * 1e-18
+    }
+
+    /// The value of a request's `Accept-Signature` that asks for what `verify` demands.
+    public static func acceptSignature(keyID: String? = nil) -> String {
+        SignatureRequest.field(keyID: keyID)
+    }
+
+    /// Returns if the answer is signed by one of the keys, over exactly its status, its content (on a 304, which has none:
+    /// its `ETag`) and the request's token, and now.
+    ///
+    /// The algorithm is the key's, whatever the answer says. Signatures by other keys are not looked at.
+    public func verify(_ message: SignedMessage, now: Date) throws(SignatureFailure) {
+        guard let token = message.requestToken else { throw SignatureFailure(.missing, "the request had no token") }
+        let (key, label, list) = try self.signatureInput(of: message)
+        let signature = try self.signature(of: message, label: label)
+        let components = SignatureComponent.ofAnswer(status: message.status)
+        guard list.items.map(SignatureComponent.init) == components else {
+            let expected = InnerList(components.map(\.item)).text
+            throw SignatureFailure(.wrongComponents, "the signature is over \(list.text), not \(expected)")
+        }
+        guard !list.parameters.hasRepeated else { throw SignatureFailure(.duplicate, "a parameter is there twice") }
+        guard [nil, .string(SigningKey.algorithm)].contains(list.parameters["alg"]) else {
+            throw SignatureFailure(.wrongAlgorithm, "the signature claims to be another than the key's")
+        }
+        let values = [String(message.status), try self.validator(of: message), FieldLines.value(of: [token])]
+        let base = try SignatureBase(Array(zip(components, values)), parameters: list.parameters)
+        guard key.isSignature(signature, over: base) else {
+            throw SignatureFailure(.badSignature, "the signature is not over this answer to this request")
+        }
+        try self.checkTime(list.parameters, now: now)
+    }
+
+    // MARK: - Private
+
+    private func signatureInput(
+        of message: SignedMessage
+    ) throws(SignatureFailure) -> (key: VerificationKey, label: String, list: InnerList) {
+        guard !message.signatureInput.isEmpty else { throw SignatureFailure(.missing, "there is no Signature-Input") }
+        let inputs = try StructuredFieldParser.dictionary(message.signatureInput, of: "Signature-Input")
+        guard !inputs.hasRepeated else { throw SignatureFailure(.duplicate, "a label is there twice") }
+        var found: [(key: VerificationKey, label: String, list: InnerList)] = []
+        for entry in inputs.entries {
+            guard case .list(let list) = entry.value else {
+                throw SignatureFailure(.malformed, "Signature-Input has no list under \(entry.key)")
+            }
+            guard case .string(let id) = list.parameters["keyid"], let key = self.keys[id] else { continue }
+            found.append((key, entry.key, list))
+        }
+        guard let first = found.first else { throw SignatureFailure(.unknownKey, "no signature is by a key we know") }
+        guard found.count == 1 else { throw SignatureFailure(.duplicate, "two signatures are by keys we know") }
+        return first
+    }
+
+    private func signature(of message: SignedMessage, label: String) throws(SignatureFailure) -> [UInt8] {
+        let signatures = try StructuredFieldParser.dictionary(message.signature, of: "Signature")
+        guard !signatures.hasRepeated else { throw SignatureFailure(.duplicate, "a signature is there twice") }
+        guard let member = signatures[label] else { throw SignatureFailure(.missing, "there is no Signature \(label)") }
+        guard case .item(let item) = member, case .bytes(let signature) = item.value else {
+            throw SignatureFailure(.malformed, "the Signature \(label) is not of bytes")
+        }
+        return signature
+    }
+
+    /// The digest, which must be that of the content, or the `ETag` of a 304, which must have none.
+    private func validator(of message: SignedMessage) throws(SignatureFailure) -> String {
+        guard message.status != 304 else {
+            guard !message.etag.isEmpty else { throw SignatureFailure(.missing, "there is no ETag") }
+            guard message.isEmpty else { throw SignatureFailure(.digestMismatch, "a 304 has a content") }
+            return FieldLines.value(of: message.etag)
+        }
+        guard !message.contentDigest.isEmpty else { throw SignatureFailure(.missing, "there is no Content-Digest") }
+        guard try ContentDigest.hash(in: message.contentDigest) == message.hash else {
+            throw SignatureFailure(.digestMismatch, "the content is not that of the digest")
+        }
+        return FieldLines.value(of: message.contentDigest)
+    }
+
+    private func checkTime(_ parameters: FieldParameters, now: Date) throws(SignatureFailure) {
+        guard case .integer(let created) = parameters["created"] else {
+            throw SignatureFailure(.missing, "the signature does not say when it was made")
+        }
+        let age = now.timeIntervalSince1970 - Double(created)
+        guard abs(age) <= self.tolerance else {
+            throw SignatureFailure(.stale, "the signature was made \(age.rounded()) s ago")
+        }
+        switch parameters["expires"] {
+        case nil: break
+        case .integer(let end) where now.timeIntervalSince1970 <= Double(end): break
+        case .integer: throw SignatureFailure(.stale, "the signature has expired")
+        default: throw SignatureFailure(.malformed, "the signature's end is no time")
+        }
+    }
+}

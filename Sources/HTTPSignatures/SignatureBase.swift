@@ -1,0 +1,86 @@
+/// Something that a signature is over (RFC 9421 §2): a field, or what is derived from a message, such as `@status`.
+public struct SignatureComponent: Sendable, Hashable, CustomStringConvertible {
+    /// In lower case.
+    public let name: String
+    /// Whether it is that of the request which is answered.
+    public let isOfRequest: Bool
+
+    /// A component of that name, which is in lower case.
+    public init(_ name: String, isOfRequest: Bool = false) {
+        self.name = name
+        self.isOfRequest = isOfRequest
+    }
+
+    /// `nil` with a parameter other than `req`.
+    init?(_ item: FieldItem) {
+        guard case .string(let name) = item.value else { return nil }
+        switch item.parameters.entries.map(\.key) {
+        case []: self.init(name)
+        case ["req"] where item.parameters["req"] == .boolean(true): self.init(name, isOfRequest: true)
+        default: return nil
+        }
+    }
+
+    var item: FieldItem {
+        var parameters = FieldParameters()
+        if self.isOfRequest { parameters.append("req", .boolean(true)) }
+        return FieldItem(.string(self.name), parameters: parameters)
+    }
+
+    /// As it stands in a signature's list.
+    public var description: String { self.item.text }
+
+    static let status = Self("@status")
+    static let contentDigest = Self(ContentDigest.fieldName)
+    static let etag = Self("etag")
+    static let requestToken = Self("mytoken", isOfRequest: true)
+
+    /// What the signature of an answer is over, in this order. A 304 has no content of its own, and a digest in it would
+    /// overwrite that of the stored answer (RFC 9111 §3.2).
+    static func ofAnswer(status: Int) -> [SignatureComponent] {
+        [.status, status == 304 ? .etag : .contentDigest, .requestToken]
+    }
+}
+
+/// The text that is signed (RFC 9421 §2.5).
+public struct SignatureBase: Sendable, Hashable {
+    /// A line for each component, and one of parameters without an end.
+    public let text: String
+    /// What stands in `Signature-Input` behind the label, in the same bytes.
+    public let parameters: String
+
+    /// Values in their order, and the parameters' text as it is to stand in `Signature-Input`, in front of which the
+    /// components are put.
+    ///
+    /// Throws if something is there twice, or a value could be taken for more than one line.
+    public init(
+        _ components: [(component: SignatureComponent, value: String)],
+        created: Int64,
+        keyID: String,
+        algorithm: String?
+    ) throws(SignatureFailure) {
+        var parameters = FieldParameters()
+        parameters.append("created", .integer(created))
+        parameters.append("keyid", .string(keyID))
+        if let algorithm { parameters.append("alg", .string(algorithm)) }
+        try self.init(components, parameters: parameters)
+    }
+
+    init(
+        _ components: [(component: SignatureComponent, value: String)],
+        parameters: FieldParameters
+    ) throws(SignatureFailure) {
+        guard Set(components.map(\.component)).count == components.count else {
+            throw SignatureFailure(.duplicate, "the signature is over something twice")
+        }
+        self.parameters = InnerList(components.map(\.component.item), parameters: parameters).text
+        var text = ""
+        for (component, value) in components {
+            guard value.utf8.allSatisfy({ (0x20...0x7E).contains($0) || $0 == 0x09 }) else {
+                throw SignatureFailure(.malformed, "\(component) is not of printable ASCII")
+            }
+            text += "\(component): \(value)\n"
+        }
+        self.text = text + #""@signature-params": \#(self.parameters)"#
+    }
+}

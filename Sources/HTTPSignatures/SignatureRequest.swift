@@ -1,0 +1,52 @@
+/// What an `Accept-Signature` asks for (RFC 9421 §5): a signature over the status, the content and the request's token.
+public struct SignatureRequest: Sendable, Hashable {
+    private static let maximumLabelLength = 64
+
+    /// What to call the signature.
+    public let label: String
+    /// The key that is asked for, if any.
+    public let keyID: String?
+
+    /// Reads the lines of the field. Of several signatures the first that can be made is chosen.
+    ///
+    /// Throws if none can be made: over anything else, with another algorithm, or with parameters that are not ours.
+    public init(acceptSignature lines: [String]) throws(SignatureFailure) {
+        let dictionary = try StructuredFieldParser.dictionary(lines, of: "Accept-Signature")
+        guard !dictionary.hasRepeated else { throw SignatureFailure(.duplicate, "a label is there twice") }
+        guard let request = dictionary.entries.lazy.compactMap({ Self($0.key, $0.value) }).first else {
+            throw SignatureFailure(.wrongComponents, "what can be signed is \(Self.components)")
+        }
+        self = request
+    }
+
+    private init?(_ label: String, _ member: FieldMember) {
+        guard
+            label.utf8.count <= Self.maximumLabelLength, case .list(let list) = member, !list.parameters.hasRepeated,
+            list.items.map(SignatureComponent.init) == SignatureComponent.ofAnswer(status: 200)
+        else { return nil }
+        self.label = label
+        var keyID: String?
+        for parameter in list.parameters.entries {
+            switch (parameter.key, parameter.value) {
+            case ("keyid", .string(let id)): keyID = id
+            case ("alg", .string(SigningKey.algorithm)), ("created", .boolean(true)): break
+            default: return nil
+            }
+        }
+        self.keyID = keyID
+    }
+
+    private static var components: String {
+        InnerList(SignatureComponent.ofAnswer(status: 200).map(\.item)).text
+    }
+
+    /// The field's value that asks for a signature with that key, or with any.
+    static func field(keyID: String?) -> String {
+        var parameters = FieldParameters()
+        if let keyID, keyID.utf8.allSatisfy({ (0x20...0x7E).contains($0) }) {
+            parameters.append("keyid", .string(keyID))
+        }
+        let list = InnerList(SignatureComponent.ofAnswer(status: 200).map(\.item), parameters: parameters)
+        return "sig=\(list.text)"
+    }
+}

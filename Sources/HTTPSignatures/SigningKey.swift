@@ -1,0 +1,37 @@
+internal import Crypto
+public import Foundation
+
+/// An Ed25519 key that signs.
+public struct SigningKey: Sendable {
+    static let algorithm = "ed25519"
+
+    private let key: Curve25519.Signing.PrivateKey
+    /// What verifies its signatures.
+    public let publicKey: VerificationKey
+
+    /// A new random one.
+    public init() {
+        self.init(Curve25519.Signing.PrivateKey())
+    }
+
+    /// Throws unless it is 32 bytes: the seed of RFC 8032.
+    public init(rawRepresentation: some ContiguousBytes) throws {
+        self.init(try Curve25519.Signing.PrivateKey(rawRepresentation: rawRepresentation))
+    }
+
+    private init(_ key: Curve25519.Signing.PrivateKey) {
+        self.key = key
+        self.publicKey = VerificationKey(key.publicKey)
+    }
+
+    /// The thumbprint of its public half.
+    public var id: String { self.publicKey.id }
+
+    /// 32 bytes, to be kept secret.
+    public var rawRepresentation: Data { self.key.rawRepresentation }
+
+    /// 64 bytes. On Apple platforms they differ each time.
+    public func signature(over base: SignatureBase) throws -> Data {
+        try self.key.signature(for: Data(base.text.utf8))
+    }
+}

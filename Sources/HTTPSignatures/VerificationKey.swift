@@ -1,0 +1,44 @@
+internal import Crypto
+public import Foundation
+
+/// The public half of an Ed25519 key, as apps pin it.
+public struct VerificationKey: Sendable, Hashable {
+    /// The thumbprint (RFC 7638) of it as a JSON Web Key: what a signature calls its `keyid`.
+    public let id: String
+
+    /// 32 bytes.
+    public let rawRepresentation: Data
+
+    /// Throws unless it is 32 bytes.
+    public init(rawRepresentation: some ContiguousBytes) throws {
+        try self.init(Curve25519.Signing.PublicKey(rawRepresentation: rawRepresentation))
+    }
+
+    /// The `x` of a JSON Web Key (RFC 8037 §2); `nil` unless it is 32 bytes.
+    public init?(base64URL: String) {
+        guard
+            let bytes = Base64.bytes(ofURLText: base64URL),
+            // It throws for a wrong length only.
+            let key = try? Curve25519.Signing.PublicKey(rawRepresentation: bytes)
+        else { return nil }
+        self.init(key)
+    }
+
+    init(_ key: Curve25519.Signing.PublicKey) {
+        self.rawRepresentation = Data(key.rawRepresentation)
+        // The members in the order of their names, and no blanks (RFC 7638 §3).
+        let text = #"{"crv":"Ed25519","kty":"OKP","x":"\#(Base64.urlText(of: self.rawRepresentation))"}"#
+        self.id = Base64.urlText(of: SHA256.hash(data: Data(text.utf8)))
+    }
+
+    /// The key in base64 for URLs, without padding.
+    public var base64URL: String { Base64.urlText(of: self.rawRepresentation) }
+
+    /// Whether the key's owner has signed `base`.
+    public func isSignature(_ signature: some Sequence<UInt8>, over base: SignatureBase) -> Bool {
+        guard let key = try? Curve25519.Signing.PublicKey(rawRepresentation: self.rawRepresentation) else {
+            preconditionFailure("a key that has been one still is one")
+        }
+        return key.isValidSignature(Data(signature), for: Data(base.text.utf8))
+    }
+}
