@@ -104,6 +104,7 @@ let package = Package(
             exclude: ["Fuzz.swift"],
             swiftSettings: strict
         ),
+        tests("HTTPSignaturesTests", ["HTTPSignatures", "PushTesting"]),
         tests("PushAPITests", ["PushAPI"]),
         tests("PushClientTests", ["PushAPI", "PushClient", "Reactor"]),
         tests("PushCoreTests", ["PushCore", "PushTesting", crypto]),

@@ -3,17 +3,19 @@
 /// Each takes any bytes. It throws a `Contradiction` where two ways to the same thing lead to different places; that a
 /// parser traps or does not end is for libFuzzer to see.
 enum FuzzTarget: String, CaseIterable, Sendable {
-    case authorization, chunk, etag, head, json, mytoken, phc, tag, target
+    case authorization, chunk, etag, field, head, json, mytoken, phc, signature, tag, target
 
     func run(_ bytes: [UInt8]) throws {
         switch self {
         case .authorization: try Self.authorization(bytes)
         case .chunk: try Self.chunk(bytes)
         case .etag: try Self.etag(bytes)
+        case .field: try Self.field(bytes)
         case .head: try Self.head(bytes)
         case .json: try Self.json(bytes)
         case .mytoken: try Self.mytoken(bytes)
         case .phc: try Self.phc(bytes)
+        case .signature: try Self.signature(bytes)
         case .tag: try Self.tag(bytes)
         case .target: try Self.target(bytes)
         }

@@ -1,0 +1,231 @@
+import Foundation
+import Testing
+
+@testable import HTTPSignatures
+
+@Suite struct ResponseVerifierTests {
+    @Test(arguments: [(200, "{}"), (204, ""), (304, ""), (404, "not here"), (500, "x")])
+    func whatWeSignIsAccepted(status: Int, body: String) throws {
+        #expect(try SampleAnswer.signed(status: status, body: body).refusal() == nil)
+    }
+
+    @Test(arguments: [200, 304])
+    func noByteOfASignedAnswerMayChange(status: Int) throws {
+        let answer = try SampleAnswer.signed(status: status, body: status == 304 ? "" : #"{"message": "good dog"}"#)
+        #expect(try answer.refusal() == nil)
+        let verifier = ResponseVerifier(keys: [try SampleKey.signing().publicKey])
+        for index in answer.fields.indices {
+            let bytes = Array(answer.fields[index].value.utf8)
+            for place in bytes.indices {
+                for byte in (0...0x7F as ClosedRange<UInt8>) where byte != bytes[place] {
+                    var changed = answer
+                    var value = bytes
+                    value[place] = byte
+                    changed.fields[index].value = String(decoding: value, as: UTF8.self)
+                    #expect(throws: SignatureFailure.self, "\(changed.fields[index])") {
+                        try verifier.verify(changed.message, now: SampleKey.now)
+                    }
+                }
+            }
+        }
+        for place in answer.body.indices {
+            for bit in 0..<8 {
+                var changed = answer
+                changed.body[place] ^= 1 << bit
+                #expect(try changed.refusal(by: verifier) == .digestMismatch)
+            }
+        }
+    }
+
+    @Test(arguments: [201, 404, 100, 0, -1, 304])
+    func anotherStatusIsNotSigned(status: Int) throws {
+        var answer = try SampleAnswer.signed()
+        answer.status = status
+        #expect(try answer.refusal() == (status == 304 ? .wrongComponents : .badSignature))
+    }
+
+    @Test(arguments: ["20818", "", "020817", "20817, 20817", "20817\n\"etag\": 1", "é"])
+    func anAnswerToAnotherRequestIsRefused(token: String) throws {
+        var answer = try SampleAnswer.signed()
+        answer.token = token
+        #expect(try [.badSignature, .malformed].contains(answer.refusal()))
+    }
+
+    @Test func aRequestWithoutATokenHasNoSignedAnswer() throws {
+        var answer = try SampleAnswer.signed()
+        answer.token = nil
+        #expect(try answer.refusal() == .missing)
+    }
+
+    @Test(arguments: ["content-digest", "signature-input", "signature"])
+    func aFieldThatIsMissingIsTold(name: String) throws {
+        var answer = try SampleAnswer.signed()
+        answer.fields.removeAll { $0.name == name }
+        #expect(try answer.refusal() == .missing)
+    }
+
+    @Test(arguments: [
+        (-300.0, true), (-301, false), (0, true), (300, true), (301, false), (1e300, false), (.nan, false),
+    ])
+    func aSignatureIsGoodForAWhileBothWays(seconds: Double, isGood: Bool) throws {
+        let now = SampleKey.now.addingTimeInterval(seconds)
+        #expect(try SampleAnswer.signed().refusal(now: now) == (isGood ? nil : .stale))
+    }
+
+    @Test func aKeyThatIsNotPinnedIsUnknown() throws {
+        let verifier = ResponseVerifier(keys: [SigningKey().publicKey])
+        #expect(try SampleAnswer.signed().refusal(by: verifier) == .unknownKey)
+        #expect(try SampleAnswer.signed().refusal(by: ResponseVerifier(keys: [])) == .unknownKey)
+    }
+
+    @Test func anotherKeyUnderThePinnedNameIsNoUse() throws {
+        let verifier = ResponseVerifier([try SampleKey.signing().id: SigningKey().publicKey])
+        #expect(try SampleAnswer.signed().refusal(by: verifier) == .badSignature)
+    }
+
+    /// Whatever an attacker writes into the list, signed with a key of theirs or ours.
+    @Test(arguments: [
+        (#"()"#, SignatureFailure.Reason.wrongComponents),
+        (#"("@status" "content-digest")"#, .wrongComponents),
+        (#"("content-digest" "mytoken";req)"#, .wrongComponents),
+        (#"("@status" "mytoken";req "content-digest")"#, .wrongComponents),
+        (#"("@status" "content-digest" "mytoken")"#, .wrongComponents),
+        (#"("@status" "content-digest" "mytoken";req "date")"#, .wrongComponents),
+        (#"("@status" "content-digest";sf "mytoken";req)"#, .wrongComponents),
+        (#"("@status" "etag" "mytoken";req)"#, .wrongComponents),
+        (#"("@status" "content-digest" "mytoken";req "mytoken";req)"#, .wrongComponents),
+    ])
+    func theListMustBeExactlyTheOneDemanded(list: String, reason: SignatureFailure.Reason) throws {
+        var answer = try SampleAnswer.signed()
+        let input = answer["signature-input"]
+        let end = try #require(input.range(of: ");created"))
+        answer["signature-input"] = "sig=\(list)\(input[end.lowerBound...].dropFirst())"
+        #expect(try answer.refusal() == reason)
+    }
+
+    @Test(arguments: [
+        ("alg=\"ed25519\"", "alg=\"hmac-sha256\"", SignatureFailure.Reason.wrongAlgorithm),
+        ("alg=\"ed25519\"", "alg=ed25519", .wrongAlgorithm),
+        ("alg=\"ed25519\"", "alg=\"none\"", .wrongAlgorithm),
+        (";alg=\"ed25519\"", "", .badSignature),
+        ("created=1618884473;", "", .badSignature),
+        ("created=1618884473", "created=1618884473;created=1618884473", .duplicate),
+        ("alg=\"ed25519\"", "alg=\"ed25519\";alg=\"ed25519\"", .duplicate),
+        ("created=1618884473", "created=1618884473.0", .badSignature),
+        ("created=1618884473", "created=1618884474", .badSignature),
+    ])
+    func aParameterThatIsChangedIsRefused(part: String, other: String, reason: SignatureFailure.Reason) throws {
+        var answer = try SampleAnswer.signed()
+        answer["signature-input"] = answer["signature-input"].replacingOccurrences(of: part, with: other)
+        #expect(try answer.refusal() == reason)
+    }
+
+    @Test func aLabelThatIsThereTwiceIsRefused() throws {
+        let answer = try SampleAnswer.signed()
+        for name in ["signature-input", "signature"] {
+            var twice = answer
+            twice.fields.append((name, answer[name]))
+            #expect(try twice.refusal() == .duplicate)
+            var joined = answer
+            joined[name] = "\(answer[name]), \(answer[name])"
+            #expect(try joined.refusal() == .duplicate)
+        }
+    }
+
+    @Test func twoSignaturesByOurKeysAreNotChosenFrom() throws {
+        var answer = try SampleAnswer.signed()
+        answer.fields.append(("signature-input", "b\(answer["signature-input"].dropFirst(3))"))
+        answer.fields.append(("signature", "b\(answer["signature"].dropFirst(3))"))
+        #expect(try answer.refusal() == .duplicate)
+    }
+
+    @Test func aSignatureOfSomebodyElseDoesNoHarm() throws {
+        var answer = try SampleAnswer.signed()
+        answer["signature-input"] = #"proxy=("via");keyid="p", \#(answer["signature-input"])"#
+        answer["signature"] = "proxy=:AAAA:, \(answer["signature"])"
+        #expect(try answer.refusal() == nil)
+    }
+
+    @Test func theLabelMustBeTheSame() throws {
+        var answer = try SampleAnswer.signed()
+        answer["signature"] = "b\(answer["signature"].dropFirst(3))"
+        #expect(try answer.refusal() == .missing)
+    }
+
+    @Test func theLabelMeansNothing() throws {
+        var answer = try SampleAnswer.signed()
+        answer["signature-input"] = "b\(answer["signature-input"].dropFirst(3))"
+        answer["signature"] = "b\(answer["signature"].dropFirst(3))"
+        #expect(try answer.refusal() == nil)
+    }
+
+    @Test(arguments: [
+        "sig", "sig=7", "sig=\"x\"", "sig=()", "sig=::", "sig=:AAAA:", "sig=:AAAA", "", ",", "é", "sig=:\0:",
+    ])
+    func whatIsNoSignatureIsRefused(field: String) throws {
+        var answer = try SampleAnswer.signed()
+        answer["signature"] = field
+        #expect(try answer.refusal() != nil)
+        answer = try SampleAnswer.signed()
+        answer["signature-input"] = field
+        #expect(try answer.refusal() != nil)
+        answer = try SampleAnswer.signed()
+        answer["content-digest"] = field
+        #expect(try answer.refusal() != nil)
+    }
+
+    @Test func aDigestBesideAnotherOneIsRefused() throws {
+        var answer = try SampleAnswer.signed()
+        answer.fields.append(("content-digest", ContentDigest.field(of: [])))
+        #expect(try answer.refusal() == .duplicate)
+        answer.fields.removeLast()
+        answer.fields.append(("content-digest", "sha-512=:AAAA:"))
+        #expect(try answer.refusal() == .badSignature)
+    }
+
+    /// The slip in RFC 9421 §7.2.8.
+    @Test func theLastLineOfABaseIsTheParameters() throws {
+        let base = try SignatureBase([(.status, "200")], created: 1, keyID: "k", algorithm: nil)
+        #expect(base.text == "\"@status\": 200\n\"@signature-params\": (\"@status\");created=1;keyid=\"k\"")
+        #expect(base.parameters == "(\"@status\");created=1;keyid=\"k\"")
+    }
+
+    @Test func aValueCannotBeginALineOfItsOwn() {
+        for value in ["200\n\"a\": b", "200\r", "\0", "ü"] {
+            #expect(throws: SignatureFailure.self) {
+                try SignatureBase([(.status, value)], created: 1, keyID: "k", algorithm: nil)
+            }
+        }
+        #expect(throws: SignatureFailure.self) {
+            try SignatureBase([(.status, "1"), (.status, "1")], created: 1, keyID: "k", algorithm: nil)
+        }
+    }
+
+    @Test func anEmptyTokenIsOne() throws {
+        let base = try SignatureBase([(.requestToken, "")], created: 1, keyID: "k", algorithm: nil)
+        #expect(base.text.hasPrefix("\"mytoken\";req: \n"))
+    }
+
+    @Test func blanksAroundALineDoNotCount() throws {
+        var answer = try SampleAnswer.signed()
+        for index in answer.fields.indices { answer.fields[index].value = " \t\(answer.fields[index].value)\t " }
+        #expect(try answer.refusal() == nil)
+    }
+
+    @Test func a304WithAContentIsRefused() throws {
+        var answer = try SampleAnswer.signed(status: 304, body: "")
+        answer.body = [0x7B]
+        #expect(try answer.refusal() == .digestMismatch)
+        answer.body = []
+        answer.fields.removeAll { $0.name == "etag" }
+        #expect(try answer.refusal() == .missing)
+    }
+
+    /// A cache copies the fields of a 304 over those of what it keeps (RFC 9111 §3.2), and calls it 200.
+    @Test func a304ThatACacheMadeA200OfIsRefused() throws {
+        var answer = try SampleAnswer.signed(status: 304, body: "")
+        answer.status = 200
+        answer.body = Array("kept".utf8)
+        #expect(try answer.refusal() == .wrongComponents)
+    }
+}
