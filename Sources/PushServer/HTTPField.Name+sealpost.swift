@@ -9,6 +9,10 @@ extension HTTPField.Name {
     static let rateLimit = Self(constant: "RateLimit")
     static let rateLimitPolicy = Self(constant: "RateLimit-Policy")
     static let lastEventID = Self(constant: "Last-Event-ID")
+    static let acceptSignature = Self(constant: "Accept-Signature")
+    static let contentDigest = Self(constant: "Content-Digest")
+    static let signature = Self(constant: "Signature")
+    static let signatureInput = Self(constant: "Signature-Input")
 
     private init(constant name: String) {
         guard let parsed = Self(name) else { preconditionFailure("\(name) is not a field name") }

@@ -18,6 +18,7 @@ package struct PushServer: Responder {
     let collapseIDs: CollapseIDs
     let authenticator: Authenticator
     let settings: ServerSettings
+    let signingKeys: SigningKeys
     /// The event streams that are open.
     let streams: StreamHub
     let logger: Logger
@@ -38,6 +39,7 @@ package struct PushServer: Responder {
         reports: ReportReader,
         authenticator: Authenticator,
         settings: ServerSettings,
+        signingKeys: SigningKeys = SigningKeys(.random()),
         streams: StreamHub = StreamHub(),
         logger: Logger,
         workIsWaiting: @escaping @Sendable () -> Void,
@@ -53,6 +55,7 @@ package struct PushServer: Responder {
         self.collapseIDs = CollapseIDs(key: store.indexSecret.derive("collapse id"))
         self.authenticator = authenticator
         self.settings = settings
+        self.signingKeys = signingKeys
         self.streams = streams
         self.logger = logger
         self.workIsWaiting = workIsWaiting
@@ -65,16 +68,24 @@ package struct PushServer: Responder {
 
     package func respond(to request: Request) async -> Response {
         let id = RequestID(request.head)
+        let isToBeSigned = request.head.count(of: .acceptSignature) > 0
         var token: MyToken?
         var quota: QuotaPolicy.State?
         let outcome: Result<Response, any Error>
         do {
-            token = try MyToken(of: request.head)
+            token = try self.token(of: request.head, isToBeSigned: isToBeSigned)
             outcome = .success(try await self.route(request, quota: &quota))
         } catch {
             outcome = .failure(error)
         }
-        return self.finish(outcome, of: request, id: id, token: token, quota: quota)
+        return self.finish(
+            outcome,
+            of: request,
+            id: id,
+            token: token,
+            quota: quota,
+            isToBeSigned: isToBeSigned
+        )
     }
 
     /// Throws an `unauthorized` problem if it shows none, or not clearly.
@@ -87,13 +98,23 @@ package struct PushServer: Responder {
         let response = Response(Problem(refusal), request: id)
         // A token that is not one has no echo; the refusal stands all the same.
         let token = head.flatMap { try? MyToken(of: $0) }
-        return self.envelope(response, id: id, token: token)
+        let answer = self.envelope(response, id: id, token: token)
+        guard let head, head.count(of: .acceptSignature) > 0 else { return answer }
+        return self.signed(answer, for: head)
     }
 
     // MARK: - Private
 
     // What need not wait stands in functions of its own that are not inlined: a connection keeps what the frames of
     // waiting functions have taken once, and ten thousand idle ones feel each hundred bytes of it.
+
+    /// The request's token. Throws a problem if it is none, or what is asked for beside it cannot be had.
+    @inline(never)
+    private func token(of head: RequestHead, isToBeSigned: Bool) throws -> MyToken? {
+        let token = try MyToken(of: head)
+        if isToBeSigned { try self.checkSignatureRequest(of: head) }
+        return token
+    }
 
     /// Leaves in `quota` what the caller has left, if it has one.
     private func route(_ request: Request, quota: inout QuotaPolicy.State?) async throws -> Response {
@@ -161,7 +182,8 @@ package struct PushServer: Responder {
         of request: Request,
         id: RequestID,
         token: MyToken?,
-        quota: QuotaPolicy.State?
+        quota: QuotaPolicy.State?,
+        isToBeSigned: Bool
     ) -> Response {
         var response: Response
         switch outcome {
@@ -176,7 +198,9 @@ package struct PushServer: Responder {
                 "client": "\(request.client)",
             ]
         )
-        return self.envelope(response, id: id, token: token)
+        response = self.envelope(response, id: id, token: token)
+        // Last of all, for it is over what goes out.
+        return isToBeSigned ? self.signed(response, for: request.head) : response
     }
 
     /// Rounds down to what the database keeps, so that what is answered before storing is what is answered after it.

@@ -114,7 +114,7 @@ struct RouteTable: Sendable {
         routes: PushServer.registrationRoutes + PushServer.notificationRoutes + PushServer.sessionRoutes
             + PushServer.tokenRoutes + PushServer.userRoutes + PushServer.webPushRoutes + PushServer.streamRoutes
             + PushServer.dismissalRoutes + PushServer.deliveryRoutes + PushServer.healthRoutes
-            + PushServer.metricRoutes + PushServer.auditRoutes
+            + PushServer.metricRoutes + PushServer.auditRoutes + PushServer.signatureRoutes
     )
 
     let routes: [Route]

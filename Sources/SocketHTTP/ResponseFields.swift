@@ -56,6 +56,25 @@ package struct ResponseFields: Sendable, Hashable, ExpressibleByDictionaryLitera
         self.contentLength = fields.contentLength ?? self.contentLength
     }
 
+    /// Removes all lines of that name.
+    package mutating func remove(_ name: HTTPField.Name) {
+        let wanted = Array(name.canonicalName.utf8)
+        var start = 0
+        // Each line ends with the only line feed in it.
+        while let end = self.bytes[start...].firstIndex(of: 0x0A) {
+            if Self.isNamed(wanted, self.bytes[start...end]) {
+                self.bytes.removeSubrange(start...end)
+            } else {
+                start = end + 1
+            }
+        }
+        switch Self.role(of: name) {
+        case .date: self.hasDate = false
+        case .length: self.contentLength = nil
+        case .ordinary, .ours: break
+        }
+    }
+
     // MARK: Reading
 
     /// The lines in their order, for tests and logs.
@@ -72,6 +91,12 @@ package struct ResponseFields: Sendable, Hashable, ExpressibleByDictionaryLitera
     }
 
     // MARK: - Private
+
+    /// Whether a line's name is the one that is given in lower case.
+    private static func isNamed(_ name: [UInt8], _ line: ArraySlice<UInt8>) -> Bool {
+        line.dropFirst(name.count).first == UInt8(ascii: ":")
+            && zip(line, name).allSatisfy { $0.lowercased == $1 }
+    }
 
     private enum Role {
         case ordinary, date, length, ours

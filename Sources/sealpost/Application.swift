@@ -1,4 +1,5 @@
 import Foundation
+import HTTPSignatures
 import Logging
 import PushCore
 import PushDelivery
@@ -22,6 +23,7 @@ struct Application: Sendable {
     private let senders: [(name: Platform, setup: SenderSetup)]
     private let wakeUp: WakeUp
     private let keyringHasChanged = WakeUp()
+    private let signingKeys: SigningKeys
     private let configuration: Configuration
     private let logger: Logger
 
@@ -46,6 +48,8 @@ struct Application: Sendable {
             )
             exit(1)
         }
+        let signingKeys = SigningKeys(try SigningKeyFile.load(configuration.signingKeys))
+        self.signingKeys = signingKeys
         self.loops = try EventLoopGroup()
         // Of its own: what providers take their time over must not delay an answer to a phone.
         self.outboundLoop = try EventLoop(index: 0)
@@ -94,6 +98,7 @@ struct Application: Sendable {
                 logger: logger
             ),
             settings: settings,
+            signingKeys: signingKeys,
             streams: streams,
             logger: logger,
             workIsWaiting: { wakeUp() },
@@ -156,11 +161,12 @@ struct Application: Sendable {
         try result.get()
     }
 
-    /// Reads again what may change while it runs: certificates, the keyring and the senders' credentials. Where the new is
-    /// bad, the old stays.
+    /// Reads again what may change while it runs: certificates, the keyring, the keys that sign and the senders' credentials.
+    /// Where the new is bad, the old stays.
     func reload() async {
         self.tls?.reload()
         await self.reloadKeyring()
+        self.reloadSigningKeys()
         for (name, setup) in self.senders { self.reload(setup, name: name) }
         self.wakeUp()
     }
@@ -173,6 +179,17 @@ struct Application: Sendable {
             self.logger.info("keyring reloaded", metadata: ["seals": "\(keyring.sealing)"])
         } catch {
             self.logger.error("keyring not reloaded, the old one stays", metadata: ["error": "\(error)"])
+        }
+    }
+
+    private func reloadSigningKeys() {
+        do {
+            let new = try SigningKeyFile.loadExisting(self.configuration.signingKeys)
+            guard new.keys.map(\.key.id) != self.signingKeys.current.keys.map(\.key.id) else { return }
+            self.signingKeys.exchange(new)
+            self.logger.info("signing keys reloaded", metadata: ["signs": "\(new.keys[0].key.id)"])
+        } catch {
+            self.logger.error("signing keys not reloaded, the old ones stay", metadata: ["error": "\(error)"])
         }
     }
 

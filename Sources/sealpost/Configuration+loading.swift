@@ -30,6 +30,9 @@ extension Configuration {
         try configuration.readQuotas(root.section("quotas"))
         configuration.database = try root.string("database") ?? configuration.database
         configuration.keyring = try root.string("keyring") ?? configuration.keyring
+        let signing = try root.section("signing")
+        configuration.signingKeys = try signing.string("keys") ?? configuration.signingKeys
+        try signing.finish()
         let delivery = try root.section("delivery")
         configuration.inFlight = try delivery.integer("inFlight", in: 1...100_000) ?? configuration.inFlight
         try delivery.finish()

@@ -21,6 +21,7 @@ struct Configuration: Sendable {
     var limits = ServerLimits()
     var database = "var/sealpost.db"
     var keyring = "var/keyring"
+    var signingKeys = "var/signing-keys"
     var logLevel = "info"
     var logFormat = "text"
     var idBits = 31

@@ -1,5 +1,7 @@
 import Foundation
+import HTTPSignatures
 import PushCore
+import PushServer
 import PushSimulators
 import PushStore
 import PushTesting
@@ -15,6 +17,7 @@ import Testing
         self.folder = try TemporaryFolder()
         self.configuration.database = self.folder.file("sealpost.db")
         self.configuration.keyring = self.folder.file("keyring")
+        self.configuration.signingKeys = self.folder.file("signing-keys")
     }
 
     /// A database and a keyring, as a first start leaves them.
@@ -36,8 +39,9 @@ import Testing
             findings["database"]?.description == "ok   database: \(self.configuration.database) is whole and up to date"
         )
         #expect(findings["keyring"]?.grade == .ok)
+        #expect(findings["signing.keys"]?.grade == .warn, "made by the server only")
         #expect(findings["clock"]?.grade == .ok)
-        #expect(Set(findings.keys) == ["clock", "disk", "keyring", "database", "senders.stream"])
+        #expect(Set(findings.keys) == ["clock", "disk", "keyring", "signing.keys", "database", "senders.stream"])
     }
 
     @Test func beforeTheFirstStartNothingIsMade() async throws {
@@ -45,6 +49,16 @@ import Testing
         #expect(findings["database"]?.grade == .warn)
         #expect(findings["keyring"]?.grade == .warn)
         #expect(try FileManager.default.contentsOfDirectory(atPath: self.folder.path).isEmpty)
+    }
+
+    @Test func signingKeysAreLookedAt() async throws {
+        try await self.prepare()
+        let keys = try SigningKeyFile.load(self.configuration.signingKeys)
+        let finding = try #require(try await self.examine()["signing.keys"])
+        #expect(finding.grade == .ok)
+        #expect(finding.text.contains(keys.keys[0].key.id))
+        try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: self.configuration.signingKeys)
+        #expect(try await self.examine()["signing.keys"]?.grade == .fail)
     }
 
     @Test func aDamagedDatabaseFails() async throws {

@@ -84,6 +84,16 @@ struct Site: Sendable {
         port: Int? = nil,
         _ options: String...
     ) async throws -> Answer {
+        try await self.curl(path, as: user, password: password, port: port, options: options)
+    }
+
+    func curl(
+        _ path: String,
+        as user: String = "alice",
+        password: String = Stack.password,
+        port: Int? = nil,
+        options: [String]
+    ) async throws -> Answer {
         let credentials = user.isEmpty ? [] : ["--user", "\(user):\(password)"]
         let ended = try await ChildProcess(
             "/usr/bin/curl",

@@ -32,6 +32,7 @@ struct Stack: Sendable {
         configuration.listen = ["127.0.0.1:0"]
         configuration.database = folder.file("sealpost.db")
         configuration.keyring = folder.file("keyring")
+        configuration.signingKeys = folder.file("signing-keys")
         configuration.senders = providers.senders
         configure(&configuration)
         // Only failures: what a test provokes on purpose is not worth a line.

@@ -78,6 +78,7 @@ struct AccessRow: Sendable {
         "DELETE /api/users/{id}": AccessRow(resource: .user, own: 409, foreign: 204, missing: 404),
         "GET /api/webpush/key": AccessRow(resource: .nothing, own: 200),
         "GET /healthz": AccessRow(resource: .nothing, own: 200),
+        "GET /.well-known/sealpost-keys": AccessRow(resource: .nothing, own: 200),
         "GET /readyz": AccessRow(resource: .nothing, own: 200),
         "GET /metrics": AccessRow(resource: .nothing, own: 200),
     ]

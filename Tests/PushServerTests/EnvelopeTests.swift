@@ -29,7 +29,24 @@ import Testing
     }
 
     private func send(_ sample: Sample, headers: [(String, String)]) async throws -> Response {
-        let fixture = try await ServerFixture(troubles: ["the disk is full"])
+        try await self.send(sample, headers: headers, signingKeys: SigningKeys(.random())).response
+    }
+
+    /// Its answer, and what the server took for the time.
+    func send(
+        _ sample: Sample,
+        headers: [(String, String)],
+        signingKeys: SigningKeys
+    ) async throws -> (response: Response, now: Date) {
+        let fixture = try await ServerFixture(signingKeys: signingKeys, troubles: ["the disk is full"])
+        return (try await self.send(sample, headers: headers, to: fixture), fixture.clock.now)
+    }
+
+    private func send(
+        _ sample: Sample,
+        headers: [(String, String)],
+        to fixture: ServerFixture
+    ) async throws -> Response {
         let send = { (method: HTTPRequest.Method, target: String, body: String) in
             try await fixture.send(method, target, user: "ada", headers: headers, body: body)
         }

@@ -39,6 +39,7 @@ struct ServerFixture: Sendable {
         storage: StoreFixture? = nil,
         parameters: PasswordParameters? = Self.parameters,
         quotas: [Role: Quota] = [:],
+        signingKeys: SigningKeys = SigningKeys(.random()),
         troubles: [String] = []
     ) async throws {
         self.storage = try storage ?? StoreFixture(keyring: keyring)
@@ -61,6 +62,7 @@ struct ServerFixture: Sendable {
                 logger: logger
             ),
             settings: settings,
+            signingKeys: signingKeys,
             logger: logger,
             workIsWaiting: { wakeUps.increment() },
             troubles: { troubles },

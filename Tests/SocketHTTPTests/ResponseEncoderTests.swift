@@ -45,6 +45,26 @@ private let date = "Date: Sun, 06 Nov 1994 08:49:37 GMT\r\n"
         )
     }
 
+    @Test func linesAreRemovedByTheirWholeNameInAnyCase() throws {
+        let other = try #require(HTTPField.Name("cache-control"))
+        let longer = try #require(HTTPField.Name("Cache-Control-More"))
+        var fields: ResponseFields = [
+            .cacheControl: "private", .age: "Cache-Control: 1", longer: "x", other: "no-cache", .expires: "0",
+        ]
+        fields.remove(.cacheControl)
+        #expect(fields.lines.map(\.value) == ["Cache-Control: 1", "x", "0"])
+        fields.remove(.cacheControl)
+        fields.remove(.expires)
+        #expect(fields == [.age: "Cache-Control: 1", longer: "x"])
+    }
+
+    @Test func aDateThatIsRemovedIsTheServersAgain() {
+        var fields: ResponseFields = [.date: "then", .contentLength: "7"]
+        fields.remove(.date)
+        fields.remove(.contentLength)
+        #expect(encode(Response(status: .ok, fields: fields), isHead: true).contains("\(date)Content-Length: 0\r\n"))
+    }
+
     @Test func headTellsTheLengthOfGet() {
         #expect(encode(Response(status: .ok, body: [1, 2, 3]), isHead: true).hasSuffix("Content-Length: 3\r\n\r\n"))
         let bare = Response(status: .ok, fields: [.contentLength: "7"])

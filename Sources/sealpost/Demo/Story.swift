@@ -31,6 +31,7 @@ struct Story {
         configuration.listen = ["127.0.0.1:0"]
         configuration.database = "\(self.folder)/sealpost.db"
         configuration.keyring = "\(self.folder)/keyring"
+        configuration.signingKeys = "\(self.folder)/signing-keys"
         configuration.logLevel = "warning"
         configuration.senders = providers.senders
         let application = try Application(configuration, logger: configuration.makeLogger())

@@ -1,7 +1,9 @@
 import Foundation
 import Glibc
+import HTTPSignatures
 import Logging
 import PushCore
+import PushServer
 import PushStore
 import Reactor
 
@@ -20,7 +22,7 @@ struct Doctor: Sendable {
 
     /// All checks, in the order in which they should be mended; those of the network only if asked for.
     func examine(online: Bool) async throws -> [Finding] {
-        var findings = [self.clock, self.disk, self.keyring, self.database] + self.certificates
+        var findings = [self.clock, self.disk, self.keyring, self.signingKeys, self.database] + self.certificates
         let loop = try EventLoop(index: 0)
         defer { loop.stop() }
         for (name, sender) in self.configuration.senders.sorted(by: { $0.key.description < $1.key.description }) {
@@ -89,6 +91,19 @@ struct Doctor: Sendable {
             return Finding(.ok, "keyring", "\(path) can be used")
         } catch {
             return Finding(.fail, "keyring", "\(error)")
+        }
+    }
+
+    private var signingKeys: Finding {
+        let path = self.configuration.signingKeys
+        guard FileManager.default.fileExists(atPath: path) else {
+            return Finding(.warn, "signing.keys", "\(path) is not there; the next start makes it")
+        }
+        do {
+            let first = try SigningKeyFile.loadExisting(path).keys[0].key
+            return Finding(.ok, "signing.keys", "\(path) can be used; \(first.id) signs")
+        } catch {
+            return Finding(.fail, "signing.keys", "\(error)")
         }
     }
 

@@ -1,0 +1,74 @@
+internal import HTTPSignatures
+internal import HTTPTypes
+internal import PushAPI
+internal import SocketHTTP
+
+extension PushServer {
+    static let signatureRoutes = [
+        Route(.get, Paths.signatureKeys, .anybody) { server, _ in
+            Response(status: .ok, fields: Self.signatureKeyFields, body: server.signingKeys.current.published)
+        }
+    ]
+
+    // What apps pin changes rarely; short enough to be no obstacle when it does.
+    private static let signatureKeyFields: ResponseFields = [
+        .contentType: "application/json; charset=utf-8", .cacheControl: "public, max-age=300",
+    ]
+
+    /// Throws an `unsupported-signature` problem if the request, which has an `Accept-Signature`, asks for one that cannot be
+    /// made: before anything is done, for the answer to that would be unsigned.
+    @inline(never)
+    func checkSignatureRequest(of head: RequestHead) throws(Problem) {
+        do throws(SignatureFailure) {
+            _ = try SignatureRequest(acceptSignature: head.values(.acceptSignature))
+        } catch {
+            throw Problem(.unsupportedSignature, "\(error)")
+        }
+        guard head.count(of: .myToken) > 0 else {
+            throw Problem(.unsupportedSignature, "the request has no MyToken, which the signature would be over")
+        }
+    }
+
+    /// The answer as it goes out to a request that asks for a signature: nothing that is signed may change after this.
+    ///
+    /// Not signed is what is asked for wrongly, and what comes about only while it goes out, as an event stream's body.
+    @inline(never)
+    func signed(_ response: Response, for head: RequestHead) -> Response {
+        let tokens = head.values(.myToken)
+        guard
+            response.production == nil, tokens.count == 1,
+            // Which has been answered with a problem.
+            let request = try? SignatureRequest(acceptSignature: head.values(.acceptSignature))
+        else { return response }
+        let validator: String
+        if response.status == .notModified {
+            guard let tag = response.fields[.eTag] else { return response }
+            validator = tag
+        } else {
+            let isEmpty = head.method == .head || response.status == .noContent
+            validator = ContentDigest.field(of: isEmpty ? [] : response.body)
+        }
+        do {
+            let signature = try ResponseSignature(
+                status: response.status.code,
+                validator: validator,
+                token: tokens[0],
+                label: request.label,
+                key: self.signingKeys.current.key(request.keyID),
+                created: self.now()
+            )
+            var response = response
+            if response.status != .notModified { response.fields.append(.contentDigest, validator) }
+            response.fields.append(.signatureInput, signature.input)
+            response.fields.append(.signature, signature.signature)
+            // It belongs to this one request: whoever got it from a cache could not verify it.
+            response.fields.remove(.cacheControl)
+            response.fields.remove(.expires)
+            response.fields.append(.cacheControl, "no-store")
+            return response
+        } catch {
+            // A token that is not of ASCII, which has been answered with a problem, too.
+            return response
+        }
+    }
+}

@@ -1,0 +1,223 @@
+import Foundation
+import HTTPSignatures
+import PushAPI
+import PushServer
+import PushTesting
+import Testing
+
+@testable import sealpost
+
+/// Signed answers as they come off the wire, from the daemon and from nginx in front of it.
+@Suite struct SignatureTests {
+    /// For the other implementation.
+    private struct Question: Encodable {
+        let key: String
+        let keyID: String
+        let status: Int
+        let body: Data
+        let token: String
+        let fields: [String: String]
+    }
+
+    private struct Verdict: Decodable {
+        let error: String?
+    }
+
+    private struct Keys: Decodable {
+        struct Key: Decodable {
+            let kid: String
+            let x: String
+        }
+        let keys: [Key]
+    }
+
+    private func publishedKeys(_ site: Site) async throws -> [VerificationKey] {
+        let answer = try await site.curl(Paths.signatureKeys, as: "")
+        let keys = try JSONDecoder().decode(Keys.self, from: Data(answer.body.utf8)).keys
+        return try keys.map { key in
+            let read = try #require(VerificationKey(base64URL: key.x))
+            #expect(read.id == key.kid)
+            return read
+        }
+    }
+
+    private static func asking(_ token: String, keyID: String? = nil) -> [String] {
+        let field = ResponseVerifier.acceptSignature(keyID: keyID)
+        return ["--header", "MyToken: \(token)", "--header", "Accept-Signature: \(field)"]
+    }
+
+    private func verify(_ answer: Site.Answer, token: String, keys: [VerificationKey]) throws(SignatureFailure) {
+        let message = SignedMessage(status: answer.status, body: answer.body.utf8, requestToken: token) { name in
+            answer.values(name)
+        }
+        try ResponseVerifier(keys: keys).verify(message, now: Date())
+    }
+
+    @Test func whatComesOffTheWireVerifiesHereAndElsewhere() async throws {
+        _ = try await Site.run(.nginx, .tcp) { site in
+            let keys = try await self.publishedKeys(site)
+            let key = try #require(keys.first)
+            var questions: [Question] = []
+            for port in [nil, site.daemon.port] {
+                let posted = try await site.curl("/api/notifications", port: port, "--data", #""a secret""#)
+                let id = try #require(posted.body.firstMatch(of: /"Id":(\d+)/)).output.1
+                let path = "/api/notifications/\(id)"
+                let tag = try #require(try await site.curl(path, port: port).values("ETag").first)
+                try Data(count: 200_000).write(to: URL(fileURLWithPath: site.folder.file("tooLarge")))
+                let requests: [(status: Int, path: String, user: String, options: [String])] = [
+                    (200, path, "alice", []), (200, path, "alice", ["--head", "--output", "nothing"]),
+                    (304, path, "alice", ["--header", "If-None-Match: \(tag)"]), (200, "/healthz", "", []),
+                    (200, Paths.signatureKeys, "", []), (401, path, "", []), (401, path, "nobody", []),
+                    (404, "/api/notifications/1", "alice", []), (404, "/nothing", "", []),
+                    (405, "/readyz", "", ["--request", "PUT"]), (400, "/api/notifications", "alice", ["--data", "{"]),
+                    (403, "/api/users", "alice", []),
+                    (413, "/api/notifications", "alice", ["--data-binary", "@tooLarge"]),
+                    (200, "/api/notifications", "alice", ["--data", #""another""#]),
+                    (201, "/api/notifications", "alice", ["--data", #"{"Payload":1}"#]),
+                    (204, path, "alice", ["--request", "DELETE"]),
+                ]
+                for (number, request) in requests.enumerated() {
+                    let token = "\(number)"
+                    let answer = try await site.curl(
+                        request.path,
+                        as: request.user,
+                        port: port,
+                        options: request.options + Self.asking(token)
+                    )
+                    #expect(answer.status == request.status, "\(request)")
+                    #expect(throws: Never.self, "\(request)") { try self.verify(answer, token: token, keys: keys) }
+                    #expect(answer.values("Cache-Control") == ["no-store"])
+                    #expect(throws: SignatureFailure.self) {
+                        try self.verify(answer, token: "\(number + 1)", keys: keys)
+                    }
+                    questions.append(
+                        Question(
+                            key: key.rawRepresentation.base64EncodedString(),
+                            keyID: key.id,
+                            status: answer.status,
+                            body: Data(answer.body.utf8),
+                            token: token,
+                            fields: Dictionary(
+                                ["Content-Digest", "ETag", "Signature-Input", "Signature"].compactMap { name in
+                                    answer.values(name).first.map { (name, $0) }
+                                },
+                                uniquingKeysWith: { first, _ in first }
+                            )
+                        )
+                    )
+                }
+            }
+            let verdicts = try await Oracle.answers(of: "signature_oracle.py", to: questions, as: Verdict.self)
+            try #require(verdicts.count == questions.count)
+            for (question, verdict) in zip(questions, verdicts) {
+                #expect(verdict.error == nil, "\(question.status) \(question.fields)")
+            }
+        }
+    }
+
+    @Test func anEventStreamIsNotSignedAndItsRefusalIs() async throws {
+        _ = try await Site.run(.nginx, .tcp) { site in
+            let keys = try await self.publishedKeys(site)
+            let port = site.daemon.port
+            let refused = try await site.curl("/api/stream", port: port, options: Self.asking("7"))
+            #expect(refused.status == 404)
+            try self.verify(refused, token: "7", keys: keys)
+            let registered = try await site.curl("/api/register", port: port, "--request", "POST")
+            let id = registered.body.trimmingCharacters(in: ["\""])
+            _ = try await site.curl(
+                "/api/register/\(id)",
+                port: port,
+                "--request",
+                "PUT",
+                "--data",
+                #"{"Platform":"stream"}"#
+            )
+            let head = try await site.curl("/api/stream", port: port, options: ["--head"] + Self.asking("7"))
+            #expect(head.status == 200)
+            #expect(head.values("Signature").isEmpty)
+        }
+    }
+
+    @Test func keysChangeUnderADaemonThatRunsWithoutAFailure() async throws {
+        _ = try await Site.run(.nginx, .tcp) { site in
+            let (folder, daemon) = (site.folder, site.daemon)
+            let old = try await self.publishedKeys(site)
+            let listed = try await Daemon.run(["signing-keys", "list"], in: folder)
+            #expect(listed.output == "1  signs  \(old[0].id)  \(old[0].base64URL)\n")
+
+            #expect(try await Daemon.run(["signing-keys", "rotate"], in: folder).code == 0)
+            #expect(try await self.publishedKeys(site) == old, "not before SIGHUP")
+            daemon.process.signal(SIGHUP)
+            #expect(await daemon.process.errors(until: "signs=").contains("signing keys reloaded"))
+            let both = try await self.publishedKeys(site)
+            #expect(both.count == 2 && both[1] == old[0])
+            // An app that pins the old key and asks for it, and one that takes what comes.
+            let pinned = try await site.curl("/healthz", options: Self.asking("1", keyID: old[0].id))
+            try self.verify(pinned, token: "1", keys: old)
+            let other = try await site.curl("/healthz", options: Self.asking("1"))
+            try self.verify(other, token: "1", keys: [both[0]])
+
+            #expect(try await Daemon.run(["signing-keys", "remove", "2"], in: folder).code == 78, "the one that signs")
+            let file = folder.file("var/signing-keys")
+            let good = try String(contentsOfFile: file, encoding: .utf8)
+            for bad in ["", "1 AAAA\n"] {
+                try bad.write(toFile: file, atomically: false, encoding: .utf8)
+                daemon.process.signal(SIGHUP)
+                let line = await daemon.process.errors(until: "error=")
+                #expect(line.contains("signing keys not reloaded, the old ones stay"), "\(line)")
+                #expect(try await self.publishedKeys(site) == both)
+            }
+            try good.write(toFile: file, atomically: false, encoding: .utf8)
+            #expect(try await Daemon.run(["signing-keys", "remove", "1"], in: folder).code == 0)
+            daemon.process.signal(SIGHUP)
+            #expect(await daemon.process.errors(until: "signs=").contains("signing keys reloaded"))
+            #expect(try await self.publishedKeys(site) == [both[0]])
+            #expect(try FileManager.default.attributesOfItem(atPath: file)[.posixPermissions] as? Int == 0o600)
+        }
+    }
+
+    @Test func noCommandShowsAPrivateKey() async throws {
+        let folder = try TemporaryFolder()
+        let file = folder.file("var/signing-keys")
+        _ = try SigningKeyFile.load(file)
+        var output = ""
+        for command in [["rotate"], ["list"], ["remove", "1"], ["list"]] {
+            let ended = try await Daemon.run(["signing-keys"] + command, in: folder)
+            #expect(ended.code == 0)
+            let text = try String(contentsOfFile: file, encoding: .utf8)
+            output += ended.output + ended.errors
+            let secrets = text.matches(of: #/\d+ (\S{44})/#).map(\.output.1)
+            #expect(!secrets.isEmpty)
+            for secret in secrets { #expect(!output.contains(secret)) }
+        }
+    }
+}
+
+@Suite struct SigningKeyFileTests {
+    private let folder: TemporaryFolder
+    private var path: String { self.folder.file("var/signing-keys") }
+
+    init() throws {
+        self.folder = try TemporaryFolder()
+    }
+
+    @Test func aNewOneIsItsOwnersOnlyAndIsReadAgain() throws {
+        let made = try SigningKeyFile.load(self.path)
+        #expect(try FileManager.default.attributesOfItem(atPath: self.path)[.posixPermissions] as? Int == 0o600)
+        #expect(try SigningKeyFile.load(self.path).keys.map(\.key.id) == made.keys.map(\.key.id))
+    }
+
+    @Test func oneThatOthersMayReadIsRefused() throws {
+        _ = try SigningKeyFile.load(self.path)
+        try FileManager.default.setAttributes([.posixPermissions: 0o640], ofItemAtPath: self.path)
+        let error = #expect(throws: ConfigurationError.self) { try SigningKeyFile.load(self.path) }
+        #expect("\(try #require(error))".contains("may be read by others"))
+    }
+
+    @Test func aDamagedOneIsRefusedWithItsLine() throws {
+        _ = try SigningKeyFile.load(self.path)
+        try "1 AAAA\n".write(toFile: self.path, atomically: false, encoding: .utf8)
+        let error = #expect(throws: ConfigurationError.self) { try SigningKeyFile.load(self.path) }
+        #expect("\(try #require(error))".contains("line 1 is not a number and 32 bytes"))
+    }
+}
