@@ -137,6 +137,17 @@ create table delivery (
 create index delivery_by_due on delivery (lane, is_bulk, due_at) where state = 'queued';
 create index delivery_by_device on delivery (device) where settled_at is null;
 
+-- Posts that came with an Idempotency-Key, for a day: the same one again is not another notification.
+create table idempotency (
+    key blob primary key check (length(key) = 16),  -- a keyed hash of the user, the route and the key
+    request blob not null check (length(request) = 16),  -- a keyed hash of query and body
+    notification_id integer not null,   -- which may be gone
+    created_at integer not null,        -- the notification's
+    expires_at integer not null         -- the notification's
+) strict, without rowid;
+
+create index idempotency_by_creation on idempotency (created_at);
+
 -- A broadcast that has not yet reached all its devices.
 create table fanout (
     notification_id integer primary key references notification (id) on delete cascade,

@@ -64,6 +64,7 @@ package struct RetentionService: Sendable {
     private func deleteExpired() async {
         do {
             while try await self.store.deleteExpired(now: self.now(), page: Self.batch) {}
+            while try await self.store.deleteExpiredIdempotency(now: self.now(), limit: Self.batch) == Self.batch {}
             while try await self.store.deleteExpiredTokens(now: self.now(), limit: Self.batch) == Self.batch {}
             let start = self.now() - self.auditKept.timeInterval
             while try await self.store.trimAudit(before: start, limit: Self.batch) == Self.batch {}

@@ -8,6 +8,7 @@ extension HTTPField.Name {
     static let accelBuffering = Self(constant: "X-Accel-Buffering")
     static let rateLimit = Self(constant: "RateLimit")
     static let rateLimitPolicy = Self(constant: "RateLimit-Policy")
+    static let idempotencyKey = Self(constant: "Idempotency-Key")
     static let lastEventID = Self(constant: "Last-Event-ID")
     static let acceptSignature = Self(constant: "Accept-Signature")
     static let contentDigest = Self(constant: "Content-Digest")

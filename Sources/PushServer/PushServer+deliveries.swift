@@ -68,7 +68,7 @@ extension PushServer {
         let order = NotificationOrder(testing: device.id, of: user.id)
         let id = try await self.store(order, payload: order.payload.bytes, of: call) { _ in
             try call.record(.testDevice, of: device.id.description)
-        }
+        }.id
         self.workIsWaiting()
         let deadline = ContinuousClock.now + Self.testDeadline
         while true {

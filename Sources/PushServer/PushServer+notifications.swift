@@ -15,6 +15,15 @@ extension PushServer {
 
     private func postNotification(_ call: Call) async throws -> Response {
         let bytes = try await call.request.body.collect()
+        guard let request = try self.idempotency.request(of: call, body: bytes) else {
+            return try await self.post(bytes, of: call, once: nil)
+        }
+        try self.idempotency.begin(request)
+        defer { self.idempotency.end(request) }
+        return try await self.post(bytes, of: call, once: request)
+    }
+
+    private func post(_ bytes: [UInt8], of call: Call, once request: IdempotentRequest?) async throws -> Response {
         let (order, isFullForm) = try self.order(bytes, call)
         let user = try call.user
         guard user.role >= .publisher || order.isOnly(for: user.name) else {
@@ -24,17 +33,19 @@ extension PushServer {
         guard payload.count <= self.settings.maximumPayload else {
             throw Problem(.payloadTooLarge, "Payload is over \(self.settings.maximumPayload) bytes")
         }
-        let id = try await self.store(order, payload: payload, of: call) { try call.record(.send, of: "\($0)") }
+        let posted = try await self.store(order, payload: payload, of: call, once: request) { id in
+            try call.record(.send, of: "\(id)")
+        }
         self.workIsWaiting()
         let item = NotificationItem(
-            id: id.rawValue,
+            id: posted.id.rawValue,
             payload: isFullForm ? nil : order.payload,
             isRead: false,
-            createdAt: call.now,
-            expiresAt: call.now + TimeInterval(order.lifetime.components.seconds)
+            createdAt: posted.createdAt,
+            expiresAt: posted.expiresAt
         )
         var response = Response(status: isFullForm ? .created : .ok, uncached: item.json)
-        if isFullForm { response.fields.append(.location, Paths.notification(id.rawValue)) }
+        if isFullForm { response.fields.append(.location, Paths.notification(posted.id.rawValue)) }
         return response
     }
 
@@ -65,13 +76,22 @@ extension PushServer {
         return name
     }
 
-    /// Seals and stores what an order of a call asks for, and the work of pushing it; returns the id.
+    /// A notification as its sender is told of it.
+    struct Posted {
+        let id: NotificationID
+        let createdAt: Date
+        let expiresAt: Date
+    }
+
+    /// Seals and stores what an order of a call asks for, and the work of pushing it; or finds what came of the same request
+    /// before, which was to be answered `once`.
     func store(
         _ order: NotificationOrder,
         payload: [UInt8],
         of call: Call,
+        once request: IdempotentRequest? = nil,
         record: (NotificationID) throws -> AuditRecord
-    ) async throws -> NotificationID {
+    ) async throws -> Posted {
         let (sender, now) = (try call.user.id, call.now)
         // Random ids of 31 bits do meet; the tries are bounded only so that a full table ends in an error.
         for _ in 0..<100 {
@@ -88,8 +108,12 @@ extension PushServer {
                 createdAt: now,
                 expiresAt: now + TimeInterval(order.lifetime.components.seconds)
             )
-            switch try await self.store.post(notification, by: record(id)) {
-            case .stored: return id
+            switch try await self.store.post(notification, once: request, by: record(id)) {
+            case .stored:
+                return Posted(id: id, createdAt: now, expiresAt: notification.expiresAt)
+            case .repeated(let id, let createdAt, let expiresAt):
+                return Posted(id: id, createdAt: createdAt, expiresAt: expiresAt)
+            case .keyReused: throw Problem(.idempotencyKeyReused)
             case .idTaken: continue
             case .unknownUser(let name): throw Problem(.unknownUser, "there is no user \(name)")
             }

@@ -16,6 +16,7 @@ package struct PushServer: Responder {
     let vault: Vault
     let tags: EntityTagMaker
     let collapseIDs: CollapseIDs
+    let idempotency: IdempotencyGuard
     let authenticator: Authenticator
     let settings: ServerSettings
     let signingKeys: SigningKeys
@@ -53,6 +54,10 @@ package struct PushServer: Responder {
         self.vault = store.vault
         self.tags = EntityTagMaker(key: store.indexSecret.derive("entity tag"))
         self.collapseIDs = CollapseIDs(key: store.indexSecret.derive("collapse id"))
+        self.idempotency = IdempotencyGuard(
+            keys: store.indexSecret.derive("idempotency key"),
+            requests: store.indexSecret.derive("idempotent request")
+        )
         self.authenticator = authenticator
         self.settings = settings
         self.signingKeys = signingKeys

@@ -112,18 +112,28 @@ extension Store {
         /// The id is in use: choose another and seal anew.
         case idTaken
         case unknownUser(Username)
+        /// The same request has been stored before, and is not stored again.
+        case repeated(NotificationID, createdAt: Date, expiresAt: Date)
+        /// Another request has come with the same key.
+        case keyReused
     }
 
     /// Stores a notification, its recipients and one outbox row for each device, together or not at all.
     ///
-    /// For more than a `page` of devices it stores the first of them, and the work of finding the others.
+    /// For more than a `page` of devices it stores the first of them, and the work of finding the others. A request that has
+    /// to be answered `once` is noted with it, unless it has been before.
     package func post(
         _ notification: NewNotification,
+        once request: IdempotentRequest? = nil,
         by record: AuditRecord? = nil,
         page: Int = Store.fanoutPage
     ) async throws -> PostOutcome {
         let work = self.noting { [sealing] db -> PostOutcome in
+            if let request, let earlier = try Self.earlierOutcome(db, of: request, now: notification.createdAt) {
+                return earlier
+            }
             guard try Self.insert(db, notification, sealing) else { return .idTaken }
+            if let request { try Self.note(db, request, of: notification) }
             for name in notification.audience.usernames {
                 try db.execute(
                     sql: """

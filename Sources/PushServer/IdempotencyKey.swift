@@ -1,0 +1,38 @@
+internal import HTTPSignatures
+internal import HTTPTypes
+internal import PushAPI
+internal import SocketHTTP
+
+/// By what a client names a request that it may send again (draft-ietf-httpapi-idempotency-key-header).
+struct IdempotencyKey: Hashable, Sendable {
+    static let lengths = 1...255
+
+    let text: String
+
+    /// The key of a request, in quotes as the draft has it or bare as most clients send it, which is the same key; `nil` if
+    /// it has none. Throws an `invalid-idempotency-key` problem if it has no clear one.
+    init?(of head: RequestHead) throws(Problem) {
+        let count = head.count(of: .idempotencyKey)
+        guard count > 0, let field = head[.idempotencyKey] else { return nil }
+        guard count == 1 else { throw Problem(.invalidIdempotencyKey, "Idempotency-Key is there more than once") }
+        guard let key = Self(field: field) else {
+            throw Problem(.invalidIdempotencyKey, "it has to be \(Self.lengths) visible ASCII characters")
+        }
+        self = key
+    }
+
+    init?(field: String) {
+        var text = field
+        if field.utf8.first == UInt8(ascii: "\"") {
+            // Why it is none is of no interest: what is expected is told.
+            guard let item = try? StructuredFieldParser.item(field), case .string(let content) = item.value else {
+                return nil
+            }
+            text = content
+        }
+        guard
+            Self.lengths.contains(text.utf8.count), text.utf8.allSatisfy({ (0x21...0x7E).contains($0) })
+        else { return nil }
+        self.text = text
+    }
+}

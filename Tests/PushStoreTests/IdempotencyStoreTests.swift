@@ -1,0 +1,76 @@
+import Foundation
+import GRDB
+import PushCore
+import PushTesting
+import Testing
+
+@testable import PushStore
+
+@Suite struct IdempotencyStoreTests {
+    private let fixture: StoreFixture
+
+    init() throws {
+        self.fixture = try StoreFixture()
+    }
+
+    private func post(_ number: Int64, from user: User, once request: IdempotentRequest) async throws
+        -> Store.PostOutcome
+    {
+        let id = try #require(NotificationID(rawValue: number))
+        let notification = NewNotification(
+            id: id,
+            sender: user.id,
+            sealedPayload: try self.fixture.store.vault.seal(Data(), in: .payload(id, sender: user.id)),
+            audience: Audience([.tag(Tag(of: user.name))]),
+            isStoredByClients: true,
+            isReadOnce: false,
+            priority: .high,
+            collapseID: nil,
+            createdAt: self.fixture.now,
+            expiresAt: self.fixture.now + 60
+        )
+        return try await self.fixture.store.post(notification, once: request)
+    }
+
+    private func request(_ key: UInt8, _ request: UInt8 = 0) -> IdempotentRequest {
+        IdempotentRequest(key: Data(repeating: key, count: 16), request: Data(repeating: request, count: 16))
+    }
+
+    @Test func itIsDeletedAfterADayByPages() async throws {
+        let alice = try await self.fixture.addUser("alice")
+        for number in 1...5 { _ = try await self.post(Int64(number), from: alice, once: self.request(UInt8(number))) }
+        let delete = { try await self.fixture.store.deleteExpiredIdempotency(now: self.fixture.now, limit: 3) }
+        self.fixture.clock.advance(by: 86_399)
+        #expect(try await delete() == 0)
+        self.fixture.clock.advance(by: 1)
+        #expect(try await delete() == 3)
+        #expect(try await delete() == 2)
+        #expect(try await delete() == 0)
+    }
+
+    @Test func theSameIsRepeatedAndAnotherRefusedAndNeitherIsStored() async throws {
+        let alice = try await self.fixture.addUser("alice")
+        let start = self.fixture.now
+        #expect(try await self.post(1, from: alice, once: self.request(1)) == .stored(pushes: 0))
+        self.fixture.clock.advance(by: 60)
+        let first = try #require(NotificationID(rawValue: 1))
+        let repeated = Store.PostOutcome.repeated(first, createdAt: start, expiresAt: start + 60)
+        #expect(try await self.post(2, from: alice, once: self.request(1)) == repeated)
+        #expect(try await self.post(3, from: alice, once: self.request(1, 7)) == .keyReused)
+        let stored = try await self.fixture.store.writer.write { db in
+            try Int64.fetchAll(db, sql: "select id from notification")
+        }
+        #expect(stored == [1])
+    }
+
+    @Test(arguments: [
+        ("select request from idempotency where key = x'00' and created_at > 1", "USING PRIMARY KEY"),
+        ("select key from idempotency where created_at <= 1 order by created_at limit 9", "idempotency_by_creation"),
+    ])
+    func itIsFoundWithoutASearch(query: String, index: String) async throws {
+        let plan = try await self.fixture.store.writer.write { db in
+            try Row.fetchAll(db, sql: "explain query plan " + query).map { "\($0)" }.joined(separator: "\n")
+        }
+        #expect(plan.contains(index), "\(plan)")
+    }
+}
