@@ -61,7 +61,10 @@ let package = Package(
         room("PushSenders", ["CurlHTTP", "PushCore", "Reactor", crypto, cryptoExtras]),
         room(
             "PushServer",
-            ["HTTPSignatures", "PushAPI", "PushCore", "PushStore", "SocketHTTP", crypto, httpTypes, logging]
+            [
+                "HTTPSignatures", "PushAPI", "PushCore", "PushStore", "SocketHTTP", crypto, cryptoExtras, httpTypes,
+                logging,
+            ]
         ),
         room("PushSimulators", ["CNghttp2", "COpenSSL", "Reactor", "SocketTLS"]),
         room("PushStore", ["Migrations", "PushCore", database, databaseC]),

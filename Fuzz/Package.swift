@@ -15,6 +15,7 @@ func room(_ name: String, _ dependencies: [Target.Dependency], resources: [Resou
 }
 
 let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
+let cryptoExtras: Target.Dependency = .product(name: "CryptoExtras", package: "swift-crypto")
 let database: Target.Dependency = .product(name: "GRDB", package: "GRDB.swift")
 let databaseC: Target.Dependency = .product(name: "GRDBSQLite", package: "GRDB.swift")
 let heap: Target.Dependency = .product(name: "HeapModule", package: "swift-collections")
@@ -42,7 +43,10 @@ let package = Package(
         room("PushCore", ["CArgon2", crypto], resources: [.embedInCode("CommonPasswords.txt")]),
         room(
             "PushServer",
-            ["HTTPSignatures", "PushAPI", "PushCore", "PushStore", "SocketHTTP", crypto, httpTypes, logging]
+            [
+                "HTTPSignatures", "PushAPI", "PushCore", "PushStore", "SocketHTTP", crypto, cryptoExtras, httpTypes,
+                logging,
+            ]
         ),
         room("PushStore", ["Migrations", "PushCore", database, databaseC]),
         room("Reactor", ["CEpoll", heap]),

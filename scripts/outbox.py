@@ -178,9 +178,10 @@ def enqueue(database, limit=-1, lifetime=86_400):
         )
         database.execute(
             """
-            insert or ignore into recipient (notification_id, user_id, seal) select ?, user_id, 0 from device limit ?
+            insert or ignore into recipient (notification_id, user_id, change, changed_at, seal)
+            select ?1, user_id, ?1, ?2, 0 from device limit ?3
             """,
-            [id, limit],
+            [id, now, limit],
         )
         database.execute(
             """

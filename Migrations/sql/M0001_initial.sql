@@ -90,7 +90,6 @@ create table device_push (
 create table notification (
     id integer primary key check (id > 0),  -- random: what the push carries
     sender_id integer not null,         -- the user, who may have been deleted
-    payload blob,                       -- sealed JSON text, bound to id and sender; null once erased
     is_stored_by_clients integer not null check (is_stored_by_clients in (0, 1)),  -- 0: Cache-Control: no-store
     is_read_once integer not null check (is_read_once in (0, 1)),
     priority text not null check (priority in ('normal', 'high')),
@@ -98,10 +97,14 @@ create table notification (
     seed integer not null,              -- random: the pushes' own ids are made of it
     created_at integer not null,
     expires_at integer not null,
-    recalled_at integer                 -- when its sender or an administrator took it back
+    recalled_at integer,                -- when its sender or an administrator took it back
+    recall_change integer,              -- the number of that change, where it is not with each of many recipients
+    payload blob                        -- sealed JSON text, bound to id and sender; null once erased. Last, so that the
+                                        -- others are read without what a long one overflows into
 ) strict;
 
 create index notification_by_expiry on notification (expires_at);
+create index notification_by_recall on notification (recall_change) where recall_change is not null;
 create index notification_by_collapse on notification (collapse_id) where collapse_id is not null;
 
 create table recipient (
@@ -109,12 +112,29 @@ create table recipient (
     user_id integer not null references user (id) on delete cascade,
     fetched_at integer,                 -- when the payload was first collected: the receipt
     read_at integer,                    -- when the client said that it was read
-    dismissed_at integer,               -- when the user put it away; it is not shown any more
+    dismissed_at integer,               -- when the user put it away, or was given what goes with that; not shown any more
+    change integer not null,            -- the number of the last change of what the user sees
+    changed_at integer not null,        -- when that was
     seal integer not null,              -- a keyed hash over notification and user
     primary key (notification_id, user_id)
 ) strict, without rowid;
 
-create index recipient_by_user on recipient (user_id, notification_id);
+-- Lists are read along it.
+create unique index recipient_by_user on recipient (user_id, change);
+
+-- The numbers of changes are one rising sequence for all users. Numbers below this one may have been given out.
+create table change_number (
+    id integer primary key check (id = 1),
+    reserved integer not null
+) strict;
+
+-- Who has not yet been given a payload that may be read once: with the last of them it goes.
+create table untaken (
+    notification_id integer not null,
+    user_id integer not null,
+    primary key (notification_id, user_id),
+    foreign key (notification_id, user_id) references recipient on delete cascade
+) strict, without rowid;
 
 -- The outbox: one row for each push to one device, the first written with the notification in one transaction.
 create table delivery (

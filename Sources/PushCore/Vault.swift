@@ -12,7 +12,8 @@ package final class Vault: Sendable {
 
     private static let format: UInt8 = 1
     private static let headerLength = 5
-    private static let overhead = 5 + 12 + 16
+    /// Bytes that a sealed value is longer than what was sealed.
+    package static let overhead = 5 + 12 + 16
 
     private let oldest: Ring
 

@@ -1,6 +1,7 @@
 internal import Crypto
 internal import Foundation
 internal import PushCore
+internal import PushStore
 
 /// A strong validator, RFC 9110 section 8.8.3, with its quotes.
 struct EntityTag: Hashable, Sendable, CustomStringConvertible {
@@ -44,7 +45,25 @@ struct EntityTagMaker: Sendable {
         // The number of this form of the body, then what it shows.
         let message = (Int64(1), id.rawValue, user, Int64(isRead ? 1 : 0), createdAt.timeIntervalSince1970)
         withUnsafeBytes(of: message) { hash.update(bufferPointer: $0) }
-        let digest = hash.finalize()
+        return Self.tag(of: hash.finalize())
+    }
+
+    /// The tag of a list as one user sees it.
+    ///
+    /// It is strong: the number of a change is given out once, and stands for all that the user sees of that notification
+    /// then. So the numbers that are there, whether there are more, and the cursor, which tells which list it is and how
+    /// far it goes, are all that the bytes are made of. What expires takes its number out of them.
+    func tag(of page: NotificationPage, cursor: String?, for user: Int64) -> EntityTag {
+        var hash = SHA256()
+        self.key.withUnsafeBytes { hash.update(bufferPointer: $0) }
+        let message = (Int64(2), user, Int64(page.hasMore ? 1 : 0), Int64(page.entries.count))
+        withUnsafeBytes(of: message) { hash.update(bufferPointer: $0) }
+        page.entries.map(\.change).withUnsafeBytes { hash.update(bufferPointer: $0) }
+        if let cursor { Array(cursor.utf8).withUnsafeBytes { hash.update(bufferPointer: $0) } }
+        return Self.tag(of: hash.finalize())
+    }
+
+    private static func tag(of digest: SHA256.Digest) -> EntityTag {
         let text = String(unsafeUninitializedCapacity: 34) { text in
             text[0] = UInt8(ascii: "\"")
             var end = 1

@@ -41,16 +41,13 @@ struct NotificationView {
     private func body(payload: Data) -> [UInt8] {
         var body: [UInt8] = []
         body.reserveCapacity(payload.count + 128)
-        body.append(#"{"Id":"#)
-        body.append(decimal: self.id.rawValue)
-        body.append(#","Payload":"#)
-        body.append(contentsOf: payload)
-        body.append(self.notification.readAt == nil ? #","Read":false"# : #","Read":true"#)
-        body.append(#","CreatedAt":""#)
-        self.notification.createdAt.appendRFC3339(to: &body)
-        body.append(#"","ExpiresAt":""#)
-        self.notification.expiresAt.appendRFC3339(to: &body)
-        body.append(#""}"#)
+        body.append(
+            item: self.id,
+            payload: payload,
+            isRead: self.notification.readAt != nil,
+            createdAt: self.notification.createdAt,
+            expiresAt: self.notification.expiresAt
+        )
         return body
     }
 

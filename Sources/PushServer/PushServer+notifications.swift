@@ -157,13 +157,17 @@ extension PushServer {
         let (id, found) = try self.find(call, for: user)
         let payload = try self.vault.open(found.sealedPayload, in: .payload(id, sender: found.sender))
         if found.isRecipient, call.request.head.method == .get {
-            guard try await self.store.take(id, by: user.id, noting: call.record(.take, of: "\(id)")) else {
+            guard try await self.take(id, call) else {
                 throw Problem(.notFound)
             }
         }
         let tag = self.tags.tag(of: id, for: user.id, isRead: false, createdAt: found.createdAt)
         return NotificationView(id: id, notification: found, tag: tag, maxAge: .zero, now: call.now)
             .full(payload: payload)
+    }
+
+    private func take(_ id: NotificationID, _ call: Call) async throws -> Bool {
+        try await self.store.take(id, by: call.user.id, noting: call.record(.take, of: "\(id)"), now: call.now)
     }
 
     private func find(_ call: Call, for user: User) throws -> (NotificationID, StoredNotification) {

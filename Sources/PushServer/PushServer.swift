@@ -15,6 +15,7 @@ package struct PushServer: Responder {
     let reports: ReportReader
     let vault: Vault
     let tags: EntityTagMaker
+    let cursors: CursorMaker
     let collapseIDs: CollapseIDs
     let idempotency: IdempotencyGuard
     let authenticator: Authenticator
@@ -53,6 +54,8 @@ package struct PushServer: Responder {
         self.reports = reports
         self.vault = store.vault
         self.tags = EntityTagMaker(key: store.indexSecret.derive("entity tag"))
+        // Whoever changes the form of a list changes this name: its empty answer has the cursor for a validator.
+        self.cursors = CursorMaker(key: store.indexSecret.derive("cursor"))
         self.collapseIDs = CollapseIDs(key: store.indexSecret.derive("collapse id"))
         self.idempotency = IdempotencyGuard(
             keys: store.indexSecret.derive("idempotency key"),

@@ -111,8 +111,9 @@ struct RouteTable: Sendable {
     }
 
     static let all = RouteTable(
-        routes: PushServer.registrationRoutes + PushServer.notificationRoutes + PushServer.sessionRoutes
-            + PushServer.tokenRoutes + PushServer.userRoutes + PushServer.webPushRoutes + PushServer.streamRoutes
+        routes: PushServer.registrationRoutes + PushServer.notificationRoutes + PushServer.listRoutes
+            + PushServer.sessionRoutes + PushServer.tokenRoutes + PushServer.userRoutes + PushServer.webPushRoutes
+            + PushServer.streamRoutes
             + PushServer.dismissalRoutes + PushServer.deliveryRoutes + PushServer.healthRoutes
             + PushServer.metricRoutes + PushServer.auditRoutes + PushServer.signatureRoutes
     )

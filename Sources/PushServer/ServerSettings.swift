@@ -59,6 +59,8 @@ package struct ServerSettings: Sendable {
     package var lifetime: Duration
     /// For how long a phone may answer from its cache.
     package var cacheMaxAge: Duration
+    /// The same for lists; zero: never without asking.
+    package var listMaxAge: Duration
     /// How long a token is good that was got by signing in, unless less is asked for.
     package var sessionLifetime: Duration
     /// How often an event stream shows that it lives, and looks whether its caller still may have it.
@@ -73,6 +75,7 @@ package struct ServerSettings: Sendable {
         maximumPayload: Int = 65_536,
         lifetime: Duration = .seconds(2_592_000),
         cacheMaxAge: Duration = .seconds(60),
+        listMaxAge: Duration = .zero,
         sessionLifetime: Duration = .seconds(7_776_000),
         streamHeartbeat: Duration = .seconds(15),
         identityField: IdentityField? = nil,
@@ -83,6 +86,7 @@ package struct ServerSettings: Sendable {
         self.maximumPayload = maximumPayload
         self.lifetime = lifetime
         self.cacheMaxAge = cacheMaxAge
+        self.listMaxAge = listMaxAge
         self.sessionLifetime = sessionLifetime
         self.streamHeartbeat = streamHeartbeat
         self.identityField = identityField

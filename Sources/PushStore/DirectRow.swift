@@ -14,10 +14,13 @@ struct DirectQuery: Sendable {
     enum Name: Int, CaseIterable {
         case notification
         case token
+        case changes
+        case change
+        case payload
     }
 }
 
-/// The row of a statement, read straight from SQLite; it ends with the value.
+/// The row of a statement that it is at, read straight from SQLite; it ends with the value.
 struct DirectRow: ~Copyable {
     private let statement: OpaquePointer
 
@@ -41,9 +44,20 @@ struct DirectRow: ~Copyable {
 
     /// Fetches the row and decodes it; `nil` if there is none.
     consuming func map<Value>(_ decode: (borrowing DirectRow) throws -> Value) throws -> Value? {
+        try self.step() ? decode(self) : nil
+    }
+
+    /// Fetches row after row until there is none, or `decode` has enough and says `false`.
+    consuming func forEach(_ decode: (borrowing DirectRow) throws -> Bool) throws {
+        while try self.step() {
+            guard try decode(self) else { return }
+        }
+    }
+
+    private func step() throws -> Bool {
         switch sqlite3_step(self.statement) {
-        case SQLITE_ROW: return try decode(self)
-        case SQLITE_DONE: return nil
+        case SQLITE_ROW: return true
+        case SQLITE_DONE: return false
         case let code:
             let message = String(cString: sqlite3_errmsg(sqlite3_db_handle(self.statement)))
             throw DatabaseError(resultCode: ResultCode(rawValue: code), message: message)
@@ -54,9 +68,13 @@ struct DirectRow: ~Copyable {
         sqlite3_column_int64(self.statement, column)
     }
 
+    func isNull(_ column: Int32) -> Bool {
+        sqlite3_column_type(self.statement, column) == SQLITE_NULL
+    }
+
     /// `nil` where the column is null.
     func date(_ column: Int32) -> Date? {
-        guard sqlite3_column_type(self.statement, column) != SQLITE_NULL else { return nil }
+        guard !self.isNull(column) else { return nil }
         return Date(milliseconds: self.integer(column))
     }
 

@@ -56,6 +56,29 @@ package final class Reader: Sendable {
         }
     }
 
+    /// Runs direct queries that all see one commit, the newest; blocks for as long as they take.
+    func readDirectly<Value>(_ body: (DirectReads) throws -> Value) throws(StoreError) -> Value {
+        try self.locked {
+            try self.connection.unsafeRead { try self.renewTransaction($0) }
+            return try body(DirectReads(reader: self))
+        }
+    }
+
+    /// Only within `readDirectly`.
+    struct DirectReads {
+        fileprivate let reader: Reader
+
+        /// Fetches row after row until there is none, or `decode` has enough and says `false`.
+        func forEachRow(
+            _ query: DirectQuery,
+            _ parameters: Int64...,
+            decode: (borrowing DirectRow) throws -> Bool
+        ) throws {
+            let statement = try self.reader.statement(of: query)
+            try DirectRow(statement, key: nil, parameters).forEach(decode)
+        }
+    }
+
     /// Ends the open transaction, which would keep the log from being moved into the database, and lets nobody read before
     /// `letGo`. From any thread, and to be let go from the same.
     ///
@@ -80,6 +103,13 @@ package final class Reader: Sendable {
 
     /// In seconds: longer than a fetch takes, and what others may be kept waiting behind a report.
     private static let moment = 0.005
+
+    private func statement(of query: DirectQuery) throws -> Statement {
+        if let statement = self.direct[query.name.rawValue] { return statement }
+        let statement = try self.connection.unsafeRead { try $0.makeStatement(sql: query.sql) }
+        self.direct[query.name.rawValue] = statement
+        return statement
+    }
 
     private func locked<Value>(_ body: () throws -> Value) throws(StoreError) -> Value {
         do {

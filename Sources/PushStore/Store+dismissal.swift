@@ -11,28 +11,101 @@ extension Store {
         noting record: AuditRecord? = nil,
         now: Date
     ) async throws -> Bool {
-        try await self.write(by: record) { db in
+        try await self.write(by: record) { [writer, changes] db in
             try db.execute(
                 literal: """
-                    update recipient set dismissed_at = \(now.milliseconds)
+                    update recipient set dismissed_at = \(now.milliseconds), change = \(changes.next()),
+                        changed_at = \(now.milliseconds)
                     where notification_id = \(id.rawValue) and user_id = \(user) and dismissed_at is null
                         and exists (select 1 from notification
                             where id = \(id.rawValue) and expires_at > \(now.milliseconds) and payload is not null)
                     """
             )
             guard db.changesCount == 1 else { return false }
-            try Self.cancel(
-                db,
-                where: """
-                    notification_id = \(id.rawValue)
-                    and device in (select number from device where user_id = \(user))
-                    """,
-                reason: "dismissed by the user",
-                now: now
-            )
+            try Self.cancel(db, id, of: user, reason: "dismissed by the user", now: now)
+            if try Self.noteTaken(db, id.rawValue, by: user) { writer.noteErasure() }
             return true
         }
     }
+
+    /// Gives a payload that may be read once to a recipient: `false` if it was given already, or put away.
+    ///
+    /// The recipient's row stays and tells the user's other devices. With the last recipient the payload is erased.
+    package func take(
+        _ id: NotificationID,
+        by user: Int64,
+        noting record: AuditRecord? = nil,
+        now: Date
+    ) async throws -> Bool {
+        try await self.write(by: record) { [writer, changes] db in
+            try db.execute(
+                literal: """
+                    update recipient set dismissed_at = \(now.milliseconds), change = \(changes.next()),
+                        changed_at = \(now.milliseconds), fetched_at = coalesce(fetched_at, \(now.milliseconds))
+                    where notification_id = \(id.rawValue) and user_id = \(user) and dismissed_at is null
+                        and exists (select 1 from notification
+                            where id = \(id.rawValue) and is_read_once and payload is not null)
+                    """
+            )
+            guard db.changesCount == 1 else { return false }
+            try Self.cancel(db, id, of: user, reason: "the user has collected it", now: now)
+            if try Self.noteTaken(db, id.rawValue, by: user) { writer.noteErasure() }
+            return true
+        }
+    }
+
+    private static func cancel(
+        _ db: Database,
+        _ id: NotificationID,
+        of user: Int64,
+        reason: String,
+        now: Date
+    ) throws {
+        try Self.cancel(
+            db,
+            where: """
+                notification_id = \(id.rawValue)
+                and device in (select number from device where user_id = \(user))
+                """,
+            reason: reason,
+            now: now
+        )
+    }
+
+    // MARK: What may be read once
+
+    /// Notes those who became recipients with that change, for a payload that may be read once.
+    static func noteUntaken(_ db: Database, _ id: Int64, change: Int64) throws {
+        try db.cachedStatement(
+            sql: """
+                insert into untaken (notification_id, user_id)
+                select notification_id, user_id from recipient where notification_id = ? and change = ?
+                """
+        ).execute(arguments: [id, change])
+    }
+
+    /// Notes that a recipient waits for it no more; `true` if the payload is erased with that.
+    private static func noteTaken(_ db: Database, _ id: Int64, by user: Int64) throws -> Bool {
+        try db.cachedStatement(sql: "delete from untaken where notification_id = ? and user_id = ?")
+            .execute(arguments: [id, user])
+        return try db.changesCount > 0 && Self.eraseIfTaken(db, id)
+    }
+
+    /// Erases a payload that may be read once and that nobody waits for, nor will; `true` if it did.
+    @discardableResult
+    static func eraseIfTaken(_ db: Database, _ id: Int64) throws -> Bool {
+        try db.cachedStatement(
+            sql: """
+                update notification set payload = null
+                where id = ?1 and is_read_once and payload is not null
+                    and not exists (select 1 from untaken where notification_id = ?1)
+                    and not exists (select 1 from fanout where notification_id = ?1)
+                """
+        ).execute(arguments: [id])
+        return db.changesCount > 0
+    }
+
+    // MARK: Recall
 
     /// Who takes a notification back.
     package enum Recaller: Sendable, Hashable {
@@ -55,7 +128,7 @@ extension Store {
         case .sender(let user): condition = "sender_id = \(user)"
         case .administrator: condition = "true"
         }
-        return try await self.write(by: record) { [writer] db in
+        return try await self.write(by: record) { [writer, changes] db in
             try db.execute(
                 literal: """
                     update notification set payload = null, recalled_at = \(now.milliseconds)
@@ -65,9 +138,33 @@ extension Store {
             )
             guard db.changesCount == 1 else { return false }
             try db.execute(literal: "delete from fanout where notification_id = \(id.rawValue)")
+            try Self.noteRecall(db, id.rawValue, changes, now: now)
             writer.noteErasure()
             return true
         }
+    }
+
+    /// Recipients to whom a recall is noted one by one; beyond, it is noted once, for all who look.
+    static let recallPage = 1000
+
+    private static func noteRecall(_ db: Database, _ id: Int64, _ changes: ChangeNumbers, now: Date) throws {
+        let change = changes.next()
+        let count = try Int.fetchOne(
+            db,
+            sql: "select count(*) from (select 1 from recipient where notification_id = ? limit ?)",
+            arguments: [id, Self.recallPage + 1]
+        )
+        if let count, count > Self.recallPage {
+            try db.execute(sql: "update notification set recall_change = ? where id = ?", arguments: [change, id])
+            return
+        }
+        // Who has put it away knows already that it is gone.
+        try db.execute(
+            sql: """
+                update recipient set change = ?, changed_at = ? where notification_id = ? and dismissed_at is null
+                """,
+            arguments: [change, now.milliseconds, id]
+        )
     }
 
     /// Cancels a page of the pushes of a notification that was recalled, behind a device's number; returns the last

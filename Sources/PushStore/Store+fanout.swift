@@ -16,11 +16,11 @@ extension Store {
 
     /// Takes a running broadcast one page further; `nil` if there is none, else how many pushes that made.
     package func expandFanout(page: Int = Store.fanoutPage, now: Date) async throws -> Int? {
-        try await self.writer.write { [writer, sealing] db in
+        try await self.writer.write { [writer, sealing, changes] db in
             let row = try Row.fetchOne(
                 db.cachedStatement(
                     sql: """
-                        select f.*, n.created_at, n.expires_at, n.recalled_at, n.collapse_id
+                        select f.*, n.created_at, n.expires_at, n.recalled_at, n.collapse_id, n.is_read_once
                         from fanout f join notification n on n.id = f.notification_id
                         order by n.created_at limit 1
                         """
@@ -37,6 +37,7 @@ extension Store {
                 id: id,
                 createdAt: row["created_at"],
                 collapseID: row["collapse_id"],
+                isReadOnce: row["is_read_once"],
                 audience: Self.audience(of: row, sealing)
             )
             var walk = try Walk(branch: row["branch"], cursor: row["cursor"])
@@ -45,9 +46,12 @@ extension Store {
                 try Self.endFanout(db, id)
                 return 0
             }
-            let made = try Self.takePage(db, target, sealing.index, &walk, page: page, isBulk: true, now: now)
+            let step = Step(index: sealing.index, changes: changes, page: page, isBulk: true, now: now)
+            let made = try Self.takePage(db, target, &walk, step)
             if made.isLast {
                 try Self.endFanout(db, id)
+                // Those who were there before may all have been given it.
+                if target.isReadOnce { try Self.eraseIfTaken(db, id) }
                 writer.noteErasure()
             } else {
                 try db.cachedStatement(sql: "update fanout set branch = ?, cursor = ? where notification_id = ?")
@@ -62,20 +66,28 @@ extension Store {
         _ db: Database,
         _ notification: NewNotification,
         _ sealing: Sealing,
+        _ changes: ChangeNumbers,
         page: Int
     ) throws -> Int {
-        let now = notification.createdAt
         let target = Target(
             id: notification.id.rawValue,
             createdAt: notification.createdAt.milliseconds,
             collapseID: notification.collapseID,
+            isReadOnce: notification.isReadOnce,
             audience: notification.audience
         )
         let isBulk = try Self.isLarger(db, target.audience, sealing.index, than: page)
+        let step = Step(
+            index: sealing.index,
+            changes: changes,
+            page: page,
+            isBulk: isBulk,
+            now: notification.createdAt
+        )
         var walk = Walk()
         var pushes = 0
         while true {
-            let made = try Self.takePage(db, target, sealing.index, &walk, page: page, isBulk: isBulk, now: now)
+            let made = try Self.takePage(db, target, &walk, step)
             pushes += made.pushes
             if made.isLast { return pushes }
             // A small audience may still have several branches.
@@ -99,7 +111,17 @@ extension Store {
         let id: Int64
         let createdAt: Int64
         let collapseID: String?
+        let isReadOnce: Bool
         let audience: Audience
+    }
+
+    /// How a page of the walk is taken.
+    private struct Step {
+        let index: BlindIndex
+        let changes: ChangeNumbers
+        let page: Int
+        let isBulk: Bool
+        let now: Date
     }
 
     private static func isLarger(
@@ -127,11 +149,8 @@ extension Store {
     private static func takePage(
         _ db: Database,
         _ target: Target,
-        _ index: BlindIndex,
         _ walk: inout Walk,
-        page: Int,
-        isBulk: Bool,
-        now: Date
+        _ step: Step
     ) throws -> (pushes: Int, isLast: Bool) {
         let branches = target.audience.branches
         let inPage: SQL
@@ -140,8 +159,8 @@ extension Store {
             (inPage, isLast) = ("true", true)
         } else {
             let start = walk.cursor
-            let tag = branches.map { index.hash($0[walk.branch]) }
-            let end = try self.end(db, of: tag, from: start, page: page)
+            let tag = branches.map { step.index.hash($0[walk.branch]) }
+            let end = try self.end(db, of: tag, from: start, page: step.page)
             if let tag {
                 inPage = """
                     d.number in (select device from device_tag
@@ -154,7 +173,7 @@ extension Store {
             if end == nil { walk.branch += 1 }
             isLast = end == nil && walk.branch >= branches?.count ?? 1
         }
-        return (try self.insert(db, target, index, inPage, isBulk: isBulk, now: now), isLast)
+        return (try self.insert(db, target, inPage, step), isLast)
     }
 
     /// The last device of a page; `nil` if the rest is no more than one.
@@ -169,18 +188,21 @@ extension Store {
     private static func insert(
         _ db: Database,
         _ target: Target,
-        _ index: BlindIndex,
         _ inPage: SQL,
-        isBulk: Bool,
-        now: Date
+        _ step: Step
     ) throws -> Int {
-        let condition: SQL = "\(inPage) and \(target.audience.condition(index))"
+        let condition: SQL = "\(inPage) and \(target.audience.condition(step.index))"
+        let now = step.now
+        let change = step.changes.next()
+        // Not "or ignore", which would be silent about a number that a user has twice, too.
         try db.execute(
             literal: """
-                insert or ignore into recipient (notification_id, user_id, seal)
-                select \(target.id), d.user_id, recipient_seal(\(target.id), d.user_id) from device d where \(condition)
+                insert into recipient (notification_id, user_id, change, changed_at, seal)
+                select \(target.id), d.user_id, \(change), \(now.milliseconds), recipient_seal(\(target.id), d.user_id)
+                from device d where \(condition) on conflict (notification_id, user_id) do nothing
                 """
         )
+        if target.isReadOnce { try Self.noteUntaken(db, target.id, change: change) }
         let isCurrent: SQL =
             target.collapseID.map { id in
                 // Not behind a newer one of the same key that has passed this broadcast.
@@ -194,7 +216,7 @@ extension Store {
             db,
             """
             insert or ignore into delivery (notification_id, device, user_id, lane, is_bulk, state, due_at)
-            select \(target.id), d.number, d.user_id, d.lane, \(isBulk), 'queued', \(now.milliseconds)
+            select \(target.id), d.number, d.user_id, d.lane, \(step.isBulk), 'queued', \(now.milliseconds)
             from device d where \(condition) and \(isCurrent)
                 and not exists (select 1 from recipient r where r.notification_id = \(target.id)
                     and r.user_id = d.user_id and r.dismissed_at is not null)

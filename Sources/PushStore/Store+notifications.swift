@@ -52,6 +52,8 @@ package struct StoredNotification: Sendable, Hashable {
     package let fetchedAt: Date?
     package let createdAt: Date
     package let expiresAt: Date
+    /// When what the user sees of it last became another.
+    package let changedAt: Date
 }
 
 extension Reader {
@@ -85,7 +87,8 @@ extension Reader {
                 readAt: row.date(6),
                 fetchedAt: row.date(7),
                 createdAt: Date(milliseconds: row.integer(3)),
-                expiresAt: Date(milliseconds: row.integer(4))
+                expiresAt: Date(milliseconds: row.integer(4)),
+                changedAt: Date(milliseconds: row.integer(10))
             )
         }
         if case .some(nil) = found { throw .damaged(row: "a recipient of notification \(id)") }
@@ -96,7 +99,8 @@ extension Reader {
         name: .notification,
         sql: """
             select n.payload, n.is_stored_by_clients, n.is_read_once, n.created_at, n.expires_at,
-                r.user_id is not null, r.read_at, r.fetched_at, r.seal, n.sender_id
+                r.user_id is not null, r.read_at, r.fetched_at, r.seal, n.sender_id,
+                coalesce(r.changed_at, n.created_at)
             from notification n
             left join recipient r on r.notification_id = n.id and r.user_id = ?2
             where n.id = ?1 and n.expires_at > ?3 and n.payload is not null
@@ -128,23 +132,30 @@ extension Store {
         by record: AuditRecord? = nil,
         page: Int = Store.fanoutPage
     ) async throws -> PostOutcome {
-        let work = self.noting { [sealing] db -> PostOutcome in
+        let work = self.noting { [sealing, changes] db -> PostOutcome in
             if let request, let earlier = try Self.earlierOutcome(db, of: request, now: notification.createdAt) {
                 return earlier
             }
             guard try Self.insert(db, notification, sealing) else { return .idTaken }
             if let request { try Self.note(db, request, of: notification) }
             for name in notification.audience.usernames {
+                let change = changes.next()
                 try db.execute(
                     sql: """
-                        insert or ignore into recipient (notification_id, user_id, seal)
-                        select ?1, id, recipient_seal(?1, id) from user where name_key = ?2
+                        insert into recipient (notification_id, user_id, change, changed_at, seal)
+                        select ?1, id, ?3, ?4, recipient_seal(?1, id) from user where name_key = ?2
+                        on conflict (notification_id, user_id) do nothing
                         """,
-                    arguments: [notification.id.rawValue, sealing.index.hash(name)]
+                    arguments: [
+                        notification.id.rawValue, sealing.index.hash(name), change, notification.createdAt.milliseconds,
+                    ]
                 )
                 if db.changesCount == 0, try !Self.isUser(db, name, sealing) { throw UnknownUser(name: name) }
+                if notification.isReadOnce {
+                    try Self.noteUntaken(db, notification.id.rawValue, change: change)
+                }
             }
-            return .stored(pushes: try Self.enqueue(db, notification, sealing, page: page))
+            return .stored(pushes: try Self.enqueue(db, notification, sealing, changes, page: page))
         } _: {
             if case .stored = $0 { record } else { nil }
         }
@@ -185,32 +196,6 @@ extension Store {
         }
     }
 
-    /// Gives a payload that may be read once to a recipient: `false` if it was given already.
-    ///
-    /// With the last recipient the payload is erased.
-    package func take(
-        _ id: NotificationID,
-        by user: Int64,
-        noting record: AuditRecord? = nil
-    ) async throws -> Bool {
-        try await self.write(by: record) { [writer] db in
-            try db.execute(
-                sql: "delete from recipient where notification_id = ? and user_id = ?",
-                arguments: [id.rawValue, user]
-            )
-            guard db.changesCount == 1 else { return false }
-            try db.execute(
-                sql: """
-                    update notification set payload = null
-                    where id = ?1 and not exists (select 1 from recipient where notification_id = ?1)
-                    """,
-                arguments: [id.rawValue]
-            )
-            if db.changesCount > 0 { writer.noteErasure() }
-            return true
-        }
-    }
-
     // MARK: - Private
 
     private static func insert(_ db: Database, _ notification: NewNotification, _ sealing: Sealing) throws -> Bool {
@@ -219,15 +204,15 @@ extension Store {
         let payload = try sealing.vault.renewed(notification.sealedPayload, in: place)
         try db.cachedStatement(
             sql: """
-                insert into notification (id, sender_id, payload, is_stored_by_clients, is_read_once, priority,
-                    collapse_id, seed, created_at, expires_at)
+                insert into notification (id, sender_id, is_stored_by_clients, is_read_once, priority, collapse_id,
+                    seed, created_at, expires_at, payload)
                 values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) on conflict (id) do nothing
                 """
         ).execute(arguments: [
-            notification.id.rawValue, notification.sender, payload ?? notification.sealedPayload,
-            notification.isStoredByClients, notification.isReadOnce, notification.priority.rawValue,
-            notification.collapseID, Int64.random(in: .min ... .max), notification.createdAt.milliseconds,
-            notification.expiresAt.milliseconds,
+            notification.id.rawValue, notification.sender, notification.isStoredByClients, notification.isReadOnce,
+            notification.priority.rawValue, notification.collapseID, Int64.random(in: .min ... .max),
+            notification.createdAt.milliseconds, notification.expiresAt.milliseconds,
+            payload ?? notification.sealedPayload,
         ])
         return db.changesCount == 1
     }

@@ -6,14 +6,17 @@ extension Store {
     ///
     /// A broadcast has a row for each of its devices: they go page by page, so that nobody waits long behind them.
     package func deleteExpired(now: Date, page: Int) async throws -> Bool {
-        try await self.writer.write { [writer] db in
+        try await self.writer.write { [writer, removals] db in
             let expired = try Int64.fetchAll(
                 db.cachedStatement(
                     sql: "select id from notification where expires_at <= ? order by expires_at limit ?"
                 ),
                 arguments: [now.milliseconds, page]
             )
-            if !expired.isEmpty { writer.noteErasure() }
+            if !expired.isEmpty {
+                writer.noteErasure()
+                removals.note(now)
+            }
             var left = page
             for id in expired {
                 left -= try Self.delete(db, id, atMost: left)

@@ -1,4 +1,4 @@
-internal import Foundation
+package import Foundation
 internal import GRDB
 package import PushCore
 internal import Synchronization
@@ -14,6 +14,8 @@ package final class Store: Sendable {
     let writer: Writer
     let tokenUses = TokenUses()
     let sealing: Sealing
+    let changes: ChangeNumbers
+    let removals = RemovalClock()
     /// How often the keyring was exchanged, or was about to be.
     let exchanges = Atomic(0)
 
@@ -43,16 +45,16 @@ package final class Store: Sendable {
         do {
             let wiper = try PageWiper(database: path)
             let connection = try DatabaseQueue(path: path, configuration: Self.configuration(isReadOnly: false))
-            self.sealing = try connection.writeWithoutTransaction { db in
+            (self.sealing, self.changes) = try connection.writeWithoutTransaction { db in
                 try Schema.prepare(db)
-                var sealing: Sealing?
+                var opened: (Sealing, ChangeNumbers)?
                 try db.inTransaction(.immediate) {
-                    sealing = try Sealing(db, keyring)
+                    opened = (try Sealing(db, keyring), try ChangeNumbers(db, now: Date()))
                     return .commit
                 }
-                guard let sealing else { preconditionFailure("a transaction runs its body or throws") }
-                db.add(function: sealing.rows.sqlFunction)
-                return sealing
+                guard let opened else { preconditionFailure("a transaction runs its body or throws") }
+                db.add(function: opened.0.rows.sqlFunction)
+                return opened
             }
             self.audit = AuditTrail(vault: self.sealing.vault, key: self.sealing.secret.derive("audit"))
             self.writer = Writer(connection, wiper: wiper, lock: lock, onFailure: onFailure)
@@ -79,6 +81,12 @@ package final class Store: Sendable {
 
     /// What keys for keyed hashes are made of.
     package var indexSecret: IndexSecret { self.sealing.secret }
+
+    /// The number of the newest change of what any user sees, or a higher one.
+    package var newestChange: Int64 { self.changes.newest }
+
+    /// When something was last deleted that had expired; `nil` before the first time in this process.
+    package var removedAt: Date? { self.removals.latest }
 
     /// Why nothing can be stored any more; `nil` while all is well.
     package var failure: String? { self.writer.failure }

@@ -75,6 +75,7 @@ struct Application: Sendable {
             maximumPayload: configuration.maximumPayload,
             lifetime: .seconds(configuration.expiresIn),
             cacheMaxAge: .seconds(configuration.cacheMaxAge),
+            listMaxAge: .seconds(configuration.listMaxAge),
             sessionLifetime: .seconds(configuration.sessionExpiresIn),
             streamHeartbeat: configuration.streamHeartbeat,
             identityField: configuration.identityHeader.flatMap { IdentityField($0) },

@@ -18,6 +18,7 @@ extension Configuration {
         try configuration.readLog(root.section("log"))
         let cache = try root.section("cache")
         configuration.cacheMaxAge = try cache.integer("maxAge", in: 0...31_536_000) ?? configuration.cacheMaxAge
+        configuration.listMaxAge = try cache.integer("listMaxAge", in: 0...31_536_000) ?? configuration.listMaxAge
         try cache.finish()
         let sessions = try root.section("sessions")
         configuration.sessionExpiresIn =

@@ -29,6 +29,7 @@ struct Configuration: Sendable {
     var maximumPayload = 65_536
     var expiresIn = 2_592_000
     var cacheMaxAge = 60
+    var listMaxAge = 0
     var sessionExpiresIn = 7_776_000
     /// For how long the audit is kept.
     var auditKept = Duration.seconds(31_536_000)

@@ -32,6 +32,7 @@ struct AccessRow: Sendable {
         ),
         "DELETE /api/register/{id}": AccessRow(resource: .registration, own: 200, foreign: 404, missing: 200),
         "POST /api/notifications": AccessRow(resource: .nothing, own: 200),
+        "GET /api/notifications": AccessRow(resource: .nothing, own: 200),
         "GET /api/notifications/{id}": AccessRow(resource: .notification, own: 200, foreign: 404, missing: 404),
         "DELETE /api/notifications/{id}": AccessRow(
             resource: .notification,

@@ -14,6 +14,7 @@ import Testing
     static let least: [String: (role: Role, scopes: Scopes)?] = [
         "POST /api/register": (.device, .register), "GET /api/register": (.device, .register),
         "PUT /api/register/{id}": (.device, .register), "DELETE /api/register/{id}": (.device, .register),
+        "GET /api/notifications": (.device, .fetch),
         "POST /api/notifications": (.device, .send), "GET /api/notifications/{id}": (.device, .fetch),
         "DELETE /api/notifications/{id}": (.device, .fetch), "GET /api/stream": (.device, .fetch),
         "GET /api/notifications/{id}/deliveries": (.publisher, .send), "POST /api/devices/{id}/test": (.device, .send),
@@ -162,7 +163,8 @@ import Testing
 
 @Suite struct RoutingTests {
     @Test(arguments: [
-        ("/api/register", "POST, GET, HEAD"), ("/api/register/x", "PUT, DELETE"), ("/api/notifications", "POST"),
+        ("/api/register", "POST, GET, HEAD"), ("/api/register/x", "PUT, DELETE"),
+        ("/api/notifications", "POST, GET, HEAD"),
         ("/api/notifications/1", "GET, HEAD, DELETE"), ("/api/users", "POST, GET, HEAD"),
         ("/api/users/current/password", "PUT"), ("/api/sessions", "POST"),
         ("/api/sessions/current", "DELETE"), ("/api/tokens", "POST, GET, HEAD"), ("/api/tokens/x", "DELETE"),

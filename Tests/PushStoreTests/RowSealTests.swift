@@ -36,8 +36,9 @@ import Testing
     }
 
     @Test(arguments: [
-        "update recipient set user_id = %d", "insert into recipient (notification_id, user_id, seal) values (7, %d, 0)",
-        "insert into recipient select 7, %d, null, null, null, seal from recipient where notification_id = 7",
+        "update recipient set user_id = %d",
+        "insert into recipient (notification_id, user_id, change, changed_at, seal) values (7, %d, 1, 0, 0)",
+        "insert into recipient select 7, %d, null, null, null, 1, 0, seal from recipient where notification_id = 7",
         "update recipient set notification_id = 7, user_id = %d where notification_id = 8",
     ])
     func aRecipientThatTheStoreHasNotMadeGetsNothing(sql: String) async throws {
@@ -45,6 +46,15 @@ import Testing
         try await self.fixture.post(8, from: self.alice, to: "username:mallory")
         try await self.execute(String(format: sql, self.mallory.id))
         #expect(throws: StoreError.self) { try self.fetch(by: self.mallory) }
+        for start in [nil, 0] as [Int64?] {
+            let range = ChangeRange(after: start, limit: 10, isUnreadOnly: false)
+            #expect(throws: StoreError.self) {
+                try self.fixture.reader.notifications(range, for: self.mallory.id, now: self.fixture.now) { _ in true }
+            }
+        }
+        #expect(throws: StoreError.self) {
+            try self.fixture.reader.notifications([self.id], for: self.mallory.id, now: self.fixture.now) { _ in true }
+        }
     }
 
     @Test func aTokenIsItsUsersOnly() async throws {

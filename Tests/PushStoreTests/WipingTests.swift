@@ -78,7 +78,7 @@ import Testing
                 if way == .recall {
                     #expect(try await fixture.store.recall(id, by: .administrator, now: fixture.now))
                 } else {
-                    #expect(try await fixture.store.take(id, by: alice.id))
+                    #expect(try await fixture.store.take(id, by: alice.id, now: fixture.now))
                 }
             }
         case .expiry:

@@ -1,0 +1,44 @@
+internal import PushAPI
+internal import PushCore
+internal import PushStore
+
+/// What a list of notifications is asked for: a range of changes, or some notifications by name.
+enum NotificationListQuery: Sendable, Hashable {
+    case changes(after: String?, limit: Int, isUnreadOnly: Bool)
+    case ids([NotificationID])
+
+    /// How many notifications may be named in one request.
+    static let maximumIDs = 500
+
+    /// Throws an `invalid-parameter` problem for what is none of them, or both.
+    init(_ query: Query) throws(Problem) {
+        let (since, limit) = (try query["since"], try query.limit)
+        let unread = try query["unread"]
+        if let ids = try query["ids"] {
+            guard since == nil, try query["limit"] == nil, unread == nil else {
+                throw Problem(.invalidParameter, "ids stands alone, without since, limit and unread")
+            }
+            self = .ids(try Self.ids(ids))
+            return
+        }
+        guard let isUnreadOnly = unread == nil ? false : Bool(unread ?? "") else {
+            throw Problem(.invalidParameter, "unread must be true or false")
+        }
+        self = .changes(after: since, limit: limit, isUnreadOnly: isUnreadOnly)
+    }
+
+    private static func ids(_ text: String) throws(Problem) -> [NotificationID] {
+        let words = text.split(separator: ",", omittingEmptySubsequences: false)
+        guard words.count <= self.maximumIDs else {
+            throw Problem(.invalidParameter, "ids may be \(self.maximumIDs) at most")
+        }
+        var ids: [NotificationID] = []
+        for word in words {
+            guard let id = NotificationID(String(word)) else {
+                throw Problem(.invalidParameter, "ids must be the ids of notifications, with commas in between")
+            }
+            ids.append(id)
+        }
+        return ids
+    }
+}

@@ -1,0 +1,51 @@
+package import Foundation
+package import PushCore
+
+/// A part of what a user is to be told of, oldest change first.
+package struct NotificationPage: Sendable, Hashable {
+    /// A notification as it is since its last change.
+    package struct Entry: Sendable, Hashable {
+        package let id: NotificationID
+        /// The number of that change. It stands for all that the user sees of it: whatever changes has another.
+        package let change: Int64
+        package let sender: Int64
+        /// Not shown any more: recalled, put away, taken, or read in a list of what is not.
+        package let isGone: Bool
+        package let isStoredByClients: Bool
+        package let isReadOnce: Bool
+        package let isRead: Bool
+        package let createdAt: Date
+        package let expiresAt: Date
+        /// Bytes of the payload, in clear; 0 where it is not shown.
+        package let payloadLength: Int
+        /// Empty unless it was asked for.
+        package internal(set) var sealedPayload = Data()
+    }
+
+    package internal(set) var entries: [Entry] = []
+    /// The number of the last change that this page has come to: the next one begins behind it.
+    package internal(set) var end: Int64
+    /// Whether there is more than fits.
+    package internal(set) var hasMore = false
+    /// When what the user sees here last became another, as far as rows tell that are still there.
+    package internal(set) var changedAt = Date.distantPast
+
+    init(end: Int64) {
+        self.end = end
+    }
+}
+
+/// Which of a user's changes are asked for.
+package struct ChangeRange: Sendable, Hashable {
+    /// Behind this one, with tombstones; `nil`: from the beginning, and only what is there.
+    package let start: Int64?
+    package let limit: Int
+    /// What has been read is then as good as gone.
+    package let isUnreadOnly: Bool
+
+    package init(after start: Int64?, limit: Int, isUnreadOnly: Bool) {
+        self.start = start
+        self.limit = limit
+        self.isUnreadOnly = isUnreadOnly
+    }
+}

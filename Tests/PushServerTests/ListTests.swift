@@ -1,0 +1,307 @@
+import Foundation
+import HTTPTypes
+import PushAPI
+import PushCore
+import PushStore
+import PushTesting
+import SocketHTTP
+import Testing
+
+@testable import PushServer
+
+/// `GET /api/notifications`: what it shows to whom, and from where on.
+@Suite struct ListTests {
+    private let fixture: ServerFixture
+
+    init() async throws {
+        self.fixture = try await ServerFixture()
+    }
+
+    /// The id of a new notification.
+    private func post(_ body: String = #"{"Payload":"x"}"#, user: String = "alice") async throws -> Int {
+        let path = try await self.fixture.post(body, user: user)
+        return try #require(path.split(separator: "/").last.flatMap { Int($0) })
+    }
+
+    private func list(
+        _ query: String = "",
+        user: String = "alice",
+        _ headers: [(String, String)] = []
+    ) async throws -> Response {
+        try await self.fixture.send(.get, "/api/notifications\(query)", user: user, headers: headers)
+    }
+
+    private func cursor(_ query: String = "", user: String = "alice") async throws -> String {
+        try #require(try await self.list(query, user: user).json["Cursor"]?.text)
+    }
+
+    // MARK: Items
+
+    @Test func anEmptyListHasAllItsMembers() async throws {
+        let response = try await self.list()
+        #expect(response.status == .ok)
+        #expect(response.fields[.contentType] == "application/json; charset=utf-8")
+        let pattern = /{"Notifications":\[\],"Deleted":\[\],"Cursor":"[-_A-Za-z0-9]{22}","More":false}/
+        #expect(try pattern.wholeMatch(in: response.text) != nil, "\(response.text)")
+    }
+
+    @Test func itemsAreAsTheyAreAlone() async throws {
+        var alone: [String] = []
+        for payload in [#""x""#, #"{"a":[1,2.50,null]}"#, #""é\n\"""#, "0", #""""#] {
+            let id = try await self.post(#"{"Payload":\#(payload)}"#)
+            alone.append(try await self.fixture.send(.get, Paths.notification(Int64(id))).text)
+        }
+        let response = try await self.list()
+        #expect(response.text.hasPrefix(#"{"Notifications":[\#(alone.joined(separator: ","))],"Deleted":[],"#))
+        let view = try self.view(user: "alice")
+        #expect(view.length == response.body.count)
+    }
+
+    @Test func whatMayBeReadOnceIsThereWithoutItsPayload() async throws {
+        let id = try await self.post(#"{"Payload":"treasure","ReadOnce":true}"#)
+        let response = try await self.list()
+        let now = self.fixture.clock.now
+        let item =
+            #"{"Id":\#(id),"Read":false,"CreatedAt":"\#(now.rfc3339)","ExpiresAt":"\#((now + 2_592_000).rfc3339)","#
+            + #""ReadOnce":true}"#
+        #expect(response.text.hasPrefix(#"{"Notifications":[\#(item)],"#), "\(response.text)")
+        #expect(response.fields[.cacheControl] == "no-store")
+        #expect(try self.view(user: "alice").length == response.body.count)
+        #expect(try await self.fixture.send(.get, Paths.notification(Int64(id))).status == .ok, "nothing was taken")
+    }
+
+    @Test func aSenderWhoIsNoRecipientSeesNothing() async throws {
+        let id = try await self.post(#"{"Payload":1,"To":["username:bob"]}"#, user: "paul")
+        #expect(try await self.list(user: "paul").listed.items == [])
+        #expect(try await self.list(user: "alice").listed.items == [])
+        #expect(try await self.list(user: "ada").listed.items == [])
+        #expect(try await self.list(user: "bob").listed.items == [id])
+    }
+
+    // MARK: Cursors
+
+    @Test func behindACursorIsWhatCameSince() async throws {
+        let one = try await self.post()
+        let cursor = try await self.cursor()
+        #expect(try await self.list("?since=\(cursor)").listed == Listed(cursor: cursor))
+        let two = try await self.post()
+        let next = try await self.list("?since=\(cursor)")
+        #expect(try next.listed.items == [two])
+        #expect(try await self.list().listed.items == [one, two])
+        #expect(try await self.cursor() == next.listed.cursor)
+    }
+
+    @Test func pagesFollowEachOther() async throws {
+        var ids: [Int] = []
+        for _ in 0..<7 { ids.append(try await self.post()) }
+        var (seen, query, pages): ([Int], String, Int) = ([], "?limit=3", 0)
+        while true {
+            let page = try await self.list(query).listed
+            seen += page.items
+            pages += 1
+            query = "?limit=3&since=\(page.cursor)"
+            if !page.hasMore { break }
+        }
+        #expect(seen == ids)
+        #expect(pages == 3)
+    }
+
+    @Test func whatIsPutAwayTakenOrRecalledIsATombstone() async throws {
+        let (away, taken) = (try await self.post(), try await self.post(#"{"Payload":1,"ReadOnce":true}"#))
+        let recalled = try await self.post(#"{"Payload":1,"To":["username:alice"]}"#, user: "paul")
+        let cursor = try await self.cursor()
+        try await self.fixture.send(.delete, Paths.notification(Int64(away)))
+        try await self.fixture.send(.delete, Paths.notification(Int64(recalled)), user: "paul")
+        try await self.fixture.send(.get, Paths.notification(Int64(taken)))
+        let page = try await self.list("?since=\(cursor)").listed
+        #expect(page.items == [])
+        #expect(page.deleted == [away, recalled, taken])
+        #expect(try await self.list().listed == Listed(cursor: page.cursor))
+    }
+
+    @Test func whatExpiresIsNotAmongTheTombstones() async throws {
+        let cursor = try await self.cursor()
+        _ = try await self.post(#"{"Payload":1,"ExpiresIn":10}"#)
+        let away = try await self.post(#"{"Payload":1,"ExpiresIn":10}"#)
+        try await self.fixture.send(.delete, Paths.notification(Int64(away)))
+        self.fixture.clock.advance(by: 10)
+        let page = try await self.list("?since=\(cursor)")
+        #expect(try page.listed == Listed(cursor: cursor))
+        #expect(page.fields[.eTag] == "\"\(cursor)\"")
+        while try await self.fixture.storage.store.deleteExpired(now: self.fixture.clock.now, page: 10) {}
+        #expect(try await self.list("?since=\(cursor)").text == page.text)
+    }
+
+    @Test func aCursorIsTheSameEachTimeAndAnotherUsersIsNone() async throws {
+        _ = try await self.post(#"{"Payload":1,"To":["username:alice","username:bob"]}"#, user: "paul")
+        let (alice, bob) = (try await self.cursor(), try await self.cursor(user: "bob"))
+        #expect(try await self.cursor() == alice)
+        #expect(alice != bob)
+        try await self.list("?since=\(bob)").expectProblem(.invalidCursor)
+        try await self.list("?since=\(alice)", user: "bob").expectProblem(.invalidCursor)
+    }
+
+    @Test(arguments: [
+        "", "x", "AAAAAAAAAAAAAAAAAAAAAA", "AAAAAAAAAAAAAAAAAAAAA", "AAAAAAAAAAAAAAAAAAAAAAA",
+        "AAAAAAAAAAAAAAAAAAAAAA==",
+        "AAAAAAAAAAAAAAAAAAAAA%3D", "%C3%A9AAAAAAAAAAAAAAAAAAAA", "AAAAAAAAAAAAAAAAAAAAA+", "0", "-1",
+    ])
+    func whatIsNoCursorIsRefused(text: String) async throws {
+        try await self.list("?since=\(text)").expectProblem(.invalidCursor)
+    }
+
+    @Test func aCursorHasOneSpelling() async throws {
+        let cursor = try await self.cursor()
+        let last = try #require(cursor.last)
+        // Four bits of the last character are of no byte.
+        for other in "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_" where other != last {
+            try await self.list("?since=\(cursor.dropLast())\(other)").expectProblem(.invalidCursor)
+        }
+    }
+
+    @Test func aNumberThatWasNeverGivenOutIsNoCursor() async throws {
+        let user = try self.fixture.storage.user("alice").id
+        let list = CursorMaker.List(user: user, isUnreadOnly: false)
+        let newest = self.fixture.storage.store.newestChange
+        for (change, isGood) in [(0, true), (newest, true), (newest + 1, false), (.max, false)] as [(Int64, Bool)] {
+            let cursor = self.fixture.server.cursors.cursor(at: change, of: list)
+            #expect(try await self.list("?since=\(cursor)").status == (isGood ? .ok : .badRequest), "\(change)")
+        }
+    }
+
+    @Test func theCursorOfTheUnreadIsNotGoodForAllNorTheOtherWayRound() async throws {
+        let (all, unread) = (try await self.cursor(), try await self.cursor("?unread=true"))
+        try await self.list("?since=\(unread)").expectProblem(.invalidCursor)
+        try await self.list("?unread=true&since=\(all)").expectProblem(.invalidCursor)
+        #expect(try await self.list("?unread=false&since=\(all)").status == .ok)
+        #expect(try await self.list("?unread=true&since=\(unread)").status == .ok)
+    }
+
+    // MARK: Parameters
+
+    @Test(arguments: [
+        "limit=0", "limit=501", "limit=x", "limit=-1", "limit=", "unread=yes", "unread=", "unread=True", "ids=",
+        "ids=x",
+        "ids=1,", "ids=,1", "ids=0", "ids=-1", "ids=1,,2", "ids=01", "ids=1&ids=2", "ids=1&limit=5",
+        "ids=1&unread=true",
+        "ids=9223372036854775808", "limit=1&limit=2", "since=a&since=b", "ids=1&since=x",
+    ])
+    func aBadParameterIsNamed(query: String) async throws {
+        let name = try #require(query.split(separator: "=").first.map(String.init))
+        try await self.list("?\(query)").expectProblem(.invalidParameter, name)
+    }
+
+    @Test func someAreAskedForByName() async throws {
+        var ids: [Int] = []
+        for _ in 0..<4 { ids.append(try await self.post()) }
+        let foreign = try await self.post(user: "bob")
+        try await self.fixture.send(.delete, Paths.notification(Int64(ids[1])))
+        let response = try await self.list("?ids=\(ids[2]),\(foreign),\(ids[1]),1,\(ids[0]),\(ids[2])")
+        let now = self.fixture.clock.now
+        let items = [ids[0], ids[2]].map {
+            #"{"Id":\#($0),"Payload":"x","Read":false,"CreatedAt":"\#(now.rfc3339)","#
+                + #""ExpiresAt":"\#((now + 2_592_000).rfc3339)"}"#
+        }
+        #expect(response.text == #"{"Notifications":[\#(items.joined(separator: ","))],"Deleted":[],"More":false}"#)
+    }
+
+    @Test func asManyMayBeNamedAsAPageHolds() async throws {
+        let ids = (1...500).map(String.init).joined(separator: ",")
+        #expect(try await self.list("?ids=\(ids)").status == .ok)
+        try await self.list("?ids=\(ids),501").expectProblem(.invalidParameter, "500")
+    }
+
+    // MARK: Validators
+
+    @Test func withNothingNewTheCursorIsTheValidator() async throws {
+        _ = try await self.post()
+        let cursor = try await self.cursor()
+        let tag = ("If-None-Match", "\"\(cursor)\"")
+        let response = try await self.list("?since=\(cursor)")
+        #expect(response.fields[.eTag] == tag.1)
+        let unchanged = try await self.list("?since=\(cursor)", [tag])
+        #expect(unchanged.status == .notModified)
+        #expect(unchanged.fields[.eTag] == tag.1)
+        #expect(unchanged.body.isEmpty)
+        _ = try await self.post()
+        #expect(try await self.list("?since=\(cursor)", [tag]).status == .ok)
+    }
+
+    @Test(arguments: ["", "?limit=2", "?unread=true", "?ids=1"])
+    func aListIsComparedByItsTag(query: String) async throws {
+        for _ in 0..<3 { _ = try await self.post() }
+        let tag = try #require(try await self.list(query).fields[.eTag])
+        #expect(tag.wholeMatch(of: /"[0-9a-f]{32}"/) != nil, "\(tag)")
+        #expect(try await self.list(query, [("If-None-Match", tag)]).status == .notModified)
+        #expect(try await self.list(query, [("If-None-Match", "\"other\"")]).status == .ok)
+        #expect(try await self.fixture.send(.head, "/api/notifications\(query)").fields[.eTag] == tag)
+    }
+
+    @Test func listsAreAskedForAgainEachTime() async throws {
+        _ = try await self.post()
+        let response = try await self.list()
+        #expect(response.fields[.cacheControl] == "private, no-cache")
+        #expect(response.fields[.vary] == "Accept-Encoding")
+        #expect(response.fields[.expires] == nil)
+        _ = try await self.post(#"{"Payload":1,"Store":"never"}"#)
+        #expect(try await self.list().fields[.cacheControl] == "no-store")
+    }
+
+    @Test(arguments: [(60, 3600, 60), (3600, 60, 60)])
+    func listsMayBeKeptForAWhileButNotBeyondTheEndOfWhatIsInThem(maxAge: Int, lifetime: Int, expected: Int) async throws
+    {
+        let fixture = try await ServerFixture(settings: .forTests(\.listMaxAge, .seconds(maxAge)))
+        _ = try await fixture.post(#"{"Payload":1,"ExpiresIn":\#(lifetime)}"#, user: "alice")
+        let response = try await fixture.send(.get, Paths.notifications)
+        #expect(response.fields[.cacheControl] == "private, max-age=\(expected)")
+        #expect(response.fields[.expires] == HTTPDate(fixture.clock.now + TimeInterval(expected)).description)
+        #expect(
+            try await fixture.send(.get, Paths.notifications, user: "bob").fields[.cacheControl]
+                == "private, max-age=\(maxAge)"
+        )
+    }
+
+    // MARK: - Private
+
+    private func view(user: String) throws -> NotificationListView {
+        let id = try self.fixture.storage.user(user).id
+        let range = ChangeRange(after: nil, limit: 100, isUnreadOnly: false)
+        let page = try self.fixture.storage.reader.notifications(range, for: id, now: self.fixture.clock.now) { _ in
+            false
+        }
+        return NotificationListView(
+            page: page,
+            cursor: String(repeating: "x", count: 22),
+            tag: EntityTag(description: "\"x\""),
+            maxAge: .zero,
+            now: self.fixture.clock.now
+        )
+    }
+}
+
+/// What a list says, without the items' other members.
+struct Listed: Hashable {
+    var items: [Int] = []
+    var deleted: [Int] = []
+    var cursor: String
+    var hasMore = false
+}
+
+extension Response {
+    /// The body, read as a list of notifications.
+    var listed: Listed {
+        get throws {
+            let json = try self.json
+            guard
+                case .array(let items)? = json["Notifications"], case .array(let deleted)? = json["Deleted"],
+                case .bool(let hasMore)? = json["More"]
+            else { throw StoreFixture.Missing("\(self.text) is no list") }
+            return Listed(
+                items: items.compactMap { $0["Id"]?.integer },
+                deleted: deleted.compactMap(\.integer),
+                cursor: json["Cursor"]?.text ?? "",
+                hasMore: hasMore
+            )
+        }
+    }
+}
