@@ -1,5 +1,6 @@
 internal import HTTPSignatures
 internal import HTTPTypes
+internal import Logging
 internal import PushAPI
 internal import SocketHTTP
 
@@ -66,8 +67,11 @@ extension PushServer {
             response.fields.remove(.expires)
             response.fields.append(.cacheControl, "no-store")
             return response
-        } catch {
+        } catch is SignatureFailure {
             // A token that is not of ASCII, which has been answered with a problem, too.
+            return response
+        } catch {
+            self.logger.error("answer not signed", metadata: ["error": "\(error)"])
             return response
         }
     }

@@ -1,7 +1,6 @@
 internal import Foundation
 package import HTTPSignatures
 internal import PushAPI
-internal import Synchronization
 
 /// The keys that answers are signed with: the first, unless another is asked for.
 ///
@@ -61,23 +60,6 @@ package struct SigningKeySet: Sendable {
             .init("kty", .string("OKP")), .init("crv", .string("Ed25519")), .init("kid", .string(key.id)),
             .init("x", .string(key.base64URL)), .init("alg", .string("EdDSA")), .init("use", .string("sig")),
         ])
-    }
-}
-
-/// The set of keys that holds at the moment; an answer takes it once.
-package final class SigningKeys: Sendable {
-    // Held for as long as it takes to copy a reference, and only by requests that ask for a signature.
-    private let set: Mutex<SigningKeySet>
-
-    package init(_ set: SigningKeySet) {
-        self.set = Mutex(set)
-    }
-
-    package var current: SigningKeySet { self.set.withLock { $0 } }
-
-    /// Puts other keys in the place of those that there are.
-    package func exchange(_ new: SigningKeySet) {
-        self.set.withLock { $0 = new }
     }
 }
 
