@@ -1,6 +1,6 @@
 # The two commands that matter: `make demo` and `make test`. Each installs what is missing and works on a bare machine.
 
-PACKAGES = libssl-dev libsqlite3-dev libcurl4-openssl-dev libargon2-dev libnghttp2-dev
+PACKAGES = libssl-dev libsqlite3-dev libcurl4-openssl-dev libargon2-dev libnghttp2-dev zlib1g-dev
 TEST_PACKAGES = curl haproxy nginx-light openssl python3
 E2E_PACKAGES = $(TEST_PACKAGES) gcc iproute2 nghttp2-client slowhttptest strace wrk
 BENCH_PACKAGES = curl nginx-light openssl python3 wrk

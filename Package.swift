@@ -49,6 +49,7 @@ let package = Package(
         .systemLibrary(name: "CNghttp2"),
         .systemLibrary(name: "COpenSSL"),
         .systemLibrary(name: "CPrctl"),
+        .systemLibrary(name: "CZlib"),
 
         .target(name: "Migrations", path: "Migrations", resources: [.embedInCode("sql")], swiftSettings: strict),
         room("CivilTime", []),
@@ -62,8 +63,8 @@ let package = Package(
         room(
             "PushServer",
             [
-                "HTTPSignatures", "PushAPI", "PushCore", "PushStore", "SocketHTTP", crypto, cryptoExtras, httpTypes,
-                logging,
+                "CZlib", "HTTPSignatures", "PushAPI", "PushCore", "PushStore", "SocketHTTP", crypto, cryptoExtras,
+                httpTypes, logging,
             ]
         ),
         room("PushSimulators", ["CNghttp2", "COpenSSL", "Reactor", "SocketTLS"]),

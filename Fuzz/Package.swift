@@ -36,6 +36,7 @@ let package = Package(
         .systemLibrary(name: "CArgon2"),
         .systemLibrary(name: "CEpoll"),
         .systemLibrary(name: "CLibFuzzer"),
+        .systemLibrary(name: "CZlib"),
         .target(name: "Migrations", resources: [.embedInCode("sql")], swiftSettings: fuzzed),
         room("CivilTime", []),
         room("HTTPSignatures", [crypto]),
@@ -44,8 +45,8 @@ let package = Package(
         room(
             "PushServer",
             [
-                "HTTPSignatures", "PushAPI", "PushCore", "PushStore", "SocketHTTP", crypto, cryptoExtras, httpTypes,
-                logging,
+                "CZlib", "HTTPSignatures", "PushAPI", "PushCore", "PushStore", "SocketHTTP", crypto, cryptoExtras,
+                httpTypes, logging,
             ]
         ),
         room("PushStore", ["Migrations", "PushCore", database, databaseC]),

@@ -7,8 +7,18 @@ internal import PushStore
 struct EntityTag: Hashable, Sendable, CustomStringConvertible {
     let description: String
 
-    /// Whether `If-None-Match` names this tag; weak comparison. A list that cannot be read matches nothing.
-    func isNamed(by list: String) -> Bool {
+    /// The same state in another form of its bytes, which must have a tag of its own (RFC 9110 section 8.8.3.3).
+    func suffixed(_ suffix: String) -> EntityTag {
+        EntityTag(description: "\(self.description.dropLast())\(suffix)\"")
+    }
+
+    /// RFC 9110 section 8.8.3.2. The tag itself is strong.
+    enum Comparison {
+        case strong, weak
+    }
+
+    /// Whether a list of tags, as `If-None-Match` has one, names this one. A list that cannot be read matches nothing.
+    func isNamed(by list: String, _ comparison: Comparison = .weak) -> Bool {
         // In bytes: what stands next to a quote or a star would make one character with it if it is a combining one.
         let (quote, comma) = (UInt8(ascii: "\""), UInt8(ascii: ","))
         var rest = list.utf8[...]
@@ -18,10 +28,12 @@ struct EntityTag: Hashable, Sendable, CustomStringConvertible {
             if first == UInt8(ascii: "*") {
                 return rest.dropFirst().first.map { $0 == 0x20 || $0 == comma } ?? true
             }
-            if rest.starts(with: "W/".utf8) { rest = rest.dropFirst(2) }
+            let isWeak = rest.starts(with: "W/".utf8)
+            if isWeak { rest = rest.dropFirst(2) }
             // A comma may stand between the quotes, so the quotes divide, not the commas.
             guard rest.first == quote, let end = rest.dropFirst().firstIndex(of: quote) else { return false }
-            if rest[...end].elementsEqual(self.description.utf8) { return true }
+            let counts = comparison == .weak || !isWeak
+            if counts, rest[...end].elementsEqual(self.description.utf8) { return true }
             rest = rest[rest.index(after: end)...]
         }
     }
@@ -61,6 +73,15 @@ struct EntityTagMaker: Sendable {
         page.entries.map(\.change).withUnsafeBytes { hash.update(bufferPointer: $0) }
         if let cursor { Array(cursor.utf8).withUnsafeBytes { hash.update(bufferPointer: $0) } }
         return Self.tag(of: hash.finalize())
+    }
+
+    /// A number from 0 to 255 that goes with a tag, and tells nothing to whoever lacks the key.
+    func noise(of tag: EntityTag) -> Int {
+        var hash = SHA256()
+        self.key.withUnsafeBytes { hash.update(bufferPointer: $0) }
+        withUnsafeBytes(of: Int64(3)) { hash.update(bufferPointer: $0) }
+        Array(tag.description.utf8).withUnsafeBytes { hash.update(bufferPointer: $0) }
+        return hash.finalize().first { _ in true }.map(Int.init) ?? 0
     }
 
     private static func tag(of digest: SHA256.Digest) -> EntityTag {

@@ -44,6 +44,17 @@ struct JSONBody {
         return strings
     }
 
+    func integers(_ name: String) throws(Problem) -> [Int]? {
+        guard let value = self.value(name) else { return nil }
+        guard case .array(let elements) = value else { throw self.wrongType(name, value, "an array of integers") }
+        var integers: [Int] = []
+        for element in elements {
+            guard let number = element.integer else { throw self.wrongType(name, element, "an array of integers") }
+            integers.append(number)
+        }
+        return integers
+    }
+
     func integer(_ name: String) throws(Problem) -> Int? {
         guard let value = self.value(name) else { return nil }
         guard let number = value.integer else { throw self.wrongType(name, value, "an integer") }

@@ -11,22 +11,41 @@ struct NotificationListView {
     /// Where the next page begins; `nil` in a list of what was asked for one by one.
     let cursor: String?
     let tag: EntityTag
+    /// When it last became another, where that is certain.
+    let changedAt: Date?
+    /// Whether the client likes it compressed.
+    let prefersGzip: Bool
     let maxAge: Duration
     let now: Date
 
+    /// Bytes above which a body is compressed.
+    static let longBody = 1024
+
     /// The whole answer. `payloads` are JSON text, one for each entry that shows one, and go out as they were stored.
-    func full(payloads: [Data]) -> Response {
-        Response(status: .ok, fields: self.fields(isFull: true), body: self.body(payloads))
+    ///
+    /// `noise` is the length of what means nothing and is added to a compressed body, whose length would tell how much of
+    /// what somebody else wrote is the same as what is secret in it.
+    func full(payloads: [Data], noise: (EntityTag) -> Int) -> Response {
+        let body = self.body(payloads)
+        if self.isCompressed, let compressed = Gzip.compress(body, nameLength: noise(self.gzipTag)) {
+            var fields = self.fields(isFull: true, tag: self.gzipTag)
+            fields.append(.contentEncoding, "gzip")
+            return Response(status: .ok, fields: fields, body: compressed)
+        }
+        return Response(status: .ok, fields: self.fields(isFull: true, tag: self.tag), body: body)
     }
 
     /// RFC 9110 section 15.4.5.
-    var notModified: Response {
-        Response(status: .notModified, fields: self.fields(isFull: false))
+    func notModified(_ tag: EntityTag) -> Response {
+        Response(status: .notModified, fields: self.fields(isFull: false, tag: tag))
     }
 
-    /// Whether the client has this already.
-    func isUnchanged(for head: RequestHead) -> Bool {
-        head[.ifNoneMatch].map(self.tag.isNamed) ?? false
+    /// By what conditional requests compare it, in either form.
+    var validators: Validators {
+        Validators(
+            tags: self.isCompressed ? [self.gzipTag, self.tag] : [self.tag, self.gzipTag],
+            lastModified: self.changedAt.map(HTTPDate.init(lastModified:))
+        )
     }
 
     /// Bytes of the body, known before the payloads are read.
@@ -48,6 +67,9 @@ struct NotificationListView {
     }
 
     // MARK: - Private
+
+    private var isCompressed: Bool { self.prefersGzip && self.length > Self.longBody }
+    private var gzipTag: EntityTag { self.tag.suffixed("-gzip") }
 
     private func body(_ payloads: [Data]) -> [UInt8] {
         var body: [UInt8] = []
@@ -85,10 +107,15 @@ struct NotificationListView {
     private static let json: ResponseFields = [.contentType: "application/json; charset=utf-8"]
     private static let vary: ResponseFields = [.vary: "Accept-Encoding"]
 
-    private func fields(isFull: Bool) -> ResponseFields {
+    private func fields(isFull: Bool, tag: EntityTag) -> ResponseFields {
         var fields = ResponseFields()
-        if isFull { fields.append(contentsOf: Self.json) }
-        fields.append(.eTag, self.tag.description)
+        if isFull {
+            fields.append(contentsOf: Self.json)
+            if let lastModified = self.validators.lastModified, lastModified <= HTTPDate(self.now) {
+                fields.append(.lastModified) { lastModified.append(to: &$0) }
+            }
+        }
+        fields.append(.eTag, tag.description)
         fields.append(contentsOf: Self.vary)
         let shown = self.page.entries.lazy.filter { !$0.isGone }
         guard shown.allSatisfy({ $0.isStoredByClients && !$0.isReadOnce }) else {

@@ -18,29 +18,30 @@ struct NotificationView {
         Response(status: .ok, fields: self.fields(isFull: true), body: self.body(payload: payload))
     }
 
+    /// The same where the payload goes with being collected, and is not collected now.
+    var withoutPayload: Response {
+        Response(status: .ok, fields: Self.uncached, body: self.body(payload: nil))
+    }
+
     /// RFC 9110 section 15.4.5: the validator and the freshness, no other field of the representation, no body.
     var notModified: Response {
         Response(status: .notModified, fields: self.fields(isFull: false))
     }
 
-    /// Whether the client has this already: `If-None-Match`, or only without it `If-Modified-Since`.
-    func isUnchanged(for head: RequestHead) -> Bool {
-        if let list = head[.ifNoneMatch] { return self.tag.isNamed(by: list) }
-        guard head.count(of: .ifModifiedSince) == 1, let since = head[.ifModifiedSince].flatMap(HTTPDate.init) else {
-            return false
-        }
-        return self.lastModified <= since
+    /// By what conditional requests compare it.
+    var validators: Validators {
+        Validators(tags: [self.tag], lastModified: self.lastModified)
     }
 
     // MARK: - Private
 
     private var lastModified: HTTPDate {
-        HTTPDate(max(self.notification.createdAt, self.notification.readAt ?? .distantPast))
+        HTTPDate(lastModified: self.notification.changedAt)
     }
 
-    private func body(payload: Data) -> [UInt8] {
+    private func body(payload: Data?) -> [UInt8] {
         var body: [UInt8] = []
-        body.reserveCapacity(payload.count + 128)
+        body.reserveCapacity((payload?.count ?? 0) + 128)
         body.append(
             item: self.id,
             payload: payload,
@@ -52,12 +53,16 @@ struct NotificationView {
     }
 
     private static let json: ResponseFields = [.contentType: "application/json; charset=utf-8"]
+    private static let uncached: ResponseFields = [
+        .contentType: "application/json; charset=utf-8", .cacheControl: "no-store",
+    ]
 
     private func fields(isFull: Bool) -> ResponseFields {
         var fields = ResponseFields()
         if isFull {
             fields.append(contentsOf: Self.json)
-            fields.append(.lastModified) { self.lastModified.append(to: &$0) }
+            let lastModified = self.lastModified
+            if lastModified <= HTTPDate(self.now) { fields.append(.lastModified) { lastModified.append(to: &$0) } }
         }
         fields.append(.eTag, self.tag.description)
         guard self.notification.isStoredByClients, !self.notification.isReadOnce else {

@@ -15,19 +15,26 @@ extension PushServer {
         let user = try call.user
         let query = try NotificationListQuery(Query(call.request.head.query))
         let head = call.request.head
-        var made: NotificationListView?
+        var outcome = Preconditions.Outcome.proceed
         let page = try self.page(query, for: user, call) { page in
-            let view = self.view(of: page, query, for: user, now: call.now)
-            made = view
-            return !view.isUnchanged(for: head)
+            guard head.isConditional else { return true }
+            let view = self.view(of: page, query, for: user, call)
+            outcome = Preconditions(head).outcome(for: view.validators, now: call.now)
+            return outcome == .proceed
         }
-        guard let view = made else { throw Problem(.internalError) }
-        if view.isUnchanged(for: head) { return view.notModified }
-        let payloads = try page.entries.compactMap { entry -> Data? in
+        let view = self.view(of: page, query, for: user, call)
+        switch outcome {
+        case .failed: throw Problem(.preconditionFailed)
+        case .unchanged(let tag): return view.notModified(tag)
+        case .proceed: return view.full(payloads: try self.payloads(of: page), noise: self.tags.noise)
+        }
+    }
+
+    private func payloads(of page: NotificationPage) throws -> [Data] {
+        try page.entries.compactMap { entry in
             guard !entry.isGone, !entry.isReadOnce else { return nil }
             return try self.vault.open(entry.sealedPayload, in: .payload(entry.id, sender: entry.sender))
         }
-        return view.full(payloads: payloads)
     }
 
     private func page(
@@ -56,11 +63,17 @@ extension PushServer {
         return change
     }
 
+    /// Never where a signature is asked for, which is one over the bytes that are sent.
+    private func prefersGzip(_ head: RequestHead) -> Bool {
+        guard head.count(of: .acceptEncoding) > 0, head.count(of: .acceptSignature) == 0 else { return false }
+        return AcceptedCodings(head[.acceptEncoding]).prefersGzip
+    }
+
     private func view(
         of page: NotificationPage,
         _ query: NotificationListQuery,
         for user: User,
-        now: Date
+        _ call: Call
     ) -> NotificationListView {
         var (cursor, start): (String?, String?)
         if case .changes(let since, _, let isUnreadOnly) = query {
@@ -75,8 +88,11 @@ extension PushServer {
             tag: isEmpty
                 ? EntityTag(description: "\"\(cursor ?? "")\"")
                 : self.tags.tag(of: page, cursor: cursor, for: user.id),
+            // Of what is on later pages nobody knows when it was on this one.
+            changedAt: page.hasMore ? nil : max(page.changedAt, self.store.removedAt ?? self.startedAt, self.startedAt),
+            prefersGzip: self.prefersGzip(call.request.head),
             maxAge: self.settings.listMaxAge,
-            now: now
+            now: call.now
         )
     }
 }

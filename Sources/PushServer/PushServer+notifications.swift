@@ -141,8 +141,9 @@ extension PushServer {
             maxAge: self.settings.cacheMaxAge,
             now: call.now
         )
+        let isUnchanged = try call.request.head.isConditional && self.isUnchanged(view, for: call)
         let response =
-            view.isUnchanged(for: call.request.head)
+            isUnchanged
             ? view.notModified
             : view.full(payload: try self.vault.open(found.sealedPayload, in: .payload(id, sender: found.sender)))
         if found.isRecipient, found.fetchedAt == nil, call.request.head.method == .get {
@@ -151,26 +152,39 @@ extension PushServer {
         return response
     }
 
+    /// Whether the client has this already. Throws a `precondition-failed` problem if it expects another state.
+    @inline(never)
+    private func isUnchanged(_ view: NotificationView, for call: Call) throws(Problem) -> Bool {
+        switch Preconditions(call.request.head).outcome(for: view.validators, now: call.now) {
+        case .proceed: return false
+        case .unchanged: return true
+        case .failed: throw Problem(.preconditionFailed)
+        }
+    }
+
     /// Answers a payload that goes with being collected. `HEAD` shows it without taking it.
     private func takeNotification(_ call: Call) async throws -> Response {
         let user = try call.user
         let (id, found) = try self.find(call, for: user)
+        let tag = self.tags.tag(of: id, for: user.id, isRead: found.readAt != nil, createdAt: found.createdAt)
+        let view = NotificationView(id: id, notification: found, tag: tag, maxAge: .zero, now: call.now)
+        // Nobody can have it already, but it may be asked for only in a certain state.
+        if call.request.head.isConditional { _ = try self.isUnchanged(view, for: call) }
         let payload = try self.vault.open(found.sealedPayload, in: .payload(id, sender: found.sender))
         if found.isRecipient, call.request.head.method == .get {
             guard try await self.take(id, call) else {
                 throw Problem(.notFound)
             }
         }
-        let tag = self.tags.tag(of: id, for: user.id, isRead: false, createdAt: found.createdAt)
-        return NotificationView(id: id, notification: found, tag: tag, maxAge: .zero, now: call.now)
-            .full(payload: payload)
+        return view.full(payload: payload)
     }
 
     private func take(_ id: NotificationID, _ call: Call) async throws -> Bool {
         try await self.store.take(id, by: call.user.id, noting: call.record(.take, of: "\(id)"), now: call.now)
     }
 
-    private func find(_ call: Call, for user: User) throws -> (NotificationID, StoredNotification) {
+    /// The notification of the path, if the caller can see it; throws a `not-found` problem.
+    func find(_ call: Call, for user: User) throws -> (NotificationID, StoredNotification) {
         guard
             let id = NotificationID(call.parameter),
             let found = try self.readers[call.request.loopIndex].notification(

@@ -112,6 +112,7 @@ struct RouteTable: Sendable {
 
     static let all = RouteTable(
         routes: PushServer.registrationRoutes + PushServer.notificationRoutes + PushServer.listRoutes
+            + PushServer.readingRoutes
             + PushServer.sessionRoutes + PushServer.tokenRoutes + PushServer.userRoutes + PushServer.webPushRoutes
             + PushServer.streamRoutes
             + PushServer.dismissalRoutes + PushServer.deliveryRoutes + PushServer.healthRoutes

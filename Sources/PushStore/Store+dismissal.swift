@@ -4,10 +4,11 @@ package import PushCore
 
 extension Store {
     /// Puts a notification away for one of its recipients, whose pushes of it are cancelled; `false` if the user can
-    /// see no such notification.
+    /// see no such notification, or has marked it otherwise than expected.
     package func dismiss(
         _ id: NotificationID,
         by user: Int64,
+        ifStill mark: ReadMark? = nil,
         noting record: AuditRecord? = nil,
         now: Date
     ) async throws -> Bool {
@@ -17,6 +18,7 @@ extension Store {
                     update recipient set dismissed_at = \(now.milliseconds), change = \(changes.next()),
                         changed_at = \(now.milliseconds)
                     where notification_id = \(id.rawValue) and user_id = \(user) and dismissed_at is null
+                        and coalesce(\(mark.map { $0 == .read }) = (read_at is not null), true)
                         and exists (select 1 from notification
                             where id = \(id.rawValue) and expires_at > \(now.milliseconds) and payload is not null)
                     """
@@ -121,6 +123,7 @@ extension Store {
         _ id: NotificationID,
         by recaller: Recaller,
         noting record: AuditRecord? = nil,
+        page: Int = Store.recallPage,
         now: Date
     ) async throws -> Bool {
         let condition: SQL
@@ -138,23 +141,29 @@ extension Store {
             )
             guard db.changesCount == 1 else { return false }
             try db.execute(literal: "delete from fanout where notification_id = \(id.rawValue)")
-            try Self.noteRecall(db, id.rawValue, changes, now: now)
+            try Self.noteRecall(db, id.rawValue, changes, page: page, now: now)
             writer.noteErasure()
             return true
         }
     }
 
     /// Recipients to whom a recall is noted one by one; beyond, it is noted once, for all who look.
-    static let recallPage = 1000
+    package static let recallPage = 1000
 
-    private static func noteRecall(_ db: Database, _ id: Int64, _ changes: ChangeNumbers, now: Date) throws {
+    private static func noteRecall(
+        _ db: Database,
+        _ id: Int64,
+        _ changes: ChangeNumbers,
+        page: Int,
+        now: Date
+    ) throws {
         let change = changes.next()
         let count = try Int.fetchOne(
             db,
             sql: "select count(*) from (select 1 from recipient where notification_id = ? limit ?)",
-            arguments: [id, Self.recallPage + 1]
+            arguments: [id, page + 1]
         )
-        if let count, count > Self.recallPage {
+        if let count, count > page {
             try db.execute(sql: "update notification set recall_change = ? where id = ?", arguments: [change, id])
             return
         }

@@ -85,6 +85,20 @@ package struct RequestHead: Sendable {
         return values
     }
 
+    /// Whether there is a field whose name begins with `If-`, as those do by which a request depends on a state.
+    package var isConditional: Bool {
+        let bytes = self.bytes.span
+        for line in self.lines where line.name.count > 3 {
+            let start = line.name.start
+            guard
+                bytes[start + 2] == UInt8(ascii: "-"), bytes[start].lowercased == UInt8(ascii: "i"),
+                bytes[start + 1].lowercased == UInt8(ascii: "f")
+            else { continue }
+            return true
+        }
+        return false
+    }
+
     package func count(of name: HTTPField.Name) -> Int {
         var count = 0
         self.forEachValue(of: name.canonicalName) { _ in count += 1 }

@@ -34,6 +34,14 @@ struct AccessRow: Sendable {
         "POST /api/notifications": AccessRow(resource: .nothing, own: 200),
         "GET /api/notifications": AccessRow(resource: .nothing, own: 200),
         "GET /api/notifications/{id}": AccessRow(resource: .notification, own: 200, foreign: 404, missing: 404),
+        "PATCH /api/notifications/{id}": AccessRow(
+            resource: .notification,
+            own: 200,
+            foreign: 404,
+            missing: 404,
+            body: #"{"Read":true}"#
+        ),
+        "POST /api/notifications/read": AccessRow(resource: .nothing, own: 200, body: #"{"Ids":[1]}"#),
         "DELETE /api/notifications/{id}": AccessRow(
             resource: .notification,
             own: 204,

@@ -14,6 +14,7 @@ import Testing
     private static let actions: [String: [AuditRecord.Action]?] = [
         "POST /api/register": nil, "PUT /api/register/{id}": [.registerDevice],
         "DELETE /api/register/{id}": [.unregisterDevice], "POST /api/notifications": [.send],
+        "PATCH /api/notifications/{id}": nil, "POST /api/notifications/read": nil,
         "DELETE /api/notifications/{id}": [.dismiss, .recall], "POST /api/devices/{id}/test": [.testDevice],
         "POST /api/sessions": [.beginSession], "DELETE /api/sessions/current": [.revokeToken],
         "POST /api/tokens": [.addToken], "DELETE /api/tokens/{id}": [.revokeToken], "POST /api/users": [.addUser],

@@ -41,6 +41,7 @@ import Testing
         self.fixture.clock.advance(by: fraction)
         let sent = try await self.fixture.send(.post, Paths.notifications)
         let id = try #require(try sent.json["Id"]?.integer)
+        self.fixture.clock.advance(by: 1)
         let collected = try await self.get("/api/notifications/\(id)")
         #expect(collected.text == sent.text)
         let lastModified = try #require(collected.fields[.lastModified].flatMap(HTTPDate.init))
@@ -92,7 +93,6 @@ import Testing
         let response = try await fixture.send(.get, path)
         #expect(response.fields[.cacheControl] == "private, max-age=\(expected)")
         #expect(response.fields[.expires] == HTTPDate(fixture.clock.now + TimeInterval(expected)).description)
-        #expect(response.fields[.lastModified] == HTTPDate(fixture.clock.now).description)
     }
 
     @Test func maxAgeShrinksTowardsTheEndAndNeverPassesIt() async throws {

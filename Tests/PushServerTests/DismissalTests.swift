@@ -83,6 +83,45 @@ import Testing
         #expect(try await self.status(path, "alice") == 200)
     }
 
+    // MARK: Preconditions
+
+    @Test(arguments: ["alice", "paul"]) func itGoesOnlyInTheStateThatIsExpected(user: String) async throws {
+        let path = try await self.post(to: "alice", "bob")
+        let tag = try #require(try await self.fixture.send(.get, path, user: user).fields[.eTag])
+        for (name, value) in [
+            ("If-Match", "\"other\""), ("If-Match", "W/\(tag)"), ("If-None-Match", tag), ("If-None-Match", "*"),
+            ("If-Unmodified-Since", DateForm.fixed.text(self.fixture.clock.now - 1)),
+        ] {
+            let response = try await self.fixture.send(.delete, path, user: user, headers: [(name, value)])
+            try response.expectProblem(.preconditionFailed)
+        }
+        #expect(try await self.status(path, "alice") == 200)
+        let headers = [("If-Match", tag)]
+        #expect(try await self.fixture.send(.delete, path, user: user, headers: headers).status == .noContent)
+        try await self.fixture.send(.delete, path, user: user, headers: headers).expectProblem(.notFound)
+    }
+
+    @Test func whoHasNoRepresentationOfItCannotExpectOne() async throws {
+        let path = try await self.post(to: "alice")
+        let any = [("If-Match", "*")]
+        try await self.fixture.send(.delete, path, user: "bob", headers: any).expectProblem(.notFound)
+        try await self.fixture.send(.delete, path, user: "ada", headers: any).expectProblem(.preconditionFailed)
+        let missing = Paths.notification(1)
+        try await self.fixture.send(.delete, missing, user: "ada", headers: any).expectProblem(.notFound)
+        let none = [("If-None-Match", "*")]
+        #expect(try await self.fixture.send(.delete, path, user: "ada", headers: none).status == .noContent)
+    }
+
+    @Test func whatIsMarkedOtherwiseMeanwhileStays() async throws {
+        let path = try await self.post(to: "alice")
+        let id = try #require(path.split(separator: "/").last.flatMap { Int64($0) }.flatMap(NotificationID.init))
+        let (store, alice) = (self.fixture.storage.store, try self.fixture.storage.user("alice").id)
+        let now = self.fixture.clock.now
+        #expect(try await store.mark(id, as: .read, by: alice, ifStill: .read, now: now) == .changed)
+        #expect(try await !store.dismiss(id, by: alice, ifStill: .read, now: now))
+        #expect(try await store.dismiss(id, by: alice, ifStill: .unread, now: now))
+    }
+
     @Test func whatHasExpiredCannotBePutAway() async throws {
         let path = try await self.post(to: "alice")
         self.fixture.clock.advance(by: 2_592_000)

@@ -273,6 +273,8 @@ import Testing
             page: page,
             cursor: String(repeating: "x", count: 22),
             tag: EntityTag(description: "\"x\""),
+            changedAt: nil,
+            prefersGzip: false,
             maxAge: .zero,
             now: self.fixture.clock.now
         )

@@ -56,7 +56,8 @@ extension Response {
 
     /// Whether it is a list of notifications, or says that one is as it was.
     private var isList: Bool {
-        self.status == .notModified || self.text.hasPrefix(#"{"Notifications":["#)
+        self.status == .notModified || self.fields[.contentEncoding] == "gzip"
+            || self.text.hasPrefix(#"{"Notifications":["#)
     }
 
     /// RFC 9457, and never kept.

@@ -2,28 +2,33 @@
 @testable import SocketHTTP
 
 extension FuzzTarget {
-    /// `If-None-Match`: a list of entity tags names ours if and only if one of its members is ours. The same bytes are
-    /// read as `If-Modified-Since`: what is a date is the same date once it is written.
+    /// `If-None-Match` and `If-Match`: a list of entity tags names ours if and only if one of its members is ours, weak ones
+    /// in the first only. The same bytes are read as `If-Modified-Since`: what is a date is the same date once it is
+    /// written.
     static func etag(_ bytes: [UInt8]) throws {
         let text = String(decoding: bytes, as: UTF8.self)
         let own = EntityTag(description: #""5ea1""#)
-        try require(own.isNamed(by: text) == Self.isNamed(own, by: text), "\(own) is named as it should be by \(text)")
+        let (weakly, strongly) = (Self.isNamed(own, by: text, byWeak: true), Self.isNamed(own, by: text, byWeak: false))
+        try require(own.isNamed(by: text) == weakly, "\(own) is named as it should be by \(text)")
+        try require(own.isNamed(by: text, .strong) == strongly, "\(own) is named strongly as it should be by \(text)")
+        try require(weakly || !strongly, "who is named strongly is named weakly, too, by \(text)")
         // The one leap second that ends in a year of five digits.
         guard let date = HTTPDate(text), date < HTTPDate(seconds: 253_402_300_800) else { return }
         try require(HTTPDate(date.description) == date, "\(date) is read as it is written")
     }
 
     /// RFC 9110 sections 5.6.1 and 8.8.3, byte by byte: members before the first one that is none do count.
-    private static func isNamed(_ tag: EntityTag, by list: String) -> Bool {
+    private static func isNamed(_ tag: EntityTag, by list: String, byWeak: Bool) -> Bool {
         let own = Array(tag.description.utf8)
         var rest = Array(list.utf8)[...]
         while true {
             rest = rest.drop { $0 == 0x20 || $0 == 0x09 || $0 == 0x2C }
             guard let first = rest.first else { return false }
             if first == UInt8(ascii: "*") { return rest.dropFirst().first.map { $0 == 0x20 || $0 == 0x2C } ?? true }
-            if rest.starts(with: "W/".utf8) { rest = rest.dropFirst(2) }
+            let isWeak = rest.starts(with: "W/".utf8)
+            if isWeak { rest = rest.dropFirst(2) }
             guard rest.popFirst() == 0x22, let end = rest.firstIndex(of: 0x22) else { return false }
-            if [0x22] + rest[...end] == own[...] { return true }
+            if byWeak || !isWeak, [0x22] + rest[...end] == own[...] { return true }
             rest = rest[(end + 1)...]
         }
     }

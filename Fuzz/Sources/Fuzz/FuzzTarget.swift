@@ -3,12 +3,13 @@
 /// Each takes any bytes. It throws a `Contradiction` where two ways to the same thing lead to different places; that a
 /// parser traps or does not end is for libFuzzer to see.
 enum FuzzTarget: String, CaseIterable, Sendable {
-    case authorization, chunk, etag, field, head, json, mytoken, phc, signature, tag, target
+    case authorization, chunk, coding, etag, field, head, json, mytoken, phc, signature, tag, target
 
     func run(_ bytes: [UInt8]) throws {
         switch self {
         case .authorization: try Self.authorization(bytes)
         case .chunk: try Self.chunk(bytes)
+        case .coding: try Self.coding(bytes)
         case .etag: try Self.etag(bytes)
         case .field: try Self.field(bytes)
         case .head: try Self.head(bytes)

@@ -1,0 +1,49 @@
+internal import CZlib
+
+/// RFC 1952, for answers that are text and long.
+enum Gzip {
+    /// The fastest: JSON shrinks to a few hundredths more than with the slowest, at a fifth of the time.
+    private static let level: Int32 = 1
+
+    /// The bytes compressed, with a file name of that length in front of them, which is not compressed and means nothing;
+    /// `nil` if there is no memory for it.
+    static func compress(_ bytes: [UInt8], nameLength: Int) -> [UInt8]? {
+        // zlib remembers where the stream lies.
+        let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
+        defer { stream.deallocate() }
+        stream.initialize(to: z_stream())
+        guard czlib_begin_gzip(stream, self.level) == Z_OK else { return nil }
+        defer { deflateEnd(stream) }
+        var (input, name) = (bytes, [UInt8](repeating: UInt8(ascii: "x"), count: nameLength) + [0])
+        return name.withUnsafeMutableBufferPointer { name in
+            var header = gz_header()
+            // 255: an unknown system, and with no time the same bytes make the same bytes.
+            header.os = 255
+            header.name = name.baseAddress
+            return withUnsafeMutablePointer(to: &header) { header in
+                guard deflateSetHeader(stream, header) == Z_OK else { return nil }
+                return input.withUnsafeMutableBufferPointer { self.deflate($0, stream) }
+            }
+        }
+    }
+
+    private static func deflate(
+        _ input: UnsafeMutableBufferPointer<UInt8>,
+        _ stream: UnsafeMutablePointer<z_stream>
+    ) -> [UInt8]? {
+        // No larger than a page of a list, which is far below what zlib counts in.
+        guard let length = UInt32(exactly: input.count) else { return nil }
+        stream.pointee.next_in = input.baseAddress
+        stream.pointee.avail_in = length
+        let bound = Int(deflateBound(stream, UInt(length)))
+        guard let room = UInt32(exactly: bound) else { return nil }
+        var isWhole = false
+        let output = [UInt8](unsafeUninitializedCapacity: bound) { output, count in
+            stream.pointee.next_out = output.baseAddress
+            stream.pointee.avail_out = room
+            isWhole = CZlib.deflate(stream, Z_FINISH) == Z_STREAM_END
+            count = bound - Int(stream.pointee.avail_out)
+        }
+        return isWhole ? output : nil
+    }
+}

@@ -1,0 +1,58 @@
+internal import Foundation
+internal import HTTPTypes
+internal import SocketHTTP
+
+/// By what a representation is compared.
+struct Validators: Sendable, Hashable {
+    /// The one that the answer would have, and then those of the same state in other codings.
+    let tags: [EntityTag]
+    /// `nil` where it is not certain when it last changed.
+    let lastModified: HTTPDate?
+}
+
+/// What a request demands of the state that it finds: RFC 9110 section 13.
+struct Preconditions: Sendable {
+    enum Outcome: Sendable, Hashable {
+        case proceed
+        /// The client has this already, under that tag.
+        case unchanged(EntityTag)
+        case failed
+    }
+
+    private let isReading: Bool
+    private let match: String?
+    private let unmodifiedSince: HTTPDate?
+    private let noneMatch: String?
+    private let modifiedSince: HTTPDate?
+
+    init(_ head: RequestHead) {
+        self.isReading = head.method == .get || head.method == .head
+        self.match = head[.ifMatch]
+        self.unmodifiedSince = Self.date(.ifUnmodifiedSince, of: head)
+        self.noneMatch = head[.ifNoneMatch]
+        self.modifiedSince = Self.date(.ifModifiedSince, of: head)
+    }
+
+    /// In the order of RFC 9110 section 13.2.2. `validators` are `nil` where there is no representation.
+    func outcome(for validators: Validators?, now: Date) -> Outcome {
+        if let match {
+            guard validators?.tags.contains(where: { $0.isNamed(by: match, .strong) }) == true else { return .failed }
+        } else if let unmodifiedSince, let lastModified = validators?.lastModified {
+            guard lastModified <= unmodifiedSince else { return .failed }
+        }
+        guard let validators, let first = validators.tags.first else { return .proceed }
+        if let noneMatch {
+            guard let tag = validators.tags.first(where: { $0.isNamed(by: noneMatch) }) else { return .proceed }
+            return self.isReading ? .unchanged(tag) : .failed
+        }
+        guard self.isReading, let modifiedSince, let lastModified = validators.lastModified else { return .proceed }
+        // What has changed within this second may do so once more.
+        return lastModified <= min(modifiedSince, HTTPDate(now)) ? .unchanged(first) : .proceed
+    }
+
+    /// `nil` for what is repeated or no date, which counts for nothing.
+    private static func date(_ name: HTTPField.Name, of head: RequestHead) -> HTTPDate? {
+        guard head.count(of: name) == 1 else { return nil }
+        return head[name].flatMap(HTTPDate.init)
+    }
+}

@@ -1,0 +1,202 @@
+import Foundation
+import HTTPTypes
+import PushAPI
+import PushCore
+import PushStore
+import PushTesting
+import SocketHTTP
+import Testing
+
+@testable import PushServer
+
+/// Whatever happens to a user's notifications, and whenever: lists stay true.
+@Suite struct ListHistoryTests {
+    /// What some device has made of the pages that it got.
+    private struct Copy {
+        var items: [Int: JSONValue] = [:]
+        var cursor: String?
+
+        mutating func apply(_ page: Response) throws {
+            let json = try page.json
+            guard case .array(let items)? = json["Notifications"] else { throw StoreFixture.Missing("no items") }
+            for item in items { self.items[try #require(item["Id"]?.integer)] = item }
+            for id in try page.listed.deleted { self.items[id] = nil }
+            self.cursor = try page.listed.cursor
+        }
+
+        /// Clients know what has expired without being told.
+        func shown(at now: Date) -> [Int: JSONValue] {
+            self.items.filter { item in
+                item.value["ExpiresAt"]?.text.flatMap { Date(rfc3339: $0) }.map { $0 > now } ?? false
+            }
+        }
+    }
+
+    private let fixture: ServerFixture
+
+    init() async throws {
+        self.fixture = try await ServerFixture()
+    }
+
+    @Test(arguments: 0..<8, [1, 2, 3, 7, 500]) func aCopyThatIsKeptUpIsWhatThereIs(seed: Int, limit: Int) async throws {
+        var history = History(self.fixture, seed: UInt64(seed * 1000 + limit))
+        for query in ["", "unread=true&"] {
+            var copies = ["alice": Copy(), "bob": Copy()]
+            for _ in 0..<6 {
+                for _ in 0..<Int.random(in: 0...6, using: &history.random) { try await history.step() }
+                for user in ["alice", "bob"] {
+                    var copy = try #require(copies[user])
+                    while true {
+                        let page = try await self.page(query, limit, copy.cursor, user)
+                        try copy.apply(page)
+                        if try !page.listed.hasMore { break }
+                        // In between, too: and then the rest is asked for until nothing more is there.
+                        if Bool.random(using: &history.random) { try await history.step() }
+                    }
+                    copies[user] = copy
+                    var fresh = Copy()
+                    try await self.sync(&fresh, query, 500, user)
+                    let now = self.fixture.clock.now
+                    #expect(copy.shown(at: now) == fresh.shown(at: now), "\(user) \(query): \(history.log)")
+                    for id in fresh.items.keys {
+                        #expect(history.recipients[id]?.contains(user) == true, "\(user) was shown \(id)")
+                    }
+                }
+            }
+        }
+    }
+
+    @Test(arguments: 0..<6) func theTagIsAnotherIfAndOnlyIfTheBytesAre(seed: Int) async throws {
+        var history = History(self.fixture, seed: UInt64(seed))
+        var cursors: [String] = []
+        // Of each list: the bytes by their tag, and the tags by their bytes.
+        var bodies: [String: [String: String]] = [:]
+        var tags: [String: [String: String]] = [:]
+        for step in 0..<40 {
+            try await history.step()
+            let newest = try await self.page("", 500, nil, "alice").listed.cursor
+            if step.isMultiple(of: 8) { cursors.append("?since=\(newest)&") }
+            let ids = history.recipients.keys.sorted().prefix(5).map(String.init).joined(separator: ",")
+            let named = ids.isEmpty ? [] : ["?ids=\(ids)&"]
+            for query in ["?", "?limit=2&", "?unread=true&", "?unread=true&limit=3&"] + cursors + named {
+                let target = Paths.notifications + query.dropLast()
+                let response = try await self.fixture.send(.get, target)
+                let tag = try #require(response.fields[.eTag])
+                #expect(bodies[query, default: [:]][tag] ?? response.text == response.text, "\(query): \(history.log)")
+                #expect(tags[query, default: [:]][response.text] ?? tag == tag, "\(query): \(history.log)")
+                bodies[query, default: [:]][tag] = response.text
+                tags[query, default: [:]][response.text] = tag
+                let again = try await self.fixture.send(.get, target, headers: [("If-None-Match", tag)])
+                #expect(again.status == .notModified)
+            }
+        }
+        #expect(bodies.values.map(\.count).reduce(0, +) > 40)
+    }
+
+    /// Whoever was given a time as the last change is told the truth when coming back with it.
+    @Test(arguments: 0..<6) func aTimeThatIsGivenIsOneToRelyOn(seed: Int) async throws {
+        var history = History(self.fixture, seed: UInt64(seed))
+        var known: [String: (date: String, body: String)] = [:]
+        var (dates, unchanged) = (0, 0)
+        for _ in 0..<60 {
+            try await history.step()
+            for query in ["", "?unread=true", "?limit=2"] {
+                let target = Paths.notifications + query
+                if let (date, body) = known[query] {
+                    let answer = try await self.fixture.send(.get, target, headers: [("If-Modified-Since", date)])
+                    let now = try await self.fixture.send(.get, target)
+                    if answer.status == .notModified {
+                        #expect(now.text == body, "\(query): \(history.log)")
+                        unchanged += 1
+                    }
+                }
+                let response = try await self.fixture.send(.get, target)
+                guard let date = response.fields[.lastModified] else { continue }
+                known[query] = (date, response.text)
+                dates += 1
+            }
+        }
+        #expect(dates > 5)
+        #expect(unchanged > 0)
+    }
+
+    // MARK: - Private
+
+    private func page(_ query: String, _ limit: Int, _ cursor: String?, _ user: String) async throws -> Response {
+        let since = cursor.map { "&since=\($0)" } ?? ""
+        let target = "\(Paths.notifications)?\(query)limit=\(limit)\(since)"
+        let response = try await self.fixture.send(.get, target, user: user)
+        #expect(response.status == .ok, "\(response.text)")
+        return response
+    }
+
+    private func sync(_ copy: inout Copy, _ query: String, _ limit: Int, _ user: String) async throws {
+        while true {
+            let page = try await self.page(query, limit, copy.cursor, user)
+            try copy.apply(page)
+            if try !page.listed.hasMore { return }
+        }
+    }
+}
+
+/// Things that happen, one after the other, the same for the same seed.
+private struct History {
+    let fixture: ServerFixture
+    var random: SplitMix
+    private(set) var recipients: [Int: Set<String>] = [:]
+    private(set) var log: [String] = []
+
+    init(_ fixture: ServerFixture, seed: UInt64) {
+        self.fixture = fixture
+        self.random = SplitMix(state: seed)
+    }
+
+    mutating func step() async throws {
+        let user = ["alice", "bob"].randomElement(using: &self.random) ?? "alice"
+        let id = self.recipients.keys.sorted().randomElement(using: &self.random) ?? 1
+        let path = Paths.notification(Int64(id))
+        let roll = Int.random(in: 0..<16, using: &self.random)
+        switch roll {
+        case 0...4:
+            try await self.post(to: [["alice"], ["bob"], ["alice", "bob"]].randomElement(using: &self.random) ?? [])
+        case 5, 6: try await self.fixture.send(.patch, path, user: user, body: #"{"Read":true}"#)
+        case 7: try await self.fixture.send(.patch, path, user: user, body: #"{"Read":false}"#)
+        case 8: try await self.fixture.send(.post, Paths.readNotifications, user: user, body: #"{"Ids":[\#(id)]}"#)
+        case 9: try await self.fixture.send(.delete, path, user: user)
+        case 10: try await self.fixture.send(.delete, path, user: "paul")
+        case 11:
+            // As if it had too many recipients to tell each.
+            guard let id = NotificationID(rawValue: Int64(id)) else { break }
+            let store = self.fixture.storage.store
+            _ = try await store.recall(id, by: .administrator, page: 0, now: self.fixture.clock.now)
+        case 12: try await self.fixture.send(.get, path, user: user)
+        case 13, 14:
+            self.fixture.clock.advance(by: [0.3, 0.7, 1, 5].randomElement(using: &self.random) ?? 1)
+        default: _ = try await self.fixture.storage.store.deleteExpired(now: self.fixture.clock.now, page: 3)
+        }
+        self.log.append("\(roll) \(user) \(id)")
+    }
+
+    private mutating func post(to users: [String]) async throws {
+        let to = users.map { "\"username:\($0)\"" }.joined(separator: ",")
+        let rest =
+            ["", "", #","ReadOnce":true"#, #","ExpiresIn":2"#, #","ExpiresIn":9,"Store":"never""#]
+            .randomElement(using: &self.random) ?? ""
+        let body = #"{"Payload":"\#(self.log.count)","To":[\#(to)]\#(rest)}"#
+        let path = try await self.fixture.post(body)
+        self.recipients[try #require(path.split(separator: "/").last.flatMap { Int($0) })] = Set(users)
+    }
+}
+
+/// Steele, Lea and Flood: "Fast splittable pseudorandom number generators" (2014).
+private struct SplitMix: RandomNumberGenerator {
+    var state: UInt64
+
+    mutating func next() -> UInt64 {
+        self.state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = self.state
+        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ (mixed >> 31)
+    }
+}
