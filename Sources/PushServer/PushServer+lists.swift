@@ -26,7 +26,13 @@ extension PushServer {
         switch outcome {
         case .failed: throw Problem(.preconditionFailed)
         case .unchanged(let tag): return view.notModified(tag)
-        case .proceed: return view.full(payloads: try self.payloads(of: page), noise: self.tags.noise)
+        case .proceed:
+            let response = view.full(payloads: try self.payloads(of: page), noise: self.tags.noise)
+            if head.method == .get {
+                let fetched = page.entries.filter { !$0.isGone && !$0.isReadOnce && !$0.isFetched }
+                self.store.noteFetches(of: fetched.map(\.id), by: user.id, now: call.now)
+            }
+            return response
         }
     }
 

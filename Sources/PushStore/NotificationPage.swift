@@ -14,6 +14,8 @@ package struct NotificationPage: Sendable, Hashable {
         package let isStoredByClients: Bool
         package let isReadOnce: Bool
         package let isRead: Bool
+        /// Whether the payload was collected before.
+        package let isFetched: Bool
         package let createdAt: Date
         package let expiresAt: Date
         /// Bytes of the payload, in clear; 0 where it is not shown.

@@ -108,6 +108,7 @@ extension Reader {
             isStoredByClients: row.integer(4) != 0,
             isReadOnce: isReadOnce,
             isRead: isRead,
+            isFetched: row.integer(12) != 0,
             createdAt: Date(milliseconds: row.integer(6)),
             expiresAt: Date(milliseconds: row.integer(7)),
             payloadLength: length
@@ -126,7 +127,7 @@ extension Reader {
     /// What the number of a change stands for; without the payload, which may be long and is not always needed.
     private static let columns = """
         n.id, n.sender_id, length(n.payload), n.is_stored_by_clients, n.is_read_once, n.created_at, n.expires_at, r.read_at,
-            r.dismissed_at, coalesce(n.recalled_at, r.changed_at), r.seal
+            r.dismissed_at, coalesce(n.recalled_at, r.changed_at), r.seal, r.fetched_at is not null
         """
 
     /// A recall from many recipients stands with the notification, and is merged in.

@@ -166,33 +166,49 @@ extension Store {
     ///
     /// A push that still waits for its time is then cancelled, if it must have been its device that fetched.
     package func noteFetch(of id: NotificationID, by user: Int64, now: Date) {
-        self.writer.writeEventually { db in
-            try db.cachedStatement(
-                sql: """
-                    update recipient set fetched_at = ? where notification_id = ? and user_id = ? and fetched_at is null
-                    """
-            ).execute(arguments: [now.milliseconds, id.rawValue, user])
-            guard db.changesCount == 1 else { return }
-            let waiting = try Int64.fetchAll(
-                db.cachedStatement(
-                    sql: """
-                        select x.device from device d join delivery x on x.notification_id = ?1 and x.device = d.number
-                        where d.user_id = ?2 and d.retired_at is null and d.handle is not null
-                            and x.settled_at is null and x.reason = ?3
-                            and not exists (select 1 from device o where o.user_id = ?2 and o.number <> d.number
-                                and o.lane = d.lane and o.retired_at is null)
-                        """
-                ),
-                arguments: [id.rawValue, user, Self.paced]
-            )
-            for device in waiting {
-                try Self.cancel(
-                    db,
-                    where: "notification_id = \(id.rawValue) and device = \(device)",
-                    reason: "the device has fetched it",
-                    now: now
-                )
+        self.writer.writeEventually { try Self.noteFetch($0, of: id, by: user, now: now) }
+    }
+
+    /// The same for many, which others need not wait behind.
+    package func noteFetches(of ids: [NotificationID], by user: Int64, now: Date) {
+        var rest = ids[...]
+        while !rest.isEmpty {
+            let some = Array(rest.prefix(Self.fetchesAtOnce))
+            rest = rest.dropFirst(some.count)
+            self.writer.writeEventually { db in
+                for id in some { try Self.noteFetch(db, of: id, by: user, now: now) }
             }
+        }
+    }
+
+    private static let fetchesAtOnce = 100
+
+    private static func noteFetch(_ db: Database, of id: NotificationID, by user: Int64, now: Date) throws {
+        try db.cachedStatement(
+            sql: """
+                update recipient set fetched_at = ? where notification_id = ? and user_id = ? and fetched_at is null
+                """
+        ).execute(arguments: [now.milliseconds, id.rawValue, user])
+        guard db.changesCount == 1 else { return }
+        let waiting = try Int64.fetchAll(
+            db.cachedStatement(
+                sql: """
+                    select x.device from device d join delivery x on x.notification_id = ?1 and x.device = d.number
+                    where d.user_id = ?2 and d.retired_at is null and d.handle is not null
+                        and x.settled_at is null and x.reason = ?3
+                        and not exists (select 1 from device o where o.user_id = ?2 and o.number <> d.number
+                            and o.lane = d.lane and o.retired_at is null)
+                    """
+            ),
+            arguments: [id.rawValue, user, Self.paced]
+        )
+        for device in waiting {
+            try Self.cancel(
+                db,
+                where: "notification_id = \(id.rawValue) and device = \(device)",
+                reason: "the device has fetched it",
+                now: now
+            )
         }
     }
 

@@ -78,6 +78,30 @@ import Testing
         #expect(try await self.list(user: "bob").listed.items == [id])
     }
 
+    @Test func aListIsAReceiptForThePayloadsInIt() async throws {
+        let alice = try self.fixture.storage.user("alice")
+        try await self.fixture.storage.addDevice(of: alice, handle: "handle")
+        let (path, once) = (
+            try await self.fixture.post(#"{"Payload":1,"To":["username:alice"]}"#),
+            try await self.fixture.post(#"{"Payload":1,"To":["username:alice"],"ReadOnce":true}"#)
+        )
+        for delivery in try await self.fixture.storage.claim() {
+            try await self.fixture.storage.settle(delivery, as: .accepted(providerID: nil))
+        }
+        func fetched(_ path: String) async throws -> Int? {
+            // The receipt is written behind the answer; what is awaited is written after it.
+            _ = try await self.fixture.storage.store.deleteExpired(now: .distantPast, page: 1)
+            let report = try await self.fixture.send(.get, "\(path)/deliveries", user: "paul")
+            return try report.json["Counts"]?["fetched"]?.integer
+        }
+        try await self.fixture.send(.head, Paths.notifications)
+        #expect(try await fetched(path) == 0)
+        let cursor = try await self.cursor()
+        #expect(try await fetched(path) == 1)
+        #expect(try await fetched(once) == 0)
+        #expect(try await self.cursor() == cursor, "which changes nothing of what is seen")
+    }
+
     // MARK: Cursors
 
     @Test func behindACursorIsWhatCameSince() async throws {
