@@ -261,6 +261,36 @@ import Testing
         #expect(try await self.fixture.send(.head, "/api/notifications\(query)").fields[.eTag] == tag)
     }
 
+    @Test func theTimeOfWhatWasDeletedIsNotForgotten() async throws {
+        _ = try await self.post(#"{"Payload":1,"ExpiresIn":10}"#)
+        self.fixture.clock.advance(by: 5)
+        let date = try #require(try await self.list().fields[.lastModified])
+        #expect(try await self.list("", [("If-Modified-Since", date)]).status == .notModified)
+        self.fixture.clock.advance(by: 6)
+        while try await self.fixture.storage.store.deleteExpired(now: self.fixture.clock.now, page: 10) {}
+        self.fixture.clock.advance(by: 6)
+        #expect(try await self.list("", [("If-Modified-Since", date)]).status == .ok)
+    }
+
+    @Test func aServerThatHasBegunAnewDoesNotKnowWhatWasDeletedBefore() async throws {
+        self.fixture.clock.advance(by: 100)
+        let next = try await ServerFixture(storage: self.fixture.storage)
+        self.fixture.clock.advance(by: 5)
+        let now = self.fixture.clock.now
+        #expect(try await self.list().fields[.lastModified] == HTTPDate(now - 104).description)
+        let response = try await next.send(.get, Paths.notifications)
+        #expect(response.fields[.lastModified] == HTTPDate(now - 4).description)
+    }
+
+    @Test func whereThereIsMoreNoTimeIsCertain() async throws {
+        for _ in 0..<3 { _ = try await self.post() }
+        self.fixture.clock.advance(by: 5)
+        #expect(try await self.list("?limit=2").fields[.lastModified] == nil)
+        #expect(try await self.list("?limit=3").fields[.lastModified] != nil)
+        let date = DateForm.fixed.text(self.fixture.clock.now)
+        #expect(try await self.list("?limit=2", [("If-Modified-Since", date)]).status == .ok)
+    }
+
     @Test func listsAreAskedForAgainEachTime() async throws {
         _ = try await self.post()
         let response = try await self.list()

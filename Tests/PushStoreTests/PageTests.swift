@@ -97,17 +97,22 @@ import Testing
 
     @Test func aBackupThatIsPutBackDoesNotGiveNumbersOutAgain() async throws {
         let now = Date()
-        try await self.fixture.store.writer.write { db in
+        let newest = try await self.fixture.store.writer.write { db in
             let reserved = try Int64.fetchOne(db, sql: "select reserved from change_number") ?? 0
             let lost = try ChangeNumbers(db, now: now + 10)
             for _ in 0..<1000 { _ = lost.next() }
             // As it was in the backup.
             try db.execute(sql: "update change_number set reserved = ?", arguments: [reserved])
-            #expect(try ChangeNumbers(db, now: now + 3600).newest > lost.newest)
+            let found = try ChangeNumbers(db, now: now + 3600).newest
             // A clock that was set back does no harm to a database that was not.
-            #expect(try ChangeNumbers(db, now: now - 10_000_000).newest > lost.newest)
+            let later = try ChangeNumbers(db, now: now - 10_000_000).newest
             try db.execute(sql: "update change_number set reserved = ?", arguments: [Int64.max])
-            #expect(throws: StoreError.self) { try ChangeNumbers(db, now: now) }
+            return [lost.newest, found, later]
+        }
+        #expect(newest[0] < newest[1])
+        #expect(newest[1] < newest[2])
+        await #expect(throws: StoreError.self) {
+            _ = try await self.fixture.store.writer.write { try ChangeNumbers($0, now: now).newest }
         }
     }
 
