@@ -17,14 +17,16 @@ import Testing
         for index in answer.fields.indices {
             let bytes = Array(answer.fields[index].value.utf8)
             for place in bytes.indices {
-                for byte in (0...0x7F as ClosedRange<UInt8>) where byte != bytes[place] {
+                // On a 304 each bit is enough: its fields are read by the same code.
+                let others = status == 304 ? (0..<7).map { bytes[place] ^ 1 << $0 } : Array(0...0x7F)
+                for byte in others where byte != bytes[place] {
                     var changed = answer
                     var value = bytes
                     value[place] = byte
                     changed.fields[index].value = String(decoding: value, as: UTF8.self)
-                    #expect(throws: SignatureFailure.self, "\(changed.fields[index])") {
-                        try verifier.verify(changed.message, now: SampleKey.now)
-                    }
+                    // A hundred thousand expectations would take longer than what they expect.
+                    guard try changed.refusal(by: verifier) == nil else { continue }
+                    Issue.record("\(changed.fields[index]) is accepted")
                 }
             }
         }
