@@ -65,7 +65,8 @@ let package = Package(
             [
                 "CZlib", "HTTPSignatures", "PushAPI", "PushCore", "PushStore", "SocketHTTP", crypto, cryptoExtras,
                 httpTypes, logging,
-            ]
+            ],
+            resources: [.embedInCode("openapi.json")]
         ),
         room("PushSimulators", ["CNghttp2", "COpenSSL", "Reactor", "SocketTLS"]),
         room("PushStore", ["Migrations", "PushCore", database, databaseC]),

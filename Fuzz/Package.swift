@@ -47,7 +47,8 @@ let package = Package(
             [
                 "CZlib", "HTTPSignatures", "PushAPI", "PushCore", "PushStore", "SocketHTTP", crypto, cryptoExtras,
                 httpTypes, logging,
-            ]
+            ],
+            resources: [.embedInCode("openapi.json")]
         ),
         room("PushStore", ["Migrations", "PushCore", database, databaseC]),
         room("Reactor", ["CEpoll", heap]),

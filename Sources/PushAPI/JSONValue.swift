@@ -35,9 +35,14 @@ public enum JSONValue: Sendable, Hashable {
         if case .string(let text) = self { text } else { nil }
     }
 
-    /// The value of an integer written without fraction or exponent; `nil` of anything else, also if it is too large.
+    /// The value of an integer; `nil` of anything else, also if it is too large or has an exponent.
+    ///
+    /// `3.0` is one, as it is to JSON Schema: some writers have no other way to write a number.
     public var integer: Int? {
-        if case .number(let digits) = self { Int(digits) } else { nil }
+        guard case .number(let digits) = self else { return nil }
+        let parts = digits.utf8.split(separator: UInt8(ascii: "."), maxSplits: 1)
+        guard parts.count == 2 else { return Int(digits) }
+        return parts[1].allSatisfy { $0 == UInt8(ascii: "0") } ? Int(Substring(parts[0])) : nil
     }
 
     /// What this is, for an error message: "a string", "an object".

@@ -5,8 +5,11 @@ internal import CArgon2
 /// Making and checking one costs what its parameters say, usually 19 MiB and tens of milliseconds of a core: never on an
 /// event loop.
 package struct PasswordHash: Sendable, Hashable {
-    /// The shortest and the longest password, in bytes of UTF-8.
-    package static let passwordLength = 8...256
+    /// The longest password, in bytes of UTF-8.
+    package static let maximumLength = 256
+
+    /// The shortest, in characters of Unicode: three letters are no better for taking eight bytes.
+    fileprivate static let minimumCharacters = 8
 
     private static let saltLength = 16
     private static let digestLength = 32
@@ -27,7 +30,9 @@ package struct PasswordHash: Sendable, Hashable {
         parameters: PasswordParameters = .usual
     ) throws(PasswordError) {
         let bytes = Array(password.utf8)
-        guard Self.passwordLength.contains(bytes.count) else { throw .length }
+        guard password.unicodeScalars.count >= Self.minimumCharacters, bytes.count <= Self.maximumLength else {
+            throw .length
+        }
         guard bytes.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) else { throw .controlCharacter }
         let salt = Self.random(Self.saltLength)
         let digest = try Self.digest(of: bytes, salt: salt, parameters: parameters, length: Self.digestLength)
@@ -40,7 +45,7 @@ package struct PasswordHash: Sendable, Hashable {
         chosenFor name: Username,
         parameters: PasswordParameters
     ) throws(PasswordError) {
-        guard password.utf8.count <= Self.passwordLength.upperBound else { throw .length }
+        guard password.utf8.count <= Self.maximumLength else { throw .length }
         let lowercased = password.lowercased()
         guard lowercased != name.key else { throw .name }
         guard !CommonPasswords.contains(lowercased) else { throw .tooCommon }
@@ -62,7 +67,7 @@ package struct PasswordHash: Sendable, Hashable {
     /// What is too long for a password is refused at once, whatever the hash.
     package func matches(_ password: String) -> Bool {
         let bytes = Array(password.utf8)
-        guard bytes.count <= Self.passwordLength.upperBound, let stored = PHCString(self.phc) else { return false }
+        guard bytes.count <= Self.maximumLength, let stored = PHCString(self.phc) else { return false }
         do throws(PasswordError) {
             let digest = try Self.digest(
                 of: bytes,
@@ -142,7 +147,7 @@ package enum PasswordError: Error, Hashable, CustomStringConvertible {
     package var description: String {
         switch self {
         case .length:
-            "a password has \(PasswordHash.passwordLength.lowerBound) to \(PasswordHash.passwordLength.upperBound) bytes"
+            "a password has \(PasswordHash.minimumCharacters) characters to \(PasswordHash.maximumLength) bytes"
         case .controlCharacter: "a password has no control characters"
         case .tooCommon: "this password is too common"
         case .name: "a password is not the user's name"

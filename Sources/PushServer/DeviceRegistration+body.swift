@@ -25,8 +25,9 @@ extension DeviceRegistration {
         platform: Platform
     ) throws -> DeviceHandle {
         guard let readObject = rule?.readObject else {
-            let isStream = rule?.isStream == true
-            guard let handle = DeviceHandle(isStream ? id.description : try body.requiredString("Handle")) else {
+            // What a stream's device says is not kept, and must be a text all the same.
+            let said = try rule?.isStream == true ? body.string("Handle") : body.requiredString("Handle")
+            guard let handle = DeviceHandle(rule?.isStream == true ? id.description : said ?? "") else {
                 throw Problem(.invalidMember, "Handle \(DeviceHandle.rule)")
             }
             return handle

@@ -53,6 +53,8 @@ struct NotificationView {
     }
 
     private static let json: ResponseFields = [.contentType: "application/json; charset=utf-8"]
+    /// A phone has one cache, and perhaps one user after the other: RFC 9111 section 3.5 is about shared caches only.
+    private static let vary: ResponseFields = [.vary: "Authorization"]
     private static let uncached: ResponseFields = [
         .contentType: "application/json; charset=utf-8", .cacheControl: "no-store",
     ]
@@ -69,6 +71,7 @@ struct NotificationView {
             fields.append(.cacheControl, "no-store")
             return fields
         }
+        fields.append(contentsOf: Self.vary)
         // A cache must not outlive the payload.
         let left = max(0, Int64(self.notification.expiresAt.timeIntervalSince(self.now)))
         let seconds = min(self.maxAge.components.seconds, left)

@@ -44,15 +44,18 @@ extension PushServer {
             createdAt: posted.createdAt,
             expiresAt: posted.expiresAt
         )
-        var response = Response(status: isFullForm ? .created : .ok, uncached: item.json)
-        if isFullForm { response.fields.append(.location, Paths.notification(posted.id.rawValue)) }
-        return response
+        return isFullForm
+            ? Response(created: Paths.notification(posted.id.rawValue), item.json) : Response(uncached: item.json)
     }
 
     /// Reads one of the three forms: nothing, a string with its addressee in the query, or an object.
     private func order(_ bytes: [UInt8], _ call: Call) throws -> (order: NotificationOrder, isFullForm: Bool) {
         let caller = try call.user.name
         let lifetime = self.settings.lifetime
+        // Looked at whatever the body is: who spells one wrong shall hear of it.
+        let query = try Query(call.request.head.query)
+        let platform = try query["pns"].map { try self.settings.platform(named: $0.lowercased()) }
+        let recipient = try query["to_tag"].map(self.username) ?? caller
         if bytes.isEmpty {
             let payload = self.settings.emptyPayload
             return (NotificationOrder(payload: payload, to: caller, platform: nil, lifetime: lifetime), false)
@@ -60,9 +63,6 @@ extension PushServer {
         let json = try JSONValue(body: bytes)
         switch json {
         case .string(let payload):
-            let query = try Query(call.request.head.query)
-            let platform = try query["pns"].map { try self.settings.platform(named: $0.lowercased()) }
-            let recipient = try query["to_tag"].map(self.username) ?? caller
             return (NotificationOrder(payload: payload, to: recipient, platform: platform, lifetime: lifetime), false)
         case .object:
             return (try NotificationOrder(JSONBody(json), caller: caller, settings: self.settings), true)

@@ -30,8 +30,8 @@ extension PushServer {
         guard let session else { throw Problem(.unauthorized) }
         for fingerprint in session.ended { self.authenticator.tokenEnded(fingerprint) }
         return Response(
-            status: .created,
-            uncached: .object([
+            created: Paths.currentSession,
+            .object([
                 .init("Token", .string(session.token.text.exposed)),
                 .init("ExpiresAt", .string(expiresAt.rfc3339)),
                 .init("Scopes", order.scopes.json),

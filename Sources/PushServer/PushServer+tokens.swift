@@ -50,8 +50,8 @@ extension PushServer {
             metadata: ["token": "\(token.prefix)", "user": "\(user.name)", "by": "\(caller)"]
         )
         return Response(
-            status: .created,
-            uncached: .object([
+            created: Paths.token(token.prefix.description),
+            .object([
                 .init("Token", .string(token.text.exposed)),
                 .init("Prefix", .string(token.prefix.description)),
                 .init("ExpiresAt", .string(expiresAt.rfc3339)),

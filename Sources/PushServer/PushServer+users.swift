@@ -27,8 +27,8 @@ extension PushServer {
             throw Problem(.conflict, "there is a user \(name)")
         }
         return Response(
-            status: .created,
-            uncached: .object([.init("Name", .string(name.description)), .init("Role", .string(role.rawValue))])
+            created: Paths.user(name.description.percentEncoded),
+            .object([.init("Name", .string(name.description)), .init("Role", .string(role.rawValue))])
         )
     }
 
@@ -141,6 +141,11 @@ extension PushServer {
             throw Problem(.invalidMember, "\(member): \(error)")
         }
     }
+}
+
+extension String {
+    /// Of a user's name: one segment of a path. The number sign alone means something in a URL.
+    fileprivate var percentEncoded: String { self.replacing("#", with: "%23") }
 }
 
 extension UserEntry {

@@ -50,6 +50,12 @@ extension Response {
         )
     }
 
+    /// The answer to what has made something that is at this path; no cache may keep it.
+    init(created path: String, _ json: JSONValue) {
+        self.init(status: .created, uncached: json)
+        self.fields.append(.location, path)
+    }
+
     /// An empty answer that no cache may keep.
     static var empty: Response {
         Response(status: .ok, fields: [.cacheControl: "no-store"])

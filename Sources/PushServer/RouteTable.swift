@@ -117,6 +117,7 @@ struct RouteTable: Sendable {
             + PushServer.streamRoutes
             + PushServer.dismissalRoutes + PushServer.deliveryRoutes + PushServer.healthRoutes
             + PushServer.metricRoutes + PushServer.auditRoutes + PushServer.signatureRoutes
+            + PushServer.descriptionRoutes
     )
 
     let routes: [Route]

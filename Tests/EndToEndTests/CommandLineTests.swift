@@ -168,8 +168,8 @@ import Testing
 
     @Test(arguments: [
         (["user", "add", "a:b", "--password-stdin"], "long enough", "\"a:b\" is not 1 to 100 letters"),
-        (["user", "add", "bob", "--password-stdin"], "short", "a password has 8 to 256 bytes"),
-        (["user", "add", "bob", "--password-stdin"], "", "a password has 8 to 256 bytes"),
+        (["user", "add", "bob", "--password-stdin"], "short", "a password has 8 characters to 256 bytes"),
+        (["user", "add", "bob", "--password-stdin"], "", "a password has 8 characters to 256 bytes"),
         (["user", "add", "bob", "--role", "king", "--password-stdin"], "long enough", "The value 'king' is invalid"),
         (["fly"], "", "Unexpected argument 'fly'"),
     ])

@@ -57,12 +57,12 @@ import Testing
         #expect(JSONValue.null["x"] == nil)
     }
 
-    @Test(arguments: [("1", 1), ("-0", 0), ("9223372036854775807", Int.max)])
+    @Test(arguments: [("1", 1), ("-0", 0), ("9223372036854775807", Int.max), ("1.0", 1), ("-7.000", -7)])
     func integersAreRead(text: String, number: Int) throws {
         #expect(try JSONValue(reading: text.utf8).integer == number)
     }
 
-    @Test(arguments: ["1.0", "1e2", "9223372036854775808", "\"1\""])
+    @Test(arguments: ["1.5", "1.01", "1e2", "1.0e1", "9223372036854775808", "9223372036854775808.0", "\"1\""])
     func whatIsNoIntegerIsNone(text: String) throws {
         #expect(try JSONValue(reading: text.utf8).integer == nil)
     }

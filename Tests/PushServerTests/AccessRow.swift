@@ -90,6 +90,7 @@ struct AccessRow: Sendable {
         "GET /.well-known/sealpost-keys": AccessRow(resource: .nothing, own: 200),
         "GET /readyz": AccessRow(resource: .nothing, own: 200),
         "GET /metrics": AccessRow(resource: .nothing, own: 200),
+        "GET /openapi.json": AccessRow(resource: .nothing, own: 200),
     ]
 }
 

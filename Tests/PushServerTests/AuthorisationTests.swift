@@ -26,7 +26,7 @@ import Testing
         "DELETE /api/tokens/{id}": (.admin, .manage), "POST /api/users": (.admin, .manage),
         "PATCH /api/users/{id}": (.admin, .manage), "DELETE /api/users/{id}": (.admin, .manage),
         "GET /api/webpush/key": (.device, .register), "GET /healthz": nil, "GET /.well-known/sealpost-keys": nil,
-        "GET /readyz": nil,
+        "GET /readyz": nil, "GET /openapi.json": nil,
         "GET /metrics": (.admin, .manage), "GET /api/audit": (.admin, .manage),
     ]
 

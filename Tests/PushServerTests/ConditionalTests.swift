@@ -168,11 +168,11 @@ import Testing
         let response = try await self.fixture.send(method, path, headers: [("If-None-Match", "*")])
         #expect(response.status == .notModified)
         #expect(response.body.isEmpty)
-        for name in [HTTPField.Name.eTag, .cacheControl, .expires] {
+        for name in [HTTPField.Name.eTag, .cacheControl, .expires, .vary] {
             #expect(response.fields[name] == full.fields[name])
             #expect(response.fields[name] != nil)
         }
-        let rest: Set<HTTPField.Name> = [.eTag, .cacheControl, .expires, .requestID, .contentTypeOptions]
+        let rest: Set<HTTPField.Name> = [.eTag, .cacheControl, .expires, .vary, .requestID, .contentTypeOptions]
         #expect(Set(response.fields.lines.map(\.name)) == rest)
     }
 

@@ -53,7 +53,7 @@ import Testing
     }
 
     @Test(arguments: [
-        ("1234567", "New: a password has 8 to 256 bytes"), ("Password1", "New: this password is too common"),
+        ("1234567", "New: a password has 8 characters to 256 bytes"), ("Password1", "New: this password is too common"),
         ("line\\nline", "New: a password has no control characters"),
     ])
     func aBadChoiceIsNamed(new: String, detail: String) async throws {

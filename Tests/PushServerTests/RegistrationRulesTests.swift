@@ -107,6 +107,20 @@ import Testing
         #expect(try response.problem.detail == detail)
     }
 
+    @Test func aStreamsHandleIsNotKeptAndMustBeATextAllTheSame() async throws {
+        let platforms = [Platform("stream"): ServerSettings.PlatformRule(streamsThrough: Lane(Platform("stream")))]
+        let fixture = try await ServerFixture(settings: .forTests(\.platforms, platforms))
+        for handle in ["", #","Handle":null"#, #","Handle":"a b""#] {
+            let body = #"{"Platform":"stream"\#(handle)}"#
+            #expect(try await fixture.send(.put, Paths.registration("a"), body: body).status == .ok, "\(handle)")
+        }
+        for handle in ["1", "{}", "[]", "true"] {
+            let body = #"{"Platform":"stream","Handle":\#(handle)}"#
+            try await fixture.send(.put, Paths.registration("a"), body: body)
+                .expectProblem(.invalidMember, "Handle must be a string")
+        }
+    }
+
     // MARK: Ids
 
     @Test(arguments: ["a", "A-z_0.9", "6321218213637372908-5225854469778412245-3", String(repeating: "x", count: 128)])

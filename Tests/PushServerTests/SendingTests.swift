@@ -116,6 +116,13 @@ import Testing
             .expectProblem(.unknownPlatform, "apns, fcm, wns")
     }
 
+    @Test(arguments: ["", #"{"Payload":1}"#])
+    func whatIsNoParameterIsToldWhateverTheBodyIs(body: String) async throws {
+        try await self.post("?to_tag=a%20b", body: body).expectProblem(.invalidParameter, "to_tag")
+        try await self.post("?pns=toast", body: body).expectProblem(.unknownPlatform, "apns, fcm, wns")
+        #expect(self.fixture.wakeUps.count == 0)
+    }
+
     // MARK: An object
 
     @Test func theFullFormIsCreatedAndAnsweredWithoutThePayload() async throws {
@@ -140,7 +147,7 @@ import Testing
     }
 
     @Test func theQueryMeansNothingToTheFullForm() async throws {
-        let response = try await self.post("?pns=nothing&to_tag=nobody", user: "alice", body: #"{"Payload":1}"#)
+        let response = try await self.post("?pns=wns&to_tag=nobody", user: "alice", body: #"{"Payload":1}"#)
         #expect(response.status == .created)
         #expect(try await self.waiting() == ["a1", "a:2"])
     }

@@ -1,0 +1,117 @@
+import Foundation
+import HTTPTypes
+import PushAPI
+import PushCore
+import PushTesting
+import SocketHTTP
+import Testing
+
+@testable import PushServer
+
+/// What the server really answers is what its document says, in the eyes of jsonschema.
+@Suite struct OpenAPIDifferentialTests {
+    private struct Question: Encodable {
+        let route: String
+        let status: Int
+        let type: String
+        let fields: [String: String]
+        let body: String
+    }
+
+    private struct Answer: Decodable {
+        let flaws: [String]
+    }
+
+    @Test func everyRoutesAnswersAreAsTheDocumentHasThem() async throws {
+        let questions = try await self.tour()
+        #expect(Set(questions.map(\.route)).count == RouteTable.all.routes.count)
+        let answers = try await Oracle.answers(of: "openapi_oracle.py", to: questions, as: Answer.self)
+        #expect(answers.count == questions.count)
+        for (question, answer) in zip(questions, answers) {
+            #expect(answer.flaws.isEmpty, "\(question.route) \(question.status): \(answer.flaws) in \(question.body)")
+        }
+    }
+
+    @Test func whatTheDocumentDoesNotHaveIsFound() async throws {
+        let fields = ["X-Request-Id": "a", "X-Content-Type-Options": "nosniff", "Cache-Control": "no-store"]
+        func question(_ status: Int, _ fields: [String: String], _ body: String) -> Question {
+            Question(route: "GET /healthz", status: status, type: "application/json", fields: fields, body: body)
+        }
+        let questions = [
+            question(200, fields, #"{"Status":"alive"}"#),
+            question(200, fields, #"{"Status":"dead"}"#),
+            question(200, fields, "{}"),
+            question(200, fields.filter { $0.key != "Cache-Control" }, #"{"Status":"alive"}"#),
+            question(200, fields.merging(["MyToken": "2"]) { $1 }, #"{"Status":"alive"}"#),
+            question(201, fields, #"{"Status":"alive"}"#),
+        ]
+        let answers = try await Oracle.answers(of: "openapi_oracle.py", to: questions, as: Answer.self)
+        #expect(answers.map(\.flaws.isEmpty) == [true, false, false, false, false, false], "\(answers)")
+    }
+
+    // MARK: - Private
+
+    /// Every row of the matrix of who may what, to each kind of caller.
+    private func tour() async throws -> [Question] {
+        let fixture = try await ServerFixture(quotas: [.device: try #require(Quota(requests: 1000, window: 60))])
+        var questions: [Question] = []
+        func send(
+            _ route: String,
+            _ target: String,
+            user: String?,
+            _ headers: [(String, String)] = [],
+            body: String = ""
+        )
+            async throws -> Response
+        {
+            let method = try #require(HTTPRequest.Method(String(route.prefix { $0 != " " })))
+            let all = headers + [("MyToken", "4711")]
+            let response = try await fixture.send(method, target, user: user, headers: all, body: body)
+            questions.append(
+                Question(
+                    route: route,
+                    status: response.status.code,
+                    type: response.fields[.contentType] ?? "",
+                    fields: Dictionary(
+                        response.fields.lines.map { ($0.name.rawName, $0.value) },
+                        uniquingKeysWith: { first, _ in first }
+                    ),
+                    body: response.text
+                )
+            )
+            return response
+        }
+        let ownPassword = "PUT \(Paths.ownPassword)"
+        for (route, row) in AccessRow.all.sorted(by: { $0.key < $1.key }) where route != ownPassword {
+            let path = String(route.drop { $0 != " " }.dropFirst())
+            for user in [nil, "alice", "ada"] {
+                let target = path.replacing("{id}", with: path.hasPrefix(Paths.users) ? "bob" : "123")
+                _ = try await send(route, target, user: user, body: row.body)
+            }
+        }
+        let id = try await fixture.requestRegistration(user: "ada")
+        let device = "/api/register/\(id)"
+        _ = try await send("PUT /api/register/{id}", device, user: "ada", body: #"{"Platform":"fcm","Handle":"h"}"#)
+        _ = try await send("GET /api/register", Paths.register, user: "ada")
+        for body in [
+            "", #""text""#, #"{"Payload":{"a":[1]},"To":["username:ada"]}"#, #"{"Payload":1,"Store":"never"}"#,
+        ] {
+            let sent = try await send("POST /api/notifications", Paths.notifications, user: "ada", body: body)
+            let item = "\(Paths.notifications)/\(try #require(try sent.json["Id"]?.integer))"
+            _ = try await send("GET /api/notifications/{id}", item, user: "ada")
+            _ = try await send("GET /api/notifications/{id}", item, user: "ada", [("If-None-Match", "*")])
+            _ = try await send("GET /api/notifications/{id}/deliveries", "\(item)/deliveries", user: "ada")
+            _ = try await send("DELETE /api/notifications/{id}", item, user: "ada")
+        }
+        let made = try await send("POST /api/tokens", Paths.tokens, user: "ada", body: #"{"User":"paul"}"#)
+        _ = try await send("GET /api/tokens", Paths.tokens, user: "ada")
+        let token = try #require(try made.json["Token"]?.text)
+        let bearer = [("Authorization", "Bearer \(token)")]
+        _ = try await send("DELETE /api/sessions/current", Paths.currentSession, user: nil, bearer)
+        _ = try await send("GET /api/users/{id}", Paths.user("alice"), user: "ada")
+        _ = try await send("GET /openapi.json", Paths.openAPI, user: nil, [("If-None-Match", "*")])
+        // Last, as nothing else can be asked with the old one.
+        _ = try await send(ownPassword, Paths.ownPassword, user: "ada", body: AccessRow.all[ownPassword]?.body ?? "")
+        return questions
+    }
+}

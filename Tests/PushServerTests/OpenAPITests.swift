@@ -1,0 +1,129 @@
+import Foundation
+import HTTPTypes
+import PushAPI
+import PushCore
+import SocketHTTP
+import Testing
+
+@testable import PushServer
+
+/// The document that is given out tells of every route, and of nothing else.
+@Suite struct OpenAPITests {
+    private static let document = (try? JSONValue(reading: OpenAPIDocument.bytes)) ?? .null
+    /// Each operation by its method and path.
+    private static let operations = paths.reduce(into: [String: JSONValue]()) { operations, path in
+        for method in path.value.members { operations["\(method.name.uppercased()) \(path.name)"] = method.value }
+    }
+    private static let paths = (document["paths"] ?? .null).members
+    private static let routes = RouteTable.all.routes.map { "\($0.method.rawValue) \($0.path)" }
+    /// What HTTP itself may be answered with, on any path.
+    private static let wire = [400, 408, 413, 414, 417, 431, 500, 501, 503, 505]
+
+    @Test func everyRouteIsInTheDocumentAndNothingElse() {
+        #expect(Self.operations.keys.sorted() == Self.routes.sorted())
+        let ids = Self.operations.values.compactMap { $0["operationId"]?.text }
+        #expect(Set(ids).count == Self.routes.count)
+    }
+
+    @Test(arguments: RouteTable.all.routes.map { "\($0.method.rawValue) \($0.path)" })
+    func anOperationsSecurityIsTheRoutesAccess(name: String) throws {
+        let operation = try #require(Self.operations[name])
+        let route = try #require(RouteTable.all.routes.first { "\($0.method.rawValue) \($0.path)" == name })
+        let description = try #require(operation["description"]?.text)
+        switch route.access {
+        case .anybody:
+            #expect(operation["security"] == .array([]))
+            #expect(description.hasSuffix("For anybody, without credentials."))
+        case .atLeast(let role, let scopes):
+            // What holds for the whole document: a password or a token.
+            #expect(operation["security"] == nil)
+            #expect(description.contains(role == .device ? "For every user" : "the role `\(role.rawValue)`"))
+            #expect(description.contains("a token needs the scope `\(scopes)`") == !scopes.isEmpty)
+        }
+    }
+
+    @Test(arguments: RouteTable.all.routes.map { "\($0.method.rawValue) \($0.path)" })
+    func anOperationListsTheStatusesThatItCanHave(name: String) throws {
+        let responses = try #require(Self.operations[name]?["responses"]).members
+        let listed = responses.compactMap { Int($0.name) }
+        let route = try #require(RouteTable.all.routes.first { "\($0.method.rawValue) \($0.path)" == name })
+        let expected = Self.wire + (route.access == .anybody ? [] : [401, 403, 429])
+        #expect(Set(expected).isSubset(of: listed), "\(Set(expected).subtracting(listed))")
+        #expect(listed.contains { (200...299).contains($0) })
+        for (status, answer) in zip(listed, responses) where status >= 400 {
+            let parts = try #require(answer.value["$ref"]?.text).split(separator: "/")
+            let component = try #require(self.component("responses", String(parts.last ?? "")))
+            #expect(component["content"]?[Problem.contentType] != nil, "\(status)")
+        }
+    }
+
+    @Test(arguments: ProblemCode.allCases)
+    func everyProblemIsInTheDocumentWithItsStatus(code: ProblemCode) throws {
+        let members = try #require(self.component("schemas", "Problem")?["properties"])
+        for (name, value) in [
+            ("type", JSONValue.string(code.type)), ("title", .string(code.title)), ("status", .number(code.status)),
+        ] {
+            guard case .array(let values)? = members[name]?["enum"] else {
+                Issue.record("\(name) has no list")
+                continue
+            }
+            #expect(values.contains(value))
+            #expect(name == "status" || values.count == ProblemCode.allCases.count)
+        }
+        // In the answer of its status, too, and in no other.
+        let answers = (Self.document["components"]?["responses"] ?? .null).members.filter {
+            String(decoding: $0.value.bytes, as: UTF8.self).contains("\"\(code.type)\"")
+        }
+        let text = try #require(answers.first.map { String(decoding: $0.value.bytes, as: UTF8.self) })
+        #expect(answers.count == 1)
+        #expect(text.contains("\"const\":\(code.status)"))
+    }
+
+    // MARK: How it is given out
+
+    @Test func anybodyMayReadItAndKeepItForAMoment() async throws {
+        let fixture = try await ServerFixture()
+        let response = try await fixture.send(.get, Paths.openAPI, user: nil)
+        #expect(response.status == .ok)
+        #expect(response.body == OpenAPIDocument.bytes)
+        #expect(response.fields[.contentType] == "application/json; charset=utf-8")
+        #expect(response.fields[.cacheControl] == "max-age=300")
+        let tag = try #require(response.fields[.eTag])
+        #expect(tag.wholeMatch(of: /"[0-9a-f]{32}"/) != nil)
+        let headers = [("If-None-Match", tag)]
+        let unchanged = try await fixture.send(.get, Paths.openAPI, user: nil, headers: headers)
+        #expect(unchanged.status == .notModified)
+        #expect(unchanged.body.isEmpty)
+        #expect(unchanged.fields[.eTag] == tag)
+        #expect(unchanged.fields[.cacheControl] == "max-age=300")
+        let changed = try await fixture.send(.get, Paths.openAPI, user: nil, headers: [("If-None-Match", "\"other\"")])
+        #expect(changed.status == .ok)
+    }
+
+    @Test(arguments: [
+        (Paths.users, #"{"Name":"e#1@x","Password":"seven of nine 42"}"#, "/api/users/e%231@x"),
+        (Paths.sessions, "", Paths.currentSession), (Paths.tokens, #"{"User":"bob"}"#, "/api/tokens/spt_"),
+        (Paths.notifications, #"{"Payload":1}"#, "/api/notifications/"),
+    ])
+    func whatWasMadeIsSaidToBeThere(path: String, body: String, location: String) async throws {
+        let fixture = try await ServerFixture()
+        let response = try await fixture.send(.post, path, user: "ada", body: body)
+        #expect(response.status == .created)
+        let made = try #require(response.fields[.location])
+        #expect(made.hasPrefix(location))
+        if path == Paths.users { #expect(try await fixture.send(.get, made, user: "ada").status == .ok) }
+    }
+
+    // MARK: - Private
+
+    private func component(_ kind: String, _ name: String) -> JSONValue? {
+        Self.document["components"]?[kind]?[name]
+    }
+}
+
+extension JSONValue {
+    /// Of an object; none of anything else.
+    fileprivate var members: [Member] {
+        if case .object(let members) = self { members } else { [] }
+    }
+}

@@ -1,0 +1,313 @@
+"""Every operation of the OpenAPI document: who may, what it takes, and what it answers."""
+
+from openapi_parts import EVERYWHERE, LIMITED, NOT_STORED, PROBLEMS, WIRE, parameter, ref, schema
+
+TAGS = [
+    {"name": "notifications", "description": "Sending, collecting and taking back."},
+    {"name": "devices", "description": "Registering, in the dialect of Microsoft's tutorial, and pushing without a provider."},
+    {"name": "sessions", "description": "Tokens in the place of passwords."},
+    {"name": "administration", "description": "For administrators: users, tokens and who did what."},
+    {"name": "operation", "description": "How the server is, and what it can do."},
+]
+
+OPERATIONS = []
+
+
+def operation(method, path, id, tag, summary, description, role, *scopes, parameters=(), body=None, answers, problems=()):
+    """`role` is the least one, `None` for anybody; `problems` are those statuses that not every operation has."""
+    known = [] if role is None else [401, 403, 429]
+    statuses = sorted({*WIRE, *known, *problems})
+    if role is not None:
+        may = f"For whoever has the role `{role}` or a higher one" if role != "device" else "For every user"
+        with_token = f"; a token needs the scope `{scopes[0]}`" if scopes else ""
+        description += f"\n\n{may}{with_token}."
+    else:
+        description += "\n\nFor anybody, without credentials."
+    entry = {"operationId": id, "tags": [tag], "summary": summary, "description": description}
+    if role is None:
+        entry["security"] = []
+    entry["parameters"] = [*parameters, ref("parameters", "MyToken"), ref("parameters", "RequestId")]
+    if body is not None:
+        entry["requestBody"] = body
+    entry["responses"] = {str(status): answer(*parts, role) for status, parts in answers.items()}
+    entry["responses"] |= {str(status): ref("responses", PROBLEMS[status][0]) for status in statuses}
+    OPERATIONS.append({"path": path, "method": method.lower(), "description": entry})
+
+
+def answer(description, content, more, role):
+    """An answer that is no problem. `content` is a media type and its schema, or the schema of JSON."""
+    fields = EVERYWHERE | (LIMITED if role is not None else {})
+    links = more.pop("links", None)
+    fields |= more or NOT_STORED
+    if "Cache-Control" not in fields:
+        fields |= NOT_STORED
+    result = {"description": description, "headers": fields}
+    if content is not None:
+        type, content = content if isinstance(content, tuple) else ("application/json", content)
+        result["content"] = {type: {"schema": content}}
+    if links:
+        result["links"] = links
+    return result
+
+
+def ok(description, content=None, **more):
+    return {200: (description, content, more)}
+
+
+def header(name):
+    return ref("headers", name)
+
+
+def json(name, description, required=True):
+    content = {"application/json": {"schema": name if isinstance(name, dict) else schema(name)}}
+    return {"description": description, "required": required, "content": content}
+
+
+def link(operation, value, description, parameter="id"):
+    return {"operationId": operation, "parameters": {parameter: value}, "description": description}
+
+
+ID, REGISTRATION = ref("parameters", "NotificationId"), ref("parameters", "RegistrationId")
+USER, PREFIX, LIMIT = ref("parameters", "Username"), ref("parameters", "TokenPrefix"), ref("parameters", "Limit")
+CONDITIONS = (ref("parameters", "IfNoneMatch"), ref("parameters", "IfModifiedSince"))
+VALIDATORS = {"Cache-Control": header("Freshness"), "Vary": header("Vary"), "ETag": header("ETag"), "Expires": header("Expires")}
+PAGES = "The entries come a page at a time."
+
+# MARK: Notifications
+
+SENT = {
+    "get": link("getNotification", "$response.body#/Id", "What was sent, as its recipient collects it."),
+    "recall": link("deleteNotification", "$response.body#/Id", "Takes it back."),
+    "deliveries": link("listDeliveries", "$response.body#/Id", "What became of its pushes."),
+}
+
+operation(
+    "POST", "/api/notifications", "sendNotification", "notifications", "Send a notification",
+    """\
+Stores a payload and pushes its number. There are three forms: without a body the text of the configuration goes to the
+caller's own devices; a JSON string goes to the user of `to_tag`, by default the caller, on the platform of `pns`, by default
+all; a JSON object says all of it. The answer comes when payload, recipients and the work of pushing are safe on the disk.
+
+A `username:` of nobody is 400 `unknown-user`, a platform without a sender 400 `unknown-platform`, and a payload that is
+too long 413.""",
+    "device", "send",
+    parameters=(
+        parameter("pns", "query", schema("Platform"), "With a string as body: the platform, in any case of its letters."),
+        parameter("to_tag", "query", schema("Username"), "With a string as body: the user to whom it goes."),
+    ),
+    body={
+        "description": "A text, or the full form.", "required": False,
+        "content": {"application/json": {
+            "schema": {"anyOf": [{"type": "string", "description": "The payload.", "examples": ["Your test result is in."]}, schema("NotificationOrder")]},
+            "examples": {
+                "text": {"summary": "A text for the caller", "value": "Your test result is in."},
+                "full": {"summary": "The full form", "value": {"Payload": {"Code": "493 021"}, "ExpiresIn": 300, "ReadOnce": True}},
+            },
+        }},
+    },
+    answers={
+        200: ("A text was sent, or the one of the configuration.", schema("Notification"), {"links": SENT}),
+        201: ("The full form was sent.", schema("SentNotification"), {"Location": header("Location"), "links": SENT}),
+    },
+)
+operation(
+    "GET", "/api/notifications/{id}", "getNotification", "notifications", "Collect a notification",
+    """\
+Gives the payload to a recipient, or to the publisher that has sent it. The first fetch is noted as the receipt; `Read`
+changes only when the client says so. A payload with `ReadOnce` is erased by being fetched, and so the next answer is 404.""",
+    "device", "fetch",
+    parameters=(ID, *CONDITIONS),
+    answers=ok("The notification.", schema("Notification"), **VALIDATORS, **{"Last-Modified": header("LastModified")})
+    | {304: ("It is as the client has it.", None, VALIDATORS)},
+    problems=[404],
+)
+operation(
+    "DELETE", "/api/notifications/{id}", "deleteNotification", "notifications", "Dismiss or recall a notification",
+    """\
+A recipient puts the notification away for itself. Its sender, if it is a publisher, or an administrator takes it back from
+everybody: pushes that have not been sent are cancelled, and the payload is erased. With a token without the scope `send`
+one's own is always only put away.""",
+    "device", "fetch", parameters=(ID,), answers={204: ("It is gone.", None, {})}, problems=[404],
+)
+operation(
+    "GET", "/api/notifications/{id}/deliveries", "listDeliveries", "notifications", "List what became of the pushes",
+    f"Counts the pushes of a notification by state and lists them by device, for its sender and for administrators. {PAGES}",
+    "publisher", "send",
+    parameters=(
+        ID, LIMIT,
+        parameter("cursor", "query", {"type": "integer", "format": "int64", "minimum": 0, "maximum": 2**63 - 1, "default": 0}, "`Cursor` of the page before."),
+    ),
+    answers=ok("The counts, and a page of the devices.", schema("Deliveries")), problems=[404],
+)
+
+# MARK: Devices
+
+operation(
+    "POST", "/api/register", "requestRegistration", "devices", "Ask for a registration id",
+    """\
+Gives out a new id, as a quoted JSON string. With `handle`, an existing registration of the caller for that handle is given
+again, and its doubles go. A body is allowed and means nothing.""",
+    "device", "register",
+    parameters=(parameter("handle", "query", schema("Handle"), "The device's address at its provider, if it has one already."),),
+    answers=ok("The id.", schema("RegistrationId"), links={
+        "register": link("register", "$response.body#", "Registers a device under the id."),
+        "unregister": link("unregister", "$response.body#", "Gives the id up."),
+    }),
+)
+operation(
+    "GET", "/api/register", "listRegistrations", "devices", "List the own devices", "Lists the caller's devices.",
+    "device", "register", answers=ok("The devices.", {"type": "array", "items": schema("Device")}),
+)
+operation(
+    "PUT", "/api/register/{id}", "register", "devices", "Register a device",
+    """\
+Says under which address a device is reached, and what it wants to hear of; to be repeated whenever that changes. A handle
+belongs to one user: registering it moves it from whoever had it, and what waits for the former owner is cancelled there.
+
+A platform that no sender is configured for is 400 `unknown-platform`. 410 means that the id was retired or belongs to another
+account: a new one always heals that.""",
+    "device", "register", parameters=(REGISTRATION,),
+    body=json("DeviceRegistration", "The device."), answers=ok("It is registered; the body is empty."), problems=[410],
+)
+operation(
+    "DELETE", "/api/register/{id}", "unregister", "devices", "Unregister a device",
+    "Retires a registration of the caller's. To do it again, or for an id that never was, is no error.",
+    "device", "register", parameters=(REGISTRATION,), answers=ok("It is gone; the body is empty."), problems=[404],
+)
+operation(
+    "POST", "/api/devices/{id}/test", "testDevice", "devices", "Push to an own device",
+    "Sends a test push to one of the caller's devices, and waits up to 20 seconds for what its provider says.",
+    "device", "send", parameters=(REGISTRATION,), answers=ok("What came of it.", schema("DeviceTest")), problems=[404],
+)
+operation(
+    "GET", "/api/stream", "openStream", "devices", "Receive pushes as server-sent events",
+    """\
+Holds a stream open for those devices of the caller that are registered on a platform of the type `stream`, or for one of
+them. Each event has the notification's number as its `id` and `{"secureId":"…"}` as its `data`; a comment comes every few
+seconds. The stream ends when the credentials do, or the devices change; a client then connects again, with the last number as
+`Last-Event-ID`. A user may hold 20 open.""",
+    "device", "fetch",
+    parameters=(
+        parameter("device", "query", {"type": "string"}, "One registration's id; without it, all of the caller's devices."),
+        parameter("Last-Event-ID", "header", {"type": "string"}, "The `id` of the last event that was received, WHATWG HTML section 9.2.4. What is no number asks for nothing.", example="1202590843"),
+    ),
+    answers=ok("The events, one after the other.", ("text/event-stream", {"type": "string"})), problems=[404],
+)
+operation(
+    "GET", "/api/webpush/key", "getWebPushKey", "devices", "Get the key that browsers subscribe with",
+    "Gives what a page passes to `subscribe` as `applicationServerKey`. 404 if there is no sender of the type `webpush`.",
+    "device", "register", answers=ok("The key.", schema("WebPushKey")), problems=[404],
+)
+
+# MARK: Sessions
+
+operation(
+    "POST", "/api/sessions", "beginSession", "sessions", "Sign in",
+    """\
+Gives a token in the place of the password, once. A session begins with the password: with a token the answer is 403. When a
+user has too many sessions the oldest ends.""",
+    "device", body=json("SessionOrder", "What the token shall be good for; all that the role may do, if there is no body.", required=False),
+    answers={201: ("The token.", schema("Session"), {"Location": header("Location")})},
+)
+operation(
+    "DELETE", "/api/sessions/current", "endSession", "sessions", "Sign out",
+    "Ends the token of this request, at once. 404 for a caller that came without one.",
+    "device", answers={204: ("The token is no longer good.", None, {})}, problems=[404],
+)
+operation(
+    "PUT", "/api/users/current/password", "changeOwnPassword", "sessions", "Change the own password",
+    """\
+Gives the caller another password and ends its sessions. Whoever does so must know the present one: 403 otherwise, and
+429 after several wrong ones.""",
+    "device", body=json("PasswordChange", "The present password, and the new one."), answers={204: ("It is changed.", None, {})},
+)
+
+# MARK: Administration
+
+operation(
+    "POST", "/api/users", "addUser", "administration", "Add a user", "Makes a user. 409 if there is one of that name.",
+    "admin", "manage", body=json("UserOrder", "The user."),
+    answers={201: ("The user was made.", schema("NewUser"), {"Location": header("Location"), "links": {
+        "show": link("showUser", "$response.body#/Name", "The user."),
+        "change": link("changeUser", "$response.body#/Name", "Changes the user."),
+        "delete": link("deleteUser", "$response.body#/Name", "Deletes the user."),
+    }})},
+    problems=[409],
+)
+operation(
+    "GET", "/api/users", "listUsers", "administration", "List users", f"Lists all users. {PAGES}", "admin", "manage",
+    parameters=(LIMIT, parameter("after", "query", schema("Username"), "The last name of the page before.")),
+    answers=ok("A page of users.", schema("UserList")),
+)
+operation(
+    "GET", "/api/users/{id}", "showUser", "administration", "Show a user", "Shows one user.", "admin", "manage",
+    parameters=(USER,), answers=ok("The user.", schema("User")), problems=[404],
+)
+operation(
+    "PATCH", "/api/users/{id}", "changeUser", "administration", "Change a user",
+    """\
+Changes role, password, or whether the user is disabled; all of it holds from the next request on. There is always an
+administrator who is not disabled: a change that would leave none is 409.""",
+    "admin", "manage", parameters=(USER,), body=json("UserChange", "What shall be other."),
+    answers={204: ("It is changed.", None, {})}, problems=[404, 409],
+)
+operation(
+    "DELETE", "/api/users/{id}", "deleteUser", "administration", "Delete a user",
+    "Deletes a user with all devices and tokens, at once. The last administrator stays: 409.",
+    "admin", "manage", parameters=(USER,), answers={204: ("The user is gone.", None, {})}, problems=[404, 409],
+)
+operation(
+    "POST", "/api/tokens", "addToken", "administration", "Make a token",
+    "Makes a token for any user. 400 `unknown-user` if there is none of that name.",
+    "admin", "manage", body=json("TokenOrder", "Whose, and what for."),
+    answers={201: ("The token.", schema("NewToken"), {"Location": header("Location"), "links": {"revoke": link("deleteToken", "$response.body#/Prefix", "Revokes the token.")}})},
+)
+operation(
+    "GET", "/api/tokens", "listTokens", "administration", "List tokens",
+    f"Lists the tokens that are good, of one user or of all, without their secrets. {PAGES}", "admin", "manage",
+    parameters=(
+        LIMIT,
+        parameter("after", "query", schema("TokenPrefix"), "The last prefix of the page before."),
+        parameter("user", "query", schema("Username"), "Whose tokens; all, if it is left out."),
+    ),
+    answers=ok("A page of tokens.", schema("TokenList")),
+)
+operation(
+    "DELETE", "/api/tokens/{id}", "deleteToken", "administration", "Revoke a token",
+    "Ends a token of any user, at once.", "admin", "manage", parameters=(PREFIX,),
+    answers={204: ("It is no longer good.", None, {})}, problems=[404],
+)
+operation(
+    "GET", "/api/audit", "listAudit", "administration", "Read the audit",
+    f"Lists who did what, the newest first. {PAGES}", "admin", "manage",
+    parameters=(
+        LIMIT,
+        parameter("before", "query", {"type": "integer", "format": "int64", "minimum": 1, "maximum": 2**63 - 1}, "The last number of the page before."),
+    ),
+    answers=ok("A page of entries.", schema("Audit")),
+)
+
+# MARK: Operation
+
+operation(
+    "GET", "/healthz", "isAlive", "operation", "Ask whether the server is alive",
+    "Answers as long as the process does.", None, answers=ok("It is alive.", schema("Health")),
+)
+operation(
+    "GET", "/readyz", "isReady", "operation", "Ask whether the server is ready",
+    "Answers with 503 as long as something keeps the server from storing or sending; `detail` says what.",
+    None, answers=ok("It can store and send.", schema("Health")),
+)
+operation(
+    "GET", "/metrics", "getMetrics", "operation", "Read the metrics",
+    "Gives numbers in the text format of Prometheus.", "admin", "manage",
+    answers=ok("The metrics.", ("text/plain", {"type": "string"})),
+)
+operation(
+    "GET", "/openapi.json", "getDescription", "operation", "Read this document",
+    "Gives this document, which changes with the version of the server only.", None,
+    parameters=(ref("parameters", "IfNoneMatch"),),
+    answers=ok("The document.", {"type": "object", "required": ["openapi", "info", "paths"], "properties": {"openapi": {"type": "string"}}},
+        **{"ETag": header("ETag"), "Cache-Control": header("PublicFreshness")})
+    | {304: ("It is as the client has it.", None, {"ETag": header("ETag"), "Cache-Control": header("PublicFreshness")})},
+)

@@ -1,0 +1,493 @@
+"""What the operations of the OpenAPI document share: words, parameters, fields of answers, problems and schemas."""
+
+import pathlib
+import re
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+
+DESCRIPTION = """\
+Sealpost keeps what is secret at home and sends only a claim ticket through other people's networks: the payload is sealed
+in a database, its number (`secureId`) goes out through APNs, FCM, WNS, Web Push or an event stream, and the device collects
+the payload over an authenticated connection.
+
+**Who calls.** Each call needs HTTP Basic or a bearer token, except where the operation says that anybody may. A user is a
+`device`, a `publisher` or an `admin`, and each may do what those before it may; a token can do less, by its scopes `fetch`,
+`send`, `register` and `manage`. Behind TLS with client certificates, or a proxy that signs people in, no credentials are sent.
+
+**JSON.** The names of members are in PascalCase in answers, and compared without case in requests. Members that are not
+known are ignored, and `null` is as good as leaving a member out. At most 64 levels are read.
+
+**Conditional and partial requests.** Every `GET` is also answered as `HEAD`. Where there is an `ETag`, `If-None-Match` and
+the other preconditions of RFC 9110 hold. Ranges are not served.
+
+**Errors** are `application/problem+json` (RFC 9457); the codes are explained in `docs/errors.md`. What another user owns and
+what is not there are one answer, 404. A fault in the HTTP itself is answered before any operation is looked for, with 400,
+408, 413, 414, 417, 431, 501, 503 or 505.
+"""
+
+SECURITY = {
+    "basic": {
+        "type": "http",
+        "scheme": "basic",
+        "description": "Name and password, RFC 7617 in UTF-8. The first colon divides; a password may have more.",
+    },
+    "bearer": {
+        "type": "http",
+        "scheme": "bearer",
+        "bearerFormat": "spt_ and 42 letters and digits",
+        "description": "A token from `POST /api/sessions` or `POST /api/tokens`, RFC 6750.",
+    },
+}
+
+# MARK: Schemas
+
+ID_MAXIMUM = 2**63 - 1
+NAME = "^[-A-Za-z0-9_@#.]{1,100}$"
+TAG = "^[-A-Za-z0-9_@#.:]{1,120}$"
+PREFIX = "^spt_[0-9A-Za-z]{8}$"
+TIME = {"type": "string", "format": "date-time", "examples": ["2026-11-22T08:30:00Z"]}
+
+
+def ref(kind, name):
+    return {"$ref": f"#/components/{kind}/{name}"}
+
+
+def schema(name):
+    return ref("schemas", name)
+
+
+def time(description):
+    return TIME | {"description": description}
+
+
+def either(type, **rest):
+    """The schema of a member that may as well be null."""
+    return {"type": [type, "null"]} | rest
+
+
+def thing(required, properties, **rest):
+    return {"type": "object", "required": required, "properties": properties} | rest
+
+
+def codes():
+    """Every code of a problem with its status and its title, as the server has them."""
+    text = (ROOT / "Sources/PushAPI/ProblemCode.swift").read_text()
+    names = dict(re.findall(r'case (\w+) = "([a-z-]+)"', text))
+    statuses = {}
+    for cases, status in re.findall(r"case ((?:\.\w+(?:, )?)+): (\d{3})\n", text):
+        statuses |= {case.strip()[1:]: int(status) for case in cases.split(",")}
+    titles = dict(re.findall(r'case \.(\w+): "(.+)"\n', text))
+    return [(name, statuses[case], titles[case]) for case, name in names.items()]
+
+
+CODES = codes()
+
+SCHEMAS = {
+    "Problem": thing(
+        ["type", "title", "status", "instance"],
+        {
+            "type": {
+                "type": "string",
+                "description": "`urn:sealpost:problem:` and the code, which programs may rely on. It is not meant to be fetched.",
+                "enum": [f"urn:sealpost:problem:{name}" for name, _, _ in CODES],
+            },
+            "title": {"type": "string", "description": "A text for humans, always the same for a code.", "enum": [title for _, _, title in CODES]},
+            "status": {"type": "integer", "description": "The status of the answer.", "enum": sorted({status for _, status, _ in CODES})},
+            "detail": {"type": "string", "description": "What was wrong this time, for humans."},
+            "instance": {"type": "string", "description": "The request's id, which is also in `X-Request-Id` and in the server's log.", "pattern": "^[A-Za-z0-9_-]{1,128}$"},
+        },
+        description="An error, RFC 9457.",
+    ),
+    "NotificationId": {
+        "type": "integer", "format": "int64", "minimum": 1, "maximum": ID_MAXIMUM,
+        "description": "The number of a notification: random, never given out twice, and what a push carries as `secureId`. Below 2^31 unless the server is configured otherwise.",
+        "examples": [1202590843],
+    },
+    "Payload": {
+        "type": ["string", "number", "boolean", "object", "array"],
+        "description": "The secret: a string, or any other JSON value but null. It comes out as it went in, digits and order of members included; at most 65,536 bytes of JSON text.",
+        "examples": ["Your test result is in."],
+    },
+    "Notification": thing(
+        ["Id", "Payload", "Read", "CreatedAt", "ExpiresAt"],
+        {
+            "Id": schema("NotificationId"),
+            "Payload": schema("Payload"),
+            "Read": {"type": "boolean", "description": "Whether its recipient has said that it was read."},
+            "CreatedAt": time("When it was accepted."),
+            "ExpiresAt": time("When the payload is erased."),
+        },
+        description="A notification as its recipient collects it.",
+    ),
+    "SentNotification": thing(
+        ["Id", "Read", "CreatedAt", "ExpiresAt"],
+        {
+            "Id": schema("NotificationId"),
+            "Read": {"type": "boolean", "const": False},
+            "CreatedAt": time("When it was accepted."),
+            "ExpiresAt": time("When the payload is erased."),
+        },
+        description="What was accepted, without the payload.",
+    ),
+    "NotificationOrder": thing(
+        ["Payload"],
+        {
+            "Payload": schema("Payload"),
+            "To": either(
+                "array", minItems=1, maxItems=20,
+                items={"type": "string", "pattern": "^[-A-Za-z0-9_@#.:!&|() ]+$", "examples": ["username:alice", "news && !(beta || username:bob)"]},
+                description="Tag expressions of `&&`, `||`, `!` and parentheses, with at most 20 tags each; devices that match any of them are sent to. `username:` and a name means a user. The caller, if it is left out; a device can only send to itself.",
+            ),
+            "Platforms": either("array", items=schema("Platform"), description="Only devices on these platforms are pushed to; all, if it is left out."),
+            "ExpiresIn": either("integer", minimum=1, maximum=2592000, description="Seconds until the payload is erased and pushes end. The server may be configured to a lower maximum."),
+            "Priority": {"enum": ["high", "normal", None], "default": "high", "description": "How urgent the push is, for providers that tell."},
+            "CollapseKey": either("string", pattern="^[!-~]{1,64}$", description="A newer notification with the same key replaces an older one that has not been delivered. Providers see only a keyed hash of it."),
+            "Store": {"enum": ["cacheable", "never", None], "default": "cacheable", "description": "`never`: no cache may keep the answer that has the payload."},
+            "ReadOnce": either("boolean", default=False, description="Whether the payload is erased when it has been fetched."),
+        },
+        description="A notification in its full form.",
+        examples=[{"Payload": {"Code": "493 021"}, "To": ["username:alice"], "ExpiresIn": 300, "Store": "never", "ReadOnce": True}],
+    ),
+    "Platform": {
+        "type": "string", "minLength": 1,
+        "description": "The name of a sender in the server's configuration, such as `apns`, `fcm`, `wns`, `webpush` or `stream`. `gcm` is `fcm` under its old name.",
+        "examples": ["apns"],
+    },
+    "RegistrationId": {
+        "type": "string", "pattern": "^[-A-Za-z0-9_.]{1,128}$", "not": {"enum": [".", ".."]},
+        "description": "Names one registration of a device. `POST /api/register` makes one of 128 random bits.",
+        "examples": ["9f86d081884c7d659a2feaa0c55ad015"],
+    },
+    "Handle": {
+        "type": "string", "pattern": "^[!-~]{1,4096}$",
+        "description": "The device's address at its provider: a device token of APNs, a registration token of FCM, a channel of WNS. What is hexadecimal is compared without case.",
+        "examples": ["0f744707bebcf74f9b7c25d48e3358945f6aa01da5ddb387462c7eaf61bb78ad"],
+    },
+    "Tags": either(
+        "array", maxItems=60,
+        items={"type": "string", "pattern": TAG, "not": {"pattern": "^([Uu][Ss][Ee][Rr][Nn][Aa][Mm][Ee]|[Ff][Rr][Oo][Mm]):"}},
+        description="What the device wants to hear of; compared without case. The tag `username:` and the user's name is added by the server, and no client may give a tag that begins with `username:` or `from:`.",
+        examples=[["news", "region:eu"]],
+    ),
+    "DeviceRegistration": {
+        "description": "A device and its address. Which form holds is for the platform to say.",
+        "anyOf": [schema("ProviderRegistration"), schema("BrowserRegistration"), schema("StreamRegistration")],
+    },
+    "ProviderRegistration": thing(
+        ["Platform", "Handle"],
+        {"Platform": schema("Platform"), "Handle": schema("Handle"), "Tags": schema("Tags")},
+        description="A device that a provider delivers to. It must be a handle as that provider gives them out.",
+        examples=[{"Platform": "apns", "Handle": "0f744707bebcf74f9b7c25d48e3358945f6aa01da5ddb387462c7eaf61bb78ad", "Tags": ["news"]}],
+    ),
+    "BrowserRegistration": thing(
+        ["Platform", "Handle"],
+        {"Platform": {"type": "string", "const": "webpush"}, "Handle": schema("PushSubscription"), "Tags": schema("Tags")},
+        description="A browser. Its handle may as well be the text of that object.",
+    ),
+    "StreamRegistration": thing(
+        ["Platform"],
+        {"Platform": {"type": "string", "const": "stream"}, "Handle": either("string"), "Tags": schema("Tags")},
+        description="A device that holds `GET /api/stream` open. It needs no handle, and one that it gives is not kept.",
+        examples=[{"Platform": "stream"}],
+    ),
+    "PushSubscription": thing(
+        ["endpoint", "keys"],
+        {
+            "endpoint": {"type": "string", "pattern": "^https://", "description": "A URL at one of the hosts that the configuration allows.", "examples": ["https://push.example.com/send/dK5vV0W"]},
+            "keys": thing(
+                ["p256dh", "auth"],
+                {
+                    "p256dh": {"type": "string", "pattern": "^[-A-Za-z0-9_]{87}=?$", "description": "An uncompressed point on P-256 in base64url."},
+                    "auth": {"type": "string", "pattern": "^[-A-Za-z0-9_]{21}[AQgw](==)?$", "description": "16 bytes in base64url."},
+                },
+            ),
+        },
+        description="`JSON.stringify(subscription)` of a page, W3C Push API.",
+        examples=[{"endpoint": "https://push.example.com/send/dK5vV0W", "keys": {"p256dh": "BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4", "auth": "BTBZMqHH6r4Tts7J_aSIgg"}}],
+    ),
+    "Device": thing(
+        ["Id", "Platform", "Handle", "Tags", "CreatedAt", "LastPush"],
+        {
+            "Id": schema("RegistrationId"),
+            "Platform": {"type": "string"},
+            "Handle": {"type": "string", "description": "Only its ends, enough to tell one's own devices apart.", "examples": ["0f74…78ad"]},
+            "Tags": {"type": "array", "items": {"type": "string"}, "description": "In lower case, with the server's own."},
+            "CreatedAt": time("When the registration was made."),
+            "LastPush": {"type": ["string", "null"], "format": "date-time", "description": "When something was last pushed to it."},
+        },
+        description="A registered device of the caller's.",
+    ),
+    "DeviceTest": thing(
+        ["Device", "State", "Reason"],
+        {
+            "Device": schema("RegistrationId"),
+            "State": {"enum": ["accepted", "queued", "failed"], "description": "`queued` where the provider has not answered, or will be asked again."},
+            "Reason": either("string", description="What the provider said, where it did not accept the push."),
+        },
+        description="What came of a test push.",
+    ),
+    "Deliveries": thing(
+        ["Counts", "Deliveries", "Cursor", "More"],
+        {
+            "Counts": thing(
+                ["queued", "sending", "accepted", "fetched", "read", "expired", "failed", "cancelled"],
+                {state: {"type": "integer", "minimum": 0} for state in ("queued", "sending", "accepted", "fetched", "read", "expired", "failed", "cancelled")},
+                description="How many pushes are in each state.", additionalProperties=False,
+            ),
+            "Deliveries": {"type": "array", "items": schema("Delivery")},
+            "Cursor": {"type": "string", "pattern": "^[0-9]{1,19}$", "description": "What `cursor` is set to for the next page."},
+            "More": {"type": "boolean", "description": "Whether there is a next page."},
+        },
+        description="A page of what became of a notification's pushes, and the counts of all of them.",
+    ),
+    "Delivery": thing(
+        ["Device", "User", "Platform", "State", "Attempts", "UpdatedAt", "Reason"],
+        {
+            "Device": either("string", description="The registration's id; null where it is gone."),
+            "User": either("string", description="Whose device it is; null where the user is gone."),
+            "Platform": {"type": "string"},
+            "State": {"enum": ["queued", "sending", "accepted", "fetched", "read", "expired", "failed", "cancelled"], "description": "How far the push has come."},
+            "Attempts": {"type": "integer", "minimum": 0, "description": "How often it was tried."},
+            "UpdatedAt": {"type": ["string", "null"], "format": "date-time"},
+            "Reason": either("string", description="Why it came no further."),
+        },
+        description="One push to one device.",
+    ),
+    "Username": {
+        "type": "string", "pattern": NAME,
+        "description": "The name of a user; compared without case.", "examples": ["alice"],
+    },
+    "Role": {"enum": ["device", "publisher", "admin"], "description": "What a user may do; each role may do what those before it may."},
+    "Scopes": either(
+        "array", minItems=1, items={"enum": ["fetch", "send", "register", "manage"]},
+        description="What the token is good for; all that the user's role may do, if it is left out. `manage` is for administrators.",
+    ),
+    "GivenScopes": {"type": "array", "items": {"enum": ["fetch", "send", "register", "manage"]}, "uniqueItems": True, "description": "What the token is good for."},
+    "Password": {
+        "type": "string", "format": "password", "minLength": 8, "maxLength": 256, "pattern": "^[^\\x00-\\x1f\\x7f]*$",
+        "description": "8 characters to 256 bytes of UTF-8, without control characters. None of the five thousand most common ones, and not the user's name.",
+        "examples": ["correct horse battery"],
+    },
+    "SessionOrder": thing(
+        [], {
+            "Scopes": schema("Scopes"),
+            "ExpiresIn": either("integer", minimum=1, maximum=7776000, description="Seconds for which the token is good. The server may be configured to another maximum."),
+        },
+        description="What a session shall be good for.", examples=[{"Scopes": ["fetch", "register"], "ExpiresIn": 86400}],
+    ),
+    "Session": thing(
+        ["Token", "ExpiresAt", "Scopes"],
+        {"Token": schema("Token"), "ExpiresAt": time("When the token ends."), "Scopes": schema("GivenScopes")},
+        description="A token, which is shown only here.",
+    ),
+    "Token": {"type": "string", "pattern": "^spt_[0-9A-Za-z]{42}$", "description": "A secret that stands for a user, for `Authorization: Bearer`."},
+    "TokenPrefix": {"type": "string", "pattern": PREFIX, "description": "The beginning of a token, by which it is listed and revoked.", "examples": ["spt_0Abc4Def"]},
+    "TokenOrder": thing(
+        ["User"], {
+            "User": schema("Username"),
+            "Scopes": schema("Scopes"),
+            "ExpiresIn": either("integer", minimum=1, maximum=31536000, description="Seconds for which the token is good."),
+        },
+        description="A token for any user.", examples=[{"User": "alice", "Scopes": ["send"], "ExpiresIn": 31536000}],
+    ),
+    "NewToken": thing(
+        ["Token", "Prefix", "ExpiresAt", "Scopes"],
+        {"Token": schema("Token"), "Prefix": schema("TokenPrefix"), "ExpiresAt": time("When it ends."), "Scopes": schema("GivenScopes")},
+        description="A token, which is shown only here.",
+    ),
+    "TokenList": thing(
+        ["Tokens", "More"],
+        {
+            "Tokens": {"type": "array", "maxItems": 500, "items": thing(
+                ["Prefix", "User", "Session", "Scopes", "CreatedAt", "ExpiresAt", "LastUse", "AuditId"],
+                {
+                    "Prefix": schema("TokenPrefix"), "User": schema("Username"),
+                    "Session": {"type": "boolean", "description": "Whether it was got with the password, at the beginning of a session."},
+                    "Scopes": schema("GivenScopes"), "CreatedAt": time("When it was made."), "ExpiresAt": time("When it ends."),
+                    "LastUse": {"type": ["string", "null"], "format": "date-time", "description": "When it was last used, to some minutes."},
+                    "AuditId": {"type": "string", "description": "What stands for the token in the audit, also when it is gone."},
+                },
+            )},
+            "More": {"type": "boolean", "description": "Whether there are more after the last one."},
+        },
+        description="A page of tokens in the order of their prefixes.",
+    ),
+    "UserOrder": thing(
+        ["Name", "Password"],
+        {"Name": schema("NewUsername"), "Password": schema("Password"), "Role": {"enum": ["device", "publisher", "admin", None], "default": "device"}},
+        description="A user that is to be.", examples=[{"Name": "alice", "Password": "correct horse battery", "Role": "device"}],
+    ),
+    "NewUsername": {"type": "string", "pattern": NAME, "description": "A name that no user has yet.", "examples": ["alice"]},
+    "NewUser": thing(["Name", "Role"], {"Name": schema("Username"), "Role": schema("Role")}, description="A user that was made."),
+    "UserChange": thing(
+        [], {
+            "Role": {"enum": ["device", "publisher", "admin", None]},
+            "Password": {"anyOf": [schema("Password"), {"type": "null"}], "description": "Another password ends the user's sessions."},
+            "Disabled": either("boolean", description="A disabled user is refused like nobody, at once."),
+        },
+        description="What shall be other about a user.", examples=[{"Disabled": True}],
+    ),
+    "User": thing(
+        ["Name", "Role", "CreatedAt", "Disabled"],
+        {"Name": schema("Username"), "Role": schema("Role"), "CreatedAt": time("When the user was made."), "Disabled": {"type": "boolean"}},
+        description="A user.",
+    ),
+    "UserList": thing(
+        ["Users", "More"],
+        {"Users": {"type": "array", "maxItems": 500, "items": schema("User")}, "More": {"type": "boolean", "description": "Whether there are more after the last one."}},
+        description="A page of users in the order of their names.",
+    ),
+    "PasswordChange": thing(
+        ["Current", "New"],
+        {"Current": {"type": "string", "description": "The present password."}, "New": schema("Password")},
+        description="The caller's present password and another one.",
+    ),
+    "Audit": thing(
+        ["Entries", "More"],
+        {
+            "Entries": {"type": "array", "maxItems": 500, "items": thing(
+                ["Number", "At", "Action", "Subject", "Detail", "Actor", "Token", "Client", "Request"],
+                {
+                    "Number": {"type": "integer", "minimum": 1, "description": "Counts up without gaps."},
+                    "At": time("When it was done."),
+                    "Action": {"type": "string", "pattern": "^[a-z]+\\.[a-z]+$", "examples": ["user.add"]},
+                    "Subject": {"type": "string", "description": "What it was done to."},
+                    "Detail": {"type": "string", "description": "How, where that is not clear from the action."},
+                    "Actor": {"type": "string", "description": "Who did it; empty for the operator at the command line."},
+                    "Token": {"type": "string", "description": "What stands for the token that was shown; empty where it was a password."},
+                    "Client": {"type": "string", "description": "From which address."},
+                    "Request": {"type": "string", "description": "The request's id."},
+                },
+            )},
+            "More": {"type": "boolean", "description": "Whether there are older ones."},
+        },
+        description="Who did what, the newest first.",
+    ),
+    "Health": thing(["Status"], {"Status": {"enum": ["alive", "ready"]}}, description="That all is well."),
+    "WebPushKey": thing(["Key"], {"Key": {"type": "string", "pattern": "^[-A-Za-z0-9_]{87}$", "description": "An uncompressed point on P-256 in base64url."}}, description="What a page passes to `subscribe`."),
+}
+
+# MARK: Parameters
+
+
+def parameter(name, place, schema, description, **rest):
+    return {"name": name, "in": place, "description": description} | ({"required": True} if place == "path" else {}) | {"schema": schema} | rest
+
+
+PARAMETERS = {
+    "MyToken": parameter(
+        "MyToken", "header", {"type": "integer", "minimum": 0, "maximum": 126322567},
+        "A random number *n*. The answer has `MyToken` with *n* × 17 + 3, whatever its status, so that the client can tell it from one that something on the way has kept or made up.",
+        example=4711,
+    ),
+    "RequestId": parameter(
+        "X-Request-Id", "header", {"type": "string"},
+        "Comes back as it is if it is 1 to 128 of `A-Za-z0-9_-`; otherwise the server makes one.", example="4f1c-17",
+    ),
+    "IfNoneMatch": parameter(
+        "If-None-Match", "header", {"type": "string"},
+        "The `ETag` of the answer that the client has, or several of them: if that is still right, the answer is 304. What cannot be read matches nothing.",
+        example='"1f0c3ab1d29e44bb8b4c3e0bb4f6a3d7"',
+    ),
+    "IfModifiedSince": parameter(
+        "If-Modified-Since", "header", {"type": "string"},
+        "The `Last-Modified` of the answer that the client has; looked at only without `If-None-Match`. What is no date counts for nothing.",
+        example="Sun, 22 Nov 2026 08:30:00 GMT",
+    ),
+    "Limit": parameter("limit", "query", {"type": "integer", "minimum": 1, "maximum": 500, "default": 100}, "How many entries a page has at most."),
+    "NotificationId": parameter("id", "path", schema("NotificationId"), "The notification's number, as the push has it in `secureId`."),
+    "RegistrationId": parameter("id", "path", schema("RegistrationId"), "The registration's id."),
+    "Username": parameter("id", "path", schema("Username"), "The user's name, percent-encoded."),
+    "TokenPrefix": parameter("id", "path", schema("TokenPrefix"), "The token's first twelve characters."),
+}
+
+# MARK: Answers
+
+
+def header(schema, description, required=False):
+    return {"description": description} | ({"required": True} if required else {}) | {"schema": schema}
+
+
+TEXT = {"type": "string"}
+
+HEADERS = {
+    "MyToken": header({"type": "integer", "minimum": 3, "maximum": 2147483642}, "*n* × 17 + 3, if the request had `MyToken: n`."),
+    "RequestId": header({"type": "string", "pattern": "^[A-Za-z0-9_-]{1,128}$"}, "The request's id, by which the server's log has it.", True),
+    "ContentTypeOptions": header({"const": "nosniff"}, "The media type is what it says.", True),
+    "NotStored": header({"const": "no-store"}, "No cache may keep it.", True),
+    "Freshness": header({"type": "string", "pattern": "^(no-store|private, (max-age=[0-9]+|no-cache))$"}, "For how long the client's own cache may give it without asking. `no-store` where the sender wants it so, and where the payload goes with being read.", True),
+    "PublicFreshness": header({"const": "max-age=300"}, "Any cache may give it for five minutes without asking.", True),
+    "RateLimit": header({"type": "string", "pattern": '^"[a-z]+";r=[0-9]+;t=[0-9]+$'}, "How many requests the caller has left, and in how many seconds there is one more (draft-ietf-httpapi-ratelimit-headers). Absent where there is no limit."),
+    "RateLimitPolicy": header({"type": "string", "pattern": '^"[a-z]+";q=[0-9]+;w=[0-9]+$'}, "How many requests the caller's role has in how many seconds."),
+    "ETag": header({"type": "string", "pattern": '^"[!#-~]+"$'}, "A strong validator, RFC 9110 section 8.8.3. It tells nothing about the content."),
+    "LastModified": header(TEXT, "When the notification was made or marked, RFC 9110 section 8.8.2."),
+    "Expires": header(TEXT, "The same as `max-age`, for caches of HTTP/1.0."),
+    "Vary": header({"type": "string", "pattern": "^Authorization(, Accept-Encoding)?$"}, "A cache that several users of a device share keeps one answer for each."),
+    "Location": header({"type": "string", "format": "uri-reference"}, "The path of what was made.", True),
+    "Challenge": header(TEXT, "`Basic realm=\"sealpost\", charset=\"UTF-8\"` and `Bearer realm=\"sealpost\"`, one line each (RFC 9110 section 11.6.1).", True),
+    "ScopeChallenge": header(TEXT, "For a token that lacks a scope: all that are needed (RFC 6750 section 3.1)."),
+    "Allow": header(TEXT, "The methods that the resource knows.", True),
+    "RetryAfter": header({"type": "integer", "minimum": 1}, "After how many seconds it is worth trying again."),
+}
+
+EVERYWHERE = {
+    "X-Request-Id": ref("headers", "RequestId"),
+    "X-Content-Type-Options": ref("headers", "ContentTypeOptions"),
+    "MyToken": ref("headers", "MyToken"),
+}
+LIMITED = {"RateLimit": ref("headers", "RateLimit"), "RateLimit-Policy": ref("headers", "RateLimitPolicy")}
+NOT_STORED = {"Cache-Control": ref("headers", "NotStored")}
+
+PROBLEMS = {
+    400: ("BadRequest", "Something about the request is wrong, and `detail` says what."),
+    401: ("Unauthorized", "Credentials are missing or wrong, or the token is none, has expired or was revoked."),
+    403: ("Forbidden", "The caller is known and may not do this."),
+    404: ("NotFound", "There is nothing, it has expired, or it is somebody else's: the answer is the same."),
+    405: ("MethodNotAllowed", "The resource does not know the method."),
+    408: ("RequestTimeout", "The request took too long to arrive."),
+    409: ("Conflict", "It cannot be done as things are."),
+    410: ("Gone", "The registration id was retired, or belongs to another account. Ask for a new one with `POST /api/register`."),
+    412: ("PreconditionFailed", "A precondition does not hold."),
+    413: ("ContentTooLarge", "The body, or the payload in it, is too large."),
+    414: ("URITooLong", "Path and query together are over 8 KiB."),
+    417: ("ExpectationFailed", "`Expect` asks for something other than `100-continue`."),
+    422: ("UnprocessableContent", "The `Idempotency-Key` came with another request within the last 24 hours."),
+    429: ("TooManyRequests", "Too many sign-ins have failed, the caller's quota is used up, or it has too many event streams open."),
+    431: ("HeaderFieldsTooLarge", "The fields are too large, or too many."),
+    500: ("InternalServerError", "A mistake of the server's; its log has the reason under the request's id."),
+    501: ("NotImplemented", "A method or transfer coding that the server does not know."),
+    503: ("ServiceUnavailable", "The server cannot take more work just now, or cannot store or send. Nothing was done, unless `detail` says that it may have been."),
+    505: ("VersionNotSupported", "The server speaks HTTP/1.1 and HTTP/1.0."),
+}
+# What HTTP itself can be answered with, on any path.
+WIRE = (400, 408, 413, 414, 417, 431, 500, 501, 503, 505)
+
+
+def problem(status):
+    """The answer with one of the codes of that status."""
+    own = [(name, title) for name, code, title in CODES if code == status]
+    fields = EVERYWHERE | LIMITED | NOT_STORED
+    if status == 401:
+        fields = fields | {"WWW-Authenticate": ref("headers", "Challenge")}
+    if status == 403:
+        fields = fields | {"WWW-Authenticate": ref("headers", "ScopeChallenge")}
+    if status == 405:
+        fields = fields | {"Allow": ref("headers", "Allow")}
+    if status in (429, 503):
+        fields = fields | {"Retry-After": ref("headers", "RetryAfter")}
+    name, title = own[0]
+    words = {"type": {"enum": [f"urn:sealpost:problem:{name}" for name, _ in own]}, "status": {"const": status}}
+    return {
+        "description": PROBLEMS[status][1],
+        "headers": fields,
+        "content": {
+            "application/problem+json": {
+                "schema": {"allOf": [schema("Problem"), {"type": "object", "properties": words}]},
+                "example": {"type": f"urn:sealpost:problem:{name}", "title": title, "status": status, "instance": "9f2c"},
+            }
+        },
+    }
+
+
+def responses():
+    return {name: problem(status) for status, (name, _) in PROBLEMS.items()}
