@@ -45,13 +45,17 @@ bench: packages bench-packages
 fuzz: packages
 	scripts/fuzz $(RUNS) $(TARGETS)
 
-# The whole product at length: kill -9 in the middle of work and of a broadcast, a thousand restarts, proxies and clients of
-# others, thousands of hostile and of idle connections, a million deliveries with faults, a provider down for hours, a
-# search for secrets in all that leaves, and guesses at passwords and at who has one.
+# The whole product at length: kill -9 in the middle of work and of a broadcast, a thousand restarts, proxies, clients and
+# caches of others, thousands of hostile and of idle connections, thousands of requests to each operation of openapi.json, a
+# million deliveries with faults, a provider down for hours, a search for secrets in all that leaves, and guesses at passwords
+# and at who has one.
 e2e: release e2e-packages
 	swift test --filter EndToEnd
 	SEALPOST_TEST_FLIPS=10000 SEALPOST_TEST_GUESSES=100000 swift test --filter 'BitFlip|GuessedID'
 	scripts/clients .build/release/sealpost
+	scripts/conditional .build/release/sealpost
+	scripts/lint-http .build/release/sealpost
+	scripts/schemathesis .build/release/sealpost
 	scripts/restarts .build/release/sealpost
 	scripts/restarts .build/release/sealpost --proxy haproxy --count 100
 	scripts/siege .build/release/sealpost
@@ -79,6 +83,8 @@ test-packages:
 
 e2e-packages:
 	@scripts/install-packages $(E2E_PACKAGES)
+	@scripts/make-test-environment
+	@scripts/make-test-environment .venv-e2e Tests/Clients/requirements.txt
 
 bench-packages:
 	@scripts/install-packages $(BENCH_PACKAGES)

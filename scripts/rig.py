@@ -65,10 +65,11 @@ class Rig:
 
     def start_daemon(self, *arguments, **options):
         """Starts a daemon by socket activation; `arguments` are more of `serve`'s."""
-        # The shell gives the socket the number 3, becomes the daemon and keeps its own number.
+        # The shell gives the socket the number 3, becomes the daemon and keeps its own number. It is bash because others
+        # know numbers of one digit only.
         command = f'LISTEN_PID=$$ LISTEN_FDS=1 exec "$0" serve "$@" 3<&{self.socket.fileno()}'
         return self.start(
-            ["/bin/sh", "-c", command, self.sealpost, *map(str, arguments)],
+            ["/bin/bash", "-c", command, self.sealpost, *map(str, arguments)],
             cwd=self.folder, env=self.environment, pass_fds=[self.socket.fileno()], **options,
         )
 

@@ -1,3 +1,4 @@
+import Foundation
 import PushTesting
 import Testing
 
@@ -15,6 +16,28 @@ import Testing
         let script = try Scripts.start("canaries", [Daemon.executable, "--count", "600"])
         let ended = await script.end()
         #expect(ended.code == 0, "\(ended.output)\(ended.errors)")
+    }
+
+    @Test func theDocumentIsWhatItIsMadeFrom() async throws {
+        let ended = try await Scripts.start("make-openapi", ["--check"]).end()
+        #expect(ended.code == 0, "\(ended.output)\(ended.errors)")
+    }
+
+    /// With tools of others that only `make e2e-packages` installs.
+    @Test(
+        .enabled(if: Self.hasTools, "make e2e-packages has not been run"),
+        arguments: [
+            ["schemathesis", "--max-examples", "5", "--operations", "register"], ["lint-http"], ["conditional"],
+        ]
+    )
+    func noToolOfOthersFindsAFault(script: [String]) async throws {
+        let ended = try await Scripts.start(script[0], [Daemon.executable] + script.dropFirst()).end()
+        #expect(ended.code == 0, "\(ended.output)\(ended.errors)")
+    }
+
+    private static var hasTools: Bool {
+        let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appending(path: "../..").standardized
+        return FileManager.default.fileExists(atPath: root.appending(path: ".venv-e2e/made-from").path)
     }
 
     @Test func noClientIsFailed() async throws {

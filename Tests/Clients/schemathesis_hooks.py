@@ -1,0 +1,184 @@
+"""What schemathesis cannot read from the document: which users, devices and platforms there are, and whose credentials to show.
+
+Only requests that shall be right are filled in with what is stored; the wrong ones are schemathesis' own affair. No request may
+take away what the others need.
+"""
+
+import base64
+import http.client
+import json
+import os
+import pathlib
+import random
+
+import schemathesis
+
+SITE = json.loads(os.environ["SEALPOST_SITE"])
+COMMON = (pathlib.Path(__file__).parent.parent.parent / "Sources/PushCore/CommonPasswords.txt").read_text().split()
+KEPT_NAMES = {name.lower() for name in SITE["tokens"]}
+KEPT_PREFIXES = {token[:12] for token in SITE["tokens"].values()}
+# Apart from what schemathesis draws, which these decisions shall not change.
+dice = random.Random(SITE["seed"])
+connection = http.client.HTTPConnection("127.0.0.1", SITE["port"], timeout=60)
+
+
+def ask(method, path, body=None):
+    """A request of our own, as the administrator. What was answered."""
+    authorization = {"Authorization": f"Bearer {SITE['tokens']['root']}"}
+    connection.request(method, path, json.dumps(body) if body is not None else None, authorization)
+    text = connection.getresponse().read()
+    return json.loads(text) if text else None
+
+
+# MARK: Who calls
+
+# Whose devices nobody sends to, as there will be thousands; who has one to test; whose password may change.
+CALLERS = {
+    "requestRegistration": "registrar", "register": "registrar", "unregister": "registrar", "testDevice": "tester",
+    "changeOwnPassword": "carol",
+}
+
+
+@schemathesis.auth(refresh_interval=None)
+class Credentials:
+    def get(self, case, context):
+        id = context.operation.definition.raw["operationId"]
+        if id == "beginSession":
+            # With the password, as a session begins.
+            return "Basic " + base64.b64encode(f"root:{SITE['password']}".encode()).decode()
+        if id == "endSession":
+            return "Bearer " + ask("POST", "/api/tokens", {"User": "amy", "ExpiresIn": 600})["Token"]
+        name = CALLERS.get(id, "root")
+        # Most streams end at once as there is no device, or ten thousand would be waited for.
+        if id == "openStream" and dice.random() < 0.04:
+            name = "listener"
+        if id == "listRegistrations" and dice.random() < 0.02:
+            name = "registrar"
+        return "Bearer " + SITE["tokens"][name]
+
+    def set(self, case, data, context):
+        case.headers["Authorization"] = data
+
+
+# MARK: What there is
+
+
+def name(_=None):
+    return dice.choice(["amy", "Zoe"])
+
+
+def term(depth=0):
+    """A tag expression."""
+    kind = dice.randrange(5) if depth < 3 else 0
+    if kind == 1:
+        return f"!{term(depth + 1)}"
+    if kind in (2, 3):
+        return f"({term(depth + 1)}{dice.choice(['||', ' || ', '&&', ' && '])}{term(depth + 1)})"
+    return "topic:" + "".join(dice.choices("-abcXYZ019_@#.:", k=dice.randrange(1, 40)))
+
+
+def expression(_=None):
+    # Always to somebody who has few devices: a broadcast to all would be the outbox's test and not this one's.
+    return dice.choice([f"username:{name()}", f"username:{name()} && {term()}"])
+
+
+def platform(_=None):
+    return dice.choice(["fcm", "gcm"])
+
+
+def endpoint(_=None):
+    return f"https://push.example.com/{dice.getrandbits(64)}"
+
+
+def point(_=None):
+    return "BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4"
+
+
+def password(text):
+    # What is guessed first, such as eight zeros, is refused, and what has more than 256 bytes.
+    return f"not {text[:200]}" if text.lower() in COMMON or len(text.encode()) > 256 else text
+
+
+def fill(place, member, make):
+    """Replaces what stands there, or each element of it."""
+    if isinstance(place, dict) and isinstance(place.get(member), list):
+        place[member] = [make(element) for element in place[member]]
+    elif isinstance(place, dict) and isinstance(place.get(member), str):
+        place[member] = make(place[member])
+
+
+def complete(id, case):
+    """Names what is there in a request that shall be right."""
+    query, body = case.query or {}, case.body
+    fill(query, "pns", platform)
+    fill(query, "to_tag", name)
+    if id == "sendNotification":
+        fill(body, "To", expression)
+        fill(body, "Platforms", platform)
+    elif id == "register" and isinstance(body, dict):
+        if isinstance(body.get("Handle"), dict):
+            fill(body["Handle"], "endpoint", endpoint)
+            fill(body["Handle"].get("keys"), "p256dh", point)
+        elif body.get("Platform") != "stream":
+            fill(body, "Platform", platform)
+    elif id == "addToken":
+        fill(body, "User", name)
+    elif id == "openStream" and dice.random() < 0.5:
+        fill(query, "device", lambda _: SITE["stream"])
+    elif id == "changeOwnPassword" and dice.random() < 0.5:
+        fill(body, "Current", lambda _: SITE["password"])
+    for member in ("Password", "New"):
+        fill(body, member, password)
+
+
+def aim(id, parameters):
+    """Names something that is there instead of nothing, now and then; and never what the others need."""
+    target = str(parameters.get("id"))
+    if id in ("changeUser", "deleteUser") and (target.lower() in KEPT_NAMES or dice.random() < 0.2):
+        parameters["id"] = victim(id)
+    elif id == "deleteToken" and (target in KEPT_PREFIXES or dice.random() < 0.1):
+        parameters["id"] = ask("POST", "/api/tokens", {"User": "amy", "ExpiresIn": 60})["Prefix"]
+    elif id == "testDevice" and dice.random() < 0.1:
+        parameters["id"] = SITE["device"]
+    elif id in ("getNotification", "deleteNotification", "listDeliveries") and dice.random() < 0.5:
+        order = {"Payload": "for amy", "To": ["username:amy"], "ExpiresIn": 60}
+        parameters["id"] = ask("POST", "/api/notifications", order)["Id"]
+
+
+def victim(id):
+    """Somebody who may be changed, or deleted."""
+    if id == "changeUser":
+        return "victim"
+    name = f"victim-{dice.getrandbits(64)}"
+    ask("POST", "/api/users", {"Name": name, "Password": SITE["password"]})
+    return name
+
+
+@schemathesis.hook
+def filter_body(context, body):
+    """The server reads the names of members without regard to case, which JSON Schema cannot say."""
+    if not isinstance(body, dict):
+        return True
+    schemas = context.operation.schema.raw_schema["components"]["schemas"]
+    known = {member for schema in schemas.values() for member in schema.get("properties", {})}
+    spellings = {member.lower() for member in known}
+    return all(member in known or member.lower() not in spellings for member in body)
+
+
+@schemathesis.hook
+def before_call(context, case, kwargs):
+    # A thousand wrong credentials would otherwise all come from one address, which would be told to wait.
+    case.headers["X-Forwarded-For"] = ".".join(str(dice.randrange(1, 255)) for _ in range(4))
+    id = case.operation.definition.raw["operationId"]
+    is_right = case.meta is None or case.meta.generation.mode.is_positive
+    if is_right:
+        complete(id, case)
+    if case.path_parameters and (is_right or str(case.path_parameters.get("id")).lower() in KEPT_NAMES | KEPT_PREFIXES):
+        aim(id, case.path_parameters)
+
+
+@schemathesis.hook
+def after_call(context, case, response):
+    if case.operation.definition.raw["operationId"] == "changeOwnPassword" and response.status_code == 204:
+        # The next request names the same present password.
+        ask("PATCH", "/api/users/carol", {"Password": SITE["password"]})
