@@ -32,6 +32,11 @@ let yaml: Target.Dependency = .product(name: "Yams", package: "Yams")
 let package = Package(
     name: "sealpost",
     platforms: [.macOS(.v15), .iOS(.v18)],
+    products: [
+        .executable(name: "sealpost", targets: ["sealpost"]),
+        // What apps link.
+        .library(name: "PushClient", targets: ["HTTPSignatures", "PushAPI", "PushClient"]),
+    ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
         .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
@@ -56,7 +61,7 @@ let package = Package(
         room("CurlHTTP", ["CCurl", "Reactor"]),
         room("HTTPSignatures", [crypto]),
         room("PushAPI", ["CivilTime"]),
-        room("PushClient", ["PushAPI"]),
+        room("PushClient", ["HTTPSignatures", "PushAPI", crypto]),
         room("PushCore", ["CArgon2", crypto], resources: [.embedInCode("CommonPasswords.txt")]),
         room("PushDelivery", ["PushCore", "PushStore", lifecycle, logging]),
         room("PushSenders", ["CurlHTTP", "PushCore", "Reactor", crypto, cryptoExtras]),
@@ -111,7 +116,7 @@ let package = Package(
         ),
         tests("HTTPSignaturesTests", ["HTTPSignatures", "PushTesting"]),
         tests("PushAPITests", ["PushAPI"]),
-        tests("PushClientTests", ["PushAPI", "PushClient", "Reactor"]),
+        tests("PushClientTests", ["HTTPSignatures", "PushAPI", "PushClient", "PushTesting", "Reactor", crypto]),
         tests("PushCoreTests", ["PushCore", "PushTesting", crypto]),
         tests(
             "PushDeliveryTests",

@@ -71,7 +71,7 @@ import Testing
         let token = try #require(made.output.wholeMatch(of: /(spt_\w{42})\n/)?.output.1)
         let other = try await Daemon.run(["token", "create", "alice", "--expires-in", "60"], in: folder)
         let daemon = try await Daemon(in: folder)
-        let client = PushClient(server: try daemon.server, token: String(token))
+        let client = PushClient(server: try daemon.server, credentials: .token(String(token)))
         _ = try await client.send("hello")
         #expect(await daemon.terminate() == 0)
         let list = try await Daemon.run(["token", "list", "--user", "Alice"], in: folder)
@@ -125,7 +125,10 @@ import Testing
             #expect(try await Daemon.run(["user", command, "alice"], in: self.folder).code == 0)
             let daemon = try await Daemon(in: self.folder)
             for (password, isRight) in [("correct horse", false), ("another horse", command == "enable")] {
-                let client = PushClient(server: try daemon.server, username: "alice", password: password)
+                let client = PushClient(
+                    server: try daemon.server,
+                    credentials: .basic(username: "alice", password: password)
+                )
                 // Refused or not is all that is asked.
                 let item = try? await client.send("hello")
                 #expect((item != nil) == isRight, "\(command): \(password)")
@@ -230,7 +233,10 @@ import Testing
         #expect(await simulators.output(until: "A channel").contains("sealpost serve --config sim/sealpost.yaml"))
         _ = try await Daemon.run(["user", "add", "alice", "--password-stdin"], in: folder, input: "correct horse\n")
         let daemon = try await Daemon(in: folder, arguments: ["--config", "sim/sealpost.yaml"])
-        let client = PushClient(server: try daemon.server, username: "alice", password: "correct horse")
+        let client = PushClient(
+            server: try daemon.server,
+            credentials: .basic(username: "alice", password: "correct horse")
+        )
         try await client.register(platform: "gcm", handle: "a-registration-token")
         let item = try await client.send("hello")
         #expect(await simulators.output(until: "\"secureId\":\"\(item.id)\"").contains("fcm 200: "))

@@ -51,7 +51,10 @@ import Testing
             let pushes = stack.providers.apns.pushes
             let file = stack.folder.file("AuthKey.p8")
             func write(_ text: String) throws { try text.write(toFile: file, atomically: true, encoding: .utf8) }
-            let client = PushClient(server: stack.server, username: "alice", password: Stack.password)
+            let client = PushClient(
+                server: stack.server,
+                credentials: .basic(username: "alice", password: Stack.password)
+            )
             _ = try await client.register(platform: "apns", handle: "abcd1234")
             _ = try await client.send("secret")
             let deadline = ContinuousClock.now + .seconds(20)

@@ -12,7 +12,7 @@ import Testing
     private let handle = String(repeating: "ab", count: 32)
 
     private func client(_ stack: Stack, as user: String = "alice") -> PushClient {
-        PushClient(server: stack.server, username: user, password: Stack.password)
+        PushClient(server: stack.server, credentials: .basic(username: user, password: Stack.password))
     }
 
     @Test func aPushThatTheProviderPutsOffIsSentAgainUnderTheSameID() async throws {
@@ -35,7 +35,7 @@ import Testing
         try await Stack.run { stack in
             let client = self.client(stack)
             try await client.register(platform: "apns", handle: self.handle)
-            try await client.register(platform: "fcm", handle: "fcm-token")
+            try await self.client(stack).register(platform: "fcm", handle: "fcm-token")
             for _ in 0..<20 {
                 stack.providers.apns.pushes.answerNext(
                     status: 503,
@@ -53,7 +53,7 @@ import Testing
         try await Stack.run { stack in
             let client = self.client(stack)
             try await client.register(platform: "apns", handle: self.handle)
-            try await client.register(platform: "fcm", handle: "fcm-token")
+            try await self.client(stack).register(platform: "fcm", handle: "fcm-token")
             #expect(try await stack.send(stack.request("GET", "/readyz")).status == 200)
             stack.providers.apns.pushes.answerNext(status: 403, body: #"{"reason":"InvalidProviderToken"}"#)
             _ = try await client.send("x")
@@ -70,8 +70,12 @@ import Testing
         try await Stack.run { stack in
             let client = self.client(stack)
             try await client.register(platform: "apns", handle: self.handle, tags: ["canary-tag"])
-            try await client.register(platform: "fcm", handle: "fcm-token", tags: ["canary-tag"])
-            try await client.register(platform: "wns", handle: stack.providers.wns.makeChannel(), tags: ["canary-tag"])
+            try await self.client(stack).register(platform: "fcm", handle: "fcm-token", tags: ["canary-tag"])
+            try await self.client(stack).register(
+                platform: "wns",
+                handle: stack.providers.wns.makeChannel(),
+                tags: ["canary-tag"]
+            )
             let body = #"{"Payload":{"canary-key":"canary-payload"},"To":["canary-tag"]}"#
             let posted = try await stack.send(stack.request("POST", "/api/notifications", as: "boss", body: body))
             let id = try #require(try posted.member("Id"))
@@ -91,7 +95,10 @@ import Testing
 
     @Test func theClientTellsARefusalFromAWrongPassword() async throws {
         try await Stack.run { stack in
-            let wrong = PushClient(server: stack.server, username: "alice", password: "wrong horse battery")
+            let wrong = PushClient(
+                server: stack.server,
+                credentials: .basic(username: "alice", password: "wrong horse battery")
+            )
             await #expect(throws: PushClientError.unauthorized) { try await wrong.notification(1) }
             let item = try await self.client(stack).send("mine")
             let error = await #expect(throws: PushClientError.self) {

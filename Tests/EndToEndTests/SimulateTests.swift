@@ -44,7 +44,10 @@ extension SimulateTests {
         #expect(!introduction.contains("fcm"))
         _ = try await Daemon.run(["user", "add", "alice", "--password-stdin"], in: folder, input: "correct horse\n")
         let daemon = try await Daemon(in: folder, arguments: ["--config", "sim/sealpost.yaml"])
-        let client = PushClient(server: try daemon.server, username: "alice", password: "correct horse")
+        let client = PushClient(
+            server: try daemon.server,
+            credentials: .basic(username: "alice", password: "correct horse")
+        )
         _ = try await client.register(platform: "apns", handle: "abcd1234")
         _ = try await client.send("hello")
         let log = URL(fileURLWithPath: folder.file("log"))

@@ -1,82 +1,151 @@
 import Foundation
+import HTTPSignatures
 import PushAPI
 import PushClient
-import Reactor
+import Synchronization
 import Testing
 
-/// Somebody between the app and the server who answers in its place.
+/// Somebody between the app and the server who answers in its place, or changes what it answers.
 @Suite struct InterferenceTests {
-    private static let item = #"{"Id":7,"Payload":"old","Read":false}"#
-
-    @Test(
-        arguments: [
-            ("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n", "<html>Welcome to Hotel Wi-Fi</html>", nil),
-            ("HTTP/1.1 200 OK\r\nMyToken: 3\r\nAge: 60\r\n", Self.item, "3"),
-            ("HTTP/1.1 200 OK\r\n", Self.item, nil),
-            ("HTTP/1.1 404 Not Found\r\n", "", nil),
-        ] as [(String, String, String?)]
-    )
-    func anAnswerWithoutTheEchoIsNotBelieved(head: String, body: String, seen: String?) async throws {
-        let error = await #expect(throws: PushClientError.self) {
-            try await self.withProxy(answering: "\(head)Content-Length: \(body.utf8.count)\r\n\r\n\(body)") { client in
-                try await client.notification(7)
-            }
+    private static func script(_ tampering: Tampering, key: SigningKey?) -> ScriptedPeer.Script {
+        { request, _ in
+            var answer = PeerAnswer(to: request, fields: [("ETag", "\"a\"")], body: Samples.item(7), key: key)
+            tampering.spoil(&answer, request)
+            return .answer(answer)
         }
-        guard case .interference(let expected, let found) = error else {
-            Issue.record("\(String(describing: error))")
-            return
-        }
-        #expect(found == seen)
-        #expect(expected != seen)
     }
 
-    @Test func aServerThatIsNotThereIsTheNetworksError() async throws {
-        // The listener is gone with the expression; its port is nobody's.
-        let address = try Listener(.tcp(host: "127.0.0.1", port: 0)).address
-        let url = try #require(URL(string: "http://\(address)"))
-        let client = PushClient(server: url, username: "alice", password: "correct horse")
-        await #expect(throws: URLError.self) { try await client.notification(7) }
+    @Test(arguments: Tampering.all)
+    func whatIsNotTheServersOwnIsNamedByItsEcho(tampering: Tampering) async throws {
+        try await ScriptedPeer.run(Self.script(tampering, key: nil)) { peer, client in
+            guard let kind = tampering.echoed else { return }
+            let found = await interference { try await client.notification(7) }
+            #expect(found?.kind == kind)
+            #expect(found?.path == "/api/notifications/7")
+            // Neither the body nor a portal's address.
+            #expect(found?.description.contains(/secret|Hotel|room/) == false)
+            #expect(peer.requests.count == 1)
+        }
     }
 
-    /// One that gives each connection the same answer, whatever it asks.
-    private func withProxy<Result: Sendable>(
-        answering answer: String,
-        _ body: @escaping @Sendable (PushClient) async throws -> Result
-    ) async throws -> Result {
-        let listener = try Listener(.tcp(host: "127.0.0.1", port: 0))
-        let url = try #require(URL(string: "http://\(listener.address)"))
-        let loop = try EventLoop(index: 0)
-        defer { loop.stop() }
-        return try await withThrowingTaskGroup(of: Void.self) { group in
-            group.addTask(executorPreference: loop) {
-                await withDiscardingTaskGroup { connections in
-                    await listener.accept(on: loop) { number in
-                        connections.addTask(executorPreference: loop) {
-                            await Self.serve(number, on: loop, answer: answer)
-                        }
+    @Test(arguments: Tampering.all)
+    func whatIsNotTheServersOwnIsNamedByItsSignature(tampering: Tampering) async throws {
+        let options = PushClient.Options(signatureKeys: [Tampering.key.publicKey])
+        try await ScriptedPeer.run(Self.script(tampering, key: Tampering.key), options: options) { peer, client in
+            let found = await interference { try await client.notification(7) }
+            #expect(found?.kind == tampering.signed)
+            #expect(peer.requests.count == 1)
+        }
+    }
+
+    @Test(arguments: Tampering.harmless, [nil, Tampering.key])
+    func whatDoesNoHarmIsBelieved(tampering: Tampering, key: SigningKey?) async throws {
+        let options = PushClient.Options(signatureKeys: key.map { [$0.publicKey] } ?? [])
+        try await ScriptedPeer.run(Self.script(tampering, key: key), options: options) { _, client in
+            let item = try await client.notification(7)
+            #expect(item.value.payload == .string("secret"))
+            #expect(item.date == nil)
+        }
+    }
+
+    /// A signed answer of before, whole, to a new request.
+    @Test(arguments: [nil, Tampering.key])
+    func anAnswerThatIsReplayedIsNamed(key: SigningKey?) async throws {
+        let options = PushClient.Options(signatureKeys: key.map { [$0.publicKey] } ?? [])
+        let first = Mutex<PeerAnswer?>(nil)
+        try await ScriptedPeer.run(
+            { request, _ in
+                .answer(
+                    first.withLock { first in
+                        let answer = first ?? PeerAnswer(to: request, body: Samples.item(7), key: key)
+                        first = answer
+                        return answer
+                    }
+                )
+            },
+            options: options
+        ) { peer, client in
+            let fresh = try await client.notification(7)
+            #expect(fresh.date == nil)
+            let found = await interference { try await peer.client(options: options).notification(7) }
+            #expect(found?.kind == .wrongEcho)
+        }
+    }
+
+    /// The echo put right by somebody who can calculate.
+    @Test func aSignedAnswerThatIsReplayedWithTheRightEchoIsNamed() async throws {
+        let options = PushClient.Options(signatureKeys: [Tampering.key.publicKey])
+        let first = Mutex<PeerAnswer?>(nil)
+        try await ScriptedPeer.run(
+            { request, _ in
+                .answer(
+                    first.withLock { first in
+                        var answer = first ?? PeerAnswer(to: request, body: Samples.item(7), key: Tampering.key)
+                        first = answer
+                        answer["MyToken"] = request.echo
+                        return answer
+                    }
+                )
+            },
+            options: options
+        ) { peer, client in
+            let fresh = try await client.notification(7)
+            #expect(fresh.date == nil)
+            let found = await interference { try await peer.client(options: options).notification(7) }
+            #expect(found?.kind == .signature)
+        }
+    }
+
+    /// Each with what it is answered with, and with what it asks twice.
+    @Test func eachCallChecksItsAnswer() async throws {
+        let calls: [@Sendable (PushClient) async throws -> Void] = [
+            { _ = try await $0.notification(7) }, { _ = try await $0.sync() }, { try await $0.markRead(7) },
+            { try await $0.markRead([7]) }, { try await $0.dismiss(7) }, { _ = try await $0.send("a") },
+            { try await $0.register(platform: "apns", handle: "ab") }, { _ = try await $0.signIn() },
+            { try await $0.signOut() },
+        ]
+        for body in [#"{"Id":8,"Read":true}"#, "[1]", #""..""#, "{}"] {
+            try await ScriptedPeer.run({ request, _ in .answer(PeerAnswer(to: request, body: body)) }) { _, client in
+                for call in calls.prefix(4) + calls[5...7] {
+                    // What was sent is an item of any id; what was registered, an id of a path.
+                    do {
+                        try await call(client)
+                        #expect(body.contains("Id"))
+                    } catch PushClientError.interference(let found) {
+                        #expect([.unexpectedBody, .wrongID].contains(found.kind))
                     }
                 }
             }
-            defer { group.cancelAll() }
-            return try await body(PushClient(server: url, username: "alice", password: "correct horse"))
+        }
+        try await ScriptedPeer.run({ _, _ in .answer(PeerAnswer(body: "{}")) }) { _, client in
+            for call in calls {
+                let found = await interference { try await call(client) }
+                #expect(found?.kind == .missingEcho)
+            }
         }
     }
 
-    private static func serve(_ number: Int32, on loop: EventLoop, answer: String) async {
-        guard let descriptor = try? Descriptor(number, on: loop) else { return }
-        let stream = SocketStream(descriptor)
-        defer { stream.close() }
-        var buffer = [UInt8](repeating: 0, count: 4096)
-        // The request fits into one read; then wait until the client has gone.
-        var isAnswered = false
-        while true {
-            guard let count = try? buffer.withUnsafeMutableBytes({ try stream.read(into: $0) }) else {
-                guard (try? await stream.waitToRead(until: .now + .seconds(10))) != nil else { return }
-                continue
+    @Test func eachRequestHasATokenOfItsOwn() async throws {
+        try await ScriptedPeer.run({ request, _ in .answer(PeerAnswer(to: request, .notFound)) }) { peer, client in
+            for id in 1...20 {
+                await #expect(throws: PushClientError.self) { try await client.notification(Int64(id)) }
             }
-            if count == 0 { return }
-            if !isAnswered { _ = try? Array(answer.utf8).withUnsafeBytes { try stream.write($0) } }
-            isAnswered = true
+            let tokens = peer.requests.map(\.token)
+            #expect(Set(tokens).count == 20)
+            for token in tokens { _ = try MyToken(text: token) }
+        }
+    }
+
+    @Test func nobodyIsFollowedElsewhere() async throws {
+        try await ScriptedPeer.run({ _, _ in .hangUp }) { elsewhere in
+            let location = [(name: "Location", value: elsewhere.url.absoluteString + "/api/notifications/7")]
+            try await ScriptedPeer.run({ request, _ in
+                .answer(PeerAnswer(to: request, status: 308, fields: location))
+            }) { _, client in
+                let found = await interference { try await client.notification(7) }
+                #expect(found?.seen == "a redirect to 127.0.0.1")
+            }
+            #expect(elsewhere.requests.isEmpty)
         }
     }
 }

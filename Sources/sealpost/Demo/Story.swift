@@ -56,8 +56,11 @@ struct Story {
             ("apns", String(repeating: "0123456789abcdef", count: 4)), ("gcm", "android-\(UUID().uuidString)"),
             ("wns", providers.wns.makeChannel()),
         ]
+        var phones: [PushClient] = []
         for (platform, handle) in handles {
-            let id = try await alice.register(platform: platform, handle: handle)
+            let phone = self.client(of: "alice", server)
+            let id = try await phone.register(platform: platform, handle: handle)
+            phones.append(phone)
             say("    \(platform.padding(toLength: 4, withPad: " ", startingAt: 0)) registration \(id)")
         }
 
@@ -71,8 +74,8 @@ struct Story {
         }
 
         say("\nEach phone comes for it over its own authenticated connection:")
-        for (platform, _) in handles {
-            let collected = try await alice.notification(item.id)
+        for (phone, (platform, _)) in zip(phones, handles) {
+            let collected = try await phone.notification(item.id).value
             try self.check(collected.payload == .string(self.secret), "the payload is the one that was posted")
             say("    \(platform.padding(toLength: 4, withPad: " ", startingAt: 0)) \"\(self.secret)\"")
         }
@@ -87,7 +90,12 @@ struct Story {
         guard let username = Username(name) else { throw Broken(description: "\(name) is no name") }
         let hash = try PasswordHash(of: "correct horse: \(name)")
         _ = try await application.store.addUser(username, role: .device, password: hash, now: Date())
-        return PushClient(server: server, username: name, password: "correct horse: \(name)")
+        return self.client(of: name, server)
+    }
+
+    /// One device of a user: each keeps its own registration.
+    private func client(of name: String, _ server: URL) -> PushClient {
+        PushClient(server: server, credentials: .basic(username: name, password: "correct horse: \(name)"))
     }
 
     private func showPush(at provider: String, _ push: ReceivedPush, id: Int64) async throws {

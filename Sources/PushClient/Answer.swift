@@ -1,0 +1,38 @@
+internal import Foundation
+internal import PushAPI
+
+/// An answer that was checked: the server's own, to this very request.
+struct Answer: Sendable {
+    let question: Question
+    let status: Int
+    let body: Data
+    let fields: Fields
+    /// The body; `nil` if it is empty.
+    let json: JSONValue?
+
+    struct Fields: Sendable {
+        let tag: String?
+        /// Whether the sender, or the server's configuration, forbids keeping it. Unknown where answers are signed: for
+        /// the caches of others, all of those are `no-store`.
+        let isNoStore: Bool
+        let retryAfter: Duration?
+    }
+
+    /// The notification that was asked for; `id` is `nil` where the server chose it.
+    func item(_ id: Int64? = nil) throws(PushClientError) -> NotificationItem {
+        guard let json, let item = NotificationItem(json) else { throw self.unexpected("a notification") }
+        if let id, item.id != id { throw self.interference(.wrongID, "\(id)", "\(item.id)") }
+        return item
+    }
+
+    /// That the body is JSON of another form than the call is answered with.
+    func unexpected(_ expected: String) -> PushClientError {
+        self.interference(.unexpectedBody, expected, self.json?.kind)
+    }
+
+    func interference(_ kind: Interference.Kind, _ expected: String, _ seen: String?) -> PushClientError {
+        .interference(
+            Interference(kind: kind, expected: expected, seen: seen, status: self.status, path: self.question.path)
+        )
+    }
+}

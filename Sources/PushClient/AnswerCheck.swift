@@ -1,0 +1,156 @@
+internal import Foundation
+internal import HTTPSignatures
+internal import PushAPI
+
+/// Tells the server's own answers from everything else.
+///
+/// A value without a network: what was asked and what came back are given to it.
+struct AnswerCheck: Sendable {
+    /// `nil` where answers are told by `MyToken` alone.
+    private let verifier: ResponseVerifier?
+
+    init(keys: [VerificationKey], tolerance: Duration) {
+        self.verifier = keys.isEmpty ? nil : ResponseVerifier(keys: keys, tolerance: tolerance)
+    }
+
+    /// Throws `PushClientError.interference` for anything that the server has not said to this request.
+    func answer(
+        to question: Question,
+        _ token: MyToken,
+        _ received: Received,
+        now: Date
+    ) throws(PushClientError) -> Answer {
+        let check = Check(question: question, received: received)
+        try check.isNoRedirect()
+        try check.isEchoed(token)
+        try check.isWhole()
+        if let verifier { try check.isSigned(for: token, verifier, now: now) }
+        if received.status == 304 { try check.isNotModified() }
+        return Answer(
+            question: question,
+            status: received.status,
+            body: received.body,
+            fields: Answer.Fields(
+                tag: received.field("ETag"),
+                isNoStore: self.verifier == nil && Self.directives(received).contains("no-store"),
+                retryAfter: received.field("Retry-After").flatMap(Self.retryAfter)
+            ),
+            json: try check.json()
+        )
+    }
+
+    private static func directives(_ received: Received) -> [String] {
+        (received.field("Cache-Control") ?? "").lowercased().split(separator: ",")
+            .map { $0.trimmingCharacters(in: .whitespaces) }
+    }
+
+    /// Seconds, which is what the server sends; a date (RFC 9110 section 10.2.3) is as if nothing were there.
+    private static func retryAfter(_ text: String) -> Duration? {
+        Int64(text).flatMap { $0 >= 0 ? .seconds($0) : nil }
+    }
+}
+
+/// The checks of one answer, in their order.
+private struct Check {
+    let question: Question
+    let received: Received
+
+    /// Neither followed nor believed; what it says of itself is of no interest, the echo included.
+    func isNoRedirect() throws(PushClientError) {
+        guard (300...399).contains(self.received.status), self.received.status != 304 else { return }
+        // Where to, without a path or a query: a portal writes the guest's room into them.
+        let target = self.received.field("Location").flatMap { URL(string: $0) }
+        throw self.interference(.redirect, "an answer", target?.host().map { "a redirect to \($0)" } ?? "a redirect")
+    }
+
+    func isEchoed(_ token: MyToken) throws(PushClientError) {
+        guard let echo = self.received.field(MyToken.fieldName), !echo.isEmpty else {
+            throw self.interference(.missingEcho, token.echo, nil)
+        }
+        guard echo == token.echo else { throw self.interference(.wrongEcho, token.echo, Self.printable(echo)) }
+    }
+
+    func isWhole() throws(PushClientError) {
+        let count = self.received.body.count
+        switch self.received.end {
+        case .oversized: throw self.interference(.oversized, "an answer of the API", "more than \(count) bytes")
+        case .cut:
+            let announced = self.announcedLength.map { "\($0) bytes" } ?? "an end"
+            throw self.interference(.truncated, announced, "\(count) bytes")
+        case .complete:
+            guard let length = self.announcedLength, length != count else { return }
+            throw self.interference(.truncated, "\(length) bytes", "\(count) bytes")
+        }
+    }
+
+    /// The bytes that must have come; `nil` if that was not said, or of a body that the system has decompressed.
+    private var announcedLength: Int? {
+        guard ![204, 304].contains(self.received.status), self.question.method != "HEAD",
+            ["", "identity"].contains(self.received.field("Content-Encoding")?.lowercased() ?? "")
+        else { return nil }
+        return self.received.field("Content-Length").flatMap { Int($0) }
+    }
+
+    func isSigned(for token: MyToken, _ verifier: ResponseVerifier, now: Date) throws(PushClientError) {
+        let message = SignedMessage(
+            status: self.received.status,
+            body: self.received.body,
+            requestToken: token.description
+        ) { name in self.received.field(name).map { [$0] } ?? [] }
+        do {
+            try verifier.verify(message, now: now)
+        } catch {
+            throw self.interference(.signature, "a signature by a pinned key", Self.printable(error.description))
+        }
+    }
+
+    /// The answer to a condition that was there, about the very validator.
+    func isNotModified() throws(PushClientError) {
+        guard let asked = self.question.tag else {
+            throw self.interference(.unexpectedNotModified, "an answer without a condition", "304")
+        }
+        let seen = self.received.field("ETag")
+        guard let seen, Self.opaque(seen) == Self.opaque(asked) else {
+            throw self.interference(.unexpectedNotModified, Self.printable(asked), seen.map(Self.printable))
+        }
+    }
+
+    func json() throws(PushClientError) -> JSONValue? {
+        if self.received.body.isEmpty { return nil }
+        do {
+            return try JSONValue(reading: self.received.body)
+        } catch {
+            let type = self.received.field("Content-Type").map(Self.printable) ?? "no type"
+            throw self.interference(.notJSON, "JSON", "\(self.received.body.count) bytes of \(type)")
+        }
+    }
+
+    // MARK: - Private
+
+    /// A tag without what proxies that compress do to it: they make it weak, or name the coding in it.
+    private static func opaque(_ tag: String) -> String {
+        var tag = tag.hasPrefix("W/") ? String(tag.dropFirst(2)) : tag
+        if tag.hasSuffix("-gzip\"") { tag = tag.dropLast(6) + "\"" }
+        return tag
+    }
+
+    /// For a log: short, and no control characters.
+    private static func printable(_ text: String) -> String {
+        String(
+            decoding: text.utf8.prefix(80).map { (0x20...0x7E).contains($0) ? $0 : UInt8(ascii: "?") },
+            as: UTF8.self
+        )
+    }
+
+    private func interference(_ kind: Interference.Kind, _ expected: String, _ seen: String?) -> PushClientError {
+        .interference(
+            Interference(
+                kind: kind,
+                expected: expected,
+                seen: seen,
+                status: self.received.status,
+                path: self.question.path
+            )
+        )
+    }
+}

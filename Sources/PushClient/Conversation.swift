@@ -1,0 +1,121 @@
+internal import Foundation
+internal import HTTPSignatures
+internal import PushAPI
+internal import Synchronization
+
+/// Asks, and gives what was really answered: credentials, tokens, one more try, the check.
+final class Conversation: Sendable {
+    /// Far beyond what a list of 500 notifications has.
+    private static let maximumBody = 64 << 20
+
+    /// `nil` if the server's URL is none.
+    let endpoint: Endpoint?
+    private let credentials: PushClient.Credentials
+    private let options: PushClient.Options
+    private let check: AnswerCheck
+    private let transport: Transport
+    /// Whether the server has taken the password after a challenge, so that the next request shows it unasked (RFC 7617
+    /// section 2.2). A lock, since calls run at the same time.
+    private let isLetIn = Mutex(false)
+
+    init(server: URL, credentials: PushClient.Credentials, options: PushClient.Options) {
+        self.endpoint = Endpoint(server, signatureKeys: options.signatureKeys)
+        self.credentials = credentials
+        self.options = options
+        self.check = AnswerCheck(keys: options.signatureKeys, tolerance: options.signatureTolerance)
+        self.transport = Transport(
+            configuration: options.configuration,
+            trust: options.serverTrust,
+            maximumBody: Self.maximumBody
+        )
+    }
+
+    /// The server's answer if it is a success or 304; its refusals are thrown.
+    func call(_ question: Question) async throws -> Answer {
+        let answer: Answer
+        switch self.credentials.kind {
+        case .unasked(let authorization): answer = try await self.ask(question, authorization).answer
+        case .whenChallenged(let authorization):
+            let isLetIn = self.isLetIn.withLock { $0 }
+            let (first, isChallenge) = try await self.ask(question, isLetIn ? authorization : nil)
+            guard first.status == 401, isChallenge, !isLetIn else {
+                answer = first
+                break
+            }
+            // Once: a refused password is not tried again.
+            answer = try await self.ask(question, authorization).answer
+            if answer.status != 401 { self.isLetIn.withLock { $0 = true } }
+        }
+        return try Self.success(answer)
+    }
+
+    // MARK: - Private
+
+    private static func success(_ answer: Answer) throws(PushClientError) -> Answer {
+        if (200...299).contains(answer.status) || answer.status == 304 { return answer }
+        // Foundation's decoder reads what `JSONValue` has read, so nothing is lost by not saying why it would not.
+        guard let problem = try? JSONDecoder().decode(Problem.self, from: answer.body), problem.status == answer.status
+        else { throw answer.unexpected("a problem of status \(answer.status)") }
+        switch answer.status {
+        case 401: throw .unauthorized
+        case 429, 503: throw .busy(problem, retryAfter: answer.fields.retryAfter)
+        default: throw .problem(problem)
+        }
+    }
+
+    /// One request, or two if the connection was lost under the first.
+    private func ask(
+        _ question: Question,
+        _ authorization: String?
+    ) async throws -> (answer: Answer, isChallenge: Bool) {
+        do {
+            return try await self.askOnce(question, authorization)
+        } catch let error as URLError where question.isRepeatable && Self.isLost(error) {
+            return try await self.askOnce(question, authorization)
+        }
+    }
+
+    private func askOnce(
+        _ question: Question,
+        _ authorization: String?
+    ) async throws -> (answer: Answer, isChallenge: Bool) {
+        guard let endpoint else { throw PushClientError.invalidServer }
+        guard self.options.serverTrust.isAvailable else { throw PushClientError.pinningUnavailable }
+        let token = MyToken.random()
+        let request = try endpoint.request(question, token, authorization: authorization)
+        do {
+            let received = try await self.transport.exchange(request, within: self.options.timeout)
+            let answer = try self.check.answer(to: question, token, received, now: self.options.now())
+            return (answer, received.isChallenge)
+        } catch is UntrustedKey {
+            throw PushClientError.interference(
+                Interference(
+                    kind: .untrustedKey,
+                    expected: "a pinned key",
+                    seen: "another certificate",
+                    status: 0,
+                    path: question.path
+                )
+            )
+        }
+    }
+
+    /// Whether the connection ended before any of the answer was there.
+    private static func isLost(_ error: URLError) -> Bool {
+        #if canImport(FoundationNetworking)
+            // There, a reset has no code of its own, and an end without an answer has this one.
+            [.networkConnectionLost, .badServerResponse, .unknown].contains(error.code)
+        #else
+            error.code == .networkConnectionLost
+        #endif
+    }
+}
+
+extension Error {
+    /// Whether the server could not be asked: the network failed, or somebody interfered. What is kept is shown then.
+    var leavesWhatIsKept: Bool {
+        if let error = self as? URLError { return error.code != .cancelled }
+        if case .interference = self as? PushClientError { return true }
+        return false
+    }
+}

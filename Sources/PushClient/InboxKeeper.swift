@@ -1,0 +1,76 @@
+internal import Foundation
+
+/// Changes the kept inbox, one change at a time.
+///
+/// Each change reads what is kept and writes it whole. No change waits in the middle, so that two `sync()` at once
+/// cannot mix; an extension's process with the same folder leaves one of two consistent states.
+actor InboxKeeper {
+    private let records: Records
+    /// What could not be written; counts in the place of what is there.
+    private var unwritten: InboxState?
+
+    init(_ records: Records) {
+        self.records = records
+    }
+
+    /// What is there, as of no time if nothing is.
+    var state: InboxState {
+        self.unwritten ?? self.records.inbox ?? InboxState(cursor: nil, date: .distantPast)
+    }
+
+    /// The state without what has expired, and the ids that it had with it.
+    func begin(now: Date) -> (state: InboxState, before: Set<Int64>) {
+        var state = self.state
+        let before = Set(state.entries.keys)
+        state.expire(now)
+        if state.entries.count < before.count { self.write(state) }
+        return (state, before)
+    }
+
+    /// What gives way to a page.
+    enum Extent {
+        /// Older states of the page's own items.
+        case older
+        /// Everything: the page is the first of a new beginning.
+        case everything
+    }
+
+    /// Takes a page in; `nil`, and nothing changes, if another call has moved the cursor meanwhile.
+    func take(_ page: InboxPage, inPlaceOf extent: Extent, after cursor: String?, now: Date) -> InboxState? {
+        var state = self.state
+        guard state.cursor == cursor else { return nil }
+        if extent == .everything { state.entries = [:] }
+        state.merge(page, now: now)
+        self.write(state)
+        return state
+    }
+
+    func change(_ change: @Sendable (inout InboxState) -> Void) {
+        var state = self.state
+        // Before the first page there is nothing that could be changed.
+        guard state.cursor != nil else { return }
+        change(&state)
+        self.write(state)
+    }
+
+    /// Notes that there is nothing behind the cursor.
+    func confirm(_ cursor: String, now: Date) {
+        self.records.keep(Confirmation(cursor: cursor, date: now))
+    }
+
+    /// When the state was last known to be right.
+    func date(of state: InboxState) -> Date {
+        guard let confirmation = self.records.confirmation, confirmation.cursor == state.cursor else {
+            return state.date
+        }
+        return max(confirmation.date, state.date)
+    }
+
+    func forget() {
+        self.unwritten = nil
+    }
+
+    private func write(_ state: InboxState) {
+        self.unwritten = self.records.keep(state) ? nil : state
+    }
+}

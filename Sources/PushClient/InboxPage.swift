@@ -1,0 +1,39 @@
+internal import PushAPI
+
+/// One answer to `GET /api/notifications?since=…`.
+struct InboxPage: Sendable {
+    struct Item: Sendable {
+        let item: NotificationItem
+        let isKept: Bool
+
+        /// What may be written down of it.
+        var kept: NotificationItem { self.isKept ? self.item : self.item.withoutPayload }
+    }
+
+    let items: [Item]
+    let deleted: [Int64]
+    let cursor: String
+    let hasMore: Bool
+
+    /// Throws an interference if the body is of another form.
+    ///
+    /// Which payload must not be kept says the item itself: `"Store":"never"`. A page that must not be kept, for a
+    /// reason that none of its items gives, is kept without any payload.
+    init(_ answer: Answer) throws(PushClientError) {
+        guard let json = answer.json, case .array(let items)? = json["Notifications"],
+            case .array(let deleted)? = json["Deleted"], let cursor = json["Cursor"]?.text,
+            case .bool(let hasMore)? = json["More"]
+        else { throw answer.unexpected("a list of notifications") }
+        let isUnexplained = answer.fields.isNoStore && !items.contains { $0.isReadOnce || $0.isNeverStored }
+        self.items = try items.map { json throws(PushClientError) in
+            guard let item = NotificationItem(json) else { throw answer.unexpected("a list of notifications") }
+            return Item(item: item, isKept: !isUnexplained && !json.isReadOnce && !json.isNeverStored)
+        }
+        self.deleted = try deleted.map { json throws(PushClientError) in
+            guard let id = json.integer else { throw answer.unexpected("a list of ids") }
+            return Int64(id)
+        }
+        self.cursor = cursor
+        self.hasMore = hasMore
+    }
+}

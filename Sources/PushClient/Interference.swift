@@ -1,0 +1,49 @@
+/// What shows that an answer is not the server's own to this request.
+///
+/// It never holds anything of a payload or a credential, so that it may be logged.
+public struct Interference: Error, Sendable, Hashable {
+    /// What gave it away.
+    public enum Kind: String, Sendable, Hashable, CaseIterable {
+        /// The answer does not echo `MyToken`: a captive portal, an error page of a proxy, a field that was removed.
+        case missingEcho
+        /// The echo belongs to another request: a cache.
+        case wrongEcho
+        /// A redirect, which the API does not use. It is not followed.
+        case redirect
+        /// The signature is missing or wrong, though a key is pinned.
+        case signature
+        /// The body has fewer bytes than were announced, or the connection ended in the middle.
+        case truncated
+        /// More bytes than any answer has.
+        case oversized
+        /// The body is not JSON.
+        case notJSON
+        /// The body is JSON, but not what this request is answered with.
+        case unexpectedBody
+        /// Another notification than the one that was asked for.
+        case wrongID
+        /// 304 to a request that had no validator, or for another one than it had.
+        case unexpectedNotModified
+        /// The TLS certificate has none of the keys that are pinned.
+        case untrustedKey
+    }
+
+    /// What gave it away.
+    public let kind: Kind
+    /// What the server's own answer would have had.
+    public let expected: String
+    /// What was there instead; `nil` if nothing was.
+    public let seen: String?
+    /// The status of the answer; 0 if there was none.
+    public let status: Int
+    /// The path that was asked for, without its query.
+    public let path: String
+}
+
+extension Interference: CustomStringConvertible {
+    /// For a log: `wrongEcho: expected 17003, saw 20, status 200 of /api/register`.
+    public var description: String {
+        "\(self.kind.rawValue): expected \(self.expected), saw \(self.seen ?? "nothing"), "
+            + "status \(self.status) of \(self.path)"
+    }
+}

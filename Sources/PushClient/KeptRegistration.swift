@@ -1,0 +1,19 @@
+internal import Crypto
+internal import Foundation
+
+/// The registration of this device, as the server last took it.
+struct KeptRegistration: Codable, Sendable {
+    let id: String
+    /// Tells whether platform, handle or tags have changed, and nothing of them.
+    let fingerprint: Data
+    let date: Date
+
+    static func fingerprint(platform: String, handle: String, tags: [String]) -> Data {
+        var hash = SHA256()
+        for text in [platform, handle] + tags.sorted() {
+            // The length divides, which may not occur in a text.
+            hash.update(data: Data("\(text.utf8.count):\(text)".utf8))
+        }
+        return Data(hash.finalize())
+    }
+}

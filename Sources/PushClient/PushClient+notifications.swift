@@ -1,0 +1,113 @@
+public import Foundation
+public import PushAPI
+
+extension PushClient {
+    /// Collects a notification by the `secureId` of its push.
+    ///
+    /// One that is kept costs a condition, and is `fresh` when the server says that it is unchanged. When the server
+    /// cannot be asked, a kept one is `cached`. What the server says is gone, is.
+    public func notification(_ id: Int64) async throws -> Fetched<NotificationItem> {
+        let kept = self.records.item(id, now: self.now())
+        do {
+            var question = Question("GET", Paths.notification(id))
+            question.tag = kept?.tag
+            let answer = try await self.conversation.call(question)
+            if answer.status == 304, var kept, let item = kept.item {
+                kept.date = self.now()
+                self.records.keep(kept, as: id)
+                return .fresh(item)
+            }
+            return .fresh(try self.take(answer, id))
+        } catch PushClientError.problem(let problem) where [404, 410].contains(problem.status) {
+            await self.forget([id])
+            throw PushClientError.problem(problem)
+        } catch let error where error.leavesWhatIsKept {
+            guard let (item, date) = await self.kept(id) else { throw error }
+            return .cached(item, date)
+        }
+    }
+
+    /// Marks a notification as read, or as not read, and returns it.
+    @discardableResult
+    public func markRead(_ id: Int64, _ isRead: Bool = true) async throws -> NotificationItem {
+        var question = Question("PATCH", Paths.notification(id))
+        question.body = .object([.init("Read", .bool(isRead))])
+        let answer = try await self.conversation.call(question)
+        let item = try self.take(answer, id)
+        await self.inbox.change { $0.mark(id, read: item.isRead) }
+        return item
+    }
+
+    /// Marks up to 500 notifications as read in one request, and returns those that are read now.
+    ///
+    /// What is not the caller's, or is gone, is absent.
+    @discardableResult
+    public func markRead(_ ids: [Int64]) async throws -> [Int64] {
+        if ids.isEmpty { return [] }
+        var question = Question("POST", Paths.readNotifications)
+        question.body = .object([.init("Ids", .array(ids.map { .number($0) }))])
+        let answer = try await self.conversation.call(question)
+        guard case .array(let elements)? = answer.json?["Read"] else { throw answer.unexpected("a list of ids") }
+        let read = elements.compactMap { $0.integer.map(Int64.init) }
+        guard read.count == elements.count, Set(read).isSubset(of: ids) else { throw answer.unexpected("ids of these") }
+        for id in read {
+            guard let kept = self.records.item(id, now: self.now())?.read(true) else { continue }
+            self.records.keep(kept, as: id)
+        }
+        await self.inbox.change { for id in read { $0.mark(id, read: true) } }
+        return read
+    }
+
+    /// Puts a notification away on all of the user's devices; again and again, if one likes.
+    public func dismiss(_ id: Int64) async throws {
+        do {
+            _ = try await self.conversation.call(Question("DELETE", Paths.notification(id)))
+        } catch PushClientError.problem(let problem) where [404, 410].contains(problem.status) {
+            // It is gone, which is what was asked for.
+        }
+        await self.forget([id])
+    }
+
+    /// Sends a text to the caller's own devices and returns what was stored.
+    ///
+    /// A request whose connection was lost is sent once more, with the same key, and so not stored twice. Give a key of
+    /// your own to try again later.
+    public func send(_ payload: String, idempotencyKey: UUID = UUID()) async throws -> NotificationItem {
+        var question = Question("POST", Paths.notifications)
+        question.body = .string(payload)
+        question.idempotencyKey = idempotencyKey
+        return try await self.conversation.call(question).item()
+    }
+
+    // MARK: - Kept
+
+    /// The item of an answer; keeps it if it may be kept.
+    private func take(_ answer: Answer, _ id: Int64) throws(PushClientError) -> NotificationItem {
+        let item = try answer.item(id)
+        // Where answers are signed, all are `no-store` for the caches of others, and the item itself tells.
+        let json = answer.json ?? .null
+        if answer.fields.isNoStore || json.isReadOnce || json.isNeverStored || item.payload == nil {
+            self.records.forget(id)
+        } else {
+            let kept = KeptItem(body: answer.body, tag: answer.fields.tag, date: self.now())
+            self.records.keep(kept, as: id)
+        }
+        return item
+    }
+
+    /// Of the answer to a fetch and of the inbox, what was confirmed last.
+    private func kept(_ id: Int64) async -> (NotificationItem, Date)? {
+        let now = self.now()
+        let fetched = self.records.item(id, now: now).flatMap { kept in kept.item.map { ($0, kept.date) } }
+        let state = await self.inbox.state
+        guard let item = state.entries[id]?.item, item.payload != nil, item.expiresAt > now else { return fetched }
+        let date = await self.inbox.date(of: state)
+        if let fetched, fetched.1 >= date { return fetched }
+        return (item, date)
+    }
+
+    func forget(_ ids: [Int64]) async {
+        for id in ids { self.records.forget(id) }
+        await self.inbox.change { for id in ids { $0.entries[id] = nil } }
+    }
+}

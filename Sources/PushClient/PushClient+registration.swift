@@ -1,0 +1,92 @@
+internal import Foundation
+internal import PushAPI
+
+extension PushClient {
+    /// The id of this device's registration, if it has one.
+    public var registrationID: String? { self.records.registration?.id }
+
+    /// Registers this device and returns its registration id, which the client keeps.
+    ///
+    /// If the server says that the id is no longer valid, asks for a new one, once.
+    @discardableResult
+    public func register(platform: String, handle: String, tags: [String] = []) async throws -> String {
+        let body = JSONValue.object([
+            .init("Platform", .string(platform)), .init("Handle", .string(handle)),
+            .init("Tags", .array(tags.map { .string($0) })),
+        ])
+        let kept = self.records.registration?.id
+        var id: String
+        if let kept { id = kept } else { id = try await self.requestRegistration(handle: handle) }
+        do {
+            try await self.put(body, as: id)
+        } catch PushClientError.problem(let problem) where problem.code == .registrationGone {
+            self.records.registration = nil
+            id = try await self.requestRegistration(handle: nil)
+            try await self.put(body, as: id)
+        }
+        let fingerprint = KeptRegistration.fingerprint(platform: platform, handle: handle, tags: tags)
+        self.records.registration = KeptRegistration(id: id, fingerprint: fingerprint, date: self.now())
+        return id
+    }
+
+    /// Registers this device again if its handle, its platform or its tags have changed, or after the time that is given.
+    ///
+    /// Otherwise the server is not asked. Call it at each start of the app.
+    @discardableResult
+    public func refresh(
+        platform: String,
+        handle: String,
+        tags: [String] = [],
+        atLeastEvery interval: Duration = .seconds(7 * 86400)
+    ) async throws -> String {
+        let fingerprint = KeptRegistration.fingerprint(platform: platform, handle: handle, tags: tags)
+        if let kept = self.records.registration, kept.fingerprint == fingerprint {
+            let age = self.now().timeIntervalSince(kept.date)
+            // A clock that was set back does not make a registration younger.
+            if age >= 0, Duration.seconds(age) < interval { return kept.id }
+        }
+        return try await self.register(platform: platform, handle: handle, tags: tags)
+    }
+
+    /// Ends this device's registration; again and again, if one likes.
+    public func unregister() async throws {
+        guard let id = self.records.registration?.id else { return }
+        do {
+            _ = try await self.conversation.call(Question("DELETE", Paths.registration(id)))
+        } catch PushClientError.problem(let problem) where [404, 410].contains(problem.status) {
+            // It is gone, which is what was asked for.
+        }
+        self.records.registration = nil
+    }
+
+    // MARK: - Private
+
+    private func requestRegistration(handle: String?) async throws -> String {
+        var question = Question("POST", Paths.register)
+        if let handle { question.query = [URLQueryItem(name: "handle", value: handle)] }
+        let answer = try await self.conversation.call(question)
+        guard let id = answer.json?.text, Self.isRegistrationID(id) else {
+            throw answer.unexpected("a registration id")
+        }
+        return id
+    }
+
+    /// It becomes a part of a path.
+    private static func isRegistrationID(_ text: String) -> Bool {
+        (1...128).contains(text.utf8.count) && text != "." && text != ".."
+            && text.utf8.allSatisfy { byte in
+                switch byte {
+                case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "z"),
+                    UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "."):
+                    true
+                default: false
+                }
+            }
+    }
+
+    private func put(_ body: JSONValue, as id: String) async throws {
+        var question = Question("PUT", Paths.registration(id))
+        question.body = body
+        _ = try await self.conversation.call(question)
+    }
+}

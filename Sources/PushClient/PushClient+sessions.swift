@@ -1,0 +1,22 @@
+internal import PushAPI
+
+extension PushClient {
+    /// Exchanges the password for a token, which can be ended and ends by itself.
+    ///
+    /// A client that shows a token already is refused with a `forbidden` problem.
+    public func signIn() async throws -> Session {
+        let answer = try await self.conversation.call(Question("POST", Paths.sessions, isRepeatable: false))
+        guard let session = answer.json.flatMap(Session.init) else { throw answer.unexpected("a session") }
+        return session
+    }
+
+    /// Ends the token that this client shows, and forgets all that is kept of the account.
+    ///
+    /// Every later call is `unauthorized`. What is kept goes first, so that it is gone also if the call throws; the token
+    /// then still is good.
+    public func signOut() async throws {
+        self.records.forgetAll()
+        await self.inbox.forget()
+        _ = try await self.conversation.call(Question("DELETE", Paths.currentSession, isRepeatable: false))
+    }
+}

@@ -1,0 +1,17 @@
+public import PushAPI
+
+/// Why a call failed, besides the network's own `URLError` and `CancellationError`.
+public enum PushClientError: Error, Sendable, Hashable {
+    /// Somebody between the server and here answered, or changed an answer.
+    case interference(Interference)
+    /// The server's own refusal.
+    case problem(Problem)
+    /// The server refuses for now (429 or 503), and may say how long to wait.
+    case busy(Problem, retryAfter: Duration?)
+    /// The name or the password is wrong, or the token is no longer good.
+    case unauthorized
+    /// Keys of certificates are pinned on a system that does not show certificates. Nothing was sent.
+    case pinningUnavailable
+    /// The server's URL is not one of HTTP with a host.
+    case invalidServer
+}

@@ -1,0 +1,30 @@
+internal import Foundation
+
+#if canImport(FoundationNetworking)
+    internal import FoundationNetworking
+#endif
+
+/// What came back, before anybody believes it.
+struct Received: Sendable {
+    /// How the transfer ended.
+    enum End: Sendable, Hashable {
+        case complete
+        /// The connection ended before the body did.
+        case cut
+        /// The body is larger than any answer, and was not read to its end.
+        case oversized
+    }
+
+    let response: HTTPURLResponse
+    let body: Data
+    var end = End.complete
+    /// Whether the answer asks for Basic credentials, as the system understands it.
+    var isChallenge = false
+
+    var status: Int { self.response.statusCode }
+
+    /// The value of a field, whatever the case of its name, without blanks around it.
+    func field(_ name: String) -> String? {
+        self.response.value(forHTTPHeaderField: name)?.trimmingCharacters(in: .whitespaces)
+    }
+}

@@ -1,0 +1,96 @@
+internal import Foundation
+internal import PushAPI
+
+/// What is kept for one server and account, as values.
+///
+/// Answers that were believed for their `MyToken` alone are not found by a client that demands signatures.
+struct Records: Sendable {
+    private let place: any AnswerPlace
+    private let account: String
+    private let proof: String
+
+    init(_ store: AnswerStore, server: String, account: String, isSigned: Bool) {
+        self.place = store.place
+        self.account = "\(server)\n\(account)"
+        self.proof = isSigned ? "signed" : "echoed"
+    }
+
+    func item(_ id: Int64, now: Date) -> KeptItem? {
+        let name = self.name(of: id)
+        guard let item: KeptItem = self.read(name) else { return nil }
+        guard item.item.map({ $0.id == id && $0.expiresAt > now }) == true else {
+            self.place.remove(name)
+            return nil
+        }
+        return item
+    }
+
+    func keep(_ item: KeptItem, as id: Int64) {
+        self.write(item, as: self.name(of: id))
+    }
+
+    func forget(_ id: Int64) {
+        self.place.remove(self.name(of: id))
+    }
+
+    var inbox: InboxState? { self.read(self.inboxName) }
+
+    /// Returns whether it was written.
+    @discardableResult
+    func keep(_ inbox: InboxState) -> Bool { self.write(inbox, as: self.inboxName) }
+
+    /// When the server last said that the inbox is complete.
+    var confirmation: Confirmation? { self.read(self.confirmationName) }
+
+    func keep(_ confirmation: Confirmation) {
+        self.write(confirmation, as: self.confirmationName)
+    }
+
+    var registration: KeptRegistration? {
+        get { self.read(self.registrationName) }
+        nonmutating set {
+            guard let newValue else { return self.place.remove(self.registrationName) }
+            self.write(newValue, as: self.registrationName)
+        }
+    }
+
+    func forgetAll() {
+        self.place.removeAll(of: self.account)
+    }
+
+    // MARK: - Private
+
+    private func name(of id: Int64) -> PlaceName {
+        PlaceName(account: self.account, name: "\(self.proof)/\(id)", isSpare: true)
+    }
+
+    private var inboxName: PlaceName { PlaceName(account: self.account, name: "\(self.proof)/inbox", isSpare: false) }
+    private var confirmationName: PlaceName {
+        PlaceName(account: self.account, name: "\(self.proof)/confirmation", isSpare: false)
+    }
+    private var registrationName: PlaceName { PlaceName(account: self.account, name: "registration", isSpare: false) }
+
+    private func read<Value: Decodable>(_ name: PlaceName) -> Value? {
+        guard let bytes = self.place.read(name) else { return nil }
+        do {
+            return try PropertyListDecoder().decode(Value.self, from: bytes)
+        } catch {
+            // Of another version.
+            self.place.remove(name)
+            return nil
+        }
+    }
+
+    @discardableResult
+    private func write(_ value: some Encodable, as name: PlaceName) -> Bool {
+        let encoder = PropertyListEncoder()
+        encoder.outputFormat = .binary
+        do {
+            try self.place.write(encoder.encode(value), as: name)
+            return true
+        } catch {
+            // A full disk, or a device that was not unlocked yet: what is not kept is fetched again.
+            return false
+        }
+    }
+}

@@ -1,0 +1,35 @@
+internal import Crypto
+internal import Foundation
+
+extension PushClient {
+    /// Which certificates of the server are trusted.
+    public enum ServerTrust: Sendable, Hashable {
+        /// Those that the system trusts.
+        case system
+        /// Of those, only chains in which one certificate has one of these keys.
+        ///
+        /// Foundation on Linux does not show certificates: there, each call throws
+        /// `PushClientError.pinningUnavailable` before anything is sent.
+        case pinned([KeyPin])
+    }
+
+    /// The SHA-256 of a certificate's public key with its algorithm (`SubjectPublicKeyInfo`), as in RFC 7469.
+    ///
+    /// ```bash
+    /// openssl x509 -in cert.pem -pubkey -noout | openssl pkey -pubin -outform der | openssl dgst -sha256 -binary | base64
+    /// ```
+    public struct KeyPin: Sendable, Hashable {
+        let hash: Data
+
+        /// `nil` if the text is not 32 bytes in Base64.
+        public init?(sha256 base64: String) {
+            guard let hash = Data(base64Encoded: base64), hash.count == SHA256.byteCount else { return nil }
+            self.hash = hash
+        }
+
+        /// Whether it is the pin of this key.
+        func matches(_ key: SubjectPublicKeyInfo) -> Bool {
+            self.hash.elementsEqual(SHA256.hash(data: key.bytes))
+        }
+    }
+}

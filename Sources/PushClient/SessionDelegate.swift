@@ -1,0 +1,151 @@
+internal import Foundation
+internal import Synchronization
+
+#if canImport(FoundationNetworking)
+    internal import FoundationNetworking
+#endif
+
+/// The server's certificate has none of the pinned keys, or the system does not trust it.
+struct UntrustedKey: Error {}
+
+/// Gathers what comes back for each task, and says no to whatever the session would do by itself.
+final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable {
+    private struct Exchange {
+        let continuation: CheckedContinuation<Received, any Error>
+        var response: HTTPURLResponse?
+        var body = Data()
+        var isOversized = false
+        var isChallenge = false
+        var isUntrusted = false
+    }
+
+    private let trust: PushClient.ServerTrust
+    private let maximumBody: Int
+    /// A lock, since the session calls from a queue of its own.
+    private let exchanges = Mutex<[Int: Exchange]>([:])
+
+    init(trust: PushClient.ServerTrust, maximumBody: Int) {
+        self.trust = trust
+        self.maximumBody = maximumBody
+    }
+
+    /// Resumes the continuation when the task is complete. Must be called before the task is resumed.
+    func await(_ task: URLSessionTask, _ continuation: CheckedContinuation<Received, any Error>) {
+        self.exchanges.withLock { $0[task.taskIdentifier] = Exchange(continuation: continuation) }
+    }
+
+    // MARK: - Answers
+
+    func urlSession(
+        _ session: URLSession,
+        dataTask: URLSessionDataTask,
+        didReceive response: URLResponse,
+        completionHandler: @escaping (URLSession.ResponseDisposition) -> Void
+    ) {
+        self.change(dataTask) { $0.response = response as? HTTPURLResponse }
+        completionHandler(.allow)
+    }
+
+    func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
+        let isOversized = self.exchanges.withLock { exchanges in
+            guard let count = exchanges[dataTask.taskIdentifier]?.body.count else { return false }
+            guard data.count <= self.maximumBody - count else {
+                exchanges[dataTask.taskIdentifier]?.isOversized = true
+                return true
+            }
+            exchanges[dataTask.taskIdentifier]?.body.append(data)
+            return false
+        }
+        if isOversized { dataTask.cancel() }
+    }
+
+    func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
+        self.finish(task, error: error)
+    }
+
+    /// The first time counts.
+    private func finish(_ task: URLSessionTask, error: (any Error)?) {
+        guard let exchange = self.exchanges.withLock({ $0.removeValue(forKey: task.taskIdentifier) }) else { return }
+        exchange.continuation.resume(with: self.result(of: exchange, response: task.response, error: error))
+    }
+
+    private func result(
+        of exchange: Exchange,
+        response: URLResponse?,
+        error: (any Error)?
+    ) -> Result<Received, any Error> {
+        if exchange.isUntrusted { return .failure(UntrustedKey()) }
+        // A redirect that was refused is shown at the end only.
+        guard let response = exchange.response ?? response as? HTTPURLResponse else {
+            return .failure(error ?? URLError(.badServerResponse))
+        }
+        var received = Received(response: response, body: exchange.body, isChallenge: exchange.isChallenge)
+        if exchange.isOversized {
+            received.end = .oversized
+        } else if let error {
+            // Not the peer's doing: the device gave up.
+            if let code = (error as? URLError)?.code, [.cancelled, .timedOut].contains(code) { return .failure(error) }
+            received.end = .cut
+        }
+        return .success(received)
+    }
+
+    private func change(_ task: URLSessionTask, _ change: (inout Exchange) -> Void) {
+        self.exchanges.withLock { exchanges in
+            guard var exchange = exchanges.removeValue(forKey: task.taskIdentifier) else { return }
+            change(&exchange)
+            exchanges[task.taskIdentifier] = exchange
+        }
+    }
+
+    // MARK: - Refusals
+
+    func urlSession(
+        _ session: URLSession,
+        task: URLSessionTask,
+        willPerformHTTPRedirection response: HTTPURLResponse,
+        newRequest request: URLRequest,
+        completionHandler: @escaping (URLRequest?) -> Void
+    ) {
+        completionHandler(nil)
+    }
+
+    func urlSession(
+        _ session: URLSession,
+        task: URLSessionTask,
+        didReceive challenge: URLAuthenticationChallenge,
+        completionHandler: @escaping (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
+    ) {
+        let space = challenge.protectionSpace
+        switch ChallengeAnswer(method: space.authenticationMethod, isProxy: space.isProxy(), trust: self.trust) {
+        case .system: completionHandler(.performDefaultHandling, nil)
+        case .comparePins: self.comparePins(task, challenge, completionHandler)
+        case .decline:
+            if space.authenticationMethod == NSURLAuthenticationMethodHTTPBasic {
+                self.change(task) { $0.isChallenge = true }
+            }
+            #if canImport(FoundationNetworking)
+                // There, no disposition ends the task with its answer, which is all here: one never ends it, the others
+                // end it with an error.
+                self.finish(task, error: nil)
+                completionHandler(.cancelAuthenticationChallenge, nil)
+            #else
+                completionHandler(.rejectProtectionSpace, nil)
+            #endif
+        }
+    }
+
+    private func comparePins(
+        _ task: URLSessionTask,
+        _ challenge: URLAuthenticationChallenge,
+        _ completionHandler: (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
+    ) {
+        #if canImport(Security)
+            if let trust = challenge.protectionSpace.serverTrust, self.trust.accepts(trust) {
+                return completionHandler(.useCredential, URLCredential(trust: trust))
+            }
+        #endif
+        self.change(task) { $0.isUntrusted = true }
+        completionHandler(.cancelAuthenticationChallenge, nil)
+    }
+}

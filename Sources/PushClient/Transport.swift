@@ -1,0 +1,60 @@
+internal import Foundation
+
+#if canImport(FoundationNetworking)
+    internal import FoundationNetworking
+#endif
+
+/// One session, of which each request gets one answer: no redirects, no caches, no cookies, no stored credentials.
+final class Transport: Sendable {
+    private let session: URLSession
+    private let delegate: SessionDelegate
+
+    init(configuration: URLSessionConfiguration, trust: PushClient.ServerTrust, maximumBody: Int) {
+        let configuration = configuration.copy() as? URLSessionConfiguration ?? .ephemeral
+        // A kept body would come with the token's echo of an earlier request.
+        configuration.urlCache = nil
+        configuration.requestCachePolicy = .reloadIgnoringLocalCacheData
+        configuration.urlCredentialStorage = nil
+        configuration.httpCookieStorage = nil
+        configuration.httpShouldSetCookies = false
+        self.delegate = SessionDelegate(trust: trust, maximumBody: maximumBody)
+        self.session = URLSession(configuration: configuration, delegate: self.delegate, delegateQueue: nil)
+    }
+
+    deinit {
+        // A session holds its delegate until it is told to end.
+        self.session.finishTasksAndInvalidate()
+    }
+
+    /// Throws `URLError`, also after `limit`, and `CancellationError`.
+    func exchange(_ request: URLRequest, within limit: Duration) async throws -> Received {
+        do {
+            return try await withThrowingTaskGroup(of: Received.self) { group in
+                group.addTask { try await self.load(request) }
+                // The session's own limit is in whole seconds on Linux, and begins anew with each byte elsewhere.
+                group.addTask {
+                    try await Task.sleep(for: limit)
+                    throw URLError(.timedOut)
+                }
+                defer { group.cancelAll() }
+                guard let first = try await group.next() else { throw CancellationError() }
+                return first
+            }
+        } catch {
+            if Task.isCancelled { throw CancellationError() }
+            throw error
+        }
+    }
+
+    private func load(_ request: URLRequest) async throws -> Received {
+        let task = self.session.dataTask(with: request)
+        return try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { continuation in
+                self.delegate.await(task, continuation)
+                task.resume()
+            }
+        } onCancel: {
+            task.cancel()
+        }
+    }
+}

@@ -1,0 +1,209 @@
+import Crypto
+import Foundation
+import HTTPSignatures
+import PushAPI
+import PushClient
+import PushTesting
+import Testing
+
+/// When a kept value is shown, and with which date.
+@Suite struct CachingTests {
+    /// Answers as the server does: with a tag, and 304 to who names it.
+    private static func server(
+        _ body: String = Samples.item(7),
+        fields: [(name: String, value: String)] = [(name: "Cache-Control", value: "private, max-age=60")],
+        key: SigningKey? = nil
+    ) -> ScriptedPeer.Script {
+        { request, _ in
+            let tag = [(name: "ETag", value: "\"a\"")]
+            return request.fields["if-none-match"] == "\"a\""
+                ? .answer(PeerAnswer(to: request, status: 304, fields: fields + tag, key: key))
+                : .answer(PeerAnswer(to: request, fields: fields + tag, body: body, key: key))
+        }
+    }
+
+    @Test(arguments: [nil, SigningKey()])
+    func whatIsKeptCostsACondition(key: SigningKey?) async throws {
+        let time = ManualTime(Date())
+        var options = time.options
+        options.signatureKeys = key.map { [$0.publicKey] } ?? []
+        try await ScriptedPeer.run(Self.server(key: key), options: options) { peer, client in
+            let first = try await client.notification(7)
+            #expect(first.value.payload == .string("secret"))
+            time.pass(60)
+            #expect(try await client.notification(7) == .fresh(first.value))
+            #expect(peer.requests.map { $0.fields["if-none-match"] } == [nil, "\"a\""])
+            // What was confirmed last is of that time.
+            let confirmed = time.now
+            peer.play { _, _ in .hangUp }
+            time.pass(60)
+            #expect(try await client.notification(7) == .cached(first.value, confirmed))
+        }
+    }
+
+    /// Nobody there, a portal, a server that says nothing: the kept value, with its date.
+    @Test(
+        arguments: [
+            { _, _ in .hangUp }, { _, _ in .silence },
+            { _, _ in .answer(PeerAnswer(body: "<html>")) },
+            { request, _ in .answer(PeerAnswer(to: request, body: "<html>")) },
+            { request, _ in .answer(PeerAnswer(to: request, body: Samples.item(8))) },
+            { request, _ in .answer(PeerAnswer(to: request, status: 304, fields: [("ETag", "\"b\"")])) },
+            { request, _ in .answer(PeerAnswer(to: request, status: 304)) },
+            { request, _ in .answer(PeerAnswer(status: 302, fields: [("Location", "/")])) },
+            { request, _ in .answer(PeerAnswer(status: 404)) },
+        ] as [ScriptedPeer.Script]
+    )
+    func aKeptValueIsShownWhenTheServerCannotBeAsked(trouble: @escaping ScriptedPeer.Script) async throws {
+        let time = ManualTime()
+        var options = time.options
+        options.timeout = .seconds(2)
+        try await ScriptedPeer.run(Self.server(), options: options) { peer, client in
+            let date = time.now
+            let item = try await client.notification(7).value
+            time.pass(3600)
+            peer.play(trouble)
+            #expect(try await client.notification(7) == .cached(item, date))
+            // Of what is not kept there is nothing to show.
+            await #expect(throws: (any Error).self) { try await client.notification(9) }
+        }
+    }
+
+    @Test(arguments: [ProblemCode.notFound, .registrationGone, .unauthorized, .forbidden, .internalError, .busy])
+    func whatTheServerRefusesIsNotShownFromBefore(code: ProblemCode) async throws {
+        try await ScriptedPeer.run(Self.server()) { peer, client in
+            _ = try await client.notification(7)
+            peer.play { request, _ in .answer(PeerAnswer(to: request, code)) }
+            await #expect(throws: PushClientError.self) { try await client.notification(7) }
+            peer.play { _, _ in .hangUp }
+            // What the server has said is gone stays gone.
+            let kept = try? await client.notification(7)
+            #expect((kept == nil) == [404, 410].contains(code.status))
+        }
+    }
+
+    @Test func whatIsOverIsNotShown() async throws {
+        let time = ManualTime(try #require(Date(rfc3339: "2027-01-01T00:00:00Z")))
+        let script = Self.server(Samples.item(7, expires: "2027-01-01T00:10:00Z"))
+        try await ScriptedPeer.run(script, options: time.options) { peer, client in
+            _ = try await client.notification(7)
+            peer.play { _, _ in .hangUp }
+            time.pass(599)
+            #expect(try await client.notification(7).date != nil)
+            time.pass(1)
+            await #expect(throws: URLError.self) { try await client.notification(7) }
+        }
+    }
+
+    @Test(arguments: [
+        (Samples.item(7), "no-store"), (Samples.item(7), "private, No-Store"),
+        (String(Samples.item(7).dropLast()) + #","ReadOnce":true}"#, "private"),
+        (String(Samples.item(7).dropLast()) + #","Store":"never"}"#, "private"),
+    ])
+    func whatMustNotBeKeptIsNot(body: String, directive: String) async throws {
+        try await ScriptedPeer.run(Self.server(body, fields: [("Cache-Control", directive)])) { peer, client in
+            #expect(try await client.notification(7).value.payload == .string("secret"))
+            _ = try await client.notification(7)
+            #expect(peer.requests.map { $0.fields["if-none-match"] } == [nil, nil])
+            peer.play { _, _ in .hangUp }
+            await #expect(throws: URLError.self) { try await client.notification(7) }
+        }
+    }
+
+    @Test func aSignedAnswerIsKeptThoughItIsNotForTheCachesOfOthers() async throws {
+        let key = SigningKey()
+        let options = PushClient.Options(signatureKeys: [key.publicKey])
+        try await ScriptedPeer.run(Self.server(key: key), options: options) { peer, client in
+            _ = try await client.notification(7)
+            peer.play { _, _ in .hangUp }
+            #expect(try await client.notification(7).date != nil)
+        }
+        let never = String(Samples.item(7).dropLast()) + #","Store":"never"}"#
+        try await ScriptedPeer.run(Self.server(never, key: key), options: options) { peer, client in
+            _ = try await client.notification(7)
+            peer.play { _, _ in .hangUp }
+            await #expect(throws: URLError.self) { try await client.notification(7) }
+        }
+    }
+
+    /// A tag as a proxy that compresses leaves it.
+    @Test(arguments: ["W/\"a\"", "\"a-gzip\"", "W/\"a-gzip\""])
+    func aTagThatAProxyHasChangedIsTheSame(tag: String) async throws {
+        try await ScriptedPeer.run(Self.server()) { peer, client in
+            let item = try await client.notification(7).value
+            peer.play { request, _ in .answer(PeerAnswer(to: request, status: 304, fields: [("ETag", tag)])) }
+            #expect(try await client.notification(7) == .fresh(item))
+        }
+    }
+
+    @Test func whatWasBelievedForItsEchoIsNotShownWhereSignaturesAreDemanded() async throws {
+        let store = AnswerStore.memory
+        try await ScriptedPeer.run(Self.server(), store: store) { peer, client in
+            _ = try await client.notification(7)
+            peer.play { _, _ in .hangUp }
+            #expect(try await client.notification(7).date != nil)
+            let strict = peer.client(options: .init(signatureKeys: [SigningKey().publicKey]), store: store)
+            await #expect(throws: URLError.self) { try await strict.notification(7) }
+        }
+    }
+
+    @Test func nothingIsShownToAnotherAccountOrOfAnotherServer() async throws {
+        let folder = try TemporaryFolder()
+        for store in [
+            AnswerStore.memory, .folder(URL(fileURLWithPath: folder.path), key: SymmetricKey(size: .bits256)),
+        ] {
+            try await ScriptedPeer.run(Self.server(), store: store) { peer, client in
+                _ = try await client.notification(7)
+                peer.play { _, _ in .hangUp }
+                #expect(try await client.notification(7).date != nil)
+                for credentials in [
+                    PushClient.Credentials.basic(username: "mallory", password: "correct horse"), .token("alice"),
+                    .token("t", account: "mallory"),
+                ] {
+                    let other = peer.client(credentials, store: store)
+                    await #expect(throws: URLError.self) { try await other.notification(7) }
+                }
+                let same = peer.client(.token("t", account: "alice"), store: store)
+                #expect(try await same.notification(7).date != nil)
+            }
+            try await ScriptedPeer.run({ _, _ in .hangUp }, store: store) { _, client in
+                await #expect(throws: URLError.self) { try await client.notification(7) }
+            }
+        }
+    }
+
+    @Test func markingChangesWhatIsKept() async throws {
+        try await ScriptedPeer.run(Self.server()) { peer, client in
+            _ = try await client.notification(7)
+            peer.play { request, _ in .answer(PeerAnswer(to: request, body: #"{"Read":[7]}"#)) }
+            #expect(try await client.markRead([7, 8]) == [7])
+            #expect(peer.requests.last?.body == #"{"Ids":[7,8]}"#)
+            peer.play { _, _ in .hangUp }
+            #expect(try await client.notification(7).value.isRead)
+            peer.play { request, _ in .answer(PeerAnswer(to: request, body: Samples.item(7))) }
+            #expect(try await client.markRead(7, false).isRead == false)
+            #expect(peer.requests.last?.body == #"{"Read":false}"#)
+            peer.play { request, _ in .answer(PeerAnswer(to: request, status: 204)) }
+            try await client.dismiss(7)
+            peer.play { _, _ in .hangUp }
+            await #expect(throws: URLError.self) { try await client.notification(7) }
+        }
+    }
+
+    @Test func dismissingWhatIsGoneIsDone() async throws {
+        try await ScriptedPeer.run({ request, _ in .answer(PeerAnswer(to: request, .notFound)) }) { peer, client in
+            try await client.dismiss(7)
+            #expect(peer.requests.map(\.method) == ["DELETE"])
+        }
+    }
+
+    @Test func signingOutForgetsEverything() async throws {
+        let store = AnswerStore.memory
+        try await ScriptedPeer.run(Self.server(), store: store) { peer, client in
+            _ = try await client.notification(7)
+            peer.play { _, _ in .hangUp }
+            await #expect(throws: URLError.self) { try await client.signOut() }
+            await #expect(throws: URLError.self) { try await client.notification(7) }
+        }
+    }
+}

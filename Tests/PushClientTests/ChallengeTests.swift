@@ -1,0 +1,34 @@
+import Foundation
+import Testing
+
+@testable import PushClient
+
+#if canImport(FoundationNetworking)
+    import FoundationNetworking
+#endif
+
+@Suite struct ChallengeTests {
+    @Test(
+        arguments: [
+            (NSURLAuthenticationMethodHTTPBasic, false, .decline),
+            (NSURLAuthenticationMethodHTTPDigest, false, .decline),
+            (NSURLAuthenticationMethodNTLM, false, .decline), (NSURLAuthenticationMethodNegotiate, false, .decline),
+            (NSURLAuthenticationMethodHTMLForm, false, .decline), (NSURLAuthenticationMethodDefault, false, .decline),
+            ("NSURLAuthenticationMethodClientCertificate", false, .decline), ("of tomorrow", false, .decline),
+            (ChallengeAnswer.serverTrust, false, .system), (NSURLAuthenticationMethodHTTPBasic, true, .system),
+            (NSURLAuthenticationMethodNTLM, true, .system),
+        ] as [(String, Bool, ChallengeAnswer)]
+    )
+    func onlyCertificatesAndProxiesAreTheSystems(method: String, isProxy: Bool, answer: ChallengeAnswer) {
+        #expect(ChallengeAnswer(method: method, isProxy: isProxy, trust: .system) == answer)
+    }
+
+    @Test func pinsAreComparedForTheServerOnly() throws {
+        let trust = PushClient.ServerTrust.pinned([try #require(.init(sha256: Data(count: 32).base64EncodedString()))])
+        let method = ChallengeAnswer.serverTrust
+        #expect(ChallengeAnswer(method: method, isProxy: false, trust: trust) == .comparePins)
+        #expect(ChallengeAnswer(method: method, isProxy: true, trust: trust) == .system)
+        // Without a pin nothing is trusted, rather than everything.
+        #expect(ChallengeAnswer(method: method, isProxy: false, trust: .pinned([])) == .comparePins)
+    }
+}

@@ -1,0 +1,66 @@
+import Foundation
+import PushAPI
+import Synchronization
+
+/// The list of a user, as the server keeps it: changes in their order, behind cursors.
+final class ListServer: Sendable {
+    struct State {
+        /// Each item's JSON, or `nil` of one that is gone, with the number of its last change.
+        var items: [Int64: (json: String?, change: Int)] = [:]
+        var last = 0
+        /// Cursors have this before their number.
+        var generation = "c"
+        var pageSize = 500
+        var directive = "private, no-cache"
+    }
+
+    private let state = Mutex(State())
+
+    func put(_ id: Int64, _ json: String?) {
+        self.state.withLock { state in
+            state.last += 1
+            state.items[id] = (json, state.last)
+        }
+    }
+
+    func change(_ change: (inout State) -> Void) {
+        self.state.withLock { change(&$0) }
+    }
+
+    var script: ScriptedPeer.Script {
+        { request, _ in .answer(self.answer(request)) }
+    }
+
+    func answer(_ request: PeerRequest) -> PeerAnswer {
+        self.state.withLock { state in
+            let since = request.query.split(separator: "&").first { $0.hasPrefix("since=") }?.dropFirst(6)
+            var start = 0
+            if let since {
+                guard since.hasPrefix(state.generation), let number = Int(since.dropFirst(state.generation.count))
+                else {
+                    return PeerAnswer(to: request, .invalidCursor)
+                }
+                start = number
+            }
+            let changes = state.items.filter { $0.value.change > start && (since != nil || $0.value.json != nil) }
+                .sorted { $0.value.change < $1.value.change }
+            let page = changes.prefix(state.pageSize)
+            let cursor =
+                "\(state.generation)\(page.last?.value.change ?? max(start, since == nil ? state.last : start))"
+            let fields = [
+                (name: "ETag", value: "\"\(page.isEmpty ? cursor : "page-\(cursor)-\(start)")\""),
+                (name: "Cache-Control", value: state.directive),
+            ]
+            if page.isEmpty, request.fields["if-none-match"] == "\"\(cursor)\"" {
+                return PeerAnswer(to: request, status: 304, fields: fields)
+            }
+            let body = Samples.list(
+                page.compactMap(\.value.json),
+                deleted: page.filter { $0.value.json == nil }.map(\.key),
+                cursor: cursor,
+                more: changes.count > page.count
+            )
+            return PeerAnswer(to: request, fields: fields, body: body)
+        }
+    }
+}

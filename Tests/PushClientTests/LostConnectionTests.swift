@@ -1,0 +1,125 @@
+import Foundation
+import PushAPI
+import PushClient
+import Reactor
+import Testing
+
+/// What becomes of a call when the network does not play along.
+@Suite struct LostConnectionTests {
+    /// Loses the first request, and answers the second.
+    private static let lossy: ScriptedPeer.Script = { request, index in
+        guard index > 0 else { return .hangUp }
+        switch request.path {
+        case "/api/register": return .answer(PeerAnswer(to: request, body: #""id-1""#))
+        case "/api/notifications" where request.method == "GET":
+            return .answer(PeerAnswer(to: request, body: Samples.list([], cursor: "c")))
+        case "/api/notifications/read": return .answer(PeerAnswer(to: request, body: #"{"Read":[7]}"#))
+        case "/api/sessions":
+            return .answer(PeerAnswer(to: request, body: #"{"Token":"t","ExpiresAt":"2099-01-01T00:00:00Z"}"#))
+        case "/api/sessions/current": return .answer(PeerAnswer(to: request, status: 204))
+        default:
+            if request.method == "DELETE" { return .answer(PeerAnswer(to: request, status: 204)) }
+            return .answer(PeerAnswer(to: request, body: Samples.item(7)))
+        }
+    }
+
+    @Test func whatMayBeRepeatedIsRepeatedOnceWithANewToken() async throws {
+        let calls: [@Sendable (PushClient) async throws -> Void] = [
+            { _ = try await $0.notification(7) }, { _ = try await $0.sync() }, { try await $0.markRead(7) },
+            { try await $0.markRead([7]) }, { try await $0.dismiss(7) }, { _ = try await $0.send("a") },
+        ]
+        for call in calls {
+            try await ScriptedPeer.run(Self.lossy) { peer, client in
+                try await call(client)
+                let requests = peer.requests
+                #expect(requests.count == 2)
+                #expect(Set(requests.map(\.token)).count == 2)
+                #expect(requests[0].target == requests[1].target)
+                #expect(requests[0].body == requests[1].body)
+                #expect(requests[0].fields["idempotency-key"] == requests[1].fields["idempotency-key"])
+            }
+        }
+    }
+
+    @Test func aMessageHasAKeySoThatItIsNotStoredTwice() async throws {
+        try await ScriptedPeer.run(Self.lossy) { peer, client in
+            _ = try await client.send("a")
+            _ = try await client.send("a")
+            let keys = peer.requests.compactMap { $0.fields["idempotency-key"] }
+            #expect(keys.count == 3)
+            #expect(keys[0] == keys[1])
+            #expect(keys[1] != keys[2])
+            #expect(keys.allSatisfy { $0.wholeMatch(of: /"[0-9A-Fa-f-]{36}"/) != nil })
+        }
+    }
+
+    @Test func whatMustNotBeRepeatedIsNot() async throws {
+        let calls: [@Sendable (PushClient) async throws -> Void] = [
+            { _ = try await $0.signIn() }, { try await $0.signOut() },
+        ]
+        for call in calls {
+            try await ScriptedPeer.run(Self.lossy) { peer, client in
+                await #expect(throws: URLError.self) { try await call(client) }
+                #expect(peer.requests.count == 1)
+            }
+        }
+    }
+
+    @Test func thereIsNoThirdTry() async throws {
+        try await ScriptedPeer.run({ _, _ in .hangUp }) { peer, client in
+            await #expect(throws: URLError.self) { try await client.notification(7) }
+            #expect(peer.requests.count == 2)
+        }
+    }
+
+    @Test func aServerThatIsNotThereIsTheNetworksError() async throws {
+        // The listener is gone with the expression; its port is nobody's.
+        let address = try Listener(.tcp(host: "127.0.0.1", port: 0)).address
+        let client = PushClient(server: try #require(URL(string: "http://\(address)")), credentials: .token("t"))
+        let error = await #expect(throws: URLError.self) { try await client.notification(7) }
+        #expect(error?.code == .cannotConnectToHost)
+    }
+
+    @Test func aServerThatSaysNothingIsWaitedForSoLong() async throws {
+        let options = PushClient.Options(timeout: .milliseconds(200))
+        try await ScriptedPeer.run({ _, _ in .silence }, options: options) { peer, client in
+            let error = await #expect(throws: URLError.self) { try await client.notification(7) }
+            #expect(error?.code == .timedOut)
+            #expect(peer.requests.count == 1)
+        }
+    }
+
+    @Test func aCallThatIsCancelledEnds() async throws {
+        try await ScriptedPeer.run({ _, _ in .silence }) { _, client in
+            await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask { _ = try await client.notification(7) }
+                group.addTask { _ = try await client.sync() }
+                group.cancelAll()
+                while let result = await group.nextResult() {
+                    #expect(throws: CancellationError.self) { try result.get() }
+                }
+            }
+        }
+    }
+
+    @Test(
+        arguments: [
+            (.rateLimited, "7", .seconds(7)), (.busy, "0", .seconds(0)), (.busy, nil, nil),
+            (.tooManyAttempts, "soon", nil),
+            (.tooManyAttempts, "-1", nil),
+        ] as [(ProblemCode, String?, Duration?)]
+    )
+    func howLongToWaitIsToldAndNotDone(code: ProblemCode, field: String?, wait: Duration?) async throws {
+        let script: ScriptedPeer.Script = { request, _ in
+            var answer = PeerAnswer(to: request, code)
+            answer["Retry-After"] = field
+            return .answer(answer)
+        }
+        try await ScriptedPeer.run(script) { peer, client in
+            await #expect(throws: PushClientError.busy(Problem(code), retryAfter: wait)) {
+                try await client.notification(7)
+            }
+            #expect(peer.requests.count == 1)
+        }
+    }
+}

@@ -1,0 +1,136 @@
+import Foundation
+import HTTPSignatures
+import PushAPI
+
+/// A request as it arrived.
+struct PeerRequest: Sendable {
+    let method: String
+    /// With its query.
+    let target: String
+    /// By names in lower case.
+    let fields: [String: String]
+    let body: String
+
+    var path: String { String(self.target.prefix { $0 != "?" }) }
+    var query: String { String(self.target.dropFirst(self.path.count + 1)) }
+
+    /// Reads one request off the front of the bytes; `nil` while it is not whole.
+    init?(from bytes: inout [UInt8]) {
+        let text = String(decoding: bytes, as: UTF8.self)
+        guard let end = text.range(of: "\r\n\r\n") else { return nil }
+        let lines = text[..<end.lowerBound].components(separatedBy: "\r\n")
+        let words = lines[0].split(separator: " ")
+        var fields: [String: String] = [:]
+        for line in lines.dropFirst() {
+            let parts = line.split(separator: ":", maxSplits: 1)
+            fields[parts[0].lowercased()] = parts[1].trimmingCharacters(in: .whitespaces)
+        }
+        let body = text[end.upperBound...]
+        let length = fields["content-length"].flatMap { Int($0) } ?? 0
+        guard body.utf8.count >= length else { return nil }
+        self.method = String(words[0])
+        self.target = String(words[1])
+        self.fields = fields
+        self.body = String(decoding: body.utf8.prefix(length), as: UTF8.self)
+        bytes.removeFirst(text[..<end.upperBound].utf8.count + length)
+    }
+
+    var token: String { self.fields["mytoken"] ?? "" }
+    var echo: String { (try? MyToken(text: self.token))?.echo ?? "" }
+}
+
+/// An answer, of which each part can be spoilt.
+struct PeerAnswer: Sendable {
+    enum Framing: Sendable {
+        case length
+        /// A `Content-Length` that is not that of the body.
+        case wrongLength(Int)
+        case chunked(isEnded: Bool)
+        case untilTheEnd
+    }
+
+    var status: Int
+    var fields: [(name: String, value: String)]
+    var body: [UInt8]
+    var framing = Framing.length
+    var hangsUp = false
+
+    init(status: Int = 200, fields: [(name: String, value: String)] = [], body: String = "") {
+        self.status = status
+        self.fields = fields
+        self.body = Array(body.utf8)
+    }
+
+    /// The server's own answer: with the echo and, if a key is given and a signature asked for, signed.
+    init(
+        to request: PeerRequest,
+        status: Int = 200,
+        fields: [(name: String, value: String)] = [],
+        body: String = "",
+        key: SigningKey? = nil,
+        created: Date = Date()
+    ) {
+        self.init(status: status, fields: fields, body: body)
+        if !body.isEmpty { self["Content-Type"] = self["Content-Type"] ?? "application/json; charset=utf-8" }
+        self["MyToken"] = request.echo
+        guard let key, request.fields["accept-signature"] != nil else { return }
+        self["Cache-Control"] = "no-store"
+        if status != 304 { self["Content-Digest"] = ContentDigest.field(of: self.body) }
+        guard
+            let signature = try? ResponseSignature(
+                status: status,
+                validator: self[status == 304 ? "ETag" : "Content-Digest"] ?? "",
+                token: request.token,
+                label: "sig",
+                key: key,
+                created: created
+            )
+        else { return }
+        self["Signature-Input"] = signature.input
+        self["Signature"] = signature.signature
+    }
+
+    /// A problem of this code.
+    init(
+        to request: PeerRequest,
+        _ code: ProblemCode,
+        fields: [(name: String, value: String)] = [],
+        key: SigningKey? = nil
+    ) {
+        var fields = fields + [(name: "Content-Type", value: Problem.contentType)]
+        if code.status == 401 {
+            fields.append((name: "WWW-Authenticate", value: #"Basic realm="sealpost", charset="UTF-8""#))
+        }
+        self.init(
+            to: request,
+            status: code.status,
+            fields: fields,
+            body: String(decoding: Problem(code).json.bytes, as: UTF8.self),
+            key: key
+        )
+    }
+
+    /// A field's value by its name in any case; `nil` removes the field.
+    subscript(_ name: String) -> String? {
+        get { self.fields.first { $0.name.lowercased() == name.lowercased() }?.value }
+        set {
+            self.fields.removeAll { $0.name.lowercased() == name.lowercased() }
+            if let newValue { self.fields.append((name, newValue)) }
+        }
+    }
+
+    var encoded: [UInt8] {
+        var head = "HTTP/1.1 \(self.status) Something\r\n"
+        for field in self.fields { head += "\(field.name): \(field.value)\r\n" }
+        guard ![204, 304].contains(self.status) else { return Array("\(head)\r\n".utf8) }
+        switch self.framing {
+        case .length: return Array("\(head)Content-Length: \(self.body.count)\r\n\r\n".utf8) + self.body
+        case .wrongLength(let count): return Array("\(head)Content-Length: \(count)\r\n\r\n".utf8) + self.body
+        case .untilTheEnd: return Array("\(head)Connection: close\r\n\r\n".utf8) + self.body
+        case .chunked(let isEnded):
+            let size = String(self.body.count, radix: 16)
+            return Array("\(head)Transfer-Encoding: chunked\r\n\r\n\(size)\r\n".utf8) + self.body
+                + Array("\r\n\(isEnded ? "0\r\n\r\n" : "")".utf8)
+        }
+    }
+}

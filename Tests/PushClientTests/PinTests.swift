@@ -1,0 +1,76 @@
+import Crypto
+import Foundation
+import PushTesting
+import Testing
+
+@testable import PushClient
+
+@Suite struct PinTests {
+    /// The key as Security gives it of a certificate, and its pin as openssl has it.
+    @Test(
+        arguments: [
+            ("EC", "ec_paramgen_curve:P-256", 65), ("EC", "ec_paramgen_curve:P-384", 97),
+            ("EC", "ec_paramgen_curve:P-521", 133), ("RSA", "rsa_keygen_bits:1024", nil),
+            ("RSA", "rsa_keygen_bits:2048", nil),
+        ] as [(String, String, Int?)]
+    )
+    func aKeyIsHashedAsOpensslDoes(algorithm: String, option: String, pointLength: Int?) async throws {
+        let der = try await Self.openssl(
+            "openssl genpkey -algorithm \(algorithm) -pkeyopt \(option) | openssl pkey -pubout -outform der"
+        )
+        let raw: [UInt8]
+        if let pointLength {
+            raw = Array(der.suffix(pointLength))
+        } else {
+            // PKCS #1 is what the bit string holds.
+            raw = try await Array(
+                Self.openssl("openssl pkey -pubin -inform der | openssl rsa -pubin -RSAPublicKey_out -outform der", der)
+            )
+        }
+        let key = try #require(SubjectPublicKeyInfo(pointLength == nil ? .rsa : .ellipticCurve, key: raw))
+        #expect(key.bytes == Array(der))
+        let pin = try #require(PushClient.KeyPin(sha256: Data(SHA256.hash(data: der)).base64EncodedString()))
+        #expect(pin.matches(key))
+        let other = try #require(PushClient.KeyPin(sha256: Data(SHA256.hash(data: der + [0])).base64EncodedString()))
+        #expect(!other.matches(key))
+    }
+
+    @Test func aCurveThatIsNotKnownHasNoPin() {
+        #expect(SubjectPublicKeyInfo(.ellipticCurve, key: [UInt8](repeating: 4, count: 57)) == nil)
+    }
+
+    @Test(arguments: [
+        "", "AAAA", Data(count: 31).base64EncodedString(), "sha256/" + Data(count: 32).base64EncodedString(),
+    ])
+    func whatIsNoHashIsNoPin(text: String) {
+        #expect(PushClient.KeyPin(sha256: text) == nil)
+    }
+
+    #if !canImport(Security)
+        @Test func wherePinsCannotBeComparedNothingIsSent() async throws {
+            let pin = try #require(PushClient.KeyPin(sha256: Data(count: 32).base64EncodedString()))
+            for trust in [PushClient.ServerTrust.pinned([pin]), .pinned([])] {
+                let options = PushClient.Options(serverTrust: trust)
+                try await ScriptedPeer.run(
+                    { request, _ in .answer(PeerAnswer(to: request, body: Samples.item(7))) },
+                    options: options
+                ) {
+                    peer,
+                    client in
+                    await #expect(throws: PushClientError.pinningUnavailable) { try await client.notification(7) }
+                    await #expect(throws: PushClientError.pinningUnavailable) { try await client.sync() }
+                    #expect(peer.requests.isEmpty)
+                }
+            }
+        }
+    #endif
+
+    /// What a pipe of commands writes, which reads these bytes.
+    private static func openssl(_ command: String, _ input: Data = Data()) async throws -> Data {
+        let folder = try TemporaryFolder()
+        try input.write(to: URL(fileURLWithPath: folder.file("in")))
+        let ended = try await ChildProcess("/bin/sh", ["-c", "(\(command)) < in > out"], in: folder.path).end()
+        try #require(ended.code == 0, "\(ended.errors)")
+        return try Data(contentsOf: URL(fileURLWithPath: folder.file("out")))
+    }
+}

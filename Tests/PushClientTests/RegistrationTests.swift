@@ -1,0 +1,134 @@
+import Foundation
+import PushAPI
+import PushClient
+import Synchronization
+import Testing
+
+@Suite struct RegistrationTests {
+    /// Gives out `id-1`, `id-2`, …, and says 410 of those that are retired.
+    private final class Registry: Sendable {
+        let retired = Mutex<Set<String>>([])
+        private let count = Mutex(0)
+
+        var script: ScriptedPeer.Script {
+            { request, _ in
+                if request.method == "POST" {
+                    let number = self.count.withLock { count in
+                        count += 1
+                        return count
+                    }
+                    return .answer(PeerAnswer(to: request, body: "\"id-\(number)\""))
+                }
+                let id = String(request.path.split(separator: "/").last ?? "")
+                return self.retired.withLock { $0.contains(id) }
+                    ? .answer(PeerAnswer(to: request, .registrationGone)) : .answer(PeerAnswer(to: request))
+            }
+        }
+    }
+
+    @Test func theIdIsAskedForOnceAndKept() async throws {
+        let store = AnswerStore.memory
+        try await ScriptedPeer.run(Registry().script, store: store) { peer, client async throws in
+            #expect(client.registrationID == nil)
+            #expect(try await client.register(platform: "apns", handle: "a+b/c d&e=ä", tags: ["news"]) == "id-1")
+            #expect(peer.requests.map(\.method) == ["POST", "PUT"])
+            #expect(peer.requests[0].target == "/api/register?handle=a%2Bb%2Fc%20d%26e%3D%C3%A4")
+            #expect(peer.requests[1].target == "/api/register/id-1")
+            #expect(peer.requests[1].body == #"{"Platform":"apns","Handle":"a+b/c d&e=ä","Tags":["news"]}"#)
+            // As after a start of the app, with a new handle.
+            #expect(try await peer.client(store: store).register(platform: "apns", handle: "b") == "id-1")
+            #expect(peer.requests.map(\.method) == ["POST", "PUT", "PUT"])
+            #expect(client.registrationID == "id-1")
+        }
+    }
+
+    @Test func anIdThatIsGoneIsReplacedOnce() async throws {
+        let registry = Registry()
+        try await ScriptedPeer.run(registry.script) { peer, client in
+            try await client.register(platform: "apns", handle: "a")
+            registry.retired.withLock { $0 = ["id-1"] }
+            #expect(try await client.register(platform: "apns", handle: "a") == "id-2")
+            #expect(client.registrationID == "id-2")
+            #expect(
+                peer.requests.dropFirst(2).map(\.target) == [
+                    "/api/register/id-1", "/api/register", "/api/register/id-2",
+                ]
+            )
+            // All are gone: two tries, and no loop.
+            registry.retired.withLock { $0 = ["id-2", "id-3"] }
+            let count = peer.requests.count
+            await #expect(throws: PushClientError.problem(Problem(.registrationGone))) {
+                try await client.register(platform: "apns", handle: "a")
+            }
+            #expect(peer.requests.count == count + 3)
+            #expect(client.registrationID == nil)
+        }
+    }
+
+    @Test func theServerIsAskedAgainOnlyForAReason() async throws {
+        let time = ManualTime()
+        try await ScriptedPeer.run(Registry().script, options: time.options) { peer, client async throws in
+            func refresh(_ handle: String, _ tags: [String] = [], platform: String = "apns") async throws -> Int {
+                let before = peer.requests.count
+                _ = try await client.refresh(
+                    platform: platform,
+                    handle: handle,
+                    tags: tags,
+                    atLeastEvery: .seconds(3600)
+                )
+                return peer.requests.count - before
+            }
+            #expect(try await refresh("a", ["x", "y"]) == 2)
+            #expect(try await refresh("a", ["y", "x"]) == 0)
+            time.pass(3599)
+            #expect(try await refresh("a", ["x", "y"]) == 0)
+            time.pass(1)
+            #expect(try await refresh("a", ["x", "y"]) == 1)
+            #expect(try await refresh("b", ["x", "y"]) == 1)
+            #expect(try await refresh("b", ["x"]) == 1)
+            #expect(try await refresh("b", ["x"], platform: "fcm") == 1)
+            time.pass(-7200)
+            #expect(try await refresh("b", ["x"], platform: "fcm") == 1)
+        }
+    }
+
+    @Test func unregisteringAgainAndAgainIsDone() async throws {
+        try await ScriptedPeer.run(Registry().script) { peer, client in
+            try await client.unregister()
+            #expect(peer.requests.isEmpty)
+            try await client.register(platform: "apns", handle: "a")
+            try await client.unregister()
+            try await client.unregister()
+            #expect(peer.requests.dropFirst(2).map { "\($0.method) \($0.target)" } == ["DELETE /api/register/id-1"])
+        }
+        for code in [ProblemCode.notFound, .registrationGone] {
+            try await ScriptedPeer.run(Registry().script) { peer, client in
+                try await client.register(platform: "apns", handle: "a")
+                peer.play { request, _ in .answer(PeerAnswer(to: request, code)) }
+                try await client.unregister()
+                #expect(client.registrationID == nil)
+            }
+        }
+    }
+
+    @Test func aRegistrationThatIsNotEndedStays() async throws {
+        try await ScriptedPeer.run(Registry().script) { peer, client in
+            try await client.register(platform: "apns", handle: "a")
+            peer.play { _, _ in .hangUp }
+            await #expect(throws: URLError.self) { try await client.unregister() }
+            #expect(client.registrationID == "id-1")
+        }
+    }
+
+    /// Somebody who invents an id that would lead elsewhere.
+    @Test(arguments: ["", ".", "..", "a/b", "a?b", "a b", "ä", String(repeating: "a", count: 129)])
+    func anIdThatIsNoneIsNotUsed(id: String) async throws {
+        try await ScriptedPeer.run({ request, _ in .answer(PeerAnswer(to: request, body: "\"\(id)\"")) }) {
+            peer,
+            client in
+            let found = await interference { try await client.register(platform: "apns", handle: "a") }
+            #expect(found?.kind == .unexpectedBody)
+            #expect(peer.requests.count == 1)
+        }
+    }
+}

@@ -1,0 +1,140 @@
+import Foundation
+import PushClient
+import Reactor
+import Synchronization
+import Testing
+
+/// A server, or somebody in its place, on a real socket, that answers each request as a script says.
+final class ScriptedPeer: Sendable {
+    enum Reply: Sendable {
+        case answer(PeerAnswer)
+        /// Ends the connection without a byte.
+        case hangUp
+        /// Holds the connection and says nothing.
+        case silence
+    }
+
+    typealias Script = @Sendable (PeerRequest, _ index: Int) -> Reply
+
+    let url: URL
+    private let script: Mutex<Script>
+    private let log = Mutex<[PeerRequest]>([])
+
+    private init(url: URL, script: @escaping Script) {
+        self.url = url
+        self.script = Mutex(script)
+    }
+
+    /// What was asked so far, in the order of its arrival.
+    var requests: [PeerRequest] { self.log.withLock { $0 } }
+
+    /// Answers otherwise from now on; its index goes on counting.
+    func play(_ script: @escaping Script) {
+        self.script.withLock { $0 = script }
+    }
+
+    /// Answers as long as `body` runs.
+    @discardableResult
+    static func run<Result: Sendable>(
+        _ script: @escaping Script,
+        _ body: @escaping @Sendable (ScriptedPeer) async throws -> Result
+    ) async throws -> Result {
+        let listener = try Listener(.tcp(host: "127.0.0.1", port: 0))
+        let peer = ScriptedPeer(url: try #require(URL(string: "http://\(listener.address)")), script: script)
+        let loop = try EventLoop(index: 0)
+        defer { loop.stop() }
+        return try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask(executorPreference: loop) {
+                await withDiscardingTaskGroup { connections in
+                    await listener.accept(on: loop) { number in
+                        connections.addTask(executorPreference: loop) { await peer.serve(number, on: loop) }
+                    }
+                }
+            }
+            defer { group.cancelAll() }
+            return try await body(peer)
+        }
+    }
+
+    /// The same, with a client.
+    @discardableResult
+    static func run<Result: Sendable>(
+        _ script: @escaping Script,
+        options: PushClient.Options = .init(),
+        store: AnswerStore = .memory,
+        _ body: @escaping @Sendable (ScriptedPeer, PushClient) async throws -> Result
+    ) async throws -> Result {
+        try await self.run(script) { peer in
+            try await body(peer, peer.client(options: options, store: store))
+        }
+    }
+
+    func client(
+        _ credentials: PushClient.Credentials = .basic(username: "alice", password: "correct horse"),
+        options: PushClient.Options = .init(),
+        store: AnswerStore = .memory
+    ) -> PushClient {
+        PushClient(server: self.url, credentials: credentials, options: options, store: store)
+    }
+
+    // MARK: - Private
+
+    private func serve(_ number: Int32, on loop: EventLoop) async {
+        guard let descriptor = try? Descriptor(number, on: loop) else { return }
+        let stream = SocketStream(descriptor)
+        defer { stream.close() }
+        var bytes: [UInt8] = []
+        while let request = await Self.request(from: stream, &bytes) {
+            let index = self.log.withLock { log in
+                log.append(request)
+                return log.count - 1
+            }
+            switch self.script.withLock({ $0 })(request, index) {
+            case .answer(let answer):
+                guard await Self.write(answer.encoded, to: stream) else { return }
+                if answer.hangsUp { return }
+            case .hangUp: return
+            case .silence: while await Self.read(from: stream, &bytes) {}
+            }
+        }
+    }
+
+    private static func request(from stream: SocketStream, _ bytes: inout [UInt8]) async -> PeerRequest? {
+        while true {
+            if let request = PeerRequest(from: &bytes) { return request }
+            guard await Self.read(from: stream, &bytes) else { return nil }
+        }
+    }
+
+    /// Returns whether there may be more.
+    private static func read(from stream: SocketStream, _ bytes: inout [UInt8]) async -> Bool {
+        var buffer = [UInt8](repeating: 0, count: 65_536)
+        while true {
+            do {
+                if let count = try buffer.withUnsafeMutableBytes({ try stream.read(into: $0) }) {
+                    bytes += buffer[..<count]
+                    return count > 0
+                }
+                try await stream.waitToRead(until: .now + .seconds(30))
+            } catch {
+                return false
+            }
+        }
+    }
+
+    private static func write(_ bytes: [UInt8], to stream: SocketStream) async -> Bool {
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            do {
+                if let count = try rest.withUnsafeBytes({ try stream.write($0) }) {
+                    rest = rest.dropFirst(count)
+                } else {
+                    try await stream.waitToWrite(until: .now + .seconds(30))
+                }
+            } catch {
+                return false
+            }
+        }
+        return true
+    }
+}

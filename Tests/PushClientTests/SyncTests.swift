@@ -1,0 +1,238 @@
+import Crypto
+import Foundation
+import PushAPI
+import PushClient
+import PushTesting
+import Testing
+
+/// Everything missed in one round trip, and nothing lost.
+@Suite struct SyncTests {
+    private static func server(_ count: Int64) -> ListServer {
+        let server = ListServer()
+        for id in 1...max(1, count) where id <= count { server.put(id, Samples.item(id, "payload \(id)")) }
+        return server
+    }
+
+    @Test func aColdStartIsOneRequestAndTheSameAgainOne304() async throws {
+        try await ScriptedPeer.run(Self.server(200).script) { peer, client in
+            let inbox = try await client.sync().value
+            #expect(inbox.notifications.count == 200)
+            #expect(inbox.arrived == Array(1...200))
+            #expect(inbox.deleted.isEmpty)
+            #expect(inbox.unreadCount == 200)
+            #expect(peer.requests.map(\.target) == ["/api/notifications?limit=500"])
+            #expect(peer.requests[0].fields["if-none-match"] == nil)
+
+            let again = try await client.sync()
+            #expect(again.date == nil)
+            #expect(again.value.notifications == inbox.notifications)
+            #expect(again.value.arrived.isEmpty)
+            #expect(peer.requests.map(\.target).dropFirst() == ["/api/notifications?limit=500&since=c200"])
+            #expect(peer.requests[1].fields["if-none-match"] == "\"c200\"")
+        }
+    }
+
+    @Test func changesAreMerged() async throws {
+        let server = Self.server(5)
+        try await ScriptedPeer.run(server.script) { _, client in
+            _ = try await client.sync()
+            server.put(2, Samples.item(2, "payload 2", isRead: true))
+            server.put(3, nil)
+            server.put(6, Samples.item(6))
+            server.put(77, nil)
+            let inbox = try await client.sync().value
+            #expect(inbox.notifications.map(\.id) == [1, 2, 4, 5, 6])
+            #expect(inbox.notifications.filter(\.isRead).map(\.id) == [2])
+            #expect(inbox.arrived == [2, 6])
+            // One that was never seen here may have been shown by its push.
+            #expect(inbox.deleted == [3, 77])
+            #expect(inbox.unreadCount == 4)
+        }
+    }
+
+    @Test(arguments: [1, 2, 7, 100])
+    func furtherPagesAreFetchedOnlyWhileThereAreMore(pageSize: Int) async throws {
+        let server = Self.server(20)
+        server.change { $0.pageSize = pageSize }
+        try await ScriptedPeer.run(server.script) { peer, client in
+            let inbox = try await client.sync().value
+            #expect(inbox.notifications.map(\.id).sorted() == Array(1...20))
+            #expect(inbox.arrived == Array(1...20))
+            #expect(peer.requests.count == (20 + pageSize - 1) / pageSize)
+        }
+    }
+
+    @Test func whatHasExpiredIsDroppedAndNamed() async throws {
+        let time = ManualTime(try #require(Date(rfc3339: "2027-01-01T00:00:00Z")))
+        let server = ListServer()
+        server.put(1, Samples.item(1, expires: "2027-01-01T00:10:00Z"))
+        server.put(2, Samples.item(2))
+        try await ScriptedPeer.run(server.script, options: time.options) { peer, client in
+            #expect(try await client.sync().value.notifications.map(\.id) == [1, 2])
+            time.pass(600)
+            let inbox = try await client.sync().value
+            #expect(inbox.notifications.map(\.id) == [2])
+            #expect(inbox.deleted == [1])
+            #expect(try await client.sync().value.deleted.isEmpty)
+            peer.play { _, _ in .hangUp }
+            #expect(try await client.sync().value.notifications.map(\.id) == [2])
+        }
+    }
+
+    @Test func aCursorThatIsNotKnownStartsOver() async throws {
+        let server = Self.server(5)
+        server.change { $0.pageSize = 2 }
+        try await ScriptedPeer.run(server.script) { peer, client in
+            _ = try await client.sync()
+            // The server was set up anew: other cursors, and one notification less.
+            server.change { state in
+                state.generation = "d"
+                state.items[4] = nil
+            }
+            let count = peer.requests.count
+            let inbox = try await client.sync().value
+            #expect(inbox.notifications.map(\.id) == [1, 2, 3, 5])
+            #expect(inbox.deleted == [4])
+            #expect(
+                peer.requests[count...].map(\.target)
+                    == [
+                        "/api/notifications?limit=500&since=c5", "/api/notifications?limit=500",
+                        "/api/notifications?limit=500&since=d2", "/api/notifications?limit=500&since=d5",
+                    ].prefix(peer.requests.count - count).map { $0 }
+            )
+        }
+    }
+
+    @Test func aServerThatKnowsNoCursorIsNotAskedForEver() async throws {
+        try await ScriptedPeer.run(Self.server(1).script) { peer, client in
+            _ = try await client.sync()
+            peer.play { request, _ in .answer(PeerAnswer(to: request, .invalidCursor)) }
+            await #expect(throws: PushClientError.problem(Problem(.invalidCursor))) { try await client.sync() }
+            #expect(peer.requests.count == 3)
+        }
+    }
+
+    @Test func theInboxIsShownWhenTheServerCannotBeAsked() async throws {
+        let time = ManualTime()
+        let folder = try TemporaryFolder()
+        let store = AnswerStore.folder(URL(fileURLWithPath: folder.path), key: SymmetricKey(size: .bits256))
+        let server = Self.server(3)
+        try await ScriptedPeer.run(server.script, options: time.options, store: store) { peer, client in
+            peer.play { _, _ in .hangUp }
+            await #expect(throws: URLError.self) { try await client.sync() }
+            peer.play(server.script)
+            let inbox = try await client.sync().value
+            time.pass(60)
+            _ = try await client.sync()
+            let confirmed = time.now
+            time.pass(60)
+            for trouble: ScriptedPeer.Script in [
+                { _, _ in .hangUp }, { _, _ in .answer(PeerAnswer(body: "<html>")) },
+                { request, _ in .answer(PeerAnswer(to: request, status: 304, fields: [("ETag", "\"c1\"")])) },
+                { request, _ in .answer(PeerAnswer(to: request, body: Samples.item(1))) },
+            ] {
+                peer.play(trouble)
+                // As after a start of the app.
+                let cached = try await peer.client(options: time.options, store: store).sync()
+                #expect(cached.date == confirmed)
+                #expect(cached.value.notifications == inbox.notifications)
+                #expect(cached.value.arrived.isEmpty)
+            }
+            // A payload that came with the list is there one by one, too.
+            let item = try await client.notification(2)
+            #expect(item == .cached(inbox.notifications[1], confirmed))
+        }
+    }
+
+    @Test func aPageThatIsTakenIsNotFetchedAgain() async throws {
+        let server = Self.server(6)
+        server.change { $0.pageSize = 2 }
+        try await ScriptedPeer.run(server.script) { peer, client in
+            peer.play { request, index in index < 2 ? .answer(server.answer(request)) : .hangUp }
+            let cut = try await client.sync()
+            #expect(cut.date != nil)
+            #expect(cut.value.notifications.count == 4)
+            let count = peer.requests.count
+            peer.play(server.script)
+            #expect(try await client.sync().value.notifications.count == 6)
+            #expect(peer.requests[count...].map(\.target) == ["/api/notifications?limit=500&since=c4"])
+        }
+    }
+
+    /// Three at once, again and again, between changes: the copy is always one of the server's.
+    @Test func severalAtOnceDoNotHarmTheInbox() async throws {
+        let server = Self.server(40)
+        server.change { $0.pageSize = 3 }
+        try await ScriptedPeer.run(server.script) { _, client in
+            for round in 0..<5 {
+                server.put(Int64(round), nil)
+                server.put(Int64(100 + round), Samples.item(Int64(100 + round)))
+                try await withThrowingTaskGroup(of: Inbox.self) { group in
+                    for _ in 0..<3 { group.addTask { try await client.sync().value } }
+                    group.addTask {
+                        server.put(Int64(200 + round), Samples.item(Int64(200 + round)))
+                        return try await client.sync().value
+                    }
+                    while try await group.next() != nil {}
+                }
+                var expected: [Int64] = []
+                server.change { expected = $0.items.filter { $0.value.json != nil }.keys.sorted() }
+                #expect(try await client.sync().value.notifications.map(\.id).sorted() == expected)
+            }
+        }
+    }
+
+    @Test func whatMustNotBeKeptIsShownOnce() async throws {
+        let server = ListServer()
+        server.put(1, String(Samples.item(1).dropLast()) + #","Store":"never"}"#)
+        server.put(2, Samples.item(2))
+        server.put(3, #"{"Id":3,"Read":false,"ReadOnce":true}"#)
+        server.change { $0.directive = "no-store" }
+        try await ScriptedPeer.run(server.script) { _, client in
+            let first = try await client.sync().value.notifications
+            #expect(first.map(\.id).sorted() == [1, 2, 3])
+            #expect(Set(first.filter { $0.payload != nil }.map(\.id)) == [1, 2])
+            let second = try await client.sync().value.notifications
+            #expect(second.map(\.id).sorted() == [1, 2, 3])
+            #expect(second.filter { $0.payload != nil }.map(\.id) == [2])
+        }
+        // A list that does not say which: none.
+        let silent = ListServer()
+        for id in 1...2 { silent.put(Int64(id), Samples.item(Int64(id))) }
+        silent.change { $0.directive = "no-store" }
+        try await ScriptedPeer.run(silent.script) { _, client async throws in
+            #expect(try await client.sync().value.notifications.count { $0.payload != nil } == 2)
+            #expect(try await client.sync().value.notifications.count { $0.payload != nil } == 0)
+        }
+    }
+
+    @Test func markingAndDismissingChangeTheInbox() async throws {
+        let server = Self.server(3)
+        try await ScriptedPeer.run(server.script) { peer, client in
+            _ = try await client.sync()
+            peer.play { request, _ in
+                switch request.method {
+                case "POST": .answer(PeerAnswer(to: request, body: #"{"Read":[1,2]}"#))
+                case "DELETE": .answer(PeerAnswer(to: request, status: 204))
+                default: .hangUp
+                }
+            }
+            try await client.markRead([1, 2])
+            try await client.dismiss(3)
+            let inbox = try await client.sync()
+            #expect(inbox.date != nil)
+            #expect(inbox.value.notifications.map(\.isRead) == [true, true])
+        }
+    }
+
+    /// Somebody who answers that there is more, for ever, or without moving on.
+    @Test func aListWithoutAnEndIsNamed() async throws {
+        try await ScriptedPeer.run({ request, _ in
+            .answer(PeerAnswer(to: request, body: Samples.list([], cursor: "c", more: true)))
+        }) { peer, client in
+            let cached = try await client.sync()
+            #expect(cached.date != nil)
+            #expect(peer.requests.count < 1100)
+        }
+    }
+}
