@@ -2,7 +2,7 @@
 
 PACKAGES = libssl-dev libsqlite3-dev libcurl4-openssl-dev libargon2-dev libnghttp2-dev zlib1g-dev
 TEST_PACKAGES = curl haproxy nginx-light openssl python3
-E2E_PACKAGES = $(TEST_PACKAGES) gcc iproute2 nghttp2-client slowhttptest strace wrk
+E2E_PACKAGES = $(TEST_PACKAGES) gcc iproute2 nghttp2-client slowhttptest squid strace varnish wrk
 BENCH_PACKAGES = curl nginx-light openssl python3 wrk
 # Optimising across modules and linking the standard library in saves a tenth of the processor time of a request each.
 RELEASE = --configuration release --static-swift-stdlib -Xswiftc -cross-module-optimization
@@ -50,7 +50,7 @@ fuzz: packages
 # million deliveries with faults, a provider down for hours, a search for secrets in all that leaves, and guesses at passwords
 # and at who has one.
 e2e: release e2e-packages
-	swift test --filter EndToEnd
+	SEALPOST_TEST_PROXIES=all swift test --filter EndToEnd
 	SEALPOST_TEST_FLIPS=10000 SEALPOST_TEST_GUESSES=100000 swift test --filter 'BitFlip|GuessedID'
 	scripts/clients .build/release/sealpost
 	scripts/conditional .build/release/sealpost
@@ -58,6 +58,8 @@ e2e: release e2e-packages
 	scripts/schemathesis .build/release/sealpost
 	scripts/restarts .build/release/sealpost
 	scripts/restarts .build/release/sealpost --proxy haproxy --count 100
+	scripts/restarts .build/release/sealpost --proxy varnish --count 100
+	scripts/restarts .build/release/sealpost --proxy squid --count 100
 	scripts/siege .build/release/sealpost
 	scripts/ssrf .build/release/sealpost
 	scripts/bruteforce .build/release/sealpost

@@ -74,13 +74,14 @@ class Rig:
         )
 
     def proxy(self, kind):
-        """Starts nginx or HAProxy before the daemon. The process and its port."""
+        """Starts a proxy before the daemon. The process and its port."""
         with socket.create_server(("127.0.0.1", 0)) as probe:
             port = probe.getsockname()[1]
         process = self.start(
             [ROOT / "scripts/proxy", kind, f"127.0.0.1:{port}", f"127.0.0.1:{self.port}", self.folder]
         )
-        wait_for_line(process, {"nginx": "epoll", "haproxy": "Loading success"}[kind])
+        notices = {"nginx": "epoll", "haproxy": "Loading success", "varnish": "Listening", "squid": "Accepting"}
+        wait_for_line(process, notices[kind])
         return process, port
 
     def start(self, command, **options):

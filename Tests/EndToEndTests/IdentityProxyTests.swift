@@ -10,9 +10,8 @@ import Testing
     /// an administrator `root`.
     private func withProxy(_ users: [String], _ body: (Site) async throws -> Void) async throws {
         _ = try await Site.run(
-            .nginx,
+            [Site.Layer(proxy: .nginx, file: "../config/nginx-identity.conf")],
             .unix,
-            file: "nginx-identity",
             settings: ["SERVER_TRUSTEDPROXIES": "[unix]", "SERVER_IDENTITYHEADER": "X-Remote-User"],
             prepare: { folder in
                 let lines = users.map { "\($0):{PLAIN}\(Self.password)\n" }.joined()

@@ -2,16 +2,58 @@ import Foundation
 import PushTesting
 import Testing
 
-/// A daemon behind a proxy that runs with its file in `config/`, and `curl` as the client of both.
+/// A daemon behind proxies, and `curl` as the client of both.
 struct Site: Sendable {
-    enum Proxy: String, CaseIterable, Sendable {
-        case nginx, haproxy
+    enum Proxy: String, Sendable {
+        case nginx, haproxy, varnish, squid
+
+        /// What it says when it listens.
+        var notice: String {
+            switch self {
+            case .nginx: "epoll"
+            case .haproxy: "Loading success"
+            case .varnish: "Listening"
+            case .squid: "Accepting reverse-proxy"
+            }
+        }
     }
 
     /// How the proxy reaches the daemon.
-    enum Link: String, CaseIterable, Sendable {
+    enum Link: String, Sendable {
         case tcp, unix
     }
+
+    /// A proxy with its file in `config/`, and how it reaches the daemon.
+    struct Way: Sendable, CustomTestStringConvertible {
+        let proxy: Proxy
+        let link: Link
+
+        var testDescription: String { "\(self.proxy) over \(self.link)" }
+
+        /// All that work; those whose packages only `make e2e` installs, only there.
+        static let all: [Way] = {
+            let usual = [Way(.nginx, .tcp), Way(.nginx, .unix), Way(.haproxy, .tcp), Way(.haproxy, .unix)]
+            // Squid knows no unix sockets.
+            return Site.hasAllProxies ? usual + [Way(.varnish, .tcp), Way(.varnish, .unix), Way(.squid, .tcp)] : usual
+        }()
+
+        private init(_ proxy: Proxy, _ link: Link) {
+            self.proxy = proxy
+            self.link = link
+        }
+    }
+
+    /// One of the proxies between the client and the daemon.
+    struct Layer: Sendable {
+        let proxy: Proxy
+        /// A file, if it is not the usual one in `config/`: a path from `scripts/`.
+        var file: String?
+        /// What the file's variable `HOW` stands for.
+        var how = ""
+    }
+
+    /// Whether `make e2e` runs, which installs Varnish and Squid, too.
+    static let hasAllProxies = ProcessInfo.processInfo.environment["SEALPOST_TEST_PROXIES"] == "all"
 
     struct Answer {
         let status: Int
@@ -30,25 +72,37 @@ struct Site: Sendable {
     let folder: TemporaryFolder
     let daemon: Daemon
     let link: Link
-    private let port: UInt16
+    private let chain: ProxyChain
+
+    /// Where clients find the outermost proxy.
+    var server: URL {
+        get throws { try #require(URL(string: "http://127.0.0.1:\(self.chain.port)")) }
+    }
 
     private var socket: String { self.folder.file("http.sock") }
 
-    /// Runs both as long as `body` does, with the user `alice`; what the daemon has logged by then.
+    /// Runs a proxy with its file in `config/` before a daemon.
+    static func run(_ way: Way, _ body: (Site) async throws -> Void) async throws -> String {
+        try await self.run([Layer(proxy: way.proxy)], way.link, body)
+    }
+
+    /// Runs all as long as `body` does, with `users`; what the daemon has logged by then.
     ///
-    /// `file` is the proxy's in `config/`, without its extension, if it is not the usual one; `prepare` may put into the
-    /// folder what that needs.
+    /// The first of the layers is the one that clients see. `prepare` may put into the folder of the last, which is also
+    /// the daemon's, what that needs.
     static func run(
-        _ proxy: Proxy,
+        _ layers: [Layer],
         _ link: Link,
-        file: String? = nil,
+        users: [String] = ["alice"],
         settings: [String: String] = [:],
         prepare: (TemporaryFolder) async throws -> Void = { _ in },
         _ body: (Site) async throws -> Void
     ) async throws -> String {
         let folder = try TemporaryFolder()
         try await prepare(folder)
-        _ = try await Daemon.run(["user", "add", "alice", "--password-stdin"], in: folder, input: Stack.password)
+        for user in users {
+            _ = try await Daemon.run(["user", "add", user, "--password-stdin"], in: folder, input: Stack.password)
+        }
         let socket = "unix:\(folder.file("http.sock"))"
         let daemon = try await Daemon(
             in: folder,
@@ -57,31 +111,39 @@ struct Site: Sendable {
                 "LOG_LEVEL": "debug",
             ].merging(settings) { $1 }
         )
-        let port = try QuickStartTests.freePort()
-        let upstream = link == .unix ? socket : "127.0.0.1:\(daemon.port)"
-        let process = try Scripts.start("proxy", [file ?? proxy.rawValue, "127.0.0.1:\(port)", upstream, folder.path])
-        let notice = proxy == .nginx ? "epoll" : "Loading success"
-        #expect(await process.errors(until: notice).contains(notice))
+        let chain = ProxyChain(
+            port: try QuickStartTests.freePort(),
+            upstream: link == .unix ? socket : "127.0.0.1:\(daemon.port)",
+            folder: folder.path
+        )
         let result: Result<Void, any Error>
         do {
-            result = .success(try await body(Site(folder: folder, daemon: daemon, link: link, port: port)))
+            try await chain.replace(with: layers)
+            result = .success(try await body(Site(folder: folder, daemon: daemon, link: link, chain: chain)))
         } catch {
             result = .failure(error)
         }
-        process.signal(SIGTERM)
-        _ = await process.end()
+        await chain.stop()
         let ended = await daemon.terminated()
         #expect(ended.code == 0)
         try result.get()
         return ended.errors
     }
 
+    /// Puts other proxies in the place of those that run, at the same address, as a phone moves to another network.
+    func replaceProxies(with layers: [Layer]) async throws {
+        try await self.chain.replace(with: layers)
+    }
+
     /// Sends a request through the proxy with `curl`, as `alice` unless `user` is empty; to another port if one is given.
+    ///
+    /// `curl` must end with `code`: 18 is an answer that was cut off.
     func curl(
         _ path: String,
         as user: String = "alice",
         password: String = Stack.password,
         port: Int? = nil,
+        code: Int32 = 0,
         _ options: String...
     ) async throws -> Answer {
         try await self.curl(path, as: user, password: password, port: port, options: options)
@@ -95,18 +157,27 @@ struct Site: Sendable {
         options: [String]
     ) async throws -> Answer {
         let credentials = user.isEmpty ? [] : ["--user", "\(user):\(password)"]
+        let head = "head-\(UUID().uuidString)"
         let ended = try await ChildProcess(
             "/usr/bin/curl",
-            ["--silent", "--show-error", "--max-time", "60", "--dump-header", "head"] + credentials + options
-                + ["http://127.0.0.1:\(port ?? Int(self.port))\(path)"],
+            ["--silent", "--show-error", "--max-time", "60", "--dump-header", head] + credentials + options
+                + ["http://127.0.0.1:\(port ?? Int(self.chain.port))\(path)"],
             in: self.folder.path
         ).end()
-        try #require(ended.code == 0, "\(ended.errors)")
-        let heads = try String(contentsOfFile: self.folder.file("head"), encoding: .utf8)
+        try #require(ended.code == code, "\(ended.errors)")
+        let heads = try String(contentsOfFile: self.folder.file(head), encoding: .utf8)
+        try FileManager.default.removeItem(atPath: self.folder.file(head))
         // The one before may be 100, go on.
-        let head = try #require(heads.components(separatedBy: "\r\n\r\n").last { !$0.isEmpty })
-        let status = head.split(separator: " ").dropFirst().first.flatMap { Int($0) }
-        return Answer(status: try #require(status), head: head, body: ended.output)
+        let last = try #require(heads.components(separatedBy: "\r\n\r\n").last { !$0.isEmpty })
+        let status = last.split(separator: " ").dropFirst().first.flatMap { Int($0) }
+        return Answer(status: try #require(status), head: last, body: ended.output)
+    }
+
+    /// Ends the daemon and waits for that; the proxies go on.
+    func stopDaemon() async {
+        self.daemon.process.signal(SIGTERM)
+        // Its last breath: nobody writes there any more.
+        _ = await self.daemon.process.errors(until: "\0")
     }
 
     /// How many connections the daemon has at this moment, at the address that the proxy uses.
@@ -129,14 +200,20 @@ struct Site: Sendable {
 
 /// What is in `scripts/`.
 enum Scripts {
+    static let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appending(path: "../../scripts")
+        .standardizedFileURL
+
     /// Starts one of them.
-    static func start(_ name: String, _ arguments: [String]) throws -> ChildProcess {
-        let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appending(path: "../../scripts")
-        return try ChildProcess(
-            folder.standardizedFileURL.appending(path: name).path,
+    static func start(
+        _ name: String,
+        _ arguments: [String],
+        environment: [String: String] = [:]
+    ) throws -> ChildProcess {
+        try ChildProcess(
+            self.folder.appending(path: name).path,
             arguments,
-            in: folder.path,
-            environment: ["PATH": "/usr/bin:/bin:/usr/sbin:/sbin"]
+            in: self.folder.path,
+            environment: environment.merging(["PATH": "/usr/bin:/bin:/usr/sbin:/sbin"]) { $1 }
         )
     }
 }
