@@ -62,8 +62,8 @@ extension PushClient.ServerTrust {
     extension SubjectPublicKeyInfo {
         fileprivate init?(_ certificate: SecCertificate) {
             guard let key = SecCertificateCopyKey(certificate), let bytes = SecKeyCopyExternalRepresentation(key, nil),
-                let attributes = SecKeyCopyAttributes(key) as? [CFString: Any],
-                let type = attributes[kSecAttrKeyType] as? String
+                let attributes = SecKeyCopyAttributes(key) as? [String: Any],
+                let type = attributes[kSecAttrKeyType as String] as? String
             else { return nil }
             if type == kSecAttrKeyTypeRSA as String {
                 self.init(.rsa, key: Array(bytes as Data))
