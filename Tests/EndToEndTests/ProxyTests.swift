@@ -6,7 +6,7 @@ import Testing
 @Suite struct ProxyTests {
     @Test(arguments: Site.Way.all)
     func theApiIsTheSameBehindAProxy(way: Site.Way) async throws {
-        _ = try await Site.run(way) { site in
+        _ = try await Site.run(way.proxy, way.link) { site in
             let posted = try await site.curl("/api/notifications", "--data", #""a secret""#, "--header", "MyToken: 1")
             #expect(posted.status == 200)
             #expect(posted.values("MyToken") == ["20"])
@@ -34,7 +34,7 @@ import Testing
 
     @Test(arguments: Site.Way.all)
     func bodiesOfAllKindsComeThrough(way: Site.Way) async throws {
-        _ = try await Site.run(way) { site in
+        _ = try await Site.run(way.proxy, way.link) { site in
             let large = String(repeating: "0123456789", count: 6000)
             try "\"\(large)\"".write(toFile: site.folder.file("large"), atomically: true, encoding: .utf8)
             for framing in ["X-Framing: length", "Transfer-Encoding: chunked", "Expect: 100-continue"] {
@@ -56,7 +56,7 @@ import Testing
 
     @Test(arguments: Site.Way.all)
     func refusalsAreTheDaemonsOwn(way: Site.Way) async throws {
-        _ = try await Site.run(way) { site in
+        _ = try await Site.run(way.proxy, way.link) { site in
             try Data(count: 200_000).write(to: URL(fileURLWithPath: site.folder.file("tooLarge")))
             for framing in ["X-Framing: length", "Transfer-Encoding: chunked"] {
                 let refused = try await site.curl(
@@ -81,7 +81,7 @@ import Testing
 
     @Test(arguments: Site.Way.all.filter { $0.proxy != .varnish })
     func connectionsAreUsedAgain(way: Site.Way) async throws {
-        _ = try await Site.run(way) { site in
+        _ = try await Site.run(way.proxy, way.link) { site in
             for _ in 0..<12 {
                 #expect(try await site.curl("/readyz").status == 200)
             }
@@ -93,7 +93,7 @@ import Testing
 
     @Test(arguments: Site.Way.all)
     func theClientIsWhoAskedTheProxyWhateverElseTheRequestClaims(way: Site.Way) async throws {
-        let log = try await Site.run(way) { site in
+        let log = try await Site.run(way.proxy, way.link) { site in
             let answer = try await site.curl(
                 "/readyz",
                 "--interface",

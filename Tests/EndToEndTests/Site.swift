@@ -82,8 +82,8 @@ struct Site: Sendable {
     private var socket: String { self.folder.file("http.sock") }
 
     /// Runs a proxy with its file in `config/` before a daemon.
-    static func run(_ way: Way, _ body: (Site) async throws -> Void) async throws -> String {
-        try await self.run([Layer(proxy: way.proxy)], way.link, body)
+    static func run(_ proxy: Proxy, _ link: Link, _ body: (Site) async throws -> Void) async throws -> String {
+        try await self.run([Layer(proxy: proxy)], link, body)
     }
 
     /// Runs all as long as `body` does, with `users`; what the daemon has logged by then.
@@ -136,24 +136,23 @@ struct Site: Sendable {
     }
 
     /// Sends a request through the proxy with `curl`, as `alice` unless `user` is empty; to another port if one is given.
-    ///
-    /// `curl` must end with `code`: 18 is an answer that was cut off.
+    func curl(
+        _ path: String,
+        as user: String = "alice",
+        password: String = Stack.password,
+        port: Int? = nil,
+        _ options: String...
+    ) async throws -> Answer {
+        try await self.curl(path, as: user, password: password, port: port, options: options)
+    }
+
+    /// The same; `curl` must end with `code`: 18 is an answer that was cut off.
     func curl(
         _ path: String,
         as user: String = "alice",
         password: String = Stack.password,
         port: Int? = nil,
         code: Int32 = 0,
-        _ options: String...
-    ) async throws -> Answer {
-        try await self.curl(path, as: user, password: password, port: port, options: options)
-    }
-
-    func curl(
-        _ path: String,
-        as user: String = "alice",
-        password: String = Stack.password,
-        port: Int? = nil,
         options: [String]
     ) async throws -> Answer {
         let credentials = user.isEmpty ? [] : ["--user", "\(user):\(password)"]

@@ -1,0 +1,110 @@
+import PushClient
+
+extension Interferer {
+    /// What users of these products set up; the short list is for where only some of the products are.
+    static let all: [Interferer] =
+        Site.hasAllProxies ? caches + meddlers + portals + harmless : [caches[0], meddlers[1], meddlers[3], portals[0]]
+
+    // MARK: - Kept answers
+
+    static let caches: [Interferer] = [
+        // The only one that keeps answers to POST, too.
+        Interferer(["nginx-cache.conf"], sign: .repeats, isCache: true) { call, _ in
+            call == .markRead ? .truth : .interference([.wrongEcho])
+        },
+        cache("varnish-cache.vcl"),
+        cache("haproxy-cache.cfg"),
+        // Squid keeps nothing for requests with credentials until somebody has declared it to be public.
+        cache("squid-cache.conf", "nginx-public.conf"),
+        Interferer(["varnish-stale.vcl"], sign: .repeats, isCache: true, needsNoDaemon: true) { call, _ in
+            .interference(isFetch(call) ? [.wrongEcho] : [.missingEcho])
+        },
+    ]
+
+    private static func cache(_ files: String...) -> Interferer {
+        Interferer(files, how: "", sign: .repeats, isCache: true) { call, _ in
+            isFetch(call) ? .interference([.wrongEcho]) : .truth
+        }
+    }
+
+    private static func isFetch(_ call: Call) -> Bool { call == .notification || call == .sync }
+
+    // MARK: - Changed answers
+
+    static let meddlers: [Interferer] = [
+        Interferer(["nginx-rewrite.conf"], sign: .otherText, findings: rewritten),
+        Interferer(["haproxy-meddle.cfg"], how: "rewrite", sign: .otherText, findings: rewritten),
+        // A member that nobody reads does no harm, but is not the server's.
+        Interferer(["haproxy-meddle.cfg"], how: "inject", sign: .otherText) { call, trust in
+            trust == .signatures && call != .register ? .interference([.signature]) : .truth
+        },
+        Interferer(["haproxy-meddle.cfg"], how: "cut", sign: .cut) { _, _ in .interference([.truncated]) },
+        Interferer(["nginx-chunk.conf", "haproxy-meddle.cfg"], how: "cut", sign: .cut) { _, _ in
+            .interference([.truncated])
+        },
+        // Nobody can see where these end too early, but for what is missing.
+        Interferer(["nginx-unsized.conf", "haproxy-meddle.cfg"], how: "cut", sign: .otherText) { _, trust in
+            .interference(trust == .signatures ? [.signature] : [.notJSON, .unexpectedBody])
+        },
+        Interferer(["haproxy-meddle.cfg"], how: "shorten", sign: .otherText) { _, trust in
+            .interference(trust == .signatures ? [.signature] : [.notJSON])
+        },
+        Interferer(["haproxy-meddle.cfg"], how: "empty", sign: .otherText) { _, trust in
+            .interference(trust == .signatures ? [.signature] : [.unexpectedBody])
+        },
+        Interferer(["nginx-spool.conf"], sign: .cut, payload: Self.long) { call, _ in
+            call == .markAllRead || call == .register ? .truth : .interference([.truncated])
+        },
+        Interferer(["haproxy-strip.cfg"], how: "^mytoken$", sign: .lacks("MyToken")) { _, _ in
+            .interference([.missingEcho])
+        },
+        Interferer(["haproxy-strip.cfg"], how: "^signature$", sign: .lacks("Signature"), findings: unsigned),
+        Interferer(
+            ["haproxy-strip.cfg"],
+            how: "^signature-input$",
+            sign: .lacks("Signature-Input"),
+            findings: unsigned
+        ),
+        Interferer(["haproxy-strip.cfg"], how: "^content-digest$", sign: .lacks("Content-Digest"), findings: unsigned),
+        Interferer(["haproxy-detour.cfg"], sign: .otherText) { call, _ in
+            isFetch(call) ? .interference([.unexpectedBody]) : .truth
+        },
+    ]
+
+    @Sendable private static func rewritten(_ call: Call, _ trust: Trust) -> Finding {
+        // The other two answers have no text in them.
+        if call == .markAllRead || call == .register { return .truth }
+        return trust == .signatures ? .interference([.signature]) : .belief
+    }
+
+    @Sendable private static func unsigned(_ call: Call, _ trust: Trust) -> Finding {
+        trust == .signatures ? .interference([.signature]) : .truth
+    }
+
+    /// More than the buffers of a proxy hold, and not to be compressed into them.
+    private static var long: String {
+        "secret " + (0..<4000).map { _ in String(Int.random(in: 0..<1 << 40), radix: 36) }.joined()
+    }
+
+    // MARK: - Answers of their own
+
+    static let portals: [Interferer] = [
+        Interferer(["nginx-portal.conf"], sign: .own(200)) { _, _ in .interference([.missingEcho]) },
+        Interferer(["nginx-redirect.conf"], sign: .own(302)) { _, _ in .interference([.redirect]) },
+        Interferer(["haproxy-refuse.cfg"], how: "401", sign: .own(401)) { _, _ in .interference([.missingEcho]) },
+        Interferer(["haproxy-refuse.cfg"], how: "500", sign: .own(500)) { _, _ in .interference([.missingEcho]) },
+        Interferer(["haproxy-unchanged.cfg"], sign: .own(304)) { _, _ in .interference([.missingEcho]) },
+        // It knows the rule of MyToken, which is no secret.
+        Interferer(["haproxy-inventor.cfg"], sign: .own(200)) { _, trust in
+            trust == .signatures ? .interference([.signature]) : .belief
+        },
+    ]
+
+    // MARK: - No harm
+
+    static let harmless: [Interferer] = [
+        Interferer(["haproxy-upper.cfg"], sign: .shows("\r\nMYTOKEN: 20\r\n")) { _, _ in .truth },
+        Interferer(["haproxy-strip.cfg"], how: "^etag$", sign: .lacks("ETag")) { _, _ in .truth },
+        Interferer(["nginx-gzip.conf"], sign: .shows("\r\nContent-Encoding: gzip\r\n")) { _, _ in .truth },
+    ]
+}

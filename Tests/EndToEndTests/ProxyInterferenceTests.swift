@@ -1,0 +1,154 @@
+import Foundation
+import HTTPSignatures
+import PushAPI
+import PushClient
+import Testing
+
+/// A phone that comes into networks whose proxies keep, change, cut off and invent answers.
+@Suite struct ProxyInterferenceTests {
+    @Test(arguments: Interferer.all, Interferer.Trust.allCases)
+    func nothingWrongIsBelievedAndWhatIsWrongIsNamed(interferer: Interferer, trust: Interferer.Trust) async throws {
+        try await Visit.run(trust, payload: interferer.payload) { visit in
+            let phone = try visit.client()
+            let kept = try await phone.notification(visit.id).value
+            let keptInbox = try await phone.sync().value.notifications
+
+            try await visit.site.replaceProxies(with: interferer.layers)
+            if interferer.isCache {
+                // Fetches last: a cache gives up what somebody changes through it (RFC 9111 section 4.4).
+                for call in Interferer.Call.allCases.reversed() {
+                    #expect(try await visit.outcome(of: call, visit.client()) == .fresh, "the first \(call)")
+                }
+                _ = try await phone.sync()
+            }
+            if !interferer.needsNoDaemon { try await interferer.sign.expectToBeSeen(visit) }
+            try await visit.moveOn()
+            if interferer.needsNoDaemon { try await interferer.sign.expectToBeSeenWithoutDaemon(visit) }
+
+            // What was kept is shown for what it is.
+            if case .interference = interferer.findings(.notification, trust) {
+                let shown = try await phone.notification(visit.id)
+                #expect(shown.value == kept)
+                #expect(shown.date != nil)
+            }
+            if case .interference = interferer.findings(.sync, trust) {
+                let shown = try await phone.sync()
+                if interferer.isCache, shown.date == nil {
+                    // HAProxy and Squid let conditions pass, and keep no 304.
+                    #expect(try await shown.value.notifications == visit.inbox())
+                } else {
+                    #expect(shown.value.notifications == keptInbox)
+                    #expect(shown.date != nil)
+                }
+            }
+
+            // A client that has kept nothing has nothing to show.
+            for call in Interferer.Call.allCases {
+                let outcome = try await visit.outcome(of: call, visit.client(), mayAsk: !interferer.needsNoDaemon)
+                switch interferer.findings(call, trust) {
+                case .truth: #expect(outcome == .fresh, "\(call)")
+                case .belief: #expect(outcome == .wrong, "\(call)")
+                case .interference(let kinds):
+                    guard case .interference(let kind) = outcome else {
+                        Issue.record("\(call): \(outcome)")
+                        continue
+                    }
+                    #expect(kinds.contains(kind), "\(call)")
+                }
+            }
+        }
+    }
+
+    @Test(arguments: Interferer.all.filter(\.isCache), Interferer.Trust.allCases)
+    func nobodyIsShownWhatWasKeptForSomebodyElse(cache: Interferer, trust: Interferer.Trust) async throws {
+        try await Visit.run(trust) { visit in
+            try await visit.site.replaceProxies(with: cache.layers)
+            if !cache.needsNoDaemon { try await cache.sign.expectToBeSeen(visit) }
+            // Both at once, so that one fetch may be answered to several who wait for it.
+            let inboxes = await withTaskGroup { group in
+                for user in Array(repeating: ["alice", "bob"], count: 8).joined() {
+                    group.addTask { (user, await Result { try await visit.client(user).sync() }) }
+                }
+                return await group.reduce(into: []) { $0.append($1) }
+            }
+            for (user, result) in inboxes {
+                switch result {
+                case .success(let inbox):
+                    #expect(inbox.date == nil)
+                    #expect(inbox.value.notifications.map(\.payload) == [visit.payload(of: user)])
+                case .failure(let error): #expect(visit.kind(of: error) != nil, "\(error)")
+                }
+            }
+            if cache.needsNoDaemon { try await cache.sign.expectToBeSeenWithoutDaemon(visit) }
+            for user in ["alice", "bob"] {
+                let late = await Result { try await visit.client(user).sync() }
+                #expect(visit.kind(of: late) == .wrongEcho, "\(user)")
+            }
+        }
+    }
+}
+
+extension Interferer.Sign {
+    /// The same where the harm begins when the daemon is gone: what was fetched before is fetched again.
+    fileprivate func expectToBeSeenWithoutDaemon(_ visit: Visit) async throws {
+        _ = try await visit.site.curl(
+            "/api/notifications/\(visit.id)?curl",
+            options: ["--compressed", "--header", "MyToken: 1"]
+        )
+        await visit.site.stopDaemon()
+        try await self.expectToBeSeen(visit)
+    }
+
+    /// Asks with `curl`, under an address that no client uses, so that nothing is kept for one.
+    fileprivate func expectToBeSeen(_ visit: Visit) async throws {
+        let (site, path) = (visit.site, "/api/notifications/\(visit.id)?curl")
+        let options = [
+            "--compressed", "--header", "MyToken: 1", "--header",
+            "Accept-Signature: \(ResponseVerifier.acceptSignature(keyID: nil))",
+        ]
+        // Of what goes out when nobody asks for signatures.
+        let plain = ["--compressed", "--header", "MyToken: 1"]
+        switch self {
+        case .repeats:
+            let first = try await site.curl(path, options: plain)
+            let second = try await site.curl(path, options: plain)
+            #expect(first.status == 200)
+            #expect(first.values("X-Request-Id").count == 1)
+            #expect(first.values("X-Request-Id") == second.values("X-Request-Id"))
+        case .own(let status):
+            let answer = try await site.curl(path, options: plain)
+            #expect(answer.status == status)
+            #expect(answer.values("X-Request-Id").isEmpty)
+        case .otherText:
+            let (own, other) = try await (
+                site.curl(path, port: site.daemon.port, options: plain), site.curl(path, options: plain)
+            )
+            #expect(other.status == own.status)
+            #expect(other.values("MyToken") == ["20"])
+            #expect(other.body != own.body)
+        case .cut:
+            let (own, other) = try await (
+                site.curl(path, port: site.daemon.port, options: plain), site.curl(path, code: 18, options: plain)
+            )
+            #expect(own.body.hasPrefix(other.body))
+            #expect(own.body.utf8.count > other.body.utf8.count)
+        case .lacks(let name):
+            // A field of a signature is there only if it was asked for, and a tag only if it was not.
+            for options in name == "ETag" ? [plain] : [options] {
+                #expect(try await site.curl(path, port: site.daemon.port, options: options).values(name).count == 1)
+                #expect(try await site.curl(path, options: options).values(name).isEmpty)
+            }
+        case .shows(let words): #expect(try await (site.curl(path, options: plain).head + "\r\n").contains(words))
+        }
+    }
+}
+
+extension Result where Failure == any Error, Success: Sendable {
+    fileprivate init(_ body: () async throws -> Success) async {
+        do {
+            self = .success(try await body())
+        } catch {
+            self = .failure(error)
+        }
+    }
+}

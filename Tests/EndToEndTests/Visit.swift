@@ -1,0 +1,134 @@
+import Foundation
+import HTTPSignatures
+import PushAPI
+import PushClient
+import Testing
+
+/// A daemon behind proxies, two users who have one notification each, and the truth about one of them.
+struct Visit: Sendable {
+    /// What became of a call.
+    enum Outcome: Equatable, Sendable {
+        /// As the daemon says.
+        case fresh
+        /// Not as the daemon says, and the client has not noticed.
+        case wrong
+        /// What was kept, though nothing was.
+        case cached
+        case interference(Interference.Kind)
+        case failed(String)
+    }
+
+    let site: Site
+    /// Alice's notification.
+    let id: Int64
+    private let keys: [VerificationKey]
+    private let payload: String
+
+    /// Begins with a proxy that does no harm.
+    static func run(
+        _ trust: Interferer.Trust,
+        payload: String = "a secret text",
+        _ body: (Visit) async throws -> Void
+    ) async throws {
+        let settings = ["QUOTAS_DEVICE_REQUESTS": "100000"]
+        _ = try await Site.run(
+            [Site.Layer(proxy: .haproxy)],
+            .tcp,
+            users: ["alice", "bob"],
+            settings: settings
+        ) { site in
+            let keys = trust == .signatures ? try await site.signatureKeys() : []
+            let alice = try site.client(site.daemon.server, keys: [], user: "alice")
+            let id = try await alice.send(payload).id
+            // So that a client that does the same changes nothing.
+            try await alice.markRead(id)
+            _ = try await site.client(site.daemon.server, keys: [], user: "bob").send("Bob's")
+            try await body(Visit(site: site, id: id, keys: keys, payload: payload))
+        }
+    }
+
+    /// A client with nothing kept.
+    func client(_ user: String = "alice") throws -> PushClient {
+        try self.site.client(self.site.server, keys: self.keys, user: user)
+    }
+
+    func payload(of user: String) -> JSONValue {
+        .string(user == "alice" ? self.payload : "Bob's")
+    }
+
+    /// Changes at the daemon what has been fetched.
+    func moveOn() async throws {
+        let direct = try self.direct()
+        try await direct.markRead(self.id, false)
+        _ = try await direct.send("a second secret")
+    }
+
+    /// Makes a call, and compares what it gives with what the daemon says if that `mayAsk`.
+    func outcome(of call: Interferer.Call, _ client: PushClient, mayAsk: Bool = true) async throws -> Outcome {
+        let direct = try self.direct()
+        do {
+            switch call {
+            case .notification:
+                let fetched = try await client.notification(self.id)
+                guard fetched.date == nil else { return .cached }
+                guard mayAsk else { return .wrong }
+                return try await fetched.value == direct.notification(self.id).value ? .fresh : .wrong
+            case .sync:
+                let fetched = try await client.sync()
+                guard fetched.date == nil else { return .cached }
+                guard mayAsk else { return .wrong }
+                return try await fetched.value.notifications == self.inbox() ? .fresh : .wrong
+            case .markRead:
+                let item = try await client.markRead(self.id)
+                return try await item == direct.notification(self.id).value ? .fresh : .wrong
+            case .markAllRead: return try await client.markRead([self.id]) == [self.id] ? .fresh : .wrong
+            case .register:
+                let id = try await client.register(platform: "stream", handle: "0123456789abcdef")
+                let devices = try await self.site.curl("/api/register", port: self.site.daemon.port)
+                return devices.body.contains("\"Id\":\"\(id)\"") ? .fresh : .wrong
+            }
+        } catch {
+            return self.kind(of: error).map(Outcome.interference) ?? .failed("\(error)")
+        }
+    }
+
+    /// What the daemon says that Alice has.
+    func inbox() async throws -> [NotificationItem] {
+        try await self.direct().sync().value.notifications
+    }
+
+    func kind(of error: any Error) -> Interference.Kind? {
+        guard case .interference(let interference) = error as? PushClientError else { return nil }
+        return interference.kind
+    }
+
+    func kind<Value>(of result: Result<Value, any Error>) -> Interference.Kind? {
+        if case .failure(let error) = result { self.kind(of: error) } else { nil }
+    }
+
+    /// Past all proxies.
+    private func direct() throws -> PushClient {
+        try self.site.client(self.site.daemon.server, keys: [], user: "alice")
+    }
+}
+
+extension Site {
+    /// A client with nothing kept.
+    func client(_ server: URL, keys: [VerificationKey], user: String) throws -> PushClient {
+        PushClient(
+            server: server,
+            credentials: .basic(username: user, password: Stack.password),
+            options: PushClient.Options(signatureKeys: keys)
+        )
+    }
+
+    /// What the daemon signs with, got from itself.
+    func signatureKeys() async throws -> [VerificationKey] {
+        let answer = try await self.curl("/.well-known/sealpost-keys", as: "", port: self.daemon.port)
+        let keys = answer.body.matches(of: /"x":"([^"]+)"/).compactMap {
+            VerificationKey(base64URL: String($0.output.1))
+        }
+        try #require(!keys.isEmpty, "\(answer.head)\(answer.body)")
+        return keys
+    }
+}
