@@ -55,7 +55,7 @@ extension FuzzTarget {
 
     /// The list under whose name our key has signed.
     private static func list(of input: String) throws -> InnerList {
-        for entry in try StructuredFieldParser.dictionary(input).entries {
+        for entry in try StructuredFieldParser.dictionary(FieldLines.value(of: [input])).entries {
             guard case .list(let list) = entry.value else { continue }
             if list.parameters["keyid"] == .string(Self.signed.key.id) { return list }
         }
