@@ -2,7 +2,8 @@ internal import CZlib
 
 /// RFC 1952, for answers that are text and long.
 enum Gzip {
-    /// The fastest: JSON shrinks to a few hundredths more than with the slowest, at a fifth of the time.
+    /// The fastest: a page of 200 short texts shrinks to 0.23 of its length, and to 0.19 with the slowest in four times the
+    /// time.
     private static let level: Int32 = 1
 
     /// The bytes compressed, with a file name of that length in front of them, which is not compressed and means nothing;
