@@ -112,6 +112,20 @@ import Testing
         }
     }
 
+    /// Cursors that are not known as soon as they are given.
+    @Test func aServerThatForgetsItsOwnCursorsIsNotAskedForEver() async throws {
+        let page = Samples.list([Samples.item(1)], cursor: "c", more: true)
+        try await ScriptedPeer.run(
+            { request, _ in
+                request.query.contains("since=")
+                    ? .answer(PeerAnswer(to: request, .invalidCursor)) : .answer(PeerAnswer(to: request, body: page))
+            }
+        ) { peer, client in
+            await #expect(throws: PushClientError.problem(Problem(.invalidCursor))) { try await client.sync() }
+            #expect(peer.requests.count == 2)
+        }
+    }
+
     @Test func theInboxIsShownWhenTheServerCannotBeAsked() async throws {
         let time = ManualTime()
         let folder = try TemporaryFolder()
