@@ -26,7 +26,7 @@ def operation(method, path, id, tag, summary, description, role, *scopes, parame
     entry = {"operationId": id, "tags": [tag], "summary": summary, "description": description}
     if role is None:
         entry["security"] = []
-    entry["parameters"] = [*parameters, ref("parameters", "MyToken"), ref("parameters", "RequestId")]
+    entry["parameters"] = [*parameters, *(ref("parameters", name) for name in ("MyToken", "RequestId", "AcceptSignature"))]
     if body is not None:
         entry["requestBody"] = body
     entry["responses"] = {str(status): answer(*parts, role) for status, parts in answers.items()}
@@ -69,8 +69,9 @@ def link(operation, value, description, parameter="id"):
 
 ID, REGISTRATION = ref("parameters", "NotificationId"), ref("parameters", "RegistrationId")
 USER, PREFIX, LIMIT = ref("parameters", "Username"), ref("parameters", "TokenPrefix"), ref("parameters", "Limit")
-CONDITIONS = (ref("parameters", "IfNoneMatch"), ref("parameters", "IfModifiedSince"))
+CONDITIONS = tuple(ref("parameters", name) for name in ("IfMatch", "IfUnmodifiedSince", "IfNoneMatch", "IfModifiedSince"))
 VALIDATORS = {"Cache-Control": header("Freshness"), "Vary": header("Vary"), "ETag": header("ETag"), "Expires": header("Expires")}
+LIST_VALIDATORS = VALIDATORS | {"Cache-Control": header("ListFreshness")}
 PAGES = "The entries come a page at a time."
 
 # MARK: Notifications
@@ -88,12 +89,15 @@ Stores a payload and pushes its number. There are three forms: without a body th
 caller's own devices; a JSON string goes to the user of `to_tag`, by default the caller, on the platform of `pns`, by default
 all; a JSON object says all of it. The answer comes when payload, recipients and the work of pushing are safe on the disk.
 
+With an `Idempotency-Key` a request that is sent again is answered as the first time, and nothing is sent twice.
+
 A `username:` of nobody is 400 `unknown-user`, a platform without a sender 400 `unknown-platform`, and a payload that is
 too long 413.""",
     "device", "send",
     parameters=(
         parameter("pns", "query", schema("Platform"), "With a string as body: the platform, in any case of its letters."),
         parameter("to_tag", "query", schema("Username"), "With a string as body: the user to whom it goes."),
+        ref("parameters", "IdempotencyKey"),
     ),
     body={
         "description": "A text, or the full form.", "required": False,
@@ -109,6 +113,29 @@ too long 413.""",
         200: ("A text was sent, or the one of the configuration.", schema("Notification"), {"links": SENT}),
         201: ("The full form was sent.", schema("SentNotification"), {"Location": header("Location"), "links": SENT}),
     },
+    problems=[409, 422],
+)
+operation(
+    "GET", "/api/notifications", "listNotifications", "notifications", "List what was missed",
+    """\
+Gives the caller's notifications, the oldest change first: all that a device has missed, in one round trip. Without `since` it
+begins at the beginning; with the `Cursor` of the answer before it goes on where that one ended, and what was dismissed or
+recalled meanwhile is in `Deleted`. With `ids` it gives those of the named ones that are there for the caller, and can have no
+other parameter. What may be read once comes without its payload, to be collected by itself.
+
+A cursor that is not of this user and of the same `unread` is 400 `invalid-cursor`: begin anew without `since`.""",
+    "device", "fetch",
+    parameters=(
+        parameter("since", "query", schema("Cursor"), "`Cursor` of the answer before."),
+        LIMIT,
+        parameter("unread", "query", {"type": "boolean", "default": False}, "Only what was not read. Such a list has cursors of its own."),
+        parameter("ids", "query", {"type": "string", "pattern": "^([1-9][0-9]{0,17}|[1-8][0-9]{18})(,([1-9][0-9]{0,17}|[1-8][0-9]{18})){0,499}$"}, "Up to 500 numbers of notifications, with commas in between; alone.", example="7,9,12"),
+        *CONDITIONS,
+        ref("parameters", "AcceptEncoding"),
+    ),
+    answers=ok("A page of notifications.", schema("NotificationList"), **LIST_VALIDATORS, **{"Last-Modified": header("LastModified"), "Content-Encoding": header("ContentEncoding")})
+    | {304: ("It is as the client has it.", None, LIST_VALIDATORS)},
+    problems=[412],
 )
 operation(
     "GET", "/api/notifications/{id}", "getNotification", "notifications", "Collect a notification",
@@ -119,7 +146,21 @@ changes only when the client says so. A payload with `ReadOnce` is erased by bei
     parameters=(ID, *CONDITIONS),
     answers=ok("The notification.", schema("Notification"), **VALIDATORS, **{"Last-Modified": header("LastModified")})
     | {304: ("It is as the client has it.", None, VALIDATORS)},
-    problems=[404],
+    problems=[404, 412],
+)
+operation(
+    "PATCH", "/api/notifications/{id}", "markNotification", "notifications", "Mark a notification as read",
+    """\
+Says for the caller that it was read, or was not after all. Only a recipient may: 403 for whoever has only sent it. The answer is
+that of `GET`; what may be read once is not taken with it and comes without its payload.""",
+    "device", "fetch", parameters=(ID, *CONDITIONS), body=json("ReadMark", "How it shall be marked."),
+    answers=ok("The notification as it is now.", schema("ListedNotification"), **VALIDATORS, **{"Last-Modified": header("LastModified")}),
+    problems=[404, 412],
+)
+operation(
+    "POST", "/api/notifications/read", "markNotifications", "notifications", "Mark several as read",
+    "Says for the caller that they were read. Those that are not there for it are left out of the answer.",
+    "device", "fetch", body=json("ReadOrder", "Which ones."), answers=ok("Those that are read now.", schema("ReadList")),
 )
 operation(
     "DELETE", "/api/notifications/{id}", "deleteNotification", "notifications", "Dismiss or recall a notification",
@@ -127,7 +168,7 @@ operation(
 A recipient puts the notification away for itself. Its sender, if it is a publisher, or an administrator takes it back from
 everybody: pushes that have not been sent are cancelled, and the payload is erased. With a token without the scope `send`
 one's own is always only put away.""",
-    "device", "fetch", parameters=(ID,), answers={204: ("It is gone.", None, {})}, problems=[404],
+    "device", "fetch", parameters=(ID, *CONDITIONS), answers={204: ("It is gone.", None, {})}, problems=[404, 412],
 )
 operation(
     "GET", "/api/notifications/{id}/deliveries", "listDeliveries", "notifications", "List what became of the pushes",
@@ -310,4 +351,9 @@ operation(
     answers=ok("The document.", {"type": "object", "required": ["openapi", "info", "paths"], "properties": {"openapi": {"type": "string"}}},
         **{"ETag": header("ETag"), "Cache-Control": header("PublicFreshness")})
     | {304: ("It is as the client has it.", None, {"ETag": header("ETag"), "Cache-Control": header("PublicFreshness")})},
+)
+operation(
+    "GET", "/.well-known/sealpost-keys", "getSignatureKeys", "operation", "Read the keys of signed answers",
+    "Gives the public halves of the keys that answers are signed with, as a JSON Web Key Set; the first one signs.", None,
+    answers=ok("The keys.", schema("SignatureKeys"), **{"Cache-Control": header("PublicFreshness")}),
 )

@@ -119,6 +119,48 @@ SCHEMAS = {
         },
         description="A notification as its recipient collects it.",
     ),
+    "ListedNotification": {
+        "description": "A notification in a list. One that may be read once comes without its payload.",
+        "anyOf": [schema("Notification"), schema("OnceNotification")],
+    },
+    "OnceNotification": thing(
+        ["Id", "Read", "CreatedAt", "ExpiresAt", "ReadOnce"],
+        {
+            "Id": schema("NotificationId"), "Read": {"type": "boolean"}, "CreatedAt": time("When it was accepted."),
+            "ExpiresAt": time("When the payload is erased."), "ReadOnce": {"type": "boolean", "const": True},
+        },
+        description="A notification whose payload is erased when it is collected, by itself.",
+    ),
+    "ReadMark": thing(["Read"], {"Read": {"type": "boolean"}}, description="Whether it was read.", examples=[{"Read": True}]),
+    "ReadOrder": thing(
+        ["Ids"], {"Ids": {"type": "array", "minItems": 1, "maxItems": 500, "items": schema("NotificationId")}},
+        description="The numbers of notifications.", examples=[{"Ids": [7, 9, 12]}],
+    ),
+    "ReadList": thing(["Read"], {"Read": {"type": "array", "items": schema("NotificationId")}}, description="The numbers of notifications."),
+    "NotificationList": thing(
+        ["Notifications", "Deleted", "More"],
+        {
+            "Notifications": {"type": "array", "maxItems": 500, "items": schema("ListedNotification"), "description": "The oldest change first."},
+            "Deleted": {"type": "array", "items": schema("NotificationId"), "description": "What was dismissed or recalled since the cursor, or was read and could be read once. What expires is not in it."},
+            "Cursor": schema("Cursor"),
+            "More": {"type": "boolean", "description": "Whether there is more after `Cursor`."},
+        },
+        description="What a device has missed. There is no `Cursor` if `ids` were asked for.",
+    ),
+    "Cursor": {"type": "string", "pattern": "^[-A-Za-z0-9_]{21}[AQgw]$", "description": "Where a list ended; it means something to its user only."},
+    "SignatureKeys": thing(
+        ["keys"],
+        {"keys": {"type": "array", "minItems": 1, "items": thing(
+            ["kty", "crv", "kid", "x", "alg", "use"],
+            {
+                "kty": {"const": "OKP"}, "crv": {"const": "Ed25519"},
+                "kid": {"type": "string", "pattern": "^[-A-Za-z0-9_]{43}$", "description": "The key's thumbprint, RFC 7638."},
+                "x": {"type": "string", "pattern": "^[-A-Za-z0-9_]{43}$", "description": "The public key."},
+                "alg": {"const": "EdDSA"}, "use": {"const": "sig"},
+            },
+        )}},
+        description="A JSON Web Key Set (RFC 7517, RFC 8037).",
+    ),
     "SentNotification": thing(
         ["Id", "Read", "CreatedAt", "ExpiresAt"],
         {
@@ -389,10 +431,34 @@ PARAMETERS = {
         "The `ETag` of the answer that the client has, or several of them: if that is still right, the answer is 304. What cannot be read matches nothing.",
         example='"1f0c3ab1d29e44bb8b4c3e0bb4f6a3d7"',
     ),
+    "IfMatch": parameter(
+        "If-Match", "header", {"type": "string"},
+        "The `ETag` that must still be right, or several of them, or `*`; otherwise the answer is 412. What cannot be read matches nothing.",
+        example='"1f0c3ab1d29e44bb8b4c3e0bb4f6a3d7"',
+    ),
+    "IfUnmodifiedSince": parameter(
+        "If-Unmodified-Since", "header", {"type": "string"},
+        "When it must have changed last; otherwise the answer is 412. Looked at only without `If-Match`; what is no date counts for nothing.",
+        example="Sun, 22 Nov 2026 08:30:00 GMT",
+    ),
+    "AcceptEncoding": parameter(
+        "Accept-Encoding", "header", {"type": "string"},
+        "With `gzip`, a list of more than 1 KiB comes compressed, unless it is to be signed. What cannot be read asks for nothing.", example="gzip",
+    ),
     "IfModifiedSince": parameter(
         "If-Modified-Since", "header", {"type": "string"},
         "The `Last-Modified` of the answer that the client has; looked at only without `If-None-Match`. What is no date counts for nothing.",
         example="Sun, 22 Nov 2026 08:30:00 GMT",
+    ),
+    "IdempotencyKey": parameter(
+        "Idempotency-Key", "header", {"type": "string", "anyOf": [{"pattern": "^[!#-~][!-~]{0,254}$"}, {"pattern": '^"([!#-\\[\\]-~]|\\\\["\\\\]){1,255}"$'}]},
+        "1 to 255 visible characters of ASCII, in quotes or bare, which the client makes anew for each notification and keeps for its repetitions. Kept for 24 hours; the same key with another request is 422, and while the first is being answered 409.",
+        example='"8e03978e-40d5-43e8-bc93-6894a57f9324"',
+    ),
+    "AcceptSignature": parameter(
+        "Accept-Signature", "header", {"type": "string", "pattern": '^[a-z*][a-z0-9_.*-]*=\\("@status" "content-digest" "mytoken";req\\)(;keyid="[-A-Za-z0-9_]*")?$'},
+        "Asks for an answer that is signed (RFC 9421) over its status, the digest of its body and the `MyToken` of the request, which must then be there; on 304 the `ETag` stands in the place of the digest. An unknown `keyid` is as good as none. `no-store` is then the answer's `Cache-Control`.",
+        example='sig=("@status" "content-digest" "mytoken";req)',
     ),
     "Limit": parameter("limit", "query", {"type": "integer", "minimum": 1, "maximum": 500, "default": 100}, "How many entries a page has at most."),
     "NotificationId": parameter("id", "path", schema("NotificationId"), "The notification's number, as the push has it in `secureId`."),
@@ -415,11 +481,16 @@ HEADERS = {
     "RequestId": header({"type": "string", "pattern": "^[A-Za-z0-9_-]{1,128}$"}, "The request's id, by which the server's log has it.", True),
     "ContentTypeOptions": header({"const": "nosniff"}, "The media type is what it says.", True),
     "NotStored": header({"const": "no-store"}, "No cache may keep it.", True),
-    "Freshness": header({"type": "string", "pattern": "^(no-store|private, (max-age=[0-9]+|no-cache))$"}, "For how long the client's own cache may give it without asking. `no-store` where the sender wants it so, and where the payload goes with being read.", True),
-    "PublicFreshness": header({"const": "max-age=300"}, "Any cache may give it for five minutes without asking.", True),
+    "Freshness": header({"type": "string", "pattern": "^(no-store|private, max-age=[0-9]+)$"}, "For how long the client's own cache may give it without asking. `no-store` where the sender wants it so, and where the payload goes with being read.", True),
+    "PublicFreshness": header({"enum": ["max-age=300", "public, max-age=300", "no-store"]}, "Any cache may give it for five minutes without asking; not a signed one.", True),
     "RateLimit": header({"type": "string", "pattern": '^"[a-z]+";r=[0-9]+;t=[0-9]+$'}, "How many requests the caller has left, and in how many seconds there is one more (draft-ietf-httpapi-ratelimit-headers). Absent where there is no limit."),
     "RateLimitPolicy": header({"type": "string", "pattern": '^"[a-z]+";q=[0-9]+;w=[0-9]+$'}, "How many requests the caller's role has in how many seconds."),
+    "ContentDigest": header({"type": "string", "pattern": "^sha-256=:[A-Za-z0-9+/]{43}=:$"}, "The digest of the body (RFC 9530), if a signature was asked for."),
+    "SignatureInput": header({"type": "string", "pattern": '^[a-z*][a-z0-9_.*-]*=\\("@status" ("content-digest"|"etag") "mytoken";req\\);created=[0-9]+;keyid="[-A-Za-z0-9_]{43}";alg="ed25519"$'}, "What was signed, when and with which key (RFC 9421), if a signature was asked for."),
+    "Signature": header({"type": "string", "pattern": "^[a-z*][a-z0-9_.*-]*=:[A-Za-z0-9+/]{86}==:$"}, "The signature, if one was asked for."),
+    "ListFreshness": header({"type": "string", "pattern": "^(no-store|private, (max-age=[0-9]+|no-cache))$"}, "Lists are asked for again each time, unless the configuration says otherwise. `no-store` with a notification that must not be kept.", True),
     "ETag": header({"type": "string", "pattern": '^"[!#-~]+"$'}, "A strong validator, RFC 9110 section 8.8.3. It tells nothing about the content."),
+    "ContentEncoding": header({"const": "gzip"}, "If the list is compressed. Its `ETag` then ends with `-gzip`."),
     "LastModified": header(TEXT, "When the notification was made or marked, RFC 9110 section 8.8.2."),
     "Expires": header(TEXT, "The same as `max-age`, for caches of HTTP/1.0."),
     "Vary": header({"type": "string", "pattern": "^Authorization(, Accept-Encoding)?$"}, "A cache that several users of a device share keeps one answer for each."),
@@ -434,6 +505,9 @@ EVERYWHERE = {
     "X-Request-Id": ref("headers", "RequestId"),
     "X-Content-Type-Options": ref("headers", "ContentTypeOptions"),
     "MyToken": ref("headers", "MyToken"),
+    "Content-Digest": ref("headers", "ContentDigest"),
+    "Signature-Input": ref("headers", "SignatureInput"),
+    "Signature": ref("headers", "Signature"),
 }
 LIMITED = {"RateLimit": ref("headers", "RateLimit"), "RateLimit-Policy": ref("headers", "RateLimitPolicy")}
 NOT_STORED = {"Cache-Control": ref("headers", "NotStored")}

@@ -105,7 +105,7 @@ struct NotificationListView {
     }
 
     private static let json: ResponseFields = [.contentType: "application/json; charset=utf-8"]
-    private static let vary: ResponseFields = [.vary: "Accept-Encoding"]
+    private static let vary: ResponseFields = [.vary: "Authorization, Accept-Encoding"]
 
     private func fields(isFull: Bool, tag: EntityTag) -> ResponseFields {
         var fields = ResponseFields()

@@ -5,6 +5,7 @@ take away what the others need.
 """
 
 import base64
+import collections.abc
 import http.client
 import json
 import os
@@ -22,9 +23,9 @@ dice = random.Random(SITE["seed"])
 connection = http.client.HTTPConnection("127.0.0.1", SITE["port"], timeout=60)
 
 
-def ask(method, path, body=None):
-    """A request of our own, as the administrator. What was answered."""
-    authorization = {"Authorization": f"Bearer {SITE['tokens']['root']}"}
+def ask(method, path, body=None, user="root"):
+    """A request of our own. What was answered."""
+    authorization = {"Authorization": f"Bearer {SITE['tokens'][user]}"}
     connection.request(method, path, json.dumps(body) if body is not None else None, authorization)
     text = connection.getresponse().read()
     return json.loads(text) if text else None
@@ -35,7 +36,7 @@ def ask(method, path, body=None):
 # Whose devices nobody sends to, as there will be thousands; who has one to test; whose password may change.
 CALLERS = {
     "requestRegistration": "registrar", "register": "registrar", "unregister": "registrar", "testDevice": "tester",
-    "changeOwnPassword": "carol",
+    "changeOwnPassword": "carol", "listNotifications": "amy", "markNotification": "amy", "markNotifications": "amy",
 }
 
 
@@ -101,9 +102,11 @@ def password(text):
 
 def fill(place, member, make):
     """Replaces what stands there, or each element of it."""
-    if isinstance(place, dict) and isinstance(place.get(member), list):
+    if not isinstance(place, collections.abc.MutableMapping):
+        return
+    if isinstance(place.get(member), list):
         place[member] = [make(element) for element in place[member]]
-    elif isinstance(place, dict) and isinstance(place.get(member), str):
+    elif isinstance(place.get(member), str):
         place[member] = make(place[member])
 
 
@@ -112,9 +115,20 @@ def complete(id, case):
     query, body = case.query or {}, case.body
     fill(query, "pns", platform)
     fill(query, "to_tag", name)
+    # Or hardly any precondition would ever hold.
+    fill(case.headers, "If-Match", lambda text: dice.choice([text, "*", "*"]))
     if id == "sendNotification":
         fill(body, "To", expression)
         fill(body, "Platforms", platform)
+        # Another request under a key that is known would be refused.
+        fill(case.headers, "Idempotency-Key", lambda text: dice.choice(['{}', '"{}"']).format(dice.getrandbits(128)))
+    elif id == "listNotifications":
+        if len(query) > 1:
+            # It stands alone, which a schema of one parameter cannot say.
+            query.pop("ids", None)
+        # A cursor is of a user and of such lists.
+        path = "/api/notifications?limit=1" + ("&unread=true" if str(query.get("unread")).lower() == "true" else "")
+        fill(query, "since", lambda _: ask("GET", path, user="amy")["Cursor"])
     elif id == "register" and isinstance(body, dict):
         if isinstance(body.get("Handle"), dict):
             fill(body["Handle"], "endpoint", endpoint)
@@ -127,6 +141,9 @@ def complete(id, case):
         fill(query, "device", lambda _: SITE["stream"])
     elif id == "changeOwnPassword" and dice.random() < 0.5:
         fill(body, "Current", lambda _: SITE["password"])
+    if "MyToken" not in case.headers:
+        # A signature is over it: one field needs the other, which OpenAPI has no words for.
+        case.headers.pop("Accept-Signature", None)
     for member in ("Password", "New"):
         fill(body, member, password)
 
@@ -140,7 +157,7 @@ def aim(id, parameters):
         parameters["id"] = ask("POST", "/api/tokens", {"User": "amy", "ExpiresIn": 60})["Prefix"]
     elif id == "testDevice" and dice.random() < 0.1:
         parameters["id"] = SITE["device"]
-    elif id in ("getNotification", "deleteNotification", "listDeliveries") and dice.random() < 0.5:
+    elif id in ("getNotification", "markNotification", "deleteNotification", "listDeliveries") and dice.random() < 0.5:
         order = {"Payload": "for amy", "To": ["username:amy"], "ExpiresIn": 60}
         parameters["id"] = ask("POST", "/api/notifications", order)["Id"]
 
@@ -170,6 +187,9 @@ def before_call(context, case, kwargs):
     # A thousand wrong credentials would otherwise all come from one address, which would be told to wait.
     case.headers["X-Forwarded-For"] = ".".join(str(dice.randrange(1, 255)) for _ in range(4))
     id = case.operation.definition.raw["operationId"]
+    if case.method.upper() != case.operation.method.upper():
+        # What is asked for wrongly is refused before anybody looks at the method.
+        case.headers.pop("Accept-Signature", None)
     is_right = case.meta is None or case.meta.generation.mode.is_positive
     if is_right:
         complete(id, case)

@@ -101,8 +101,39 @@ import Testing
             _ = try await send("GET /api/notifications/{id}", item, user: "ada")
             _ = try await send("GET /api/notifications/{id}", item, user: "ada", [("If-None-Match", "*")])
             _ = try await send("GET /api/notifications/{id}/deliveries", "\(item)/deliveries", user: "ada")
+            _ = try await send("GET /api/notifications/{id}", item, user: "ada", [("If-Match", "\"x\"")])
+            _ = try await send("PATCH /api/notifications/{id}", item, user: "ada", body: #"{"Read":true}"#)
+            let signature = [("Accept-Signature", #"sig=("@status" "content-digest" "mytoken";req)"#)]
+            _ = try await send("GET /api/notifications/{id}", item, user: "ada", signature)
+            _ = try await send("GET /api/notifications", Paths.notifications, user: "ada", signature)
+            let list = try await send("GET /api/notifications", Paths.notifications, user: "ada")
+            let since = "\(Paths.notifications)?since=\(try #require(try list.json["Cursor"]?.text))"
             _ = try await send("DELETE /api/notifications/{id}", item, user: "ada")
+            _ = try await send("GET /api/notifications", since, user: "ada")
+            _ = try await send("GET /api/notifications", since, user: "ada", [("If-None-Match", "*")])
         }
+        let once = #"{"Payload":1,"ReadOnce":true,"To":["username:ada"]}"#
+        _ = try await send(
+            "POST /api/notifications",
+            Paths.notifications,
+            user: "ada",
+            [("Idempotency-Key", "a")],
+            body: once
+        )
+        _ = try await send(
+            "POST /api/notifications",
+            Paths.notifications,
+            user: "ada",
+            [("Idempotency-Key", "a")],
+            body: ""
+        )
+        _ = try await send("GET /api/notifications", Paths.notifications, user: "ada")
+        _ = try await send(
+            "POST /api/notifications/read",
+            Paths.readNotifications,
+            user: "ada",
+            body: #"{"Ids":[1,2]}"#
+        )
         let made = try await send("POST /api/tokens", Paths.tokens, user: "ada", body: #"{"User":"paul"}"#)
         _ = try await send("GET /api/tokens", Paths.tokens, user: "ada")
         let token = try #require(try made.json["Token"]?.text)
