@@ -5,9 +5,15 @@ internal import SocketHTTP
 
 /// Notifications as JSON, without values in between.
 extension [UInt8] {
-    /// Appends a notification whose payload, JSON text, goes out as it was stored. Without one it is one that may be read
-    /// once, and must be collected by itself.
-    mutating func append(item id: NotificationID, payload: Data?, isRead: Bool, createdAt: Date, expiresAt: Date) {
+    /// Appends a notification whose payload, if it is shown, is JSON text and goes out as it was stored.
+    mutating func append(
+        item id: NotificationID,
+        payload: Data?,
+        isRead: Bool,
+        createdAt: Date,
+        expiresAt: Date,
+        keeping: Keeping
+    ) {
         self.append(#"{"Id":"#)
         self.append(decimal: id.rawValue)
         if let payload {
@@ -19,15 +25,20 @@ extension [UInt8] {
         createdAt.appendRFC3339(to: &self)
         self.append(#"","ExpiresAt":""#)
         expiresAt.appendRFC3339(to: &self)
-        self.append(payload == nil ? #"","ReadOnce":true}"# : #""}"#)
+        self.append(keeping.end)
     }
 
     /// Bytes that `append(item:…)` appends; `payloadLength` is `nil` where it has no payload.
-    static func length(ofItem id: NotificationID, payloadLength: Int?, isRead: Bool) -> Int {
+    static func length(
+        ofItem id: NotificationID,
+        payloadLength: Int?,
+        isRead: Bool,
+        keeping: Keeping
+    ) -> Int {
         let fixed = #"{"Id":"#.utf8.count + #","CreatedAt":""#.utf8.count + #"","ExpiresAt":""#.utf8.count + 2 * 20
         let read = isRead ? #","Read":true"#.utf8.count : #","Read":false"#.utf8.count
-        let rest = payloadLength.map { #","Payload":"#.utf8.count + $0 + #""}"#.utf8.count }
-        return fixed + Self.digits(of: id) + read + (rest ?? #"","ReadOnce":true}"#.utf8.count)
+        let payload = payloadLength.map { #","Payload":"#.utf8.count + $0 } ?? 0
+        return fixed + Self.digits(of: id) + read + payload + keeping.end.utf8CodeUnitCount
     }
 
     /// Characters of a notification's id.
@@ -35,5 +46,28 @@ extension [UInt8] {
         var (count, rest) = (1, id.rawValue / 10)
         while rest > 0 { (count, rest) = (count + 1, rest / 10) }
         return count
+    }
+}
+
+/// What a client may do with a notification, told in the item itself: `Cache-Control` tells it to others, too, and of a list
+/// only all at once.
+enum Keeping: Sendable, Hashable {
+    case allowed
+    /// It must not be written down.
+    case never
+    /// The payload goes with being collected, and is in no list.
+    case readOnce
+
+    init(isStoredByClients: Bool, isReadOnce: Bool) {
+        self = isReadOnce ? .readOnce : isStoredByClients ? .allowed : .never
+    }
+
+    /// The end of the item's JSON, after the last text.
+    fileprivate var end: StaticString {
+        switch self {
+        case .allowed: #""}"#
+        case .never: #"","Store":"never"}"#
+        case .readOnce: #"","ReadOnce":true}"#
+        }
     }
 }

@@ -56,7 +56,13 @@ struct NotificationListView {
                 gone += [UInt8].digits(of: entry.id) + 1
             } else {
                 let payloadLength = entry.isReadOnce ? nil : entry.payloadLength
-                items += [UInt8].length(ofItem: entry.id, payloadLength: payloadLength, isRead: entry.isRead) + 1
+                items +=
+                    [UInt8].length(
+                        ofItem: entry.id,
+                        payloadLength: payloadLength,
+                        isRead: entry.isRead,
+                        keeping: entry.keeping
+                    ) + 1
             }
         }
         // No comma behind the last.
@@ -84,7 +90,8 @@ struct NotificationListView {
                 payload: entry.isReadOnce ? nil : payload.next(),
                 isRead: entry.isRead,
                 createdAt: entry.createdAt,
-                expiresAt: entry.expiresAt
+                expiresAt: entry.expiresAt,
+                keeping: entry.keeping
             )
         }
         body.append(#"],"Deleted":["#)
@@ -136,5 +143,11 @@ struct NotificationListView {
         }
         fields.append(.expires) { HTTPDate(self.now + TimeInterval(seconds)).append(to: &$0) }
         return fields
+    }
+}
+
+extension NotificationPage.Entry {
+    fileprivate var keeping: Keeping {
+        Keeping(isStoredByClients: self.isStoredByClients, isReadOnce: self.isReadOnce)
     }
 }

@@ -47,7 +47,11 @@ struct NotificationView {
             payload: payload,
             isRead: self.notification.readAt != nil,
             createdAt: self.notification.createdAt,
-            expiresAt: self.notification.expiresAt
+            expiresAt: self.notification.expiresAt,
+            keeping: Keeping(
+                isStoredByClients: self.notification.isStoredByClients,
+                isReadOnce: self.notification.isReadOnce
+            )
         )
         return body
     }

@@ -7,9 +7,10 @@ extension PushServer {
         Route(.get, Paths.openAPI, .anybody) { _, call in Self.openAPI(for: call.request.head) }
     ]
 
-    /// The same for everybody, so that any cache may keep it for a moment.
+    /// The same for everybody, so that any cache may keep it, and asks each time, for a kept answer has the echo of
+    /// another token.
     private static func openAPI(for head: RequestHead) -> Response {
-        var fields: ResponseFields = [.eTag: OpenAPIDocument.tag.description, .cacheControl: "max-age=300"]
+        var fields: ResponseFields = [.eTag: OpenAPIDocument.tag.description, .cacheControl: "no-cache"]
         if let list = head[.ifNoneMatch], OpenAPIDocument.tag.isNamed(by: list) {
             return Response(status: .notModified, fields: fields)
         }

@@ -11,9 +11,9 @@ extension PushServer {
         }
     ]
 
-    // What apps pin changes rarely; short enough to be no obstacle when it does.
+    // Asked for anew each time: a kept answer has the echo of another token.
     private static let signatureKeyFields: ResponseFields = [
-        .contentType: "application/json; charset=utf-8", .cacheControl: "public, max-age=300",
+        .contentType: "application/json; charset=utf-8", .cacheControl: "no-cache",
     ]
 
     /// Throws an `unsupported-signature` problem if the request, which has an `Accept-Signature`, asks for one that cannot be

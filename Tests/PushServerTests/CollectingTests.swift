@@ -103,12 +103,19 @@ import Testing
         }
     }
 
-    @Test(arguments: [#""Store":"never""#, #""ReadOnce":true"#, #""Store":"never","ReadOnce":true"#])
-    func whatMustNotBeKeptSaysSo(members: String) async throws {
+    /// In the item, too: signed answers are `no-store` whatever they hold.
+    @Test(
+        arguments: [
+            (#""Store":"never""#, #","Store":"never"}"#), (#""ReadOnce":true"#, #","ReadOnce":true}"#),
+            (#""Store":"never","ReadOnce":true"#, #","ReadOnce":true}"#),
+        ]
+    )
+    func whatMustNotBeKeptSaysSo(members: String, mark: String) async throws {
         let path = try await self.fixture.post(#"{"Payload":1,\#(members)}"#, user: "alice")
         for method in [HTTPRequest.Method.head, .get] {
             let response = try await self.fixture.send(method, path)
             #expect(response.status == .ok)
+            #expect(response.text.hasSuffix(mark), "\(response.text)")
             #expect(response.fields[.cacheControl] == "no-store")
             #expect(response.fields[.expires] == nil)
         }

@@ -70,6 +70,13 @@ import Testing
         #expect(try await self.fixture.send(.get, Paths.notification(Int64(id))).status == .ok, "nothing was taken")
     }
 
+    @Test func whatMustNotBeKeptIsMarked() async throws {
+        for store in ["cacheable", "never"] { _ = try await self.post(#"{"Payload":1,"Store":"\#(store)"}"#) }
+        let response = try await self.list()
+        #expect(response.text.matches(of: /"Store":"never"}/).count == 1, "\(response.text)")
+        #expect(try self.view(user: "alice").length == response.body.count)
+    }
+
     @Test func aSenderWhoIsNoRecipientSeesNothing() async throws {
         let id = try await self.post(#"{"Payload":1,"To":["username:bob"]}"#, user: "paul")
         #expect(try await self.list(user: "paul").listed.items == [])
