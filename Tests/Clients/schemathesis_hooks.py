@@ -101,11 +101,11 @@ def password(text):
 
 
 def fill(place, member, make):
-    """Replaces what stands there, or each element of it."""
+    """Replaces the text that stands there, or each text in a list of it."""
     if not isinstance(place, collections.abc.MutableMapping):
         return
     if isinstance(place.get(member), list):
-        place[member] = [make(element) for element in place[member]]
+        place[member] = [make(element) if isinstance(element, str) else element for element in place[member]]
     elif isinstance(place.get(member), str):
         place[member] = make(place[member])
 
