@@ -95,9 +95,11 @@ def point(_=None):
     return "BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4"
 
 
-def password(text):
-    # What is guessed first, such as eight zeros, is refused, and what has more than 256 bytes.
-    return f"not {text[:200]}" if text.lower() in COMMON or len(text.encode()) > 256 else text
+def password(names):
+    """Makes a password of a text: not the user's name, nothing that is guessed first, such as eight zeros, and of 256 bytes
+    at most."""
+    bad = {*COMMON, *(str(name).lower() for name in names)}
+    return lambda text: f"not {text[:50]}" if text.lower() in bad or len(text.encode()) > 256 else text
 
 
 def fill(place, member, make):
@@ -144,8 +146,9 @@ def complete(id, case):
     if "MyToken" not in case.headers:
         # A signature is over it: one field needs the other, which OpenAPI has no words for.
         case.headers.pop("Accept-Signature", None)
+    names = [body.get("Name")] if isinstance(body, dict) else []
     for member in ("Password", "New"):
-        fill(body, member, password)
+        fill(body, member, password([*names, *(case.path_parameters or {}).values(), *KEPT_NAMES]))
 
 
 def aim(id, parameters):
