@@ -59,9 +59,9 @@ struct Route: Sendable {
     let run: @Sendable (PushServer, Call) async throws -> Response
 
     /// What stands before and after the parameter.
-    private let prefix: [UInt8]
+    fileprivate let prefix: [UInt8]
     private let suffix: [UInt8]
-    private let hasParameter: Bool
+    fileprivate let hasParameter: Bool
 
     init(
         _ method: HTTPRequest.Method,
@@ -133,7 +133,7 @@ struct RouteTable: Sendable {
             var allowed: [String] = []
             var isOpen = !path.has(Self.closed, at: 0)
             for route in self.routes {
-                guard let parameter = route.parameter(of: path) else { continue }
+                guard let parameter = route.parameter(of: path), !self.isOthers(parameter, in: path) else { continue }
                 if route.method == method {
                     return .route(route, parameter: Self.decode(parameter))
                 }
@@ -142,6 +142,20 @@ struct RouteTable: Sendable {
                 isOpen = isOpen && route.access == .anybody
             }
             return allowed.isEmpty ? .nothing(isOpen: isOpen) : .wrongMethod(allowed: allowed, isOpen: isOpen)
+        }
+    }
+
+    /// Whether what looks like a parameter is the last word of a path without one, such as `/api/notifications/read`, which
+    /// then belongs to its own routes only. Most ids begin with digits, and none of these words does.
+    private func isOthers(
+        _ parameter: Slice<UnsafeBufferPointer<UInt8>>,
+        in path: UnsafeBufferPointer<UInt8>
+    ) -> Bool {
+        guard let first = parameter.first, !(UInt8(ascii: "0")...UInt8(ascii: "9")).contains(first) else {
+            return false
+        }
+        return self.routes.contains {
+            !$0.hasParameter && $0.prefix.count == path.count && path.has($0.prefix, at: 0)
         }
     }
 

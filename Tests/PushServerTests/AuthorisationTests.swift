@@ -167,7 +167,7 @@ import Testing
         ("/api/register", "POST, GET, HEAD"), ("/api/register/x", "PUT, DELETE"),
         ("/api/notifications", "POST, GET, HEAD"),
         ("/api/notifications/1", "GET, HEAD, PATCH, DELETE"),
-        ("/api/notifications/read", "GET, HEAD, PATCH, POST, DELETE"), ("/api/users", "POST, GET, HEAD"),
+        ("/api/notifications/read", "POST"), ("/api/users", "POST, GET, HEAD"),
         ("/api/users/current/password", "PUT"), ("/api/sessions", "POST"),
         ("/api/sessions/current", "DELETE"), ("/api/tokens", "POST, GET, HEAD"), ("/api/tokens/x", "DELETE"),
         ("/healthz", "GET, HEAD"),
