@@ -11,9 +11,9 @@ extension PushServer {
         }
     ]
 
-    // Asked for anew each time: a kept answer has the echo of another token.
+    // A kept answer would have the echo of another token.
     private static let signatureKeyFields: ResponseFields = [
-        .contentType: "application/json; charset=utf-8", .cacheControl: "no-cache",
+        .contentType: "application/json; charset=utf-8", .cacheControl: "no-store",
     ]
 
     /// Throws an `unsupported-signature` problem if the request, which has an `Accept-Signature`, asks for one that cannot be

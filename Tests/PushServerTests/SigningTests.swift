@@ -170,7 +170,7 @@ import Testing
         let fixture = try await ServerFixture(signingKeys: SigningKeys(set))
         let response = try await fixture.send(.get, Paths.signatureKeys, user: nil)
         #expect(response.status == .ok)
-        #expect(response.fields[.cacheControl] == "no-cache")
+        #expect(response.fields[.cacheControl] == "no-store")
         let keys = set.keys.map { entry in
             """
             {"kty":"OKP","crv":"Ed25519","kid":"\(entry.key.id)","x":"\(entry.key.publicKey.base64URL)",\
