@@ -1,38 +1,16 @@
 internal import Crypto
 package import Foundation
 
-/// The data keys: the first seals, all open.
-///
-/// As text, a line for each key: a number from 1 to 2^32-1 and 32 bytes in base64. Empty lines and lines that begin
-/// with `#` say nothing.
+/// The data keys: the first seals, all open. As text they are a `KeyText`.
 package struct Keyring: Sendable, Equatable {
     /// Random nonces of 96 bits allow so many seals under one key (NIST SP 800-38D, section 8.3).
     package static let maximumSeals = 1 << 32
 
-    struct Key: Sendable, Equatable {
-        let number: UInt32
-        let secret: SymmetricKey
-    }
-
-    let keys: [Key]
+    let keys: [NumberedKey]
 
     /// Throws `KeyringError` with the line that is wrong.
     package init(text: String) throws(KeyringError) {
-        var keys: [Key] = []
-        for (index, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
-            if line.isEmpty || line.hasPrefix("#") { continue }
-            let words = line.split(separator: " ")
-            guard words.count == 2, let number = UInt32(words[0]), number > 0 else {
-                throw .malformed(line: index + 1)
-            }
-            guard let secret = Data(base64Encoded: String(words[1])), secret.count == 32 else {
-                throw .malformed(line: index + 1)
-            }
-            guard !keys.contains(where: { $0.number == number }) else { throw .repeated(number) }
-            keys.append(Key(number: number, secret: SymmetricKey(data: secret)))
-        }
-        guard !keys.isEmpty else { throw .empty }
-        self.keys = keys
+        self.keys = try KeyText.keys(in: text)
     }
 
     /// The numbers of all keys; the first is that of the key that seals.
@@ -53,7 +31,7 @@ package struct Keyring: Sendable, Equatable {
     }
 }
 
-/// A keyring that cannot be used.
+/// Keys that cannot be used: a keyring, or those that sign.
 package enum KeyringError: Error, Hashable, CustomStringConvertible {
     case malformed(line: Int)
     case repeated(UInt32)
@@ -61,6 +39,8 @@ package enum KeyringError: Error, Hashable, CustomStringConvertible {
     case missing(UInt32)
     /// The key that seals cannot go.
     case sealing(UInt32)
+    /// The key that signs cannot go.
+    case signing(UInt32)
     /// The greatest number is in use.
     case full
 
@@ -71,6 +51,7 @@ package enum KeyringError: Error, Hashable, CustomStringConvertible {
         case .empty: "it holds no key"
         case .missing(let number): "it holds no key \(number)"
         case .sealing(let number): "key \(number) is the one that seals"
+        case .signing(let number): "key \(number) is the one that signs"
         case .full: "no number is left for another key"
         }
     }

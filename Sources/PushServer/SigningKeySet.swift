@@ -1,11 +1,10 @@
-internal import Foundation
 package import HTTPSignatures
 internal import PushAPI
+package import PushCore
 
 /// The keys that answers are signed with: the first, unless another is asked for.
 ///
-/// As text, a line for each key: a number from 1 to 2^32-1 and the 32 bytes of its seed in base64. Empty lines and lines
-/// that begin with `#` say nothing.
+/// As text they are a `KeyText` of their seeds.
 package struct SigningKeySet: Sendable {
     /// A key under the number that the file has for it.
     package struct Numbered: Sendable {
@@ -23,22 +22,16 @@ package struct SigningKeySet: Sendable {
         SigningKeySet([Numbered(number: 1, key: SigningKey())])
     }
 
-    /// Throws `SigningKeyError` with the line that is wrong.
+    /// Throws `SigningKeyError` with what is wrong.
     package init(text: String) throws(SigningKeyError) {
         var keys: [Numbered] = []
-        for (index, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
-            if line.isEmpty || line.hasPrefix("#") { continue }
-            let words = line.split(separator: " ")
-            guard
-                words.count == 2, let number = UInt32(words[0]), number > 0,
-                let seed = Data(base64Encoded: String(words[1])),
-                // It throws for a wrong length only.
-                let key = try? SigningKey(rawRepresentation: seed)
-            else { throw .malformed(line: index + 1) }
-            guard !keys.contains(where: { $0.number == number || $0.key.id == key.id }) else { throw .repeated(number) }
-            keys.append(Numbered(number: number, key: key))
+        for entry in try KeyText.keys(in: text) {
+            guard let key = try? SigningKey(rawRepresentation: entry.secret) else {
+                preconditionFailure("any 32 bytes are a seed")
+            }
+            guard !keys.contains(where: { $0.key.id == key.id }) else { throw .repeated(entry.number) }
+            keys.append(Numbered(number: entry.number, key: key))
         }
-        guard !keys.isEmpty else { throw .empty }
         self.init(keys)
     }
 
@@ -64,24 +57,4 @@ package struct SigningKeySet: Sendable {
 }
 
 /// Signing keys that cannot be used.
-package enum SigningKeyError: Error, Hashable, CustomStringConvertible {
-    case malformed(line: Int)
-    case repeated(UInt32)
-    case empty
-    case missing(UInt32)
-    /// The key that signs cannot go.
-    case signing(UInt32)
-    /// The greatest number is in use.
-    case full
-
-    package var description: String {
-        switch self {
-        case .malformed(let line): "line \(line) is not a number and 32 bytes in base64"
-        case .repeated(let number): "key \(number) is there twice"
-        case .empty: "it holds no key"
-        case .missing(let number): "it holds no key \(number)"
-        case .signing(let number): "key \(number) is the one that signs"
-        case .full: "no number is left for another key"
-        }
-    }
-}
+package typealias SigningKeyError = KeyringError

@@ -1,3 +1,4 @@
+import PushCore
 import PushServer
 
 /// The file with the keys that sign answers.

@@ -2,6 +2,7 @@ import Foundation
 import HTTPSignatures
 import HTTPTypes
 import PushAPI
+import PushCore
 import PushTesting
 import SocketHTTP
 import Testing

@@ -1,0 +1,69 @@
+package import Crypto
+internal import Foundation
+
+/// A key of 32 bytes and the number that it goes by.
+package struct NumberedKey: Sendable, Equatable {
+    package let number: UInt32
+    package let secret: SymmetricKey
+}
+
+/// Keys as text, a line for each: a number from 1 to 2^32-1 and 32 bytes in base64. Empty lines and lines that begin with
+/// `#` say nothing, and stay where they are. The first key is the one in use.
+package enum KeyText {
+    /// At least one, each under another number. Throws `KeyringError` with the line that is wrong.
+    package static func keys(in text: String) throws(KeyringError) -> [NumberedKey] {
+        var keys: [NumberedKey] = []
+        for (index, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
+            if line.isEmpty || line.hasPrefix("#") { continue }
+            let words = line.split(separator: " ")
+            guard
+                words.count == 2, let number = UInt32(words[0]), number > 0,
+                let secret = Data(base64Encoded: String(words[1])), secret.count == 32
+            else { throw .malformed(line: index + 1) }
+            guard !keys.contains(where: { $0.number == number }) else { throw .repeated(number) }
+            keys.append(NumberedKey(number: number, secret: SymmetricKey(data: secret)))
+        }
+        guard !keys.isEmpty else { throw .empty }
+        return keys
+    }
+
+    /// The text of one new random key, under a comment.
+    package static func generate(comment: String) -> String {
+        "# \(comment)\n" + self.randomLine(number: 1)
+    }
+
+    /// The text with a new random key in front of the others, and that key's number.
+    package static func addingKey(to text: String) throws(KeyringError) -> (text: String, number: UInt32) {
+        let greatest = try self.keys(in: text).map(\.number).max() ?? 0
+        guard greatest < .max else { throw .full }
+        let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
+        let place = lines.firstIndex { self.number(of: $0) != nil } ?? 0
+        let (before, after) = (lines[..<place].map { $0 + "\n" }.joined(), lines[place...].joined(separator: "\n"))
+        return (before + self.randomLine(number: greatest + 1) + after, greatest + 1)
+    }
+
+    /// The text without the key of that number; `inUse` is the error if it is the first.
+    package static func removingKey(
+        _ number: UInt32,
+        from text: String,
+        inUse: KeyringError
+    ) throws(KeyringError) -> String {
+        let keys = try self.keys(in: text)
+        guard keys.contains(where: { $0.number == number }) else { throw .missing(number) }
+        guard keys[0].number != number else { throw inUse }
+        let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
+        return lines.filter { self.number(of: $0) != number }.joined(separator: "\n")
+    }
+
+    // MARK: - Private
+
+    private static func randomLine(number: UInt32) -> String {
+        let secret = SymmetricKey(size: .bits256).withUnsafeBytes { Data($0) }
+        return "\(number) \(secret.base64EncodedString())\n"
+    }
+
+    /// The number that a line begins with; `nil` for a comment.
+    private static func number(of line: Substring) -> UInt32? {
+        line.split(separator: " ").first.flatMap { UInt32($0) }
+    }
+}
