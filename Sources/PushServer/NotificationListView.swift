@@ -44,7 +44,7 @@ struct NotificationListView {
     var validators: Validators {
         Validators(
             tags: self.isCompressed ? [self.gzipTag, self.tag] : [self.tag, self.gzipTag],
-            lastModified: self.changedAt.map(HTTPDate.init(lastModified:))
+            lastModified: self.lastModified
         )
     }
 
@@ -75,6 +75,7 @@ struct NotificationListView {
     // MARK: - Private
 
     private var isCompressed: Bool { self.prefersGzip && self.length > Self.longBody }
+    private var lastModified: HTTPDate? { self.changedAt.map(HTTPDate.init(lastModified:)) }
     private var gzipTag: EntityTag { self.tag.suffixed("-gzip") }
 
     private func body(_ payloads: [Data]) -> [UInt8] {
@@ -118,7 +119,7 @@ struct NotificationListView {
         var fields = ResponseFields()
         if isFull {
             fields.append(contentsOf: Self.json)
-            if let lastModified = self.validators.lastModified, lastModified <= HTTPDate(self.now) {
+            if let lastModified, lastModified <= HTTPDate(self.now) {
                 fields.append(.lastModified) { lastModified.append(to: &$0) }
             }
         }

@@ -15,14 +15,15 @@ extension PushServer {
         let user = try call.user
         let query = try NotificationListQuery(Query(call.request.head.query))
         let head = call.request.head
-        var outcome = Preconditions.Outcome.proceed
+        var seen: (view: NotificationListView, outcome: Preconditions.Outcome)?
         let page = try self.page(query, for: user, call) { page in
-            guard head.isConditional else { return true }
             let view = self.view(of: page, query, for: user, call)
-            outcome = Preconditions(head).outcome(for: view.validators, now: call.now)
+            let outcome =
+                head.isConditional ? Preconditions(head).outcome(for: view.validators, now: call.now) : .proceed
+            seen = (view, outcome)
             return outcome == .proceed
         }
-        let view = self.view(of: page, query, for: user, call)
+        guard let (view, outcome) = seen else { preconditionFailure("a page is shown before its payloads are read") }
         switch outcome {
         case .failed: throw Problem(.preconditionFailed)
         case .unchanged(let tag): return view.notModified(tag)
