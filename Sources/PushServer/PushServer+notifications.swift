@@ -134,13 +134,7 @@ extension PushServer {
         let user = try call.user
         let (id, found) = try self.find(call, for: user)
         guard !found.isReadOnce else { return nil }
-        let view = NotificationView(
-            id: id,
-            notification: found,
-            tag: self.tags.tag(of: id, for: user.id, isRead: found.readAt != nil, createdAt: found.createdAt),
-            maxAge: self.settings.cacheMaxAge,
-            now: call.now
-        )
+        let view = self.view(of: id, found, for: user, now: call.now)
         let isUnchanged = try call.request.head.isConditional && self.isUnchanged(view, for: call)
         let response =
             isUnchanged
@@ -166,8 +160,7 @@ extension PushServer {
     private func takeNotification(_ call: Call) async throws -> Response {
         let user = try call.user
         let (id, found) = try self.find(call, for: user)
-        let tag = self.tags.tag(of: id, for: user.id, isRead: found.readAt != nil, createdAt: found.createdAt)
-        let view = NotificationView(id: id, notification: found, tag: tag, maxAge: .zero, now: call.now)
+        let view = self.view(of: id, found, for: user, now: call.now)
         // Nobody can have it already, but it may be asked for only in a certain state.
         if call.request.head.isConditional { _ = try self.isUnchanged(view, for: call) }
         let payload = try self.vault.open(found.sealedPayload, in: .payload(id, sender: found.sender))
@@ -181,6 +174,17 @@ extension PushServer {
 
     private func take(_ id: NotificationID, _ call: Call) async throws -> Bool {
         try await self.store.take(id, by: call.user.id, noting: call.record(.take, of: "\(id)"), now: call.now)
+    }
+
+    /// A notification as that user sees it.
+    func view(of id: NotificationID, _ found: StoredNotification, for user: User, now: Date) -> NotificationView {
+        NotificationView(
+            id: id,
+            notification: found,
+            tag: self.tags.tag(of: id, for: user.id, isRead: found.readAt != nil, createdAt: found.createdAt),
+            maxAge: self.settings.cacheMaxAge,
+            now: now
+        )
     }
 
     /// The notification of the path, if the caller can see it; throws a `not-found` problem.

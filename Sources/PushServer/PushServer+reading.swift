@@ -40,9 +40,7 @@ extension PushServer {
     /// As `GET` shows it now, but nothing is taken with that.
     private func item(_ call: Call, for user: User) throws -> Response {
         let (id, found) = try self.find(call, for: user)
-        let tag = self.tags.tag(of: id, for: user.id, isRead: found.readAt != nil, createdAt: found.createdAt)
-        let maxAge = self.settings.cacheMaxAge
-        let view = NotificationView(id: id, notification: found, tag: tag, maxAge: maxAge, now: call.now)
+        let view = self.view(of: id, found, for: user, now: call.now)
         if found.isReadOnce { return view.withoutPayload }
         return view.full(payload: try self.vault.open(found.sealedPayload, in: .payload(id, sender: found.sender)))
     }
@@ -67,8 +65,7 @@ extension PushServer {
         for user: User,
         now: Date
     ) throws(Problem) {
-        let tag = self.tags.tag(of: id, for: user.id, isRead: found.readAt != nil, createdAt: found.createdAt)
-        let view = NotificationView(id: id, notification: found, tag: tag, maxAge: .zero, now: now)
+        let view = self.view(of: id, found, for: user, now: now)
         guard preconditions.outcome(for: view.validators, now: now) == .proceed else {
             throw Problem(.preconditionFailed)
         }
