@@ -458,7 +458,7 @@ PARAMETERS = {
         example='"8e03978e-40d5-43e8-bc93-6894a57f9324"',
     ),
     "AcceptSignature": parameter(
-        "Accept-Signature", "header", {"type": "string", "pattern": '^[a-z*][a-z0-9_.*-]*=\\("@status" "content-digest" "mytoken";req\\)(;keyid="[-A-Za-z0-9_]*")?$'},
+        "Accept-Signature", "header", {"type": "string", "pattern": '^[a-z*][a-z0-9_.*-]{0,63}=\\("@status" "content-digest" "mytoken";req\\)(;keyid="[-A-Za-z0-9_]*")?$'},
         "Asks for an answer that is signed (RFC 9421) over its status, the digest of its body and the `MyToken` of the request, which must then be there; on 304 the `ETag` stands in the place of the digest. An unknown `keyid` is as good as none. `no-store` is then the answer's `Cache-Control`.",
         example='sig=("@status" "content-digest" "mytoken";req)',
     ),
@@ -488,7 +488,7 @@ HEADERS = {
     "RateLimit": header({"type": "string", "pattern": '^"[a-z]+";r=[0-9]+;t=[0-9]+$'}, "How many requests the caller has left, and in how many seconds there is one more (draft-ietf-httpapi-ratelimit-headers). Absent where there is no limit."),
     "RateLimitPolicy": header({"type": "string", "pattern": '^"[a-z]+";q=[0-9]+;w=[0-9]+$'}, "How many requests the caller's role has in how many seconds."),
     "ContentDigest": header({"type": "string", "pattern": "^sha-256=:[A-Za-z0-9+/]{43}=:$"}, "The digest of the body (RFC 9530), if a signature was asked for."),
-    "SignatureInput": header({"type": "string", "pattern": '^[a-z*][a-z0-9_.*-]*=\\("@status" ("content-digest"|"etag") "mytoken";req\\);created=[0-9]+;keyid="[-A-Za-z0-9_]{43}";alg="ed25519"$'}, "What was signed, when and with which key (RFC 9421), if a signature was asked for."),
+    "SignatureInput": header({"type": "string", "pattern": '^[a-z*][a-z0-9_.*-]{0,63}=\\("@status" ("content-digest"|"etag") "mytoken";req\\);created=[0-9]+;keyid="[-A-Za-z0-9_]{43}";alg="ed25519"$'}, "What was signed, when and with which key (RFC 9421), if a signature was asked for."),
     "Signature": header({"type": "string", "pattern": "^[a-z*][a-z0-9_.*-]*=:[A-Za-z0-9+/]{86}==:$"}, "The signature, if one was asked for."),
     "ListFreshness": header({"type": "string", "pattern": "^(no-store|private, (max-age=[0-9]+|no-cache))$"}, "Lists are asked for again each time, unless the configuration says otherwise. `no-store` with a notification that must not be kept.", True),
     "ETag": header({"type": "string", "pattern": '^"[!#-~]+"$'}, "A strong validator, RFC 9110 section 8.8.3. It tells nothing about the content."),
