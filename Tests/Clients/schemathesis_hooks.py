@@ -11,6 +11,7 @@ import json
 import os
 import pathlib
 import random
+import urllib.parse
 
 import schemathesis
 
@@ -143,12 +144,16 @@ def complete(id, case):
         fill(query, "device", lambda _: SITE["stream"])
     elif id == "changeOwnPassword" and dice.random() < 0.5:
         fill(body, "Current", lambda _: SITE["password"])
+    # An integer to JSON Schema, but no decimal digits.
+    fill(case.headers, "MyToken", lambda text: "0" if text == "-0" else text)
     if "MyToken" not in case.headers:
         # A signature is over it: one field needs the other, which OpenAPI has no words for.
         case.headers.pop("Accept-Signature", None)
     names = [body.get("Name")] if isinstance(body, dict) else []
+    # In a path they are percent-encoded.
+    names += [urllib.parse.unquote(str(value)) for value in (case.path_parameters or {}).values()]
     for member in ("Password", "New"):
-        fill(body, member, password([*names, *(case.path_parameters or {}).values(), *KEPT_NAMES]))
+        fill(body, member, password([*names, *KEPT_NAMES]))
 
 
 def aim(id, parameters):
@@ -189,6 +194,9 @@ def filter_body(context, body):
 def before_call(context, case, kwargs):
     # A thousand wrong credentials would otherwise all come from one address, which would be told to wait.
     case.headers["X-Forwarded-For"] = ".".join(str(dice.randrange(1, 255)) for _ in range(4))
+    # What an inferred link takes from an earlier answer may be a number.
+    for field, value in case.headers.items():
+        case.headers[field] = str(value)
     id = case.operation.definition.raw["operationId"]
     if case.method.upper() != case.operation.method.upper():
         # What is asked for wrongly is refused before anybody looks at the method.
