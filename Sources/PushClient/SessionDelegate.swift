@@ -34,6 +34,12 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable {
         self.exchanges.withLock { $0[task.taskIdentifier] = Exchange(continuation: continuation) }
     }
 
+    /// Ends the exchange at once, and does not wait until the session says that it has: nobody may wait for that.
+    func cancel(_ task: URLSessionTask) {
+        self.finish(task, error: URLError(.cancelled))
+        task.cancel()
+    }
+
     // MARK: - Answers
 
     func urlSession(

@@ -51,10 +51,12 @@ final class Transport: Sendable {
         return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
                 self.delegate.await(task, continuation)
+                // What was cancelled before could not end what was not awaited yet.
+                guard !Task.isCancelled else { return self.delegate.cancel(task) }
                 task.resume()
             }
         } onCancel: {
-            task.cancel()
+            self.delegate.cancel(task)
         }
     }
 }

@@ -102,6 +102,18 @@ import Testing
         }
     }
 
+    @Test(.timeLimit(.minutes(1))) func aCallThatIsCancelledBeforeItBeginsEnds() async throws {
+        try await ScriptedPeer.run({ _, _ in .silence }) { _, client in
+            await withThrowingTaskGroup(of: Void.self) { group in
+                group.cancelAll()
+                for _ in 0..<2000 { group.addTask { _ = try await client.notification(7) } }
+                while let result = await group.nextResult() {
+                    #expect(throws: CancellationError.self) { try result.get() }
+                }
+            }
+        }
+    }
+
     @Test(
         arguments: [
             (.rateLimited, "7", .seconds(7)), (.busy, "0", .seconds(0)), (.busy, nil, nil),
