@@ -170,6 +170,12 @@ import Testing
         }
     }
 
+    @Test func aTagIsComparedInBytes() {
+        // To a String the KELVIN SIGN is a K.
+        #expect(EntityTag(description: "\"K\"").isNamed(by: "\"K\""))
+        #expect(!EntityTag(description: "\"K\"").isNamed(by: "\"\u{212A}\""))
+    }
+
     @Test func ofSeveralFormsTheOneThatTheClientHasIsNamed() throws {
         let other = EntityTag(description: "\"a-gzip\"")
         let validators = Validators(tags: [other, self.tag], lastModified: nil)
