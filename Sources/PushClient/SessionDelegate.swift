@@ -62,7 +62,7 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable {
             exchanges[dataTask.taskIdentifier]?.body.append(data)
             return false
         }
-        if isOversized { dataTask.cancel() }
+        if isOversized { self.cancel(dataTask) }
     }
 
     func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
