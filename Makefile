@@ -3,7 +3,7 @@
 PACKAGES = libssl-dev libsqlite3-dev libcurl4-openssl-dev libargon2-dev libnghttp2-dev zlib1g-dev
 TEST_PACKAGES = curl haproxy nginx-light openssl python3
 E2E_PACKAGES = $(TEST_PACKAGES) gcc iproute2 nghttp2-client slowhttptest squid strace varnish wrk
-BENCH_PACKAGES = curl nginx-light openssl python3 wrk
+BENCH_PACKAGES = curl nginx-light openssl postgresql python3 wrk
 # Optimising across modules and linking the standard library in saves a tenth of the processor time of a request each.
 RELEASE = --configuration release --static-swift-stdlib -Xswiftc -cross-module-optimization
 SOURCES = Package.swift Migrations Sources Tests Benchmarks/Package.swift Benchmarks/Sources Fuzz/Package.swift \
@@ -35,11 +35,12 @@ build: packages
 release: packages
 	swift build $(RELEASE) --product sealpost
 
-# Requests a second against Hummingbird and nginx, and pushes a second against libcurl and AsyncHTTPClient, as ratios of
-# one run each.
+# Requests a second against Hummingbird and nginx, pushes a second against libcurl and AsyncHTTPClient, and posts a second
+# against PostgreSQL and a loop over SQLite, as ratios of one run each.
 bench: packages bench-packages
 	scripts/bench $(RELEASE)
 	scripts/bench-delivery .build/release/sealpost .build-benchmarks/release
+	scripts/bench-posts .build/release/sealpost .build-benchmarks/release/sqlite-posts
 
 # Any bytes to the parsers of what comes from outside, under libFuzzer and the address sanitizer; some minutes each.
 fuzz: packages
