@@ -91,7 +91,7 @@ extension Store {
     package func writeSealCounts() async throws {
         let seals = self.sealing.vault.takeSeals()
         guard !seals.isEmpty else { return }
-        try await self.writer.write { db in
+        try await self.writer.write(.housekeeping) { db in
             for (number, count) in seals {
                 try db.execute(
                     sql: "update data_key set seals = seals + ? where number = ?",

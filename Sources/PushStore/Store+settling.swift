@@ -17,9 +17,17 @@ extension Store {
     ///
     /// What was withdrawn meanwhile is not tried again, and what was settled meanwhile stays so.
     package func settle(_ ended: [(LeasedDelivery, Settlement)], now: Date) async throws {
-        try await self.writer.write { db in
+        try await self.writer.write(.delivery) { [writer] db in
             var batch = Batch(now: now)
-            for (delivery, settlement) in ended { try batch.settle(db, delivery, as: settlement) }
+            for (delivery, settlement) in ended {
+                do {
+                    try batch.settle(db, delivery, as: settlement)
+                } catch let error as DatabaseError where !error.concernsAll {
+                    // A damaged row: it stays leased until the next start, and the others are written down.
+                    let id = delivery.push.notification.rawValue
+                    writer.noteSetAside(.settlement(notification: id, device: delivery.device))
+                }
+            }
             try batch.tally.write(db)
         }
     }
@@ -39,12 +47,14 @@ private struct Batch {
             // The provider's name for it is ours, unless it has one of its own.
             let isOurs = providerID == delivery.push.attemptID.text
             try self.end(db, delivery, .accepted, reason: nil, providerID: isOurs ? nil : providerID)
-            try db.cachedStatement(
-                sql: """
+            try db.run(
+                prepared: """
                     insert into device_push (device, accepted_at) values (?, ?)
                     on conflict (device) do update set accepted_at = excluded.accepted_at
-                    """
-            ).execute(arguments: [delivery.device, self.now.milliseconds])
+                    """,
+                delivery.device,
+                self.now.milliseconds
+            )
         case .expired: try self.end(db, delivery, .expired, reason: nil, providerID: nil)
         case .failed(let reason): try self.end(db, delivery, .failed, reason: reason, providerID: nil)
         case .retried(let due, let reason):
@@ -63,19 +73,19 @@ private struct Batch {
         reason: String?,
         providerID: String?
     ) throws {
-        let lane = try String.fetchOne(
-            db.cachedStatement(
-                sql: """
-                    update delivery set state = ?, settled_at = ?, reason = ?, provider_id = ?
-                    where notification_id = ? and device = ? and settled_at is null
-                    returning lane
-                    """
-            ),
-            arguments: [
-                state.rawValue, self.now.milliseconds, reason, providerID, delivery.push.notification.rawValue,
-                delivery.device,
-            ]
-        )
+        let lane = try db.first(
+            prepared: """
+                update delivery set state = ?, settled_at = ?, reason = ?, provider_id = ?
+                where notification_id = ? and device = ? and settled_at is null
+                returning lane
+                """,
+            state.rawValue,
+            self.now.milliseconds,
+            reason,
+            providerID,
+            delivery.push.notification.rawValue,
+            delivery.device
+        ) { $0.text(0) }
         if let lane { self.tally.add(state, lane: lane) }
     }
 
@@ -86,25 +96,24 @@ private struct Batch {
         reason: String?,
         attempts: Int
     ) throws {
-        let row = try Row.fetchOne(
-            db.cachedStatement(
-                sql: """
-                    update delivery set
-                        state = case is_withdrawn when 1 then 'cancelled' else 'queued' end,
-                        settled_at = case is_withdrawn when 1 then ?1 end,
-                        reason = case is_withdrawn when 1 then reason else ?2 end,
-                        due_at = ?3, attempts = ?4
-                    where notification_id = ?5 and device = ?6 and state = 'sending' and attempts = ?7
-                    returning lane, state
-                    """
-            ),
-            arguments: [
-                self.now.milliseconds, reason, dueAt.milliseconds, attempts, delivery.push.notification.rawValue,
-                delivery.device, delivery.state.attempts,
-            ]
-        )
-        if let row, try row["state"] == TallyState.cancelled.rawValue {
-            self.tally.add(.cancelled, lane: try row["lane"])
-        }
+        let row = try db.first(
+            prepared: """
+                update delivery set
+                    state = case is_withdrawn when 1 then 'cancelled' else 'queued' end,
+                    settled_at = case is_withdrawn when 1 then ?1 end,
+                    reason = case is_withdrawn when 1 then reason else ?2 end,
+                    due_at = ?3, attempts = ?4
+                where notification_id = ?5 and device = ?6 and state = 'sending' and attempts = ?7
+                returning lane, state
+                """,
+            self.now.milliseconds,
+            reason,
+            dueAt.milliseconds,
+            attempts,
+            delivery.push.notification.rawValue,
+            delivery.device,
+            delivery.state.attempts
+        ) { (lane: $0.text(0), state: $0.text(1)) }
+        if let row, row.state == TallyState.cancelled.rawValue { self.tally.add(.cancelled, lane: row.lane) }
     }
 }

@@ -15,6 +15,7 @@ package final class Store: Sendable {
     let tokenUses = TokenUses()
     let sealing: Sealing
     let changes: ChangeNumbers
+    let pusher: Pusher
     let removals = RemovalClock()
     /// How often the keyring was exchanged, or was about to be.
     let exchanges = Atomic(0)
@@ -24,11 +25,15 @@ package final class Store: Sendable {
     /// What must not be read by others is sealed under the keyring.
     /// What was erased before a crash is wiped from the log and from the pages, too.
     ///
-    /// `onFailure` is called once, when the disk has failed so that only a restart helps; nothing is acknowledged then.
+    /// A request's write that has waited for longer than `patience` is refused, since its caller is answered soon. `isAway`
+    /// tells whether a device, by its lane and registration id, cannot be reached until it comes by itself: its pushes
+    /// wait for `makeDue`. `events` is called from any thread; after `broken` nothing is acknowledged.
     package init(
         path: String,
         keyring: Keyring,
-        onFailure: @escaping @Sendable (String) -> Void = { _ in }
+        patience: Duration = .seconds(20),
+        isAway: @escaping @Sendable (_ lane: String, _ device: String) -> Bool = { _, _ in false },
+        events: @escaping @Sendable (StoreEvent) -> Void = { _ in }
     ) throws(StoreError) {
         self.path = path
         do {
@@ -53,11 +58,11 @@ package final class Store: Sendable {
                     return .commit
                 }
                 guard let opened else { preconditionFailure("a transaction runs its body or throws") }
-                db.add(function: opened.0.rows.sqlFunction)
                 return opened
             }
             self.audit = AuditTrail(vault: self.sealing.vault, key: self.sealing.secret.derive("audit"))
-            self.writer = Writer(connection, wiper: wiper, lock: lock, onFailure: onFailure)
+            self.pusher = Pusher(sealing: self.sealing, changes: self.changes, isAway: isAway)
+            self.writer = try Writer(connection, wiper: wiper, lock: lock, patience: patience, events: events)
             try self.writer.wipeAtStart()
         } catch {
             throw StoreError(opening: path, error)
@@ -103,6 +108,8 @@ package final class Store: Sendable {
 
     /// In seconds.
     static let busyTimeout = 5
+    /// In KiB: of 2 MiB, which is usual, and 64 the latter saved a quarter of the time with a million notifications.
+    private static let writerCache = 65_536
 
     private static func configuration(isReadOnly: Bool) -> Configuration {
         var configuration = Configuration()
@@ -120,6 +127,8 @@ package final class Store: Sendable {
             try db.execute(sql: "pragma journal_mode = wal")
             try db.execute(sql: "pragma synchronous = full")
             try db.execute(sql: "pragma secure_delete = on")
+            // A post changes some random pages of large trees: what is not kept is read again for each.
+            try db.execute(sql: "pragma cache_size = \(-Self.writerCache)")
             // What undoes one caller's work alone is never needed after a crash: no file for it, which each commit made.
             try db.execute(sql: "pragma temp_store = memory")
         }

@@ -41,19 +41,23 @@ struct Application: Sendable {
         self.logger = logger
         self.configuration = configuration
         let keyring = try KeyringFile.load(configuration.keyring, database: configuration.database)
-        self.store = try Store(path: configuration.database, keyring: keyring) { reason in
-            logger.critical(
-                "storage failed; ending at once, for nothing can be promised",
-                metadata: ["reason": "\(reason)"]
-            )
-            exit(1)
-        }
+        let streams = StreamHub()
+        let streamLanes = Set(configuration.senders.filter { $1.isStream }.map { Lane($0.key).description })
+        self.store = try Store(
+            path: configuration.database,
+            keyring: keyring,
+            // Refused before the handler's time is over: a client that was told 503 must not be told so of what was done.
+            patience: configuration.limits.handlerTimeout * 2 / 3,
+            isAway: { lane, device in
+                streamLanes.contains(lane) && DeviceHandle(device).map(streams.isListening) == false
+            },
+            events: { Self.log($0, to: logger) }
+        )
         let signingKeys = SigningKeys(try SigningKeyFile.load(configuration.signingKeys))
         self.signingKeys = signingKeys
         self.loops = try EventLoopGroup()
         // Of its own: what providers take their time over must not delay an answer to a phone.
         self.outboundLoop = try EventLoop(index: 0)
-        let streams = StreamHub()
         let setups = try configuration.senders.map { [outboundLoop] name, sender in
             (name, try SenderSetup(sender, name: name, on: outboundLoop, streams: streams))
         }
@@ -214,6 +218,34 @@ struct Application: Sendable {
     /// Ends `run()`, gracefully. From anywhere.
     func stop() async {
         await self.services.triggerGracefulShutdown()
+    }
+}
+
+extension Application {
+    /// Tells the operator what the store says besides its answers.
+    private static func log(_ event: StoreEvent, to logger: Logger) {
+        switch event {
+        case .broken(let reason):
+            logger.critical(
+                "storage failed; the process ends at once, because nothing that it would store is safe",
+                metadata: ["reason": "\(reason)"]
+            )
+            exit(1)
+        case .setAside(let row):
+            logger.error("a damaged row was set aside; the others go on", metadata: ["row": "\(row)"])
+        case .receiptsDropped(let count):
+            logger.error(
+                "receipts dropped, because too many waited to be written",
+                metadata: ["sinceStart": "\(count)"]
+            )
+        case .checkpointFailed(let reason):
+            logger.error("checkpoint failed; the write-ahead log grows", metadata: ["reason": "\(reason)"])
+        case .logIsLong(let bytes):
+            logger.warning(
+                "write-ahead log is long, because something reads the database without an end",
+                metadata: ["bytes": "\(bytes)"]
+            )
+        }
     }
 }
 

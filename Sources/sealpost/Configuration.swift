@@ -82,6 +82,8 @@ enum SenderConfiguration: Sendable, Hashable {
     /// Server-sent events at this server itself.
     case stream
 
+    var isStream: Bool { if case .stream = self { true } else { false } }
+
     struct APNs: Sendable, Hashable {
         var keyFile: String
         var keyID: String

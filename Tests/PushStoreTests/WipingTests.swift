@@ -48,7 +48,7 @@ import Testing
                             expiresAt: fixture.now + 60
                         )
                     )
-                    #expect(outcome == .stored(pushes: 0))
+                    #expect(outcome == .stored(pushes: 0, hasWork: false))
                 }
             }
             try await group.waitForAll()
