@@ -58,6 +58,7 @@ let package = Package(
 
         .target(name: "Migrations", path: "Migrations", resources: [.embedInCode("sql")], swiftSettings: strict),
         room("CivilTime", []),
+        room("Cryptography", ["COpenSSL"]),
         room("CurlHTTP", ["CCurl", "Reactor"]),
         room("HTTPSignatures", [crypto]),
         room("PushAPI", ["CivilTime"]),
@@ -96,6 +97,7 @@ let package = Package(
             swiftSettings: strict
         ),
         tests("CivilTimeTests", ["CivilTime"]),
+        tests("CryptographyTests", ["COpenSSL", "Cryptography"]),
         tests("CurlHTTPTests", ["CurlHTTP", "PushSimulators", "PushTesting", "Reactor"]),
         tests(
             "EndToEndTests",
