@@ -28,14 +28,14 @@ struct DueDelivery {
     private let acceptedAt: Int64?
     private let isAlone: Bool
 
-    /// The oldest of a queue that are due.
+    /// The oldest of a queue that are due; of those whose device has left the lane none, which it moves to the device's.
     static func fetch(_ db: Database, _ claim: Store.Claim, _ sealing: Sealing, now: Date) throws -> [DueDelivery] {
         let rows = try Row.fetchCursor(
             db.cachedStatement(
                 sql: """
                     select d.notification_id, d.device, d.user_id, d.attempts, d.is_withdrawn, d.reason, v.handle,
                         v.retired_at is not null, n.seed, n.created_at, n.expires_at, n.priority, n.collapse_id,
-                        n.recalled_at is not null,
+                        n.recalled_at is not null, v.lane,
                         (select accepted_at from device_push where device = d.device and ?5),
                         (select count(*) from (
                             select 1 from delivery x where x.device = d.device and x.settled_at is null and ?5 limit 2))
@@ -49,8 +49,14 @@ struct DueDelivery {
             ]
         )
         var due: [DueDelivery] = []
+        var strays: [(notification: Int64, device: Int64, lane: String)] = []
         while let row = try rows.next() {
             let device: Int64 = try row[1]
+            // A handle of another provider must never be shown to this one.
+            if let lane = try row[14] as String?, lane != claim.lane.description {
+                strays.append((try row[0], device, lane))
+                continue
+            }
             due.append(
                 try DueDelivery(
                     notification: row[0],
@@ -71,11 +77,24 @@ struct DueDelivery {
                     expiresAt: row[10],
                     priority: row[11],
                     collapseID: row[12],
-                    acceptedAt: row[14],
-                    isAlone: row[15] == 1
+                    acceptedAt: row[15],
+                    isAlone: row[16] == 1
                 )
             )
         }
+        var tally = TallyCount()
+        for (notification, device, lane) in strays {
+            try Store.move(
+                db,
+                notification: notification,
+                device: device,
+                from: claim.lane.description,
+                to: lane,
+                now: now,
+                &tally
+            )
+        }
+        try tally.write(db)
         return due
     }
 

@@ -15,10 +15,11 @@ extension Store {
 
     /// Writes down how tries ended, all in one transaction.
     ///
-    /// What was withdrawn meanwhile is not tried again, and what was settled meanwhile stays so.
+    /// What was withdrawn meanwhile is not tried again, and what was settled meanwhile stays so. What is tried again, or was
+    /// refused at an address that the device has left meanwhile, goes to the address that the device has now.
     package func settle(_ ended: [(LeasedDelivery, Settlement)], now: Date) async throws {
-        try await self.writer.write { db in
-            var batch = Batch(now: now)
+        try await self.writer.write { [sealing] db in
+            var batch = Batch(index: sealing.index, now: now)
             for (delivery, settlement) in ended { try batch.settle(db, delivery, as: settlement) }
             try batch.tally.write(db)
         }
@@ -26,10 +27,12 @@ extension Store {
 }
 
 private struct Batch {
+    let index: BlindIndex
     let now: Date
     var tally = TallyCount()
 
-    init(now: Date) {
+    init(index: BlindIndex, now: Date) {
+        self.index = index
         self.now = now
     }
 
@@ -46,7 +49,12 @@ private struct Batch {
                     """
             ).execute(arguments: [delivery.device, self.now.milliseconds])
         case .expired: try self.end(db, delivery, .expired, reason: nil, providerID: nil)
-        case .failed(let reason): try self.end(db, delivery, .failed, reason: reason, providerID: nil)
+        case .failed(let reason):
+            if try self.hasMoved(db, delivery) {
+                try self.requeue(db, delivery, dueAt: self.now, reason: reason, attempts: delivery.state.attempts)
+            } else {
+                try self.end(db, delivery, .failed, reason: reason, providerID: nil)
+            }
         case .retried(let due, let reason):
             try self.requeue(db, delivery, dueAt: due, reason: reason, attempts: delivery.state.attempts)
         case .released:
@@ -56,13 +64,30 @@ private struct Batch {
 
     // MARK: - Private
 
+    /// Whether the device has another address than the push was sent to.
+    private func hasMoved(_ db: Database, _ delivery: LeasedDelivery) throws -> Bool {
+        guard let handle = DeviceHandle(delivery.push.handle) else { return false }
+        return try Bool.fetchOne(
+            db.cachedStatement(
+                sql: """
+                    select v.handle_key <> ? or v.lane <> d.lane
+                    from device v join delivery d on d.notification_id = ? and d.device = v.number
+                    where v.number = ? and v.retired_at is null
+                    """
+            ),
+            arguments: [self.index.hash(handle), delivery.push.notification.rawValue, delivery.device]
+        ) ?? false
+    }
+
+    /// Says whether it was not settled before.
+    @discardableResult
     private mutating func end(
         _ db: Database,
         _ delivery: LeasedDelivery,
         _ state: TallyState,
         reason: String?,
         providerID: String?
-    ) throws {
+    ) throws -> Bool {
         let lane = try String.fetchOne(
             db.cachedStatement(
                 sql: """
@@ -77,6 +102,7 @@ private struct Batch {
             ]
         )
         if let lane { self.tally.add(state, lane: lane) }
+        return lane != nil
     }
 
     private mutating func requeue(
@@ -103,8 +129,24 @@ private struct Batch {
                 delivery.device, delivery.state.attempts,
             ]
         )
-        if let row, try row["state"] == TallyState.cancelled.rawValue {
-            self.tally.add(.cancelled, lane: try row["lane"])
+        guard let row else { return }
+        let lane: String = try row["lane"]
+        if try row["state"] == TallyState.cancelled.rawValue {
+            return self.tally.add(.cancelled, lane: lane)
         }
+        let new = try String.fetchOne(
+            db.cachedStatement(sql: "select lane from device where number = ? and lane <> ?"),
+            arguments: [delivery.device, lane]
+        )
+        guard let new else { return }
+        try Store.move(
+            db,
+            notification: delivery.push.notification.rawValue,
+            device: delivery.device,
+            from: lane,
+            to: new,
+            now: self.now,
+            &self.tally
+        )
     }
 }
