@@ -41,7 +41,9 @@ private struct Batch {
         case .accepted(let providerID):
             // The provider's name for it is ours, unless it has one of its own.
             let isOurs = providerID == delivery.push.attemptID.text
-            try self.end(db, delivery, .accepted, reason: nil, providerID: isOurs ? nil : providerID)
+            let isEnded = try self.end(db, delivery, .accepted, reason: nil, providerID: isOurs ? nil : providerID)
+            // A device that was deleted has ended it already, and leaves nothing of it behind.
+            guard isEnded else { return }
             try db.cachedStatement(
                 sql: """
                     insert into device_push (device, accepted_at) values (?, ?)

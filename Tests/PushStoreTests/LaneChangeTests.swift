@@ -24,7 +24,8 @@ import Testing
     }
 
     @discardableResult
-    private func register(_ platform: String, _ handle: String, page: Int = 1000) async throws -> Store.RegisterOutcome {
+    private func register(_ platform: String, _ handle: String, page: Int = 1000) async throws -> Store.RegisterOutcome
+    {
         try await fixture.store.register(
             DeviceRegistration(
                 platform: Platform(platform),
@@ -132,6 +133,20 @@ import Testing
         #expect(try await self.register("fcm", "token-of-fcm") == .registered(moved: 1))
         #expect(try await self.claimed("fcm").isEmpty)
         try self.expectTally("fcm", enqueued: 1) { $0.cancelled = 1 }
+    }
+
+    // MARK: Deletion
+
+    @Test func whatIsAcceptedAfterItsDeviceWasDeletedLeavesNothing() async throws {
+        try await self.post(1)
+        let leased = try #require(try await fixture.claim().first)
+        #expect(try await fixture.store.unregister(device, ofUser: alice.id))
+        try await fixture.settle(leased, as: .accepted(providerID: nil))
+        let rows = try await fixture.store.writer.write {
+            try Int.fetchOne($0, sql: "select count(*) from device_push")
+        }
+        #expect(rows == 0)
+        try self.expectTally("apns", enqueued: 1) { $0.cancelled = 1 }
     }
 
     // MARK: - Private
