@@ -139,6 +139,7 @@ struct LaneLoop: Sendable {
             let isRetired = try await self.store.retire(
                 device: delivery.device,
                 handle: delivery.push.handle,
+                in: self.lane.lane,
                 reason: reason,
                 since: since,
                 now: self.now()

@@ -32,7 +32,9 @@ extension PushServer {
         let registration = try DeviceRegistration(body, id: id, settings: self.settings)
         let record = try call.record(.registerDevice, of: id.description, detail: registration.platform.description)
         switch try await self.store.register(registration, as: id, for: call.user, by: record, now: call.now) {
-        case .registered: return .empty
+        case .registered(let moved):
+            if moved > 0 { self.workIsWaiting() }
+            return .empty
         case .gone(let reason): throw Problem(.registrationGone, reason)
         }
     }

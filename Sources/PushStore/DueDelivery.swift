@@ -27,6 +27,8 @@ struct DueDelivery {
     /// When a provider last accepted a push to the device, and whether it is the only push to it that is not settled.
     private let acceptedAt: Int64?
     private let isAlone: Bool
+    /// The lane of the device's address, if it has one.
+    let lane: String?
 
     /// A push, as the index of what is due names it.
     struct Key: Hashable {
@@ -69,7 +71,8 @@ struct DueDelivery {
                 priority: row.text(9),
                 collapseID: row.optionalText(11),
                 acceptedAt: row.isNull(12) ? nil : row.integer(12),
-                isAlone: row.integer(13) == 1
+                isAlone: row.integer(13) == 1,
+                lane: row.optionalText(14)
             )
         }
     }
@@ -79,7 +82,8 @@ struct DueDelivery {
             n.expires_at, n.priority, n.recalled_at is not null, n.collapse_id,
             (select accepted_at from device_push where device = d.device and ?3),
             (select count(*) from (
-                select 1 from delivery x where x.device = d.device and x.settled_at is null and ?3 limit 2))
+                select 1 from delivery x where x.device = d.device and x.settled_at is null and ?3 limit 2)),
+            v.lane
         from delivery d join device v on v.number = d.device join notification n on n.id = d.notification_id
         where d.notification_id = ?1 and d.device = ?2
         """

@@ -96,27 +96,52 @@ extension Store {
     }
 
     package enum RegisterOutcome: Sendable, Hashable {
-        case registered
+        /// So many pushes that waited for the device have moved to the lane of its new address.
+        case registered(moved: Int)
         /// The id cannot be used any more; the device must ask for a new one.
         case gone(reason: String)
     }
 
-    /// Makes or updates a registration. Its handle leaves every other one, whose queued pushes are cancelled.
+    /// Makes or updates a registration. Its handle leaves every other one, whose queued pushes are cancelled; the pushes
+    /// that wait for the device itself go to its new address.
     package func register(
         _ registration: DeviceRegistration,
         as id: RegistrationID,
         for user: User,
         by record: AuditRecord? = nil,
+        page: Int = Store.fanoutPage,
         now: Date
     ) async throws -> RegisterOutcome {
+        let (outcome, device) = try await self.save(registration, as: id, for: user, by: record, page: page, now: now)
+        guard let device, case .registered(var moved) = outcome else { return outcome }
+        // More than a page, in transactions of their own: what ends before is moved when it is claimed.
+        var last = moved
+        while last == page {
+            last = try await self.writer.write { try Self.moveQueued($0, ofDevice: device, page: page, now: now) }
+            moved += last
+        }
+        return .registered(moved: moved)
+    }
+
+    /// Does it, and moves the first page; also returns the device's number.
+    private func save(
+        _ registration: DeviceRegistration,
+        as id: RegistrationID,
+        for user: User,
+        by record: AuditRecord?,
+        page: Int,
+        now: Date
+    ) async throws -> (RegisterOutcome, device: Int64?) {
         let (userID, userTag) = (user.id, Tag(of: user.name))
         return try await self.write { [writer, sealing] db in
             let known = try Row.fetchOne(
                 db.cachedStatement(sql: "select user_id, retired_reason from device where id = ?"),
                 arguments: [id.description]
             )
-            if let reason = try known?["retired_reason"] as String? { return .gone(reason: reason) }
-            if let known, try known["user_id"] != userID { return .gone(reason: "it was not issued to this account") }
+            if let reason = try known?["retired_reason"] as String? { return (.gone(reason: reason), nil) }
+            if let known, try known["user_id"] != userID {
+                return (.gone(reason: "it was not issued to this account"), nil)
+            }
             let holder = try Row.fetchOne(
                 db.cachedStatement(
                     sql: """
@@ -131,15 +156,16 @@ extension Store {
             if let holder {
                 // An id that was never issued must not take an address away from somebody else.
                 if known == nil, try holder["user_id"] != userID {
-                    return .gone(reason: "its handle is registered to another account")
+                    return (.gone(reason: "its handle is registered to another account"), nil)
                 }
                 try Self.retire(db, device: holder["number"], reason: "its handle was registered anew", now: now)
             }
             if holder != nil || known != nil { writer.noteErasure() }
-            try Self.save(db, registration, sealing, id: id, user: userID, userTag: userTag, now: now)
-            return .registered
-        } noting: {
-            $0 == .registered ? record : nil
+            let device = try Self.save(db, registration, sealing, id: id, user: userID, userTag: userTag, now: now)
+            let moved = known == nil ? 0 : try Self.moveQueued(db, ofDevice: device, page: page, now: now)
+            return (.registered(moved: moved), device)
+        } noting: { (_, device) in
+            device == nil ? nil : record
         }
     }
 
@@ -166,6 +192,7 @@ extension Store {
     package func retire(
         device: Int64,
         handle: String,
+        in lane: Lane,
         reason: String,
         since: Date,
         now: Date
@@ -175,10 +202,11 @@ extension Store {
             let isAsItWas = try Bool.fetchOne(
                 db.cachedStatement(
                     sql: """
-                        select handle_key = ? and registered_at <= ? from device where number = ? and retired_at is null
+                        select lane = ? and handle_key = ? and registered_at <= ?
+                        from device where number = ? and retired_at is null
                         """
                 ),
-                arguments: [key, since.milliseconds, device]
+                arguments: [lane.description, key, since.milliseconds, device]
             )
             guard isAsItWas == true else { return false }
             try Self.retire(db, device: device, reason: reason, now: now)
@@ -231,7 +259,7 @@ extension Store {
         user: Int64,
         userTag: Tag,
         now: Date
-    ) throws {
+    ) throws -> Int64 {
         // The number first, since what follows is sealed to it.
         let number = try Int64.fetchOne(
             db.cachedStatement(
@@ -255,5 +283,6 @@ extension Store {
         try db.cachedStatement(sql: "delete from device_tag where device = ?").execute(arguments: [number])
         let insert = try db.cachedStatement(sql: "insert into device_tag (device, tag) values (?, ?)")
         for tag in tags { try insert.execute(arguments: [number, sealing.index.hash(tag)]) }
+        return number
     }
 }

@@ -86,6 +86,19 @@ extension Store {
         _ tally: inout TallyCount,
         now: Date
     ) throws -> LeasedDelivery? {
+        // An address at another provider must never be shown to this one.
+        if let lane = delivery.lane, lane != claim.lane.description {
+            try Self.move(
+                db,
+                notification: delivery.notification,
+                device: delivery.device,
+                from: claim.lane.description,
+                to: lane,
+                now: now,
+                &tally
+            )
+            return nil
+        }
         switch try delivery.decision(db, interval: claim.interval, now: now) {
         case .send(let push):
             try db.run(

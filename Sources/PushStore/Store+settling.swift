@@ -15,10 +15,11 @@ extension Store {
 
     /// Writes down how tries ended, all in one transaction.
     ///
-    /// What was withdrawn meanwhile is not tried again, and what was settled meanwhile stays so.
+    /// What was withdrawn meanwhile is not tried again, and what was settled meanwhile stays so. What is tried again, or was
+    /// refused at an address that the device has left meanwhile, goes to the address that the device has now.
     package func settle(_ ended: [(LeasedDelivery, Settlement)], now: Date) async throws {
-        try await self.writer.write(.delivery) { [writer] db in
-            var batch = Batch(now: now)
+        try await self.writer.write(.delivery) { [writer, sealing] db in
+            var batch = Batch(index: sealing.index, now: now)
             for (delivery, settlement) in ended {
                 do {
                     try batch.settle(db, delivery, as: settlement)
@@ -34,10 +35,12 @@ extension Store {
 }
 
 private struct Batch {
+    let index: BlindIndex
     let now: Date
     var tally = TallyCount()
 
-    init(now: Date) {
+    init(index: BlindIndex, now: Date) {
+        self.index = index
         self.now = now
     }
 
@@ -46,7 +49,9 @@ private struct Batch {
         case .accepted(let providerID):
             // The provider's name for it is ours, unless it has one of its own.
             let isOurs = providerID == delivery.push.attemptID.text
-            try self.end(db, delivery, .accepted, reason: nil, providerID: isOurs ? nil : providerID)
+            let isEnded = try self.end(db, delivery, .accepted, reason: nil, providerID: isOurs ? nil : providerID)
+            // A device that was deleted has ended it already, and leaves nothing of it behind.
+            guard isEnded else { return }
             try db.run(
                 prepared: """
                     insert into device_push (device, accepted_at) values (?, ?)
@@ -56,7 +61,12 @@ private struct Batch {
                 self.now.milliseconds
             )
         case .expired: try self.end(db, delivery, .expired, reason: nil, providerID: nil)
-        case .failed(let reason): try self.end(db, delivery, .failed, reason: reason, providerID: nil)
+        case .failed(let reason):
+            if try self.hasMoved(db, delivery) {
+                try self.requeue(db, delivery, dueAt: self.now, reason: reason, attempts: delivery.state.attempts)
+            } else {
+                try self.end(db, delivery, .failed, reason: reason, providerID: nil)
+            }
         case .retried(let due, let reason):
             try self.requeue(db, delivery, dueAt: due, reason: reason, attempts: delivery.state.attempts)
         case .released:
@@ -66,13 +76,31 @@ private struct Batch {
 
     // MARK: - Private
 
+    /// Whether the device has another address than the push was sent to.
+    private func hasMoved(_ db: Database, _ delivery: LeasedDelivery) throws -> Bool {
+        guard let handle = DeviceHandle(delivery.push.handle) else { return false }
+        let hasMoved = try db.first(
+            prepared: """
+                select v.handle_key <> ? or v.lane <> d.lane
+                from device v join delivery d on d.notification_id = ? and d.device = v.number
+                where v.number = ? and v.retired_at is null
+                """,
+            self.index.hash(handle),
+            delivery.push.notification.rawValue,
+            delivery.device
+        ) { $0.integer(0) != 0 }
+        return hasMoved == true
+    }
+
+    /// Says whether it was not settled before.
+    @discardableResult
     private mutating func end(
         _ db: Database,
         _ delivery: LeasedDelivery,
         _ state: TallyState,
         reason: String?,
         providerID: String?
-    ) throws {
+    ) throws -> Bool {
         let lane = try db.first(
             prepared: """
                 update delivery set state = ?, settled_at = ?, reason = ?, provider_id = ?
@@ -87,6 +115,7 @@ private struct Batch {
             delivery.device
         ) { $0.text(0) }
         if let lane { self.tally.add(state, lane: lane) }
+        return lane != nil
     }
 
     private mutating func requeue(
@@ -114,6 +143,22 @@ private struct Batch {
             delivery.device,
             delivery.state.attempts
         ) { (lane: $0.text(0), state: $0.text(1)) }
-        if let row, row.state == TallyState.cancelled.rawValue { self.tally.add(.cancelled, lane: row.lane) }
+        guard let row else { return }
+        if row.state == TallyState.cancelled.rawValue { return self.tally.add(.cancelled, lane: row.lane) }
+        let new = try db.first(
+            prepared: "select lane from device where number = ? and lane <> ?",
+            delivery.device,
+            row.lane
+        ) { $0.text(0) }
+        guard let new else { return }
+        try Store.move(
+            db,
+            notification: delivery.push.notification.rawValue,
+            device: delivery.device,
+            from: row.lane,
+            to: new,
+            now: self.now,
+            &self.tally
+        )
     }
 }

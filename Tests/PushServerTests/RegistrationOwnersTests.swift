@@ -51,6 +51,7 @@ import Testing
             try await store.retire(
                 device: device.number,
                 handle: "aa",
+                in: Lane(Platform("apns")),
                 reason: "apns: Unregistered",
                 since: now,
                 now: now

@@ -58,7 +58,7 @@ import Testing
         let alice = try await fixture.addUser("alice")
         let id = try #require(RegistrationID("made-by-a-client"))
         let outcome = try await store.register(registration("abc"), as: id, for: alice, now: fixture.now)
-        #expect(outcome == .registered)
+        #expect(outcome == .registered(moved: 0))
         #expect(try fixture.reader.devices(ofUser: alice.id).map(\.id) == [id])
     }
 
@@ -114,6 +114,7 @@ import Testing
             return try await self.store.retire(
                 device: number,
                 handle: handle,
+                in: Lane(Platform("apns")),
                 reason: "gone",
                 since: date,
                 now: self.fixture.now
@@ -145,6 +146,6 @@ import Testing
         let first = try await store.register(registration("abc"), as: ids[0], for: alice, now: fixture.now)
         let last = try await store.register(registration("abc"), as: ids[24], for: alice, now: fixture.now)
         #expect(first == .gone(reason: "its handle is registered to another account"))
-        #expect(last == .registered)
+        #expect(last == .registered(moved: 0))
     }
 }

@@ -158,6 +158,7 @@ import Testing
             let isRetired = try await fixture.store.retire(
                 device: device.number,
                 handle: device.handle.value,
+                in: Lane(Platform("apns")),
                 reason: "gone",
                 since: fixture.now,
                 now: fixture.now

@@ -1,0 +1,164 @@
+import Foundation
+import GRDB
+import PushCore
+import PushTesting
+import Testing
+
+@testable import PushStore
+
+/// A device that registers an address at another provider: its pushes follow it, no provider is shown another's handle, and
+/// every lane's tally adds up.
+@Suite struct LaneChangeTests {
+    private let fixture: StoreFixture
+    private let alice: User
+    private let device: RegistrationID
+
+    init() async throws {
+        self.fixture = try StoreFixture()
+        self.alice = try await self.fixture.addUser("alice")
+        self.device = try await self.fixture.addDevice(of: self.alice, platform: "apns", handle: "token-of-apns")
+    }
+
+    private func post(_ number: Int64) async throws {
+        try await fixture.post(number, from: alice, to: "username:alice")
+    }
+
+    @discardableResult
+    private func register(_ platform: String, _ handle: String, page: Int = 1000) async throws -> Store.RegisterOutcome
+    {
+        try await fixture.store.register(
+            DeviceRegistration(
+                platform: Platform(platform),
+                lane: Lane(Platform(platform)),
+                handle: #require(DeviceHandle(handle)),
+                tags: []
+            ),
+            as: device,
+            for: alice,
+            page: page,
+            now: fixture.now
+        )
+    }
+
+    /// What each lane claims: the handles that its provider is shown.
+    private func claimed(_ platform: String) async throws -> [String] {
+        try await fixture.claim(platform).map(\.push.handle)
+    }
+
+    private func expectTally(_ lane: String, enqueued: Int, _ expected: (inout Tally) -> Void = { _ in }) throws {
+        var tally = Tally()
+        tally.enqueued = enqueued
+        expected(&tally)
+        #expect(try fixture.reader.tallies()[lane] == tally)
+    }
+
+    @Test(arguments: [1, 2, 3, 1000])
+    func whatIsQueuedMovesWithTheRegistration(page: Int) async throws {
+        for number: Int64 in 1...3 { try await self.post(number) }
+        // Waiting for the old provider's time, which is none of the new one's.
+        let first = try #require(try await fixture.claim(limit: 1).first)
+        try await fixture.settle(first, as: .retried(at: fixture.now + 900, reason: "busy"))
+        #expect(try await self.register("fcm", "token-of-fcm", page: page) == .registered(moved: 3))
+        #expect(try fixture.nextDue("apns") == nil)
+        #expect(try await self.claimed("apns").isEmpty)
+        #expect(try await self.claimed("fcm") == Array(repeating: "token-of-fcm", count: 3))
+        try self.expectTally("apns", enqueued: 3) { $0.cancelled = 3 }
+        try self.expectTally("fcm", enqueued: 3)
+    }
+
+    @Test func anotherHandleOfTheSameProviderMovesNothing() async throws {
+        try await self.post(1)
+        #expect(try await self.register("apns", "another-token") == .registered(moved: 0))
+        #expect(try await self.claimed("apns") == ["another-token"])
+        try self.expectTally("apns", enqueued: 1)
+    }
+
+    @Test(arguments: [Store.Settlement.retried(at: .distantFuture, reason: "offline"), .released])
+    func whatIsOnItsWayIsTriedAgainInTheNewLane(settlement: Store.Settlement) async throws {
+        try await self.post(1)
+        let leased = try #require(try await fixture.claim().first)
+        #expect(try await self.register("fcm", "token-of-fcm") == .registered(moved: 0))
+        try await fixture.settle(leased, as: settlement)
+        #expect(try await self.claimed("apns").isEmpty)
+        #expect(try await self.claimed("fcm") == ["token-of-fcm"])
+        try self.expectTally("apns", enqueued: 1) { $0.cancelled = 1 }
+        try self.expectTally("fcm", enqueued: 1)
+    }
+
+    @Test func whatIsOnItsWayAndAcceptedIsNotSentAgain() async throws {
+        try await self.post(1)
+        let leased = try #require(try await fixture.claim().first)
+        try await self.register("fcm", "token-of-fcm")
+        try await fixture.settle(leased, as: .accepted(providerID: nil))
+        #expect(try await self.claimed("fcm").isEmpty)
+        try self.expectTally("apns", enqueued: 1) { $0.accepted = 1 }
+    }
+
+    @Test(arguments: [("apns", "another-token"), ("fcm", "token-of-fcm"), ("fcm", "token-of-apns")])
+    func whatWasRefusedAtAnAddressThatTheDeviceHasLeftGoesToTheNewOne(platform: String, handle: String) async throws {
+        try await self.post(1)
+        let leased = try #require(try await fixture.claim().first)
+        try await self.register(platform, handle)
+        #expect(try await !self.retire(leased, refusedIn: "apns"))
+        try await fixture.settle(leased, as: .failed(reason: "Unregistered"))
+        #expect(try await self.claimed(platform) == [handle])
+        #expect(try fixture.reader.tallies().values.map(\.pending).reduce(0, +) == 1)
+    }
+
+    @Test func whatWasRefusedAtTheDevicesAddressHasFailed() async throws {
+        try await self.post(1)
+        let leased = try #require(try await fixture.claim().first)
+        #expect(try await self.retire(leased, refusedIn: "apns"))
+        try await fixture.settle(leased, as: .failed(reason: "Unregistered"))
+        try self.expectTally("apns", enqueued: 1) { $0.failed = 1 }
+    }
+
+    /// As after a crash: what the last process had on its way is taken back where it was.
+    @Test func aLaneThatFindsAPushOfAnothersDeviceHandsItOver() async throws {
+        try await self.post(1)
+        _ = try await fixture.claim()
+        try await self.register("fcm", "token-of-fcm")
+        try await fixture.store.reclaimLeases(now: fixture.now)
+        #expect(try await self.claimed("apns").isEmpty)
+        #expect(try await self.claimed("fcm") == ["token-of-fcm"])
+        try self.expectTally("apns", enqueued: 1) { $0.cancelled = 1 }
+        try self.expectTally("fcm", enqueued: 1)
+    }
+
+    @Test func whatWasWithdrawnOnItsWayIsNotSentInTheNewLane() async throws {
+        try await self.post(1)
+        _ = try await fixture.claim()
+        #expect(try await fixture.store.dismiss(#require(NotificationID(rawValue: 1)), by: alice.id, now: fixture.now))
+        try await fixture.store.reclaimLeases(now: fixture.now)
+        #expect(try await self.register("fcm", "token-of-fcm") == .registered(moved: 1))
+        #expect(try await self.claimed("fcm").isEmpty)
+        try self.expectTally("fcm", enqueued: 1) { $0.cancelled = 1 }
+    }
+
+    // MARK: Deletion
+
+    @Test func whatIsAcceptedAfterItsDeviceWasDeletedLeavesNothing() async throws {
+        try await self.post(1)
+        let leased = try #require(try await fixture.claim().first)
+        #expect(try await fixture.store.unregister(device, ofUser: alice.id))
+        try await fixture.settle(leased, as: .accepted(providerID: nil))
+        let rows = try await fixture.store.writer.write {
+            try Int.fetchOne($0, sql: "select count(*) from device_push")
+        }
+        #expect(rows == 0)
+        try self.expectTally("apns", enqueued: 1) { $0.cancelled = 1 }
+    }
+
+    // MARK: - Private
+
+    private func retire(_ leased: LeasedDelivery, refusedIn lane: String) async throws -> Bool {
+        try await fixture.store.retire(
+            device: leased.device,
+            handle: leased.push.handle,
+            in: Lane(Platform(lane)),
+            reason: "Unregistered",
+            since: fixture.now,
+            now: fixture.now
+        )
+    }
+}
