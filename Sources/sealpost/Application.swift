@@ -105,9 +105,10 @@ struct Application: Sendable {
             workIsWaiting: { wakeUp() },
             troubles: { [store, status] in (store.failure.map { ["storage failed: \($0)"] } ?? []) + status.troubles },
             samples: { [status] in
-                status.troubleByLane.map { lane, trouble in
-                    MetricSample(.resting, ["lane": lane.description], trouble == nil ? 0 : 1)
-                }
+                [MetricSample(.logLinesDropped, [:], Double(LogWriter.standardError.dropped))]
+                    + status.troubleByLane.map { lane, trouble in
+                        MetricSample(.resting, ["lane": lane.description], trouble == nil ? 0 : 1)
+                    }
                     + ((tls?.expiries ?? []) + expiries).map { expiry in
                         let end = expiry.expiresAt.timeIntervalSince1970
                         return MetricSample(.credentialExpiry, ["credential": expiry.name], end)
