@@ -92,6 +92,9 @@ struct Application: Sendable {
             reports: ReportReader(try self.store.makeReader()),
             authenticator: Authenticator(
                 store: self.store,
+            lists: ListPool(
+                try (0..<min(4, max(1, EventLoopGroup.coreCount - 1))).map { [store] _ in try store.makeReader() }
+            ),
                 parameters: configuration.passwords,
                 loops: self.loops.loops.count,
                 workers: max(1, EventLoopGroup.coreCount - 1),
