@@ -17,6 +17,7 @@ package enum MetricName: String, CaseIterable, Sendable {
     case identityIgnored = "sealpost_identity_header_ignored_total"
     case signIns = "sealpost_sign_ins_total"
     case requestsLimited = "sealpost_requests_limited_total"
+    case logLinesDropped = "sealpost_log_lines_dropped_total"
 
     var help: String {
         switch self {
@@ -35,13 +36,14 @@ package enum MetricName: String, CaseIterable, Sendable {
         case .identityIgnored: "Requests with the identity header that did not come from a trusted proxy."
         case .signIns: "Credentials that were not remembered, by what became of them."
         case .requestsLimited: "Requests refused because their user's quota was used up, by role."
+        case .logLinesDropped: "Log lines that were dropped because standard error could not take them."
         }
     }
 
     var kind: String {
         switch self {
         case .deliveries, .auditEntries, .identityIgnored, .signIns, .requestsLimited, .receiptsDropped, .rowsSetAside,
-            .checkpointFailures:
+            .checkpointFailures, .logLinesDropped:
             "counter"
         case .startTime, .pending, .resting, .credentialExpiry, .writesWaiting, .receiptsWaiting, .logBytes: "gauge"
         }

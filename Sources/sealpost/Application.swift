@@ -96,6 +96,9 @@ struct Application: Sendable {
             reports: ReportReader(try self.store.makeReader()),
             authenticator: Authenticator(
                 store: self.store,
+            lists: ListPool(
+                try (0..<min(4, max(1, EventLoopGroup.coreCount - 1))).map { [store] _ in try store.makeReader() }
+            ),
                 parameters: configuration.passwords,
                 loops: self.loops.loops.count,
                 workers: max(1, EventLoopGroup.coreCount - 1),
@@ -109,9 +112,10 @@ struct Application: Sendable {
             workIsWaiting: { wakeUp() },
             troubles: { [store, status] in (store.failure.map { ["storage failed: \($0)"] } ?? []) + status.troubles },
             samples: { [status] in
-                status.troubleByLane.map { lane, trouble in
-                    MetricSample(.resting, ["lane": lane.description], trouble == nil ? 0 : 1)
-                }
+                [MetricSample(.logLinesDropped, [:], Double(LogWriter.standardError.dropped))]
+                    + status.troubleByLane.map { lane, trouble in
+                        MetricSample(.resting, ["lane": lane.description], trouble == nil ? 0 : 1)
+                    }
                     + ((tls?.expiries ?? []) + expiries).map { expiry in
                         let end = expiry.expiresAt.timeIntervalSince1970
                         return MetricSample(.credentialExpiry, ["credential": expiry.name], end)

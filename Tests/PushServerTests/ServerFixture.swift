@@ -54,6 +54,7 @@ struct ServerFixture: Sendable {
                 + (1..<Self.loops).map { [storage = self.storage] _ in try storage.store.makeReader() },
             reports: ReportReader(try self.storage.store.makeReader()),
             authenticator: Authenticator(
+            lists: ListPool([try self.storage.store.makeReader()]),
                 store: self.storage.store,
                 parameters: parameters ?? .usual,
                 loops: Self.loops,
