@@ -23,6 +23,7 @@ extension Connection {
     func fill() -> Filled {
         do throws(StreamError) {
             guard let count = try self.input.fill(from: self.stream, expecting: self.expected) else { return .nothing }
+            self.budget.spend(bytes: count)
             return count == 0 ? .ended : .bytes
         } catch {
             return .ended
@@ -98,6 +99,7 @@ extension Connection {
     }
 
     private func fillOrWait(until deadline: ContinuousClock.Instant) async throws(BodyError) {
+        if self.budget.isSpent { await self.others.loop.yield() }
         switch self.fill() {
         case .bytes: return
         case .ended: throw .closed

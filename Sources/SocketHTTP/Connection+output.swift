@@ -66,8 +66,10 @@ extension Connection {
         var written = start
         do {
             while written < bytes.count {
+                if self.budget.isSpent { await self.others.loop.yield() }
                 if let count = try self.writeOnce(bytes, from: written) {
                     written += count
+                    self.budget.spend(bytes: count)
                 } else {
                     try await self.stream.waitToWrite(until: deadline)
                 }

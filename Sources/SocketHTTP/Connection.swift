@@ -17,6 +17,7 @@ final class Connection {
     let others: LoopConnections
     var input = InputBuffer()
     var output: [UInt8] = []
+    var budget: TurnBudget
     var body = BodyFraming.none
     var chunks: ChunkDecoder?
     /// The client waits for leave to send its body.
@@ -50,6 +51,7 @@ final class Connection {
         self.proxies = proxies
         self.responder = responder
         self.others = others
+        self.budget = TurnBudget(on: others.loop)
         self.parser = HeadParser(limits: limits)
     }
 
@@ -125,6 +127,7 @@ final class Connection {
     }
 
     private func fillOrWait(until deadline: ContinuousClock.Instant) async throws(Ending) {
+        if self.budget.isSpent { await self.others.loop.yield() }
         switch self.fill() {
         case .bytes: return
         case .ended: throw .silent
@@ -144,12 +147,14 @@ final class Connection {
     }
 
     private func answer() async throws(Ending) {
+        if self.budget.isSpent { await self.others.loop.yield() }
         let head = self.parser.head
         self.prepareBody(head)
         let body = RequestBody(framing: head.body, limit: self.limits.bodyBytes, connection: self)
         let response = await self.response(to: head, body)
         body.detach()
         self.served += 1
+        self.budget.spend()
         guard let response else {
             await self.linger()
             throw .silent
