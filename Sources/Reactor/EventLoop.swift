@@ -38,8 +38,10 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
     /// The number of the job that runs. A task that has really waited finds another one.
     package private(set) var jobNumber: UInt64 = 1
     private var ready = JobQueue<UnownedJob>()
-    /// Unsafe, because a checked one costs an allocation each time; the loop resumes each once, at its end too.
-    private var yielded = JobQueue<UnsafeContinuation<Void, Never>>()
+    /// The loop resumes each once, at its end too.
+    private var yielded = JobQueue<Waiter>()
+    /// When this turn began: for deadlines, of which none is exact to the length of a turn.
+    package private(set) var now = ContinuousClock.now
     private var watches = WatchTable()
     private var timers = TimerQueue()
     private var events = [epoll_event](repeating: epoll_event(), count: 256)
@@ -79,8 +81,13 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
     /// For a task that could go on for long. Unlike `Task.yield()`, after which a task waits among those that have
     /// just become ready. On the loop only.
     package func yield() async {
+        _ = await withUnsafeContinuation { self.afterOthers(resume: $0) }
+    }
+
+    /// The same without a function that waits.
+    package func afterOthers(resume waiter: Waiter) {
         self.assertOnLoop()
-        await withUnsafeContinuation { self.yielded.append($0) }
+        self.yielded.append(waiter)
     }
 
     // MARK: Executor
@@ -207,7 +214,7 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
             return (jobs: inbox.jobs, calls: inbox.calls)
         }
         for call in late.calls { call() }
-        while let continuation = self.yielded.popFirst() { continuation.resume() }
+        while let waiter = self.yielded.popFirst() { waiter.resume(returning: nil) }
         // The calls may have made tasks ready here, and those that had yielded are.
         self.ready.append(contentsOf: late.jobs)
         while let job = self.ready.popFirst() { globalConcurrentExecutor.enqueue(job) }
@@ -244,22 +251,22 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
         guard count > 0 else { return }
         let end = ContinuousClock.now + Self.yieldedShare
         for _ in 0..<count {
-            self.yielded.popFirst()?.resume()
+            self.yielded.popFirst()?.resume(returning: nil)
             self.runReadyJobs()
             if .now >= end { return }
         }
     }
 
     private func fireTimers() {
-        let now = ContinuousClock.now
         // One at a time: an action may arm timers, and must find the queue free.
-        while let fire = self.timers.takeDue(now: now) { fire() }
+        while let fire = self.timers.takeDue(now: self.now) { fire() }
     }
 
     private func waitForEvents() {
         let isBusy = !self.ready.isEmpty || !self.yielded.isEmpty
         let timeout = isBusy ? 0 : self.timers.millisecondsToNext(now: .now)
         let count = epoll_wait(self.epoll, &self.events, Int32(self.events.count), timeout)
+        self.now = .now
         guard count > 0 else { return }
         for event in self.events[..<Int(count)] {
             let token = event.data.u64
