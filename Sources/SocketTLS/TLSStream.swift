@@ -91,8 +91,8 @@ package final class TLSStream: ByteStream {
         return self.sealedCount
     }
 
-    package func waitToRead(until deadline: ContinuousClock.Instant) async throws(WaitError) {
-        try await self.socket.waitToRead(until: deadline)
+    package func whenReadable(until deadline: ContinuousClock.Instant, resume waiter: Waiter) {
+        self.socket.whenReadable(until: deadline, resume: waiter)
     }
 
     package func wakeReader() {

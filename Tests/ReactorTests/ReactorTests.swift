@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import Reactor
+import Synchronization
 import Testing
 
 /// A loop for the length of a test, and a pair of connected sockets on it.
@@ -11,6 +12,17 @@ func withLoop<Result: Sendable>(_ body: @Sendable @escaping (EventLoop) async th
         group.addTask(executorPreference: loop) { try await body(loop) }
         guard let result = try await group.next() else { throw CancellationError() }
         return result
+    }
+}
+
+/// What has happened, in order.
+private final class Events: Sendable {
+    private let events = Mutex<[String]>([])
+
+    var all: [String] { self.events.withLock { $0 } }
+
+    func append(_ event: String) {
+        self.events.withLock { $0.append(event) }
     }
 }
 
@@ -227,6 +239,66 @@ private func socketPair(on loop: EventLoop) throws -> (SocketStream, SocketStrea
             loop.stop()
         }
         #expect(freed == nil)
+    }
+
+    @Test func aTaskThatYieldsLetsWhatIsReadyGoFirst() async throws {
+        let order = try await withLoop { loop in
+            let events = Events()
+            await withTaskGroup(of: Void.self) { group in
+                group.addTask(executorPreference: loop) {
+                    for _ in 0..<3 {
+                        await loop.yield()
+                        events.append("yielded")
+                    }
+                }
+                group.addTask(executorPreference: loop) {
+                    LoopTimer(loop: loop) { events.append("timer") }.arm(at: .now)
+                    for _ in 0..<2 {
+                        await Task.yield()
+                        events.append("ready")
+                    }
+                }
+            }
+            return events.all
+        }
+        #expect(order == ["ready", "yielded", "timer", "ready", "yielded", "yielded"])
+    }
+
+    @Test func aTimerDoesNotWaitForAllThatIsReady() async throws {
+        let before = try await withLoop { loop in
+            let events = Events()
+            await withTaskGroup(of: Void.self) { group in
+                LoopTimer(loop: loop) { events.append("timer") }.arm(at: .now)
+                for _ in 0..<1000 { group.addTask(executorPreference: loop) { events.append("job") } }
+            }
+            return events.all.firstIndex(of: "timer")
+        }
+        #expect(try #require(before) <= 128)
+    }
+
+    @Test func aLoopEndsAlsoIfATaskYieldsForEver() async throws {
+        let loop = try EventLoop(index: 0)
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask(executorPreference: loop) { while loop.isCurrent { await loop.yield() } }
+            loop.stop()
+        }
+    }
+
+    @Test func aDescriptorMayBeClosedAfterItsLoopHasEnded() async throws {
+        let loop = try EventLoop(index: 0)
+        // Safe: the loop is stopped between the two tasks that touch it.
+        nonisolated(unsafe) var kept: [SocketStream] = []
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask(executorPreference: loop) {
+                // Without them the test fails below.
+                guard let (left, right) = try? socketPair(on: loop) else { return }
+                kept = [left, right]
+            }
+        }
+        loop.stop()
+        #expect(kept.count == 2)
+        for stream in kept { stream.close() }
+        #expect(kept.allSatisfy { $0.descriptor.number == -1 })
     }
 
     @Test func aTaskThatOutlivesItsLoopStillEnds() async throws {

@@ -46,12 +46,13 @@ func withServer<Result: Sendable>(
     limits: ServerLimits = ServerLimits(),
     proxies: TrustedProxies = .none,
     grace: Duration = .seconds(10),
+    loops count: Int = 2,
     makeStream: HTTPServer.StreamMaker? = nil,
     responder: (any Responder)? = nil,
     answer: @Sendable @escaping (Request) async -> Response = echo,
     _ body: @Sendable @escaping (TestServer) async throws -> Result
 ) async throws -> Result {
-    let loops = try EventLoopGroup(count: 2)
+    let loops = try EventLoopGroup(count: count)
     let clients = try EventLoop(index: 0)
     defer {
         loops.stop()

@@ -134,7 +134,7 @@ private final class ClosableStream: ByteStream {
 
     func read(into buffer: UnsafeMutableRawBufferPointer) -> Int? { nil }
     func write(_ bytes: UnsafeRawBufferPointer) -> Int? { nil }
-    func waitToRead(until deadline: ContinuousClock.Instant) throws(WaitError) { throw .timedOut }
+    func whenReadable(until deadline: ContinuousClock.Instant, resume waiter: Waiter) { waiter.resume(returning: .timedOut) }
     func wakeReader() {}
     func waitToWrite(until deadline: ContinuousClock.Instant) throws(WaitError) { throw .timedOut }
     func endWriting() {}
