@@ -12,10 +12,12 @@ package struct AuditTrail: Sendable {
 
     private let vault: Vault
     private let key: SymmetricKey
+    private let notes: TransactionNotes
 
-    init(vault: Vault, key: SymmetricKey) {
+    init(vault: Vault, key: SymmetricKey, notes: TransactionNotes) {
         self.vault = vault
         self.key = key
+        self.notes = notes
     }
 
     /// What stands for a token in the audit: a keyed hash of its prefix.
@@ -41,15 +43,17 @@ package struct AuditTrail: Sendable {
     }
 
     func append(_ draft: Draft, to db: Database) throws {
-        let last = try self.last(db)
+        let last = try self.notes.newestAuditEntry ?? self.last(db)
         let number = last.number + 1
+        let chain = self.chain(last.chain, number: number, at: draft.at, text: draft.text)
         try db.run(
             prepared: "insert into audit (number, at, entry, chain) values (?, ?, ?, ?)",
             number,
             draft.at,
             try self.vault.seal(draft.text, in: .audit(number)),
-            self.chain(last.chain, number: number, at: draft.at, text: draft.text)
+            chain
         )
+        self.notes.newestAuditEntry = AuditLink(number: number, chain: chain)
     }
 
     /// Deletes entries from the oldest on, those before a time, and notes what the first one left is chained to.

@@ -17,6 +17,7 @@ struct PushTarget {
 struct Pusher: Sendable {
     let sealing: Sealing
     let changes: ChangeNumbers
+    let notes: TransactionNotes
     /// Whether a device of that lane and registration id cannot be reached until it comes by itself.
     let isAway: @Sendable (_ lane: String, _ device: String) -> Bool
 }
@@ -34,7 +35,6 @@ struct PushInsertion {
     private let change: Int64
     /// Users who are recipients already, and have not put it away.
     private var recipients: Set<Int64>
-    private var tally = TallyCount()
 
     init(_ target: PushTarget, by pusher: Pusher, isBulk: Bool, recipients: Set<Int64> = [], now: Date) {
         self.target = target
@@ -64,14 +64,9 @@ struct PushInsertion {
             isAway ? Store.away : nil
         )
         guard inserted == 1 else { return }
-        self.tally.add(.enqueued, lane: device.lane)
+        self.pusher.notes.count(.enqueued, lane: device.lane)
         self.count += 1
         if !isAway { self.dueCount += 1 }
-    }
-
-    /// To be called once, after the last device.
-    func writeTally(_ db: Database) throws {
-        try self.tally.write(db)
     }
 
     // MARK: - Private
@@ -101,7 +96,7 @@ struct PushInsertion {
 
     /// Notes the notification as the newest of its collapse key for the device, and cancels the one whose place it
     /// takes; `false` if a newer one is there.
-    private mutating func isNewest(for device: AudienceDevice, _ db: Database) throws -> Bool {
+    private func isNewest(for device: AudienceDevice, _ db: Database) throws -> Bool {
         guard let collapseID = self.target.collapseID else { return true }
         let last = try db.first(
             prepared: "select notification_id, sequence from collapse where device = ? and collapse_id = ?",
@@ -127,7 +122,7 @@ struct PushInsertion {
         return true
     }
 
-    private mutating func cancel(_ notification: Int64, _ device: AudienceDevice, _ db: Database) throws {
+    private func cancel(_ notification: Int64, _ device: AudienceDevice, _ db: Database) throws {
         let lane = try Store.cancel(
             notification,
             device: device.number,
@@ -135,6 +130,6 @@ struct PushInsertion {
             db,
             now: self.now
         )
-        if let lane { self.tally.add(.cancelled, lane: lane) }
+        if let lane { self.pusher.notes.count(.cancelled, lane: lane) }
     }
 }

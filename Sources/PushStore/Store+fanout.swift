@@ -31,7 +31,6 @@ extension Store {
             let isLast = try broadcast.walk.take(page, of: broadcast.target.audience, db) { device in
                 try pushes.insert(device, db)
             }
-            try pushes.writeTally(db)
             if isLast {
                 try Self.endFanout(db, id)
                 // Those who were there before may all have been given it.
@@ -69,7 +68,6 @@ extension Store {
             isLast = try walk.take(page, of: target.audience, db) { try pushes.insert($0, db) }
             // A small audience may still have several branches.
         } while !isLast && !isBulk
-        try pushes.writeTally(db)
         if !isLast { try RunningBroadcast(target: target, walk: walk).insert(db, pusher.sealing) }
         return (pushes.count, pushes.dueCount > 0 || !isLast)
     }

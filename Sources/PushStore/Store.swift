@@ -60,9 +60,17 @@ package final class Store: Sendable {
                 guard let opened else { preconditionFailure("a transaction runs its body or throws") }
                 return opened
             }
-            self.audit = AuditTrail(vault: self.sealing.vault, key: self.sealing.secret.derive("audit"))
-            self.pusher = Pusher(sealing: self.sealing, changes: self.changes, isAway: isAway)
-            self.writer = try Writer(connection, wiper: wiper, lock: lock, patience: patience, events: events)
+            let notes = TransactionNotes()
+            self.audit = AuditTrail(vault: self.sealing.vault, key: self.sealing.secret.derive("audit"), notes: notes)
+            self.pusher = Pusher(sealing: self.sealing, changes: self.changes, notes: notes, isAway: isAway)
+            self.writer = try Writer(
+                connection,
+                wiper: wiper,
+                lock: lock,
+                notes: notes,
+                patience: patience,
+                events: events
+            )
             try self.writer.wipeAtStart()
         } catch {
             throw StoreError(opening: path, error)

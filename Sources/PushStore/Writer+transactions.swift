@@ -56,11 +56,12 @@ extension Writer {
         var finishes: [@Sendable () -> Void] = []
         finishes.reserveCapacity(jobs.count)
         var refused: [(Job, any Error)] = []
+        defer { self.notes.forget() }
         try self.connection.writeWithoutTransaction { db in
             try db.inTransaction(.immediate) {
                 for job in jobs {
                     if apart {
-                        switch try db.undoable({ try job.run(db) }) {
+                        switch try self.runUndoably(job, db) {
                         case .success(let finish): finishes.append(finish)
                         case .failure(let error): refused.append((job, error))
                         }
@@ -68,6 +69,7 @@ extension Writer {
                         finishes.append(try job.run(db))
                     }
                 }
+                try self.notes.write(db)
                 return .commit
             }
         }
@@ -75,6 +77,18 @@ extension Writer {
         self.commits.increment()
         for finish in finishes { finish() }
         for (job, error) in refused { job.fail(error) }
+    }
+}
+
+extension Writer {
+    private func runUndoably(_ job: Job, _ db: Database) throws -> Result<@Sendable () -> Void, any Error> {
+        let result = try db.undoable {
+            let finish = try job.run(db)
+            try self.notes.write(db)
+            return finish
+        }
+        if case .failure = result { self.notes.forget() }
+        return result
     }
 }
 

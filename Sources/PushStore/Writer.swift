@@ -34,6 +34,7 @@ final class Writer: Sendable {
     let connection: DatabaseQueue
     let wiper: PageWiper
     private let lock: LockFile
+    let notes: TransactionNotes
     /// How long a request's work may wait before it is refused.
     private let patience: Duration
     let events: @Sendable (StoreEvent) -> Void
@@ -48,12 +49,14 @@ final class Writer: Sendable {
         _ connection: DatabaseQueue,
         wiper: PageWiper,
         lock: LockFile,
+        notes: TransactionNotes,
         patience: Duration,
         events: @escaping @Sendable (StoreEvent) -> Void
     ) throws {
         self.connection = connection
         self.wiper = wiper
         self.lock = lock
+        self.notes = notes
         self.patience = patience
         self.events = events
         try connection.writeWithoutTransaction { try self.log.watch($0) }

@@ -53,8 +53,8 @@ struct ServerFixture: Sendable {
             readers: try [self.storage.reader]
                 + (1..<Self.loops).map { [storage = self.storage] _ in try storage.store.makeReader() },
             reports: ReportReader(try self.storage.store.makeReader()),
-            authenticator: Authenticator(
             lists: ListPool([try self.storage.store.makeReader()]),
+            authenticator: Authenticator(
                 store: self.storage.store,
                 parameters: parameters ?? .usual,
                 loops: Self.loops,

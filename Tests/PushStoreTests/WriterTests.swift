@@ -19,6 +19,10 @@ import Testing
 
     private struct Refused: Error {}
 
+    private final class Begun: Sendable {
+        let flag = Atomic(false)
+    }
+
     private func insert(_ name: String) -> @Sendable (Database) throws -> Void {
         { try $0.run(prepared: "insert into done (name) values (?)", name) }
     }
@@ -33,16 +37,18 @@ import Testing
         _ works: [@Sendable (Database) throws -> Void],
         lane: WriterLane = .request
     ) async throws -> [Result<Void, any Error>] {
-        let writer = writer ?? self.writer
+        let (writer, hasBegun) = (writer ?? self.writer, Begun())
         return try await withThrowingTaskGroup(of: (Int, Result<Void, any Error>)?.self) { group in
             group.addTask {
                 try await writer.write(.delivery) { _ in
+                    hasBegun.flag.store(true, ordering: .relaxed)
                     while writer.waitingCount < works.count { usleep(100) }
                 }
                 return nil
             }
             for (number, work) in works.enumerated() {
                 group.addTask {
+                    while !hasBegun.flag.load(ordering: .relaxed) { await Task.yield() }
                     do {
                         return (number, .success(try await writer.write(lane, work)))
                     } catch {
@@ -194,7 +200,7 @@ import Testing
             try db.beginTransaction(.deferred)
             _ = try Int.fetchOne(db, sql: "select count(*) from page")
         }
-        store.writer.state.withLock { ($0.movesLogAt, $0.warnsOfLogAt) = (10, 20) }
+        store.writer.state.withLock { ($0.movesLogAt, $0.warnsOfLogAt) = (30, 20) }
         for _ in 0..<40 {
             try await store.writer.write { try $0.execute(sql: "insert into page values (randomblob(4000))") }
         }
