@@ -47,9 +47,9 @@ fuzz: packages
 	scripts/fuzz $(RUNS) $(TARGETS)
 
 # The whole product at length: kill -9 in the middle of work and of a broadcast, a thousand restarts, proxies, clients and
-# caches of others, thousands of hostile and of idle connections, thousands of requests to each operation of openapi.json, a
-# million deliveries with faults, a provider down for hours, a search for secrets in all that leaves, and guesses at passwords
-# and at who has one.
+# caches of others, thousands of hostile, of idle and of busy connections, thousands of requests to each operation of
+# openapi.json, a million deliveries with faults, a provider down for hours, a search for secrets in all that leaves, and
+# guesses at passwords and at who has one.
 e2e: release e2e-packages
 	SEALPOST_TEST_PROXIES=all swift test --filter EndToEnd
 	SEALPOST_TEST_FLIPS=10000 SEALPOST_TEST_GUESSES=100000 swift test --filter 'BitFlip|GuessedID'
@@ -62,6 +62,7 @@ e2e: release e2e-packages
 	scripts/restarts .build/release/sealpost --proxy varnish --count 100
 	scripts/restarts .build/release/sealpost --proxy squid --count 100
 	scripts/siege .build/release/sealpost
+	scripts/busy .build/release/sealpost
 	scripts/ssrf .build/release/sealpost
 	scripts/bruteforce .build/release/sealpost
 	scripts/enumeration .build/release/sealpost --count 5000

@@ -67,8 +67,8 @@ package final class Descriptor: ReadinessHandler {
         self.loop.forget(token, of: self.number)
         Glibc.close(self.number)
         self.number = -1
-        self.reader.end(.closed)
-        self.writer.end(.closed)
+        self.reader.close()
+        self.writer.close()
     }
 
     /// Runs `body`; when the task is cancelled, its waits, the present one and all later ones, end with `cancelled`.
@@ -147,6 +147,11 @@ private final class Side {
     func end(_ reason: WaitError) {
         if self.ended == nil { self.ended = reason }
         self.resume(reason)
+    }
+
+    func close() {
+        self.end(.closed)
+        self.timer?.abandon()
     }
 
     private func resume(_ failure: WaitError?) {

@@ -24,6 +24,8 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
 
     /// Position in its group, from 0: an index into anything that is kept once per loop.
     package let index: Int
+    /// Of the thread.
+    private let name: String
 
     private let inbox = Mutex(Inbox())
     private let epoll: Int32
@@ -49,8 +51,9 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
     /// Starts the thread.
     ///
     /// Throws `SystemError` if the kernel refuses a descriptor or a thread.
-    package init(index: Int) throws(SystemError) {
+    package init(index: Int, name: String? = nil) throws(SystemError) {
         self.index = index
+        self.name = name ?? "loop \(index)"
         self.epoll = try SystemError.check("epoll_create1") { epoll_create1(Int32(EPOLL_CLOEXEC)) }
         self.wakeUp = try SystemError.check("eventfd") {
             eventfd(0, Int32(EFD_CLOEXEC | EFD_NONBLOCK))
@@ -174,6 +177,14 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
         self.timers.insert(timer, at: deadline)
     }
 
+    /// Counts a timer that has an entry and will never be armed again.
+    func abandonTimer() {
+        self.timers.abandonOne()
+    }
+
+    /// How many entries the timers have, for tests.
+    package var timerEntries: Int { self.timers.count }
+
     // MARK: - The thread
 
     private func startThread() throws(SystemError) {
@@ -199,7 +210,7 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
 
     private func run() {
         self.threadID.store(pthread_self(), ordering: .relaxed)
-        pthread_setname_np(pthread_self(), "loop \(self.index)")
+        pthread_setname_np(pthread_self(), self.name)
         repeat {
             self.waitForEvents()
             self.takeInbox()

@@ -77,6 +77,7 @@ final class Connection {
             }
             self.others.remove(self)
         }
+        self.handlerTimer.abandon()
         self.close()
     }
 
@@ -95,6 +96,13 @@ final class Connection {
 
     func closeIfIdle(evenIfNew: Bool = false) {
         if self.idleSince != nil, self.served > 0 || evenIfNew { self.close() }
+    }
+
+    /// Makes room for others. `false` if it has been asked something since.
+    func close(ifIdleSince since: ContinuousClock.Instant) -> Bool {
+        guard self.idleSince == since else { return false }
+        self.close()
+        return true
     }
 
     /// Since when nothing of a request has come; `nil` if something has.

@@ -55,9 +55,9 @@ struct Application: Sendable {
         )
         let signingKeys = SigningKeys(try SigningKeyFile.load(configuration.signingKeys))
         self.signingKeys = signingKeys
-        self.loops = try EventLoopGroup()
+        self.loops = try EventLoopGroup(count: configuration.loops)
         // Of its own: what providers take their time over must not delay an answer to a phone.
-        self.outboundLoop = try EventLoop(index: 0)
+        self.outboundLoop = try EventLoop(index: 0, name: "outbound")
         let setups = try configuration.senders.map { [outboundLoop] name, sender in
             (name, try SenderSetup(sender, name: name, on: outboundLoop, streams: streams))
         }
@@ -101,7 +101,7 @@ struct Application: Sendable {
                 store: self.store,
                 parameters: configuration.passwords,
                 loops: self.loops.loops.count,
-                workers: max(1, EventLoopGroup.coreCount - 1),
+                workers: max(1, configuration.loops - 1),
                 quotas: configuration.quotas,
                 logger: logger
             ),

@@ -225,6 +225,27 @@ private func socketPair(on loop: EventLoop) throws -> (SocketStream, SocketStrea
         }
     }
 
+    @Test func closedDescriptorsDoNotLeaveTheirTimersBehind() async throws {
+        let entries = try await withLoop { loop in
+            for _ in 0..<500 {
+                let (left, right) = try socketPair(on: loop)
+                // Safe: it stays on this loop.
+                nonisolated(unsafe) let reader = left
+                await withTaskGroup(of: Void.self) { group in
+                    // Ends by the close.
+                    group.addTask(executorPreference: loop) {
+                        try? await reader.waitToRead(until: .now + .seconds(60))
+                    }
+                    await Task.yield()
+                    reader.close()
+                }
+                right.close()
+            }
+            return loop.timerEntries
+        }
+        #expect(entries < 200)
+    }
+
     @Test func aStoppedLoopIsFreedAlsoIfTimersArePending() async throws {
         weak var freed: EventLoop?
         do {
@@ -350,19 +371,7 @@ private func socketPair(on loop: EventLoop) throws -> (SocketStream, SocketStrea
 @Suite struct ListenerTests {
     @Test func aStoppedListenerTakesWhatWaitsAndEnds() async throws {
         let listener = try Listener(.tcp(host: "127.0.0.1", port: 0))
-        guard case .tcp(_, let port) = listener.address else { return }
-        let client = try SystemError.check("socket") { socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0) }
-        defer { close(client) }
-        var name = sockaddr_in()
-        name.sin_family = sa_family_t(AF_INET)
-        name.sin_port = port.bigEndian
-        name.sin_addr = in_addr(s_addr: UInt32(0x7F00_0001).bigEndian)
-        let connected = withUnsafeBytes(of: &name) { bytes in
-            bytes.withMemoryRebound(to: sockaddr.self) {
-                connect(client, $0.baseAddress, socklen_t(MemoryLayout<sockaddr_in>.size))
-            }
-        }
-        #expect(connected == 0)
+        #expect(try self.connect(to: listener) == 0)
         listener.stop()
         let accepted = try await withLoop { loop in
             var accepted = 0
@@ -373,6 +382,51 @@ private func socketPair(on loop: EventLoop) throws -> (SocketStream, SocketStrea
             return accepted
         }
         #expect(accepted == 1)
+    }
+
+    @Test func aStoppedListenerRefusesWhoComesLater() async throws {
+        let listener = try Listener(.tcp(host: "127.0.0.1", port: 0))
+        listener.stop()
+        try await withLoop { loop in await listener.accept(on: loop) { close($0) } }
+        let code = try self.connect(to: listener)
+        #expect(code == ECONNREFUSED)
+        // The number may be somebody else's by now.
+        try await withLoop { loop in await listener.accept(on: loop) { close($0) } }
+    }
+
+    @Test func aVanishedClientIsGivenUpInTime() async throws {
+        let listener = try Listener(.tcp(host: "127.0.0.1", port: 0))
+        listener.dropVanishedClients(after: .seconds(7))
+        let time = try await withLoop { loop in
+            var milliseconds: UInt32 = 0
+            try self.connect(to: listener)
+            listener.stop()
+            await listener.accept(on: loop) { socket in
+                var length = socklen_t(MemoryLayout<UInt32>.size)
+                getsockopt(socket, Int32(IPPROTO_TCP), TCP_USER_TIMEOUT, &milliseconds, &length)
+                close(socket)
+            }
+            return milliseconds
+        }
+        #expect(time == 7000)
+    }
+
+    /// Connects and closes; the error's number, or 0.
+    @discardableResult
+    private func connect(to listener: Listener) throws -> Int32 {
+        guard case .tcp(_, let port) = listener.address else { return EAFNOSUPPORT }
+        let client = try SystemError.check("socket") { socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0) }
+        defer { close(client) }
+        var name = sockaddr_in()
+        name.sin_family = sa_family_t(AF_INET)
+        name.sin_port = port.bigEndian
+        name.sin_addr = in_addr(s_addr: UInt32(0x7F00_0001).bigEndian)
+        let result = withUnsafeBytes(of: &name) { bytes in
+            bytes.withMemoryRebound(to: sockaddr.self) {
+                Glibc.connect(client, $0.baseAddress, socklen_t(MemoryLayout<sockaddr_in>.size))
+            }
+        }
+        return result == 0 ? 0 : errno
     }
 
     @Test func stoppingEndsAnAcceptThatWaits() async throws {

@@ -25,8 +25,8 @@ struct TestServer {
     let server: HTTPServer
     let loop: EventLoop
 
-    func client(receiveBuffer: Int32? = nil) throws -> RawClient {
-        try RawClient(to: self.server.addresses[0], on: self.loop, receiveBuffer: receiveBuffer)
+    func client(receiveBuffer: Int32? = nil, from source: String? = nil) throws -> RawClient {
+        try RawClient(to: self.server.addresses[0], on: self.loop, receiveBuffer: receiveBuffer, from: source)
     }
 }
 
