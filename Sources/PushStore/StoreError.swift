@@ -8,6 +8,8 @@ package enum StoreError: Error, CustomStringConvertible {
     case inUse(path: String)
     /// The database was written by a later version.
     case tooNew(migration: String)
+    /// A migration that the database has had is another one in this program.
+    case changedMigration(String)
     /// The database is sealed with another key than the keyring has.
     case wrongKeyring(reason: String)
     /// More writes are waiting than the store takes on.
@@ -25,6 +27,8 @@ package enum StoreError: Error, CustomStringConvertible {
         case .tooNew(let migration): "the database was written by a later version: it knows the migration \(migration)"
         case .wrongKeyring(let reason): "the keyring cannot be used: \(reason)"
         case .busy: "too many writes are waiting"
+        case .changedMigration(let migration):
+            "the database was made with another migration \(migration) than this version has: use the version that made it"
         case .broken(let reason): "the database failed and must be opened anew: \(reason)"
         case .cannotOpen(let path, let reason): "cannot open \(path): \(reason)"
         case .damaged(let row): "the database is damaged: \(row) is not as it was written"
