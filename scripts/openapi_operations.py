@@ -16,6 +16,8 @@ OPERATIONS = []
 def operation(method, path, id, tag, summary, description, role, *scopes, parameters=(), body=None, answers, problems=()):
     """`role` is the least one, `None` for anybody; `problems` are those statuses that not every operation has."""
     known = [] if role is None else [401, 403, 429]
+    if role is not None and (method != "GET" or id == "getNotification"):
+        known.append(507)
     statuses = sorted({*WIRE, *known, *problems})
     if role is not None:
         may = f"For whoever has the role `{role}` or a higher one" if role != "device" else "For every user"

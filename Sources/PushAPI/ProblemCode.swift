@@ -39,6 +39,7 @@ public enum ProblemCode: String, Sendable, CaseIterable {
     case versionNotSupported = "version-not-supported"
 
     /// The HTTP status that goes with it.
+    case storageFull = "storage-full"
     public var status: Int {
         switch self {
         case .malformedRequest, .invalidToken, .invalidJSON, .invalidMember, .invalidParameter: 400
@@ -63,6 +64,7 @@ public enum ProblemCode: String, Sendable, CaseIterable {
         case .versionNotSupported: 505
         }
     }
+        case .storageFull: 507
 
     /// A short text for humans, the same each time.
     public var title: String {
@@ -105,5 +107,6 @@ public enum ProblemCode: String, Sendable, CaseIterable {
     }
 
     /// The `type` member: names the code, is not meant to be fetched.
+        case .storageFull: "The server has no room left"
     public var type: String { "urn:sealpost:problem:\(self.rawValue)" }
 }

@@ -25,10 +25,12 @@ package final class Store: Sendable {
     /// What was erased before a crash is wiped from the log and from the pages, too.
     ///
     /// `onFailure` is called once, when the disk has failed so that only a restart helps; nothing is acknowledged then.
+    /// `onEvent` is called from any thread.
     package init(
         path: String,
         keyring: Keyring,
-        onFailure: @escaping @Sendable (String) -> Void = { _ in }
+        onFailure: @escaping @Sendable (String) -> Void = { _ in },
+        onEvent: @escaping @Sendable (StoreEvent) -> Void = { _ in }
     ) throws(StoreError) {
         self.path = path
         do {
@@ -57,7 +59,13 @@ package final class Store: Sendable {
                 return opened
             }
             self.audit = AuditTrail(vault: self.sealing.vault, key: self.sealing.secret.derive("audit"))
-            self.writer = Writer(connection, wiper: wiper, lock: lock, onFailure: onFailure)
+            self.writer = Writer(
+                connection,
+                wiper: wiper,
+                lock: lock,
+                space: DiskSpace(onEvent: onEvent),
+                onFailure: onFailure
+            )
             try self.writer.wipeAtStart()
         } catch {
             throw StoreError(opening: path, error)
@@ -92,6 +100,9 @@ package final class Store: Sendable {
     package var failure: String? { self.writer.failure }
 
     /// Does what was handed in before, leaves a database that needs no recovery, and lets others open it.
+    /// Whether nothing can be stored until there is room on the disk.
+    package var isFull: Bool { self.writer.space.isFull }
+
     package func close() async {
         await self.writer.close()
     }

@@ -12,6 +12,8 @@ package enum StoreError: Error, CustomStringConvertible {
     case changedMigration(String)
     /// The database is sealed with another key than the keyring has.
     case wrongKeyring(reason: String)
+    /// The disk is full; nothing is stored until there is room.
+    case full
     /// More writes are waiting than the store takes on.
     case busy
     /// The disk failed at a moment after which nothing can be promised any more; only a restart helps.
@@ -25,10 +27,11 @@ package enum StoreError: Error, CustomStringConvertible {
         switch self {
         case .inUse(let path): "the database \(path) is in use by another process"
         case .tooNew(let migration): "the database was written by a later version: it knows the migration \(migration)"
-        case .wrongKeyring(let reason): "the keyring cannot be used: \(reason)"
-        case .busy: "too many writes are waiting"
         case .changedMigration(let migration):
             "the database was made with another migration \(migration) than this version has: use the version that made it"
+        case .wrongKeyring(let reason): "the keyring cannot be used: \(reason)"
+        case .full: "the disk is full"
+        case .busy: "too many writes are waiting"
         case .broken(let reason): "the database failed and must be opened anew: \(reason)"
         case .cannotOpen(let path, let reason): "cannot open \(path): \(reason)"
         case .damaged(let row): "the database is damaged: \(row) is not as it was written"
@@ -42,7 +45,7 @@ extension StoreError {
     package var isConfiguration: Bool { if case .wrongKeyring = self { true } else { false } }
 
     init(_ error: DatabaseError) {
-        self = .failed(reason: error.message ?? "\(error.resultCode)")
+        self = error.isFull ? .full : .failed(reason: error.message ?? "\(error.resultCode)")
     }
 
     /// What GRDB or a decoder throws, without the row and the arguments that such errors describe themselves with; `nil`
@@ -62,7 +65,8 @@ extension StoreError {
         switch error {
         case let error as StoreError: self = error
         case let error as DatabaseError:
-            self = .cannotOpen(path: path, reason: error.message ?? "\(error.resultCode)")
+            let reason = error.isFull ? "\(StoreError.full)" : error.message ?? "\(error.resultCode)"
+            self = .cannotOpen(path: path, reason: reason)
         case let error as VaultError: self = .cannotOpen(path: path, reason: error.description)
         default: self = .cannotOpen(path: path, reason: error.localizedDescription)
         }

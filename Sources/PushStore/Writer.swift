@@ -36,6 +36,7 @@ final class Writer: Sendable {
     private let onFailure: @Sendable (String) -> Void
     let queue = DispatchQueue(label: "sealpost.writer")
     let commits = CommitCounter()
+    let space: DiskSpace
     let state = Mutex(State())
 
     init(
@@ -44,11 +45,13 @@ final class Writer: Sendable {
         lock: LockFile,
         onFailure: @escaping @Sendable (String) -> Void
     ) {
+        space: DiskSpace,
         self.connection = connection
         self.wiper = wiper
         self.lock = lock
         self.onFailure = onFailure
     }
+        self.space = space
 
     /// Why nothing is written any more.
     var failure: String? { self.state.withLock { $0.failure } }
@@ -182,6 +185,7 @@ final class Writer: Sendable {
         case let error as DatabaseError where error.resultCode == .SQLITE_IOERR: reason = error.message ?? "I/O error"
         case StoreError.broken(let text): reason = text
         default: return
+        case let error as DatabaseError where error.isFull: return self.noteFull()
         }
         self.state.withLock { $0.failure = reason }
         self.onFailure(reason)

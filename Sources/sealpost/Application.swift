@@ -41,13 +41,18 @@ struct Application: Sendable {
         self.logger = logger
         self.configuration = configuration
         let keyring = try KeyringFile.load(configuration.keyring, database: configuration.database)
-        self.store = try Store(path: configuration.database, keyring: keyring) { reason in
-            logger.critical(
-                "storage failed; ending at once, for nothing can be promised",
-                metadata: ["reason": "\(reason)"]
-            )
-            exit(1)
-        }
+        self.store = try Store(
+            path: configuration.database,
+            keyring: keyring,
+            onFailure: { reason in
+                logger.critical(
+                    "storage failed; ending at once, for nothing can be promised",
+                    metadata: ["reason": "\(reason)"]
+                )
+                exit(1)
+            },
+            onEvent: { logger.log($0) }
+        )
         let signingKeys = SigningKeys(try SigningKeyFile.load(configuration.signingKeys))
         self.signingKeys = signingKeys
         self.loops = try EventLoopGroup()
@@ -103,7 +108,7 @@ struct Application: Sendable {
             streams: streams,
             logger: logger,
             workIsWaiting: { wakeUp() },
-            troubles: { [store, status] in (store.failure.map { ["storage failed: \($0)"] } ?? []) + status.troubles },
+            troubles: { [store, status] in store.troubles + status.troubles },
             samples: { [status] in
                 status.troubleByLane.map { lane, trouble in
                     MetricSample(.resting, ["lane": lane.description], trouble == nil ? 0 : 1)
