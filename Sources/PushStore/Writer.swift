@@ -28,30 +28,32 @@ final class Writer: Sendable {
         var readers: [Reader] = []
         /// When what was erased is to be wiped from the log and the pages; `nil` if nothing was.
         var wipeDueAt: ContinuousClock.Instant?
+        /// When the next of the pages are to be wiped that the last process left unknown; `nil` if there are none.
+        var sweepDueAt: ContinuousClock.Instant?
     }
 
     let connection: DatabaseQueue
-    private let wiper: PageWiper
-    private let lock: LockFile
+    let wiper: PageWiper
+    let lock: LockFile
     private let onFailure: @Sendable (String) -> Void
+    let space: DiskSpace
     let queue = DispatchQueue(label: "sealpost.writer")
     let commits = CommitCounter()
-    let space: DiskSpace
     let state = Mutex(State())
 
     init(
         _ connection: DatabaseQueue,
         wiper: PageWiper,
         lock: LockFile,
+        space: DiskSpace,
         onFailure: @escaping @Sendable (String) -> Void
     ) {
-        space: DiskSpace,
         self.connection = connection
         self.wiper = wiper
         self.lock = lock
+        self.space = space
         self.onFailure = onFailure
     }
-        self.space = space
 
     /// Why nothing is written any more.
     var failure: String? { self.state.withLock { $0.failure } }
@@ -105,8 +107,9 @@ final class Writer: Sendable {
             self.queue.async {
                 self.state.withLock { $0.failure = $0.failure ?? "it is closed" }
                 // Failing here costs nothing: the log is read again at the next start.
-                _ = try? self.wipe()
-                try? self.connection.close()
+                let isWiped = (try? self.wipe()) == true
+                let isClosed = (try? self.connection.close()) != nil
+                if isWiped, isClosed { self.leaveStamp() }
                 self.wiper.close()
                 // Only now: nobody may open the database while its last connection clears the log away.
                 self.lock.release()
@@ -182,10 +185,10 @@ final class Writer: Sendable {
     func stopIfBroken(_ error: any Error) {
         let reason: String
         switch error {
+        case let error as DatabaseError where error.isFull: return self.noteFull()
         case let error as DatabaseError where error.resultCode == .SQLITE_IOERR: reason = error.message ?? "I/O error"
         case StoreError.broken(let text): reason = text
         default: return
-        case let error as DatabaseError where error.isFull: return self.noteFull()
         }
         self.state.withLock { $0.failure = reason }
         self.onFailure(reason)
@@ -215,7 +218,7 @@ final class Writer: Sendable {
         let log = try db.checkpoint(.passive)
         guard log.walFrameCount == log.checkpointedFrameCount else { return nil }
         // Before the next commit may overwrite the log, which says what there is to wipe.
-        try self.wiper.wipe()
+        try self.wiper.noteMove()
         return log.walFrameCount
     }
 
