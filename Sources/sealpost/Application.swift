@@ -84,7 +84,8 @@ struct Application: Sendable {
             sessionLifetime: .seconds(configuration.sessionExpiresIn),
             streamHeartbeat: configuration.streamHeartbeat,
             identityField: configuration.identityHeader.flatMap { IdentityField($0) },
-            platforms: Dictionary(uniqueKeysWithValues: setups.map { ($0, $1.rule) })
+            platforms: Dictionary(uniqueKeysWithValues: setups.map { ($0, $1.rule) }),
+            storage: configuration.storage
         )
         let tls = try configuration.tls.map {
             try TLSSetup($0, handshakeTimeout: configuration.handshakeTimeout, logger: logger)
