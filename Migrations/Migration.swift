@@ -4,6 +4,11 @@ package struct Migration: Sendable {
     package let name: String
     package let sql: String
 
+    package init(name: String, sql: String) {
+        self.name = name
+        self.sql = sql
+    }
+
     /// All steps, in order.
     package static let all = [
         Migration(name: "M0001_initial", sql: String(decoding: PackageResources.M0001_initial_sql, as: UTF8.self))

@@ -16,6 +16,8 @@ OPERATIONS = []
 def operation(method, path, id, tag, summary, description, role, *scopes, parameters=(), body=None, answers, problems=()):
     """`role` is the least one, `None` for anybody; `problems` are those statuses that not every operation has."""
     known = [] if role is None else [401, 403, 429]
+    if role is not None and (method != "GET" or id == "getNotification"):
+        known.append(507)
     statuses = sorted({*WIRE, *known, *problems})
     if role is not None:
         may = f"For whoever has the role `{role}` or a higher one" if role != "device" else "For every user"
@@ -91,8 +93,8 @@ all; a JSON object says all of it. The answer comes when payload, recipients and
 
 With an `Idempotency-Key` a request that is sent again is answered as the first time, and nothing is sent twice.
 
-A `username:` of nobody is 400 `unknown-user`, a platform without a sender 400 `unknown-platform`, and a payload that is
-too long 413.""",
+A `username:` of nobody is 400 `unknown-user`, a platform without a sender 400 `unknown-platform`, a payload that is too long
+413, and 409 `too-much-stored` if the caller has as much stored as its role may.""",
     "device", "send",
     parameters=(
         parameter("pns", "query", schema("Platform"), "With a string as body: the platform, in any case of its letters."),
@@ -205,10 +207,11 @@ operation(
 Says under which address a device is reached, and what it wants to hear of; to be repeated whenever that changes. A handle
 belongs to one user: registering it moves it from whoever had it, and what waits for the former owner is cancelled there.
 
-A platform that no sender is configured for is 400 `unknown-platform`. 410 means that the id was retired or belongs to another
+A platform that no sender is configured for is 400 `unknown-platform`, and a device more than the caller's role may have 409
+`too-many-devices`. 410 means that the id was retired or belongs to another
 account: a new one always heals that.""",
     "device", "register", parameters=(REGISTRATION,),
-    body=json("DeviceRegistration", "The device."), answers=ok("It is registered; the body is empty."), problems=[410],
+    body=json("DeviceRegistration", "The device."), answers=ok("It is registered; the body is empty."), problems=[409, 410],
 )
 operation(
     "DELETE", "/api/register/{id}", "unregister", "devices", "Unregister a device",

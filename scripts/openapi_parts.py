@@ -534,6 +534,7 @@ PROBLEMS = {
     501: ("NotImplemented", "A method or transfer coding that the server does not know."),
     503: ("ServiceUnavailable", "The server cannot take more work just now, or cannot store or send. Nothing was done, unless `detail` says that it may have been."),
     505: ("VersionNotSupported", "The server speaks HTTP/1.1 and HTTP/1.0."),
+    507: ("InsufficientStorage", "The server's disk is full. Nothing was stored; it goes on by itself once there is room."),
 }
 # What HTTP itself can be answered with, on any path.
 WIRE = (400, 408, 413, 414, 417, 431, 500, 501, 503, 505)
@@ -549,7 +550,7 @@ def problem(status):
         fields = fields | {"WWW-Authenticate": ref("headers", "ScopeChallenge")}
     if status == 405:
         fields = fields | {"Allow": ref("headers", "Allow")}
-    if status in (429, 503):
+    if status in (429, 503, 507):
         fields = fields | {"Retry-After": ref("headers", "RetryAfter")}
     name, title = own[0]
     words = {"type": {"enum": [f"urn:sealpost:problem:{name}" for name, _ in own]}, "status": {"const": status}}

@@ -22,7 +22,8 @@ def basic(name, password=PASSWORD):
 
 CREDENTIALS = basic("alice")
 # One user makes the requests of thousands here.
-QUOTAS = {f"QUOTAS_{role}_REQUESTS": 100_000_000 for role in ("DEVICE", "PUBLISHER", "ADMIN")}
+ROLES = ("DEVICE", "PUBLISHER", "ADMIN")
+QUOTAS = {f"QUOTAS_{role}_REQUESTS": 100_000_000 for role in ROLES} | {f"STORAGE_{role}": "null" for role in ROLES}
 
 
 class Rig:

@@ -71,6 +71,7 @@ create table device (
 -- An address belongs to one living registration.
 create unique index device_by_handle on device (platform, handle_key) where handle_key is not null;
 create index device_by_user on device (user_id, created_at);
+create index device_by_retirement on device (user_id, retired_at) where retired_at is not null;
 
 create table device_tag (
     device integer not null references device (number) on delete cascade,
@@ -236,4 +237,32 @@ end;
 create trigger audit_is_not_deleted before delete on audit
 when old.number > (select number from audit_start) begin
     select raise(abort, 'an entry of the audit is deleted only from the oldest on');
+end;
+
+-- What each user has stored, counted with each change, so that a post need not: a row that many posts of one transaction
+-- share.
+create table usage (
+    user_id integer primary key,        -- the sender, as long as there is such a user
+    notifications integer not null,     -- those that are there, recalled ones included
+    bytes integer not null              -- of their payloads, sealed
+) strict;
+
+create trigger usage_grows after insert on notification begin
+    insert into usage (user_id, notifications, bytes) values (new.sender_id, 1, coalesce(length(new.payload), 0))
+        on conflict (user_id) do update set notifications = notifications + 1, bytes = bytes + excluded.bytes;
+end;
+
+create trigger usage_changes after update of payload on notification
+when coalesce(length(new.payload), 0) <> coalesce(length(old.payload), 0) begin
+    update usage set bytes = bytes + coalesce(length(new.payload), 0) - coalesce(length(old.payload), 0)
+        where user_id = new.sender_id;
+end;
+
+create trigger usage_shrinks after delete on notification begin
+    update usage set notifications = notifications - 1, bytes = bytes - coalesce(length(old.payload), 0)
+        where user_id = old.sender_id;
+end;
+
+create trigger usage_ends_with_user after delete on user begin
+    delete from usage where user_id = old.id;
 end;

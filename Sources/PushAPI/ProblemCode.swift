@@ -23,6 +23,8 @@ public enum ProblemCode: String, Sendable, CaseIterable {
     case conflict = "conflict"
     case lastAdministrator = "last-administrator"
     case idempotencyKeyInUse = "idempotency-key-in-use"
+    case tooManyDevices = "too-many-devices"
+    case tooMuchStored = "too-much-stored"
     case registrationGone = "registration-gone"
     case preconditionFailed = "precondition-failed"
     case payloadTooLarge = "payload-too-large"
@@ -37,6 +39,7 @@ public enum ProblemCode: String, Sendable, CaseIterable {
     case notImplemented = "not-implemented"
     case busy = "busy"
     case versionNotSupported = "version-not-supported"
+    case storageFull = "storage-full"
 
     /// The HTTP status that goes with it.
     public var status: Int {
@@ -48,7 +51,7 @@ public enum ProblemCode: String, Sendable, CaseIterable {
         case .notFound: 404
         case .methodNotAllowed: 405
         case .requestTimeout: 408
-        case .conflict, .lastAdministrator, .idempotencyKeyInUse: 409
+        case .conflict, .lastAdministrator, .idempotencyKeyInUse, .tooManyDevices, .tooMuchStored: 409
         case .registrationGone: 410
         case .preconditionFailed: 412
         case .payloadTooLarge: 413
@@ -61,6 +64,7 @@ public enum ProblemCode: String, Sendable, CaseIterable {
         case .notImplemented: 501
         case .busy: 503
         case .versionNotSupported: 505
+        case .storageFull: 507
         }
     }
 
@@ -87,6 +91,8 @@ public enum ProblemCode: String, Sendable, CaseIterable {
         case .conflict: "It exists already"
         case .lastAdministrator: "There must be an administrator"
         case .idempotencyKeyInUse: "A request with this key is still being answered"
+        case .tooManyDevices: "This user has as many devices as it may"
+        case .tooMuchStored: "This user has as much stored as it may"
         case .registrationGone: "This registration is no longer valid"
         case .preconditionFailed: "It is no longer as the request expects"
         case .payloadTooLarge: "The body is too large"
@@ -101,6 +107,7 @@ public enum ProblemCode: String, Sendable, CaseIterable {
         case .notImplemented: "The server does not do this"
         case .busy: "The server cannot take more work just now"
         case .versionNotSupported: "The server speaks HTTP/1.1"
+        case .storageFull: "The server has no room left"
         }
     }
 

@@ -79,6 +79,15 @@ package final class Vault: Sendable {
         return seals
     }
 
+    /// Counts values again whose count was taken and could not be written down.
+    package func giveBack(_ seals: [UInt32: Int]) {
+        for (number, count) in seals {
+            var ring: Ring? = self.oldest
+            while let current = ring, current.keyring.sealing != number { ring = current.next.load() }
+            ring?.seals.wrappingAdd(count, ordering: .relaxed)
+        }
+    }
+
     // MARK: - Private
 
     private var ring: Ring {

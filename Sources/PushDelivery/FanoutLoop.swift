@@ -29,7 +29,7 @@ struct FanoutLoop: Sendable {
             if pushes > 0 { self.wakeUp() }
             return true
         } catch {
-            self.logger.error("broadcast not carried on", metadata: ["error": "\(error)"])
+            self.logger.report("broadcast not carried on", error)
             return false
         }
     }

@@ -80,7 +80,7 @@ struct LaneLoop: Sendable {
                 left -= own.count
             }
         } catch {
-            self.logger.error("nothing claimed", metadata: self.metadata(["error": "\(error)"]))
+            self.logger.report("nothing claimed", error, self.metadata([:]))
             // What is due stays due: without a rest the loop would ask again at once. Ended early by cancellation.
             try? await Task.sleep(for: .seconds(1))
         }
@@ -148,7 +148,7 @@ struct LaneLoop: Sendable {
             if isRetired { self.logger.info("device retired", metadata: self.metadata(["reason": "\(reason)"])) }
         } catch {
             // The next push to it tells the same.
-            self.logger.error("device not retired", metadata: self.metadata(["error": "\(error)"]))
+            self.logger.report("device not retired", error, self.metadata([:]))
         }
     }
 
@@ -162,7 +162,7 @@ struct LaneLoop: Sendable {
                 try await self.store.settle(ended, now: self.now())
                 self.state.endSettling()
             } catch {
-                self.logger.error("pushes not settled", metadata: self.metadata(["error": "\(error)"]))
+                self.logger.report("pushes not settled", error, self.metadata([:]))
                 // Ended early by cancellation.
                 try? await Task.sleep(for: .seconds(1))
                 self.state.endSettling(butKeeping: Task.isCancelled ? [] : ended)

@@ -49,7 +49,7 @@ package struct RetentionService: Sendable {
         do {
             try await self.store.writeSealCounts()
         } catch {
-            self.logger.error("counts of seals not written", metadata: ["error": "\(error)"])
+            self.logger.report("counts of seals not written", error)
         }
     }
 
@@ -57,7 +57,7 @@ package struct RetentionService: Sendable {
         do {
             while try await self.store.writeTokenUses(limit: Self.batch) == Self.batch {}
         } catch {
-            self.logger.error("uses of tokens not written", metadata: ["error": "\(error)"])
+            self.logger.report("uses of tokens not written", error)
         }
     }
 
@@ -69,7 +69,7 @@ package struct RetentionService: Sendable {
             let start = self.now() - self.auditKept.timeInterval
             while try await self.store.trimAudit(before: start, limit: Self.batch) == Self.batch {}
         } catch {
-            self.logger.error("what has expired is not deleted", metadata: ["error": "\(error)"])
+            self.logger.report("what has expired is not deleted", error)
         }
     }
 }

@@ -46,7 +46,7 @@ package struct RewrapService: Sendable {
         } catch is CancellationError {
             return true
         } catch {
-            self.logger.error("not sealed anew", metadata: ["error": "\(error)"])
+            self.logger.report("not sealed anew", error)
             return false
         }
     }

@@ -107,13 +107,15 @@ extension PushServer {
                 createdAt: now,
                 expiresAt: now + TimeInterval(order.lifetime.components.seconds)
             )
-            switch try await self.store.post(notification, once: request, by: record(id)) {
+            let bounds = try self.settings.storage[call.user.role]
+            switch try await self.store.post(notification, once: request, by: record(id), within: bounds) {
             case .stored(_, let hasWork):
                 if hasWork { self.workIsWaiting() }
                 return Posted(id: id, createdAt: now, expiresAt: notification.expiresAt)
             case .repeated(let id, let createdAt, let expiresAt):
                 return Posted(id: id, createdAt: createdAt, expiresAt: expiresAt)
             case .keyReused: throw Problem(.idempotencyKeyReused)
+            case .tooMuch(let excess): throw Problem(.tooMuchStored, bounds.map(excess.detail))
             case .idTaken: continue
             case .unknownUser(let name): throw Problem(.unknownUser, "there is no user \(name)")
             }

@@ -31,11 +31,25 @@ extension PushServer {
         let body = try JSONBody(try await call.request.body.collect())
         let registration = try DeviceRegistration(body, id: id, settings: self.settings)
         let record = try call.record(.registerDevice, of: id.description, detail: registration.platform.description)
-        switch try await self.store.register(registration, as: id, for: call.user, by: record, now: call.now) {
+        let bounds = try self.settings.storage[call.user.role]
+        let outcome = try await self.store.register(
+            registration,
+            as: id,
+            for: call.user,
+            by: record,
+            within: bounds,
+            now: call.now
+        )
+        switch outcome {
         case .registered(let moved):
             if moved > 0 { self.workIsWaiting() }
             return .empty
         case .gone(let reason): throw Problem(.registrationGone, reason)
+        case .tooMany:
+            throw Problem(
+                .tooManyDevices,
+                bounds.map { "at most \($0.devices) at once; unregister one that is not used" }
+            )
         }
     }
 

@@ -251,6 +251,9 @@ package struct PushServer: Responder {
         case StoreError.busy:
             self.logger.warning("write refused: too many are waiting", metadata: ["request": "\(id)"])
             return Response(Problem(.busy, "too many writes are waiting"), request: id)
+        case StoreError.full:
+            // The store has told it once.
+            return Response(Problem(.storageFull), request: id)
         default:
             self.logger.error("request failed", metadata: ["request": "\(id)", "error": "\(error)"])
             return Response(Problem(.internalError), request: id)

@@ -17,7 +17,7 @@ extension Response {
             self.addChallenges(bearer: #"Bearer realm="sealpost""#)
         case .invalidBearerToken:
             self.addChallenges(bearer: #"Bearer realm="sealpost", error="invalid_token""#)
-        case .tooManyStreams:
+        case .tooManyStreams, .storageFull:
             self.fields.append(.retryAfter, "30")
         case .busy:
             self.fields.append(.retryAfter, "1")
@@ -89,6 +89,7 @@ extension Problem {
         case 501: .notImplemented
         case 503: .serviceUnavailable
         case 505: .httpVersionNotSupported
+        case 507: HTTPResponse.Status(code: 507, reasonPhrase: "Insufficient Storage")
         default: .internalServerError
         }
     }

@@ -1,5 +1,6 @@
 internal import PushAPI
 package import PushCore
+package import PushStore
 
 /// What operators decide about notifications and devices.
 package struct ServerSettings: Sendable {
@@ -68,6 +69,8 @@ package struct ServerSettings: Sendable {
     /// Where trusted proxies say whom they have signed in; `nil`: they do not.
     package var identityField: IdentityField?
     package var platforms: [Platform: PlatformRule]
+    /// What users of a role may have stored at a time; a role that is not here, as much as they like.
+    package var storage: [Role: StorageBounds]
 
     package init(
         idBits: Int = 31,
@@ -79,7 +82,8 @@ package struct ServerSettings: Sendable {
         sessionLifetime: Duration = .seconds(7_776_000),
         streamHeartbeat: Duration = .seconds(15),
         identityField: IdentityField? = nil,
-        platforms: [Platform: PlatformRule] = [:]
+        platforms: [Platform: PlatformRule] = [:],
+        storage: [Role: StorageBounds] = [:]
     ) {
         self.idBits = idBits
         self.emptyPayload = emptyPayload
@@ -91,6 +95,7 @@ package struct ServerSettings: Sendable {
         self.streamHeartbeat = streamHeartbeat
         self.identityField = identityField
         self.platforms = platforms
+        self.storage = storage
     }
 
     /// The platform of that name. Throws an `unknown-platform` problem that lists those there are.

@@ -87,17 +87,22 @@ extension Store {
         return true
     }
 
-    /// Writes down how many values were sealed.
+    /// Writes down how many values were sealed; if that fails, they are counted the next time.
     package func writeSealCounts() async throws {
         let seals = self.sealing.vault.takeSeals()
         guard !seals.isEmpty else { return }
-        try await self.writer.write(.housekeeping) { db in
-            for (number, count) in seals {
-                try db.execute(
-                    sql: "update data_key set seals = seals + ? where number = ?",
-                    arguments: [count, Int64(number)]
-                )
+        do {
+            try await self.writer.write(.housekeeping) { db in
+                for (number, count) in seals {
+                    try db.execute(
+                        sql: "update data_key set seals = seals + ? where number = ?",
+                        arguments: [count, Int64(number)]
+                    )
+                }
             }
+        } catch {
+            self.sealing.vault.giveBack(seals)
+            throw error
         }
     }
 }

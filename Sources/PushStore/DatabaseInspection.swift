@@ -9,6 +9,8 @@ package struct DatabaseInspection: Sendable, Hashable {
     package let missingMigrations: [String]
     /// The last migration that this program does not know: the file is of a newer one.
     package let unknownMigration: String?
+    /// The first migration that is another one in this program than the file has had.
+    package let changedMigration: String?
 
     /// Reads the whole file, which takes its time.
     ///
@@ -17,11 +19,12 @@ package struct DatabaseInspection: Sendable, Hashable {
         do {
             let (damage, applied) = try DatabaseQueue.readOnly(path: path).read { db in
                 let damage = try String.fetchAll(db, sql: "pragma quick_check(10)").filter { $0 != "ok" }
-                return (damage, try Set(String.fetchAll(db, sql: "select name from migration")))
+                return (damage, try Schema.applied(db))
             }
             self.damage = damage
-            self.missingMigrations = Migration.all.map(\.name).filter { !applied.contains($0) }
-            self.unknownMigration = applied.subtracting(Migration.all.map(\.name)).max()
+            self.missingMigrations = applied.missing(Migration.all)
+            self.unknownMigration = applied.unknown(Migration.all)
+            self.changedMigration = applied.changed(Migration.all)
         } catch {
             throw StoreError(opening: path, error)
         }

@@ -7,18 +7,32 @@ internal import Synchronization
 /// `secure_delete` zeroes a cell where it is deleted; but when a page was divided or joined before that, copies of its
 /// cells have stayed in the room that then became free, for as long as nothing else takes it. SQLite never reads that room,
 /// so that it can be zeroed in the file, beside readers, once the log has been moved there whole and as long as nobody
-/// writes: what a torn write could mix are zeroes and what means nothing. Whoever has the page in memory may write the
-/// copies again, but only through the log, whose pages are wiped after each move of it.
+/// writes: what a torn write could mix are zeroes and what means nothing.
+///
+/// As long as nothing is erased the copies tell nothing that is not there anyway. So what is moved is only remembered, and
+/// wiped when something was erased, with which the writer also forgets the pages that it has in memory.
 final class PageWiper: Sendable {
-    /// Page numbers below this one have a first byte that no page of cells has, when they begin an overflow page.
-    private static let maximumPages = 1 << 25
+    private struct State {
+        /// Open as long as the database is: to close any descriptor of it drops SQLite's locks (see `LockFile`).
+        var descriptor: Int32?
+        /// Pages that were moved into the file since they were wiped.
+        var moved: Set<Int> = []
+        /// The next page that is to be wiped because nobody knows what the last process left there; `nil`: all are known.
+        var unknown: Int? = 1
+        /// Whether something was zeroed that may not be on the disk yet.
+        var isUnsynced = false
+        var hasWarned = false
+    }
+
+    /// So many pages are wiped at most at a time, so that no post waits long: what is more is not put off.
+    private static let moveBound = 4096
 
     private let log: String
-    /// Open as long as the database is: to close any descriptor of it drops SQLite's locks (see `LockFile`).
-    private let descriptor: Mutex<Int32?>
+    private let onEvent: @Sendable (StoreEvent) -> Void
+    private let state: Mutex<State>
 
     /// Opens the database's file, and makes it, for its owner only, if it is not there. Throws `StoreError`.
-    init(database: String) throws(StoreError) {
+    init(database: String, onEvent: @escaping @Sendable (StoreEvent) -> Void) throws(StoreError) {
         let descriptor = open(database, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else {
             throw .cannotOpen(path: database, reason: String(cString: strerror(errno)))
@@ -26,7 +40,8 @@ final class PageWiper: Sendable {
         // Names and times are there in clear.
         fchmod(descriptor, 0o600)
         self.log = database + "-wal"
-        self.descriptor = Mutex(descriptor)
+        self.onEvent = onEvent
+        self.state = Mutex(State(descriptor: descriptor))
     }
 
     deinit {
@@ -35,52 +50,112 @@ final class PageWiper: Sendable {
 
     /// To be called after SQLite has closed the database.
     func close() {
-        if let descriptor = self.descriptor.withLock({ $0.take() }) { _ = Glibc.close(descriptor) }
+        if let descriptor = self.state.withLock({ $0.descriptor.take() }) { _ = Glibc.close(descriptor) }
     }
 
-    /// Wipes the pages that the log names, which has just been moved into the database whole.
+    // MARK: What is known
+
+    /// What tells the file, as it is now, from any other and from what it becomes by being written; `nil` if it is closed.
+    var stamp: String? {
+        var status = stat()
+        guard let descriptor = self.state.withLock({ $0.descriptor }), fstat(descriptor, &status) == 0 else {
+            return nil
+        }
+        return "\(status.st_ino) \(status.st_size) \(status.st_mtim.tv_sec) \(status.st_mtim.tv_nsec)"
+    }
+
+    /// Whether all pages are wiped, but for those that were moved since.
+    var knowsAllPages: Bool { self.state.withLock { $0.unknown == nil } }
+
+    /// Takes in that the file is as it was left wiped.
+    func noteAllPagesKnown() {
+        self.state.withLock { $0.unknown = nil }
+    }
+
+    // MARK: Wiping
+
+    /// Remembers the pages that the log names, which has just been moved into the database whole.
+    ///
+    /// Throws `StoreError.broken` if the disk fails.
+    func noteMove() throws(StoreError) {
+        guard let log = WriteAheadLog(path: self.log) else { return }
+        let count = self.state.withLock { state in
+            state.moved.formUnion(log.pages)
+            return state.moved.count
+        }
+        // Not on the disk yet: that is for the next erasure, and after a crash all pages are unknown.
+        if count > Self.moveBound { try self.wipeMoved() }
+    }
+
+    /// Wipes what was moved since the last time, on the disk. Not while the log has anything to be moved.
     ///
     /// Throws `StoreError.broken` if the disk fails.
     func wipe() throws(StoreError) {
-        guard let descriptor = self.descriptor.withLock({ $0 }), let log = WriteAheadLog(path: self.log) else { return }
+        try self.wipeMoved()
+        try self.sync()
+    }
+
+    /// Wipes the next of those pages that are unknown; `false` if there are no more. Not while the log has anything to be
+    /// moved.
+    func wipeUnknown(atMost limit: Int) throws(StoreError) -> Bool {
+        guard let first = self.state.withLock({ $0.unknown }), let file = try self.openFile() else { return false }
+        let end = min(file.pageCount + 1, first + limit)
+        try self.wipe(Array(first..<max(first, end)), of: file)
+        try self.sync()
+        let isDone = end > file.pageCount
+        self.state.withLock { $0.unknown = isDone ? nil : end }
+        return !isDone
+    }
+
+    /// What is in the file, read without dropping SQLite's locks.
+    func contents() throws(StoreError) -> Data {
+        guard let descriptor = self.state.withLock({ $0.descriptor }) else { throw .broken(reason: "it is closed") }
         var status = stat()
-        guard fstat(descriptor, &status) == 0 else { throw self.failure() }
-        let count = Int(status.st_size) / log.pageSize
-        guard count < Self.maximumPages else { return }
-        var isChanged = false
-        var page = [UInt8](repeating: 0, count: log.pageSize)
-        for number in log.pages.sorted() where (1...count).contains(number) {
-            let position = (number - 1) * log.pageSize
-            guard pread(descriptor, &page, page.count, position) == page.count else { throw self.failure() }
-            guard let room = Self.room(in: page, isFirst: number == 1), page[room].contains(where: { $0 != 0 }) else {
-                continue
-            }
-            let zeroes = [UInt8](repeating: 0, count: room.count)
-            guard pwrite(descriptor, zeroes, room.count, position + room.lowerBound) == room.count else {
-                throw self.failure()
-            }
-            isChanged = true
-        }
-        if isChanged { guard fdatasync(descriptor) == 0 else { throw self.failure() } }
+        guard fstat(descriptor, &status) == 0 else { throw Self.failure() }
+        var bytes = Data(count: Int(status.st_size))
+        let count = bytes.withUnsafeMutableBytes { pread(descriptor, $0.baseAddress, $0.count, 0) }
+        guard count == bytes.count else { throw Self.failure() }
+        return bytes
     }
 
-    /// Where a page of cells has none (https://www.sqlite.org/fileformat2.html, section 1.6); `nil` for other pages.
-    static func room(in page: [UInt8], isFirst: Bool) -> Range<Int>? {
-        // The first page begins with the file's header.
-        let header = isFirst ? 100 : 0
-        let pointers: Int
-        switch page[header] {
-        case 0x02, 0x05: pointers = header + 12
-        case 0x0A, 0x0D: pointers = header + 8
-        default: return nil
-        }
-        let number = { (position: Int) in Int(page[position]) << 8 | Int(page[position + 1]) }
-        let start = pointers + 2 * number(header + 3)
-        let end = number(header + 5) == 0 ? 65_536 : number(header + 5)
-        return start <= end && end <= page.count ? start..<end : nil
+    // MARK: - Private
+
+    private func wipeMoved() throws(StoreError) {
+        let pages = self.state.withLock { $0.moved }
+        guard !pages.isEmpty, let file = try self.openFile() else { return }
+        try self.wipe(pages.sorted(), of: file)
+        self.state.withLock { $0.moved = [] }
     }
 
-    private func failure() -> StoreError {
+    private func wipe(_ pages: [Int], of file: DatabaseFile) throws(StoreError) {
+        if try file.wipe(pages) { self.state.withLock { $0.isUnsynced = true } }
+    }
+
+    private func sync() throws(StoreError) {
+        let descriptor = self.state.withLock { $0.isUnsynced ? $0.descriptor : nil }
+        guard let descriptor else { return }
+        guard fdatasync(descriptor) == 0 else { throw Self.failure() }
+        self.state.withLock { $0.isUnsynced = false }
+    }
+
+    /// The file, if its pages can be told apart; an operator hears of it once if they cannot.
+    private func openFile() throws(StoreError) -> DatabaseFile? {
+        guard let descriptor = self.state.withLock({ $0.descriptor }) else { return nil }
+        guard let file = try DatabaseFile(descriptor) else { return nil }
+        if file.pageCount < DatabaseFile.maximumPages { return file }
+        let isFirst = self.state.withLock { state in
+            defer { state.hasWarned = true }
+            return !state.hasWarned
+        }
+        if isFirst {
+            self.onEvent(
+                .notWiped(reason: "the file has \(file.pageCount) pages, and at most 33,554,431 can be told apart")
+            )
+        }
+        return nil
+    }
+
+    static func failure() -> StoreError {
         .broken(reason: "erasing: \(String(cString: strerror(errno)))")
     }
 }
@@ -90,7 +165,6 @@ private struct WriteAheadLog {
     private static let headerLength = 32
     private static let frameHeaderLength = 24
 
-    let pageSize: Int
     private(set) var pages: Set<Int> = []
 
     /// `nil` if there is no log, or nothing in it.
@@ -100,14 +174,14 @@ private struct WriteAheadLog {
         defer { close(descriptor) }
         var header = [UInt8](repeating: 0, count: Self.headerLength)
         guard pread(descriptor, &header, header.count, 0) == header.count else { return nil }
-        self.pageSize = Self.number(header, at: 8)
-        guard (512...65_536).contains(self.pageSize) else { return nil }
+        let pageSize = Self.number(header, at: 8)
+        guard (512...65_536).contains(pageSize) else { return nil }
         var frame = [UInt8](repeating: 0, count: Self.frameHeaderLength)
         var position = Self.headerLength
         // What is behind the frames with the header's salts is left of what the log was before.
         while pread(descriptor, &frame, frame.count, position) == frame.count, frame[8..<16] == header[16..<24] {
             self.pages.insert(Self.number(frame, at: 0))
-            position += frame.count + self.pageSize
+            position += frame.count + pageSize
         }
     }
 

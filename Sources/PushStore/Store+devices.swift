@@ -100,6 +100,8 @@ extension Store {
         case registered(moved: Int)
         /// The id cannot be used any more; the device must ask for a new one.
         case gone(reason: String)
+        /// The user has as many devices as it may.
+        case tooMany
     }
 
     /// Makes or updates a registration. Its handle leaves every other one, whose queued pushes are cancelled; the pushes
@@ -109,10 +111,19 @@ extension Store {
         as id: RegistrationID,
         for user: User,
         by record: AuditRecord? = nil,
+        within bounds: StorageBounds? = nil,
         page: Int = Store.fanoutPage,
         now: Date
     ) async throws -> RegisterOutcome {
-        let (outcome, device) = try await self.save(registration, as: id, for: user, by: record, page: page, now: now)
+        let (outcome, device) = try await self.save(
+            registration,
+            as: id,
+            for: user,
+            by: record,
+            within: bounds,
+            page: page,
+            now: now
+        )
         guard let device, case .registered(var moved) = outcome else { return outcome }
         // More than a page, in transactions of their own: what ends before is moved when it is claimed.
         var last = moved
@@ -129,13 +140,14 @@ extension Store {
         as id: RegistrationID,
         for user: User,
         by record: AuditRecord?,
+        within bounds: StorageBounds?,
         page: Int,
         now: Date
     ) async throws -> (RegisterOutcome, device: Int64?) {
         let (userID, userTag) = (user.id, Tag(of: user.name))
         return try await self.write { [writer, sealing] db in
             let known = try Row.fetchOne(
-                db.cachedStatement(sql: "select user_id, retired_reason from device where id = ?"),
+                db.cachedStatement(sql: "select number, user_id, retired_reason from device where id = ?"),
                 arguments: [id.description]
             )
             if let reason = try known?["retired_reason"] as String? { return (.gone(reason: reason), nil) }
@@ -153,6 +165,8 @@ extension Store {
                     registration.platform.description, sealing.index.hash(registration.handle), id.description,
                 ]
             )
+            let replaced: [Int64] = try [known, holder].compactMap { try $0?["number"] }
+            if let bounds, try bounds.isUsedUp(db, byDevicesOf: userID, replacing: replaced) { return (.tooMany, nil) }
             if let holder {
                 // An id that was never issued must not take an address away from somebody else.
                 if known == nil, try holder["user_id"] != userID {
@@ -238,6 +252,9 @@ extension Store {
         return ids.first.flatMap(RegistrationID.init)
     }
 
+    /// How many tombstones of a user are kept; an id that was forgotten may be registered again.
+    private static let tombstoneLimit = 100
+
     private static func retire(_ db: Database, device: Int64, reason: String, now: Date) throws {
         try db.execute(
             sql: """
@@ -249,6 +266,15 @@ extension Store {
         )
         try Self.cancel(db, where: "device = \(device)", reason: reason, now: now)
         try db.execute(sql: "delete from device_tag where device = ?", arguments: [device])
+        // Along an index: a user may have many devices.
+        try db.cachedStatement(
+            sql: """
+                delete from device where number in (
+                    select number from device
+                    where user_id = (select user_id from device where number = ?) and retired_at is not null
+                    order by retired_at desc limit -1 offset ?)
+                """
+        ).execute(arguments: [device, Self.tombstoneLimit])
     }
 
     private static func save(

@@ -22,7 +22,15 @@ extension Store {
         ) { (notification: $0.integer(0), lane: $0.text(1)) }
         var tally = TallyCount()
         for row in rows {
-            try Self.move(db, notification: row.notification, device: device, from: row.lane, to: lane, now: now, &tally)
+            try Self.move(
+                db,
+                notification: row.notification,
+                device: device,
+                from: row.lane,
+                to: lane,
+                now: now,
+                &tally
+            )
         }
         try tally.write(db)
         return rows.count

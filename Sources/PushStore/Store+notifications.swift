@@ -120,6 +120,8 @@ extension Store {
         case repeated(NotificationID, createdAt: Date, expiresAt: Date)
         /// Another request has come with the same key.
         case keyReused
+        /// The sender has as much stored as it may.
+        case tooMuch(StorageExcess)
     }
 
     /// Stores a notification, its recipients and one outbox row for each device, together or not at all.
@@ -130,6 +132,7 @@ extension Store {
         _ notification: NewNotification,
         once request: IdempotentRequest? = nil,
         by record: AuditRecord? = nil,
+        within bounds: StorageBounds? = nil,
         page: Int = Store.fanoutPage
     ) async throws -> PostOutcome {
         let pusher = self.pusher
@@ -138,6 +141,11 @@ extension Store {
         return try await self.writer.write(bytes: notification.sealedPayload.count) { [audit] db -> PostOutcome in
             if let request, let earlier = try Self.earlierOutcome(db, of: request, now: notification.createdAt) {
                 return earlier
+            }
+            if let bounds,
+                let excess = try bounds.excess(db, of: notification.sender, adding: notification.sealedPayload.count)
+            {
+                return .tooMuch(excess)
             }
             // Before anything is written, so that a wrong name leaves nothing to undo.
             var recipients: Set<Int64> = []

@@ -23,7 +23,7 @@ package final class Store: Sendable {
     /// Opens the database, making it and its folder if need be, and brings its schema up to date.
     ///
     /// What must not be read by others is sealed under the keyring.
-    /// What was erased before a crash is wiped from the log and from the pages, too.
+    /// What was erased before a crash is wiped from the log, too, and soon from the pages.
     ///
     /// A request's write that has waited for longer than `patience` is refused, since its caller is answered soon. `isAway`
     /// tells whether a device, by its lane and registration id, cannot be reached until it comes by itself: its pushes
@@ -48,7 +48,8 @@ package final class Store: Sendable {
         }
         let lock = try LockFile(forDatabase: path)
         do {
-            let wiper = try PageWiper(database: path)
+            let wiper = try PageWiper(database: path, onEvent: events)
+            if let stamp = lock.lastStamp, stamp == wiper.stamp { wiper.noteAllPagesKnown() }
             let connection = try DatabaseQueue(path: path, configuration: Self.configuration(isReadOnly: false))
             (self.sealing, self.changes) = try connection.writeWithoutTransaction { db in
                 try Schema.prepare(db)
@@ -67,6 +68,7 @@ package final class Store: Sendable {
                 connection,
                 wiper: wiper,
                 lock: lock,
+                space: DiskSpace(onEvent: events),
                 notes: notes,
                 patience: patience,
                 events: events
@@ -104,6 +106,9 @@ package final class Store: Sendable {
     /// Why nothing can be stored any more; `nil` while all is well.
     package var failure: String? { self.writer.failure }
 
+    /// Whether nothing can be stored until there is room on the disk.
+    package var isFull: Bool { self.writer.space.isFull }
+
     /// Does what was handed in before, leaves a database that needs no recovery, and lets others open it.
     package func close() async {
         await self.writer.close()
@@ -112,6 +117,13 @@ package final class Store: Sendable {
     /// Wipes at once what was erased, which otherwise happens within a second; `false` if a reader is in the way.
     package func wipe() async throws -> Bool {
         try await self.writer.wipeNow()
+    }
+
+    /// What lies on the disk, for whoever wants to see that something does not. To open the database's file in another way
+    /// drops SQLite's locks on it as soon as it is closed again.
+    package func bytesOnDisk() throws -> (database: Data, log: Data) {
+        let log = URL(fileURLWithPath: self.path + "-wal")
+        return (try self.writer.wiper.contents(), try Data(contentsOf: log))
     }
 
     /// In seconds.

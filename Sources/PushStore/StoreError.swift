@@ -8,8 +8,12 @@ package enum StoreError: Error, CustomStringConvertible {
     case inUse(path: String)
     /// The database was written by a later version.
     case tooNew(migration: String)
+    /// A migration that the database has had is another one in this program.
+    case changedMigration(String)
     /// The database is sealed with another key than the keyring has.
     case wrongKeyring(reason: String)
+    /// The disk is full; nothing is stored until there is room.
+    case full
     /// More writes are waiting than the store takes on.
     case busy
     /// The disk failed at a moment after which nothing can be promised any more; only a restart helps.
@@ -23,7 +27,10 @@ package enum StoreError: Error, CustomStringConvertible {
         switch self {
         case .inUse(let path): "the database \(path) is in use by another process"
         case .tooNew(let migration): "the database was written by a later version: it knows the migration \(migration)"
+        case .changedMigration(let migration):
+            "the database was made with another migration \(migration) than this version has: use the version that made it"
         case .wrongKeyring(let reason): "the keyring cannot be used: \(reason)"
+        case .full: "the disk is full"
         case .busy: "too many writes are waiting"
         case .broken(let reason): "the database failed and must be opened anew: \(reason)"
         case .cannotOpen(let path, let reason): "cannot open \(path): \(reason)"
@@ -38,7 +45,7 @@ extension StoreError {
     package var isConfiguration: Bool { if case .wrongKeyring = self { true } else { false } }
 
     init(_ error: DatabaseError) {
-        self = .failed(reason: error.message ?? "\(error.resultCode)")
+        self = error.isFull ? .full : .failed(reason: error.message ?? "\(error.resultCode)")
     }
 
     /// What GRDB or a decoder throws, without the row and the arguments that such errors describe themselves with; `nil`
@@ -58,7 +65,8 @@ extension StoreError {
         switch error {
         case let error as StoreError: self = error
         case let error as DatabaseError:
-            self = .cannotOpen(path: path, reason: error.message ?? "\(error.resultCode)")
+            let reason = error.isFull ? "\(StoreError.full)" : error.message ?? "\(error.resultCode)"
+            self = .cannotOpen(path: path, reason: reason)
         case let error as VaultError: self = .cannotOpen(path: path, reason: error.description)
         default: self = .cannotOpen(path: path, reason: error.localizedDescription)
         }

@@ -4,6 +4,12 @@ internal import Synchronization
 package enum StoreEvent: Sendable, Hashable {
     /// The disk failed at a moment after which nothing can be promised any more; only a restart helps.
     case broken(reason: String)
+    /// Nothing can be stored until there is room.
+    case diskFull
+    /// There is room again, and everything can be stored.
+    case roomAgain
+    /// What was erased may be found in free room of the database's pages.
+    case notWiped(reason: String)
     /// A row cannot be read, and stops nobody else.
     case setAside(SetAside)
     /// Too many receipts wait to be written: the newest were dropped, so many since the start.

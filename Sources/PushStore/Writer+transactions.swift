@@ -33,6 +33,7 @@ extension Writer {
     func stopIfBroken(_ error: any Error) {
         let reason: String
         switch error {
+        case let error as DatabaseError where error.isFull: return self.noteFull()
         case let error as DatabaseError where error.resultCode == .SQLITE_IOERR: reason = error.message ?? "I/O error"
         case StoreError.broken(let text): reason = text
         default: return

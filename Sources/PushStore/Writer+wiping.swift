@@ -1,5 +1,6 @@
 internal import Dispatch
 internal import GRDB
+internal import GRDBSQLite
 internal import Synchronization
 
 /// Wiping: what was erased must not be found in the log or in the pages.
@@ -8,6 +9,11 @@ extension Writer {
     private static let wipeAfter = Duration.milliseconds(500)
     /// When to try again while a reader is in the way.
     private static let wipeAgainAfter = Duration.milliseconds(100)
+    /// How many pages of those that the last process left unknown are wiped before anything else, and at a time later: what
+    /// takes no longer than a commit or two.
+    private static let (sweepAtStart, sweepPages) = (4096, 512)
+    /// The rest between two of those times.
+    private static let sweepAfter = Duration.milliseconds(50)
 
     /// Has what was erased in this transaction wiped soon. To be called in it.
     func noteErasure() {
@@ -27,8 +33,17 @@ extension Writer {
     }
 
     /// Wipes what the last process may have left; later, if another process reads.
+    ///
+    /// What it left in the log is there by name. What it left in the pages is known only if it closed the database and
+    /// nobody has written the file since; otherwise all pages are looked at, and those of a large file after the start.
     func wipeAtStart() throws {
         if try !self.wipe() { self.noteErasure() }
+        try self.sweep(atMost: Self.sweepAtStart)
+    }
+
+    /// Leaves word for the next start that all of the file is wiped, if it is.
+    func leaveStamp() {
+        if self.wiper.knowsAllPages, let stamp = self.wiper.stamp { self.lock.leave(stamp) }
     }
 
     private func wipeLater(_ delay: Duration) {
@@ -38,8 +53,29 @@ extension Writer {
         self.queue.asyncAfter(deadline: .now() + .nanoseconds(Int(nanoseconds))) { [weak self] in self?.wipeIfDue() }
     }
 
+    private func sweep(atMost pages: Int) throws {
+        let isMore = try self.connection.writeWithoutTransaction { db in
+            // A reader is in the way: the next time.
+            guard try self.moveLog(db) != nil else { return true }
+            return try self.wiper.wipeUnknown(atMost: pages)
+        }
+        self.state.withLock { $0.sweepDueAt = isMore ? .now + Self.sweepAfter : nil }
+        if isMore { self.wipeLater(Self.sweepAfter) }
+    }
+
+    private func sweepIfDue() {
+        let isDue = self.state.withLock { $0.failure == nil && $0.sweepDueAt.map { $0 <= .now } ?? false }
+        guard isDue else { return }
+        do {
+            try self.sweep(atMost: Self.sweepPages)
+        } catch {
+            self.stopIfBroken(error)
+        }
+    }
+
     /// Also called between commits, for under load the queue has no time for what was put behind them.
     func wipeIfDue() {
+        self.sweepIfDue()
         let isDue = self.state.withLock { state in
             guard state.failure == nil, let due = state.wipeDueAt, due <= .now else { return false }
             state.wipeDueAt = nil
@@ -59,6 +95,9 @@ extension Writer {
     func wipe() throws -> Bool {
         try self.connection.writeWithoutTransaction { db in
             guard try self.moveLog(db) != nil else { return false }
+            try self.wiper.wipe()
+            // Copies in pages that SQLite has in memory would come back with the next change of the page.
+            sqlite3_db_release_memory(db.sqliteConnection)
             return try self.empty(.truncate, db)
         }
     }

@@ -21,6 +21,8 @@ final class Writer: Sendable {
         var readers: [Reader] = []
         /// When what was erased is to be wiped from the log and the pages; `nil` if nothing was.
         var wipeDueAt: ContinuousClock.Instant?
+        /// When the next of the pages are to be wiped that the last process left unknown; `nil` if there are none.
+        var sweepDueAt: ContinuousClock.Instant?
         /// When receipts are to be written next.
         var receiptsDueAt = ContinuousClock.now
         /// The log's length, in pages, at which it is to be moved next.
@@ -33,7 +35,8 @@ final class Writer: Sendable {
 
     let connection: DatabaseQueue
     let wiper: PageWiper
-    private let lock: LockFile
+    let lock: LockFile
+    let space: DiskSpace
     let notes: TransactionNotes
     /// How long a request's work may wait before it is refused.
     private let patience: Duration
@@ -49,6 +52,7 @@ final class Writer: Sendable {
         _ connection: DatabaseQueue,
         wiper: PageWiper,
         lock: LockFile,
+        space: DiskSpace,
         notes: TransactionNotes,
         patience: Duration,
         events: @escaping @Sendable (StoreEvent) -> Void
@@ -56,6 +60,7 @@ final class Writer: Sendable {
         self.connection = connection
         self.wiper = wiper
         self.lock = lock
+        self.space = space
         self.notes = notes
         self.patience = patience
         self.events = events
@@ -96,8 +101,9 @@ final class Writer: Sendable {
                 self.drainReceipts()
                 self.state.withLock { $0.failure = $0.failure ?? "it is closed" }
                 // Failing here costs nothing: the log is read again at the next start.
-                _ = try? self.wipe()
-                try? self.connection.close()
+                let isWiped = (try? self.wipe()) == true
+                let isClosed = (try? self.connection.close()) != nil
+                if isWiped, isClosed { self.leaveStamp() }
                 self.wiper.close()
                 // Only now: nobody may open the database while its last connection clears the log away.
                 self.lock.release()

@@ -51,7 +51,7 @@ struct Application: Sendable {
             isAway: { lane, device in
                 streamLanes.contains(lane) && DeviceHandle(device).map(streams.isListening) == false
             },
-            events: { Self.log($0, to: logger) }
+            events: { logger.log($0) }
         )
         let signingKeys = SigningKeys(try SigningKeyFile.load(configuration.signingKeys))
         self.signingKeys = signingKeys
@@ -83,7 +83,8 @@ struct Application: Sendable {
             sessionLifetime: .seconds(configuration.sessionExpiresIn),
             streamHeartbeat: configuration.streamHeartbeat,
             identityField: configuration.identityHeader.flatMap { IdentityField($0) },
-            platforms: Dictionary(uniqueKeysWithValues: setups.map { ($0, $1.rule) })
+            platforms: Dictionary(uniqueKeysWithValues: setups.map { ($0, $1.rule) }),
+            storage: configuration.storage
         )
         let tls = try configuration.tls.map {
             try TLSSetup($0, handshakeTimeout: configuration.handshakeTimeout, logger: logger)
@@ -110,7 +111,7 @@ struct Application: Sendable {
             streams: streams,
             logger: logger,
             workIsWaiting: { wakeUp() },
-            troubles: { [store, status] in (store.failure.map { ["storage failed: \($0)"] } ?? []) + status.troubles },
+            troubles: { [store, status] in store.troubles + status.troubles },
             samples: { [status] in
                 [MetricSample(.logLinesDropped, [:], Double(LogWriter.standardError.dropped))]
                     + status.troubleByLane.map { lane, trouble in
@@ -222,34 +223,6 @@ struct Application: Sendable {
     /// Ends `run()`, gracefully. From anywhere.
     func stop() async {
         await self.services.triggerGracefulShutdown()
-    }
-}
-
-extension Application {
-    /// Tells the operator what the store says besides its answers.
-    private static func log(_ event: StoreEvent, to logger: Logger) {
-        switch event {
-        case .broken(let reason):
-            logger.critical(
-                "storage failed; the process ends at once, because nothing that it would store is safe",
-                metadata: ["reason": "\(reason)"]
-            )
-            exit(1)
-        case .setAside(let row):
-            logger.error("a damaged row was set aside; the others go on", metadata: ["row": "\(row)"])
-        case .receiptsDropped(let count):
-            logger.error(
-                "receipts dropped, because too many waited to be written",
-                metadata: ["sinceStart": "\(count)"]
-            )
-        case .checkpointFailed(let reason):
-            logger.error("checkpoint failed; the write-ahead log grows", metadata: ["reason": "\(reason)"])
-        case .logIsLong(let bytes):
-            logger.warning(
-                "write-ahead log is long, because something reads the database without an end",
-                metadata: ["bytes": "\(bytes)"]
-            )
-        }
     }
 }
 

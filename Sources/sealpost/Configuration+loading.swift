@@ -1,6 +1,7 @@
 import Foundation
 import PushCore
 import PushServer
+import PushStore
 import Reactor
 import SocketHTTP
 import Yams
@@ -29,6 +30,7 @@ extension Configuration {
         try audit.finish()
         try configuration.readPasswords(root.section("passwords"))
         try configuration.readQuotas(root.section("quotas"))
+        try configuration.readStorage(root.section("storage"))
         configuration.database = try root.string("database") ?? configuration.database
         configuration.keyring = try root.string("keyring") ?? configuration.keyring
         let signing = try root.section("signing")
@@ -125,6 +127,25 @@ extension Configuration {
                 window: try quota.integer("window", in: Quota.windowRange) ?? window
             )
             try quota.finish()
+        }
+        try section.finish()
+    }
+
+    private mutating func readStorage(_ section: ConfigurationSection) throws {
+        for role in Role.allCases {
+            guard try !section.isNull(role.rawValue) else {
+                self.storage[role] = nil
+                continue
+            }
+            let own = try section.section(role.rawValue)
+            let usual = self.storage[role]
+            self.storage[role] = StorageBounds(
+                devices: try own.integer("devices", in: StorageBounds.deviceRange) ?? usual?.devices ?? 1,
+                notifications: try own.integer("notifications", in: StorageBounds.notificationRange)
+                    ?? usual?.notifications ?? 1,
+                bytes: try own.integer("bytes", in: StorageBounds.byteRange) ?? usual?.bytes ?? 1
+            )
+            try own.finish()
         }
         try section.finish()
     }

@@ -2,6 +2,7 @@ import Foundation
 import PushCore
 import PushSenders
 import PushServer
+import PushStore
 import Reactor
 import SocketHTTP
 
@@ -40,6 +41,12 @@ struct Configuration: Sendable {
     var quotas = [
         Role.device: Quota(requests: 1200, window: 60), .publisher: Quota(requests: 60_000, window: 60),
         .admin: Quota(requests: 60_000, window: 60),
+    ].compactMapValues(\.self)
+    /// What the users of a role may have stored at a time; a role that is not here, as much as they like.
+    var storage = [
+        Role.device: StorageBounds(devices: 100, notifications: 10_000, bytes: 1 << 26),
+        .publisher: StorageBounds(devices: 1000, notifications: 20_000_000, bytes: 100 << 30),
+        .admin: StorageBounds(devices: 1000, notifications: 20_000_000, bytes: 100 << 30),
     ].compactMapValues(\.self)
     /// Pushes of one sender that may be sent and not yet written down as such.
     var inFlight = 1000

@@ -1,6 +1,7 @@
 import Foundation
 import PushCore
 import PushServer
+import PushStore
 import PushTesting
 import SocketHTTP
 import Testing
@@ -105,6 +106,17 @@ import Testing
         #expect(try self.load(yaml).quotas[.device] == Quota(requests: requests, window: window))
     }
 
+    @Test func storageIsBoundedByRole() throws {
+        let configuration = try self.load(
+            "storage: {device: {devices: 3}, admin: null}",
+            environment: ["SEALPOST_STORAGE_PUBLISHER_BYTES": "7"]
+        )
+        #expect(configuration.storage[.device] == StorageBounds(devices: 3, notifications: 10_000, bytes: 1 << 26))
+        #expect(configuration.storage[.publisher]?.bytes == 7)
+        #expect(configuration.storage[.admin] == nil)
+        #expect(throws: ConfigurationError.self) { try self.load("storage: {device: {notifications: 0}}") }
+    }
+
     @Test func nullIsNoQuota() throws {
         let configuration = try self.load(
             "quotas: {device: null}",
@@ -135,8 +147,9 @@ import Testing
         var defaults = Configuration()
         defaults.senders = example.senders
         #expect(example.quotas == defaults.quotas)
+        #expect(example.storage == defaults.storage)
         // Equal ones may be printed in another order.
-        defaults.quotas = example.quotas
+        (defaults.quotas, defaults.storage) = (example.quotas, example.storage)
         #expect("\(example)" == "\(defaults)")
         let text = try String(contentsOf: file, encoding: .utf8)
         for key in try Self.keysAsked() { #expect(text.contains("\(key):"), "\(key) is not in the example") }

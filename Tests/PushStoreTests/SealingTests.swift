@@ -35,6 +35,16 @@ import Testing
         #expect(contents.range(of: Data("device".utf8)) != nil, "what is in clear is found")
     }
 
+    @Test func sealsThatCouldNotBeWrittenDownAreCountedTheNextTime() async throws {
+        try await self.fill()
+        let seals = fixture.store.vault.takeSeals()
+        #expect(seals.values.reduce(0, +) > 10)
+        fixture.store.vault.giveBack(seals)
+        await fixture.store.close()
+        await #expect(throws: StoreError.self) { try await fixture.store.writeSealCounts() }
+        #expect(fixture.store.vault.takeSeals() == seals)
+    }
+
     @Test func eachSealedValueOpensInItsOwnRowAndColumnOnly() async throws {
         try await self.fill()
         let values = try await fixture.store.writer.write { db in

@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import Glibc
 import PushCore
 import PushTesting
 import Synchronization
@@ -68,6 +69,37 @@ import Testing
             try FileManager.default.copyItem(atPath: fixture.folder.file(name), toPath: other.file(name))
         }
         return other
+    }
+
+    /// The same, and then opened by another program, which moves the log.
+    private func copyAsAnotherProgramLeavesIt() async throws -> TemporaryFolder {
+        let other = try self.copyAsAKillLeavesIt()
+        let program = try DatabaseQueue(path: other.file("test.db"))
+        _ = try await program.read { try Int.fetchOne($0, sql: "select count(*) from user") }
+        try program.close()
+        #expect(!FileManager.default.fileExists(atPath: other.file("test.db-wal")))
+        return other
+    }
+
+    private static let planted = Data("a copy of a cell that is gone".utf8)
+
+    /// Puts into the room of the first page with enough of it what SQLite may have left there.
+    private static func plant(in path: String, behind first: Int) throws {
+        let descriptor = self.open(path)
+        defer { close(descriptor) }
+        let file = try #require(try DatabaseFile(descriptor))
+        var page = [UInt8](repeating: 0, count: file.pageSize)
+        for number in (first + 1)...file.pageCount {
+            let position = (number - 1) * file.pageSize
+            #expect(pread(descriptor, &page, page.count, position) == page.count)
+            guard let room = DatabaseFile.room(in: page, isFirst: false), room.count > self.planted.count else {
+                continue
+            }
+            let bytes = Array(self.planted)
+            #expect(pwrite(descriptor, bytes, bytes.count, position + room.lowerBound) == bytes.count)
+            return
+        }
+        throw StoreFixture.Missing("no page has room")
     }
 
     private func erase(_ way: Way) async throws {
@@ -173,8 +205,12 @@ import Testing
 
     @Test func whatWasErasedBeforeACrashIsWipedByTheNextStart() async throws {
         let sealed = try await self.post(isReadOnce: true)
+        // As long as it reads, the log stays.
+        let report = try fixture.store.makeReader()
+        #expect(report.hold())
         try await self.erase(.readOnce)
         let other = try self.copyAsAKillLeavesIt()
+        report.letGo()
         #expect(try self.found(sealed, in: other) > 0)
         let next = try Store(path: other.file("test.db"), keyring: fixture.keyring)
         #expect(try self.found(sealed, in: other) == 0)
@@ -195,6 +231,80 @@ import Testing
         while try await !next.wipe() { await Task.yield() }
         #expect(try self.found(sealed, in: other) == 0)
         await next.close()
+    }
+
+    /// As an operator's `sqlite3 … "select …"` does it: the log is gone then, and with it the word of what there is to wipe.
+    @Test func whatAnotherProgramMovedAfterACrashIsWipedToo() async throws {
+        _ = try await self.post(isReadOnce: true)
+        let other = try await self.copyAsAnotherProgramLeavesIt()
+        try Self.plant(in: other.file("test.db"), behind: 1)
+        #expect(try other.contents().range(of: Self.planted) != nil)
+        let next = try Store(path: other.file("test.db"), keyring: fixture.keyring)
+        #expect(try other.contents().range(of: Self.planted) == nil)
+        await next.close()
+        #expect(try DatabaseInspection(path: other.file("test.db")).damage.isEmpty)
+    }
+
+    @Test func ofALargeFileTheRestIsWipedWhileItIsServed() async throws {
+        // So that there are more pages than a start looks at.
+        try await fixture.store.writer.write { db in
+            try db.execute(sql: "create table filling (bytes blob) strict")
+            try db.execute(sql: "insert into filling values (zeroblob(20000000))")
+        }
+        _ = try await self.post(isReadOnce: true)
+        let other = try await self.copyAsAnotherProgramLeavesIt()
+        try Self.plant(in: other.file("test.db"), behind: 4096)
+        let next = try Store(path: other.file("test.db"), keyring: fixture.keyring)
+        #expect(!next.writer.wiper.knowsAllPages)
+        while !next.writer.wiper.knowsAllPages { await Task.yield() }
+        #expect(try other.contents().range(of: Self.planted) == nil)
+        await next.close()
+    }
+
+    /// What broke off before all was wiped begins anew.
+    @Test func aFileThatIsNotAllWipedIsNotLeftAsKnown() async throws {
+        try await fixture.store.writer.write { db in
+            try db.execute(sql: "create table filling (bytes blob) strict")
+            try db.execute(sql: "insert into filling values (zeroblob(20000000))")
+        }
+        let other = try await self.copyAsAnotherProgramLeavesIt()
+        let next = try Store(path: other.file("test.db"), keyring: fixture.keyring)
+        let isKnown = next.writer.wiper.knowsAllPages
+        await next.close()
+        #expect(!isKnown)
+        #expect(try String(contentsOfFile: other.file("test.db.lock"), encoding: .utf8).isEmpty)
+    }
+
+    @Test func onlyAFileThatWasClosedAndNotWrittenSinceIsKnown() async throws {
+        let path = fixture.store.path
+        await fixture.store.close()
+        let lock = fixture.folder.file("test.db.lock")
+        let stamp = try String(contentsOfFile: lock, encoding: .utf8)
+        #expect(!stamp.isEmpty)
+        let wiper = try PageWiper(database: path) { _ in }
+        #expect(wiper.stamp == stamp)
+        wiper.close()
+        let program = try DatabaseQueue(path: path)
+        try await program.writeWithoutTransaction { db in
+            try db.execute(sql: "create table another (number integer)")
+            try db.checkpoint(.passive)
+        }
+        try program.close()
+        let again = try PageWiper(database: path) { _ in }
+        #expect(again.stamp != stamp)
+        again.close()
+        let next = try Store(path: path, keyring: fixture.keyring)
+        #expect(try String(contentsOfFile: lock, encoding: .utf8).isEmpty)
+        await next.close()
+        #expect(try !String(contentsOfFile: lock, encoding: .utf8).isEmpty)
+    }
+
+    @Test func whatSQLiteHasInMemoryDoesNotComeBack() async throws {
+        let sealed = try await self.post(isReadOnce: true)
+        try await self.erase(.readOnce)
+        try await self.wipe()
+        for number: Int64 in 1...50 { try await fixture.post(number << 57, from: bob, to: "username:alice") }
+        #expect(try self.found(sealed, in: fixture.folder) == 0)
     }
 
     @Test func aReportThatReadsOnlyDelaysIt() async throws {
@@ -229,21 +339,92 @@ import Testing
 
     @Test func onlyTheRoomOfPagesOfCellsIsWiped() {
         var page = [UInt8](repeating: 0xFF, count: 512)
-        #expect(PageWiper.room(in: page, isFirst: false) == nil)
+        #expect(DatabaseFile.room(in: page, isFirst: false) == nil)
         page.replaceSubrange(0..<8, with: [0x0D, 0, 0, 0, 3, 1, 0x90, 0])
-        #expect(PageWiper.room(in: page, isFirst: false) == 14..<400)
+        #expect(DatabaseFile.room(in: page, isFirst: false) == 14..<400)
         page[0] = 0x05
-        #expect(PageWiper.room(in: page, isFirst: false) == 18..<400)
+        #expect(DatabaseFile.room(in: page, isFirst: false) == 18..<400)
         page.replaceSubrange(100..<108, with: [0x0D, 0, 0, 0, 1, 2, 0, 0])
-        #expect(PageWiper.room(in: page, isFirst: true) == 110..<512)
+        #expect(DatabaseFile.room(in: page, isFirst: true) == 110..<512)
         // Cells that begin before their pointers end, or behind the page: not as SQLite writes it.
         for start in [[0, 9], [2, 1], [0, 0]] as [[UInt8]] {
             page.replaceSubrange(5..<7, with: start)
-            #expect(PageWiper.room(in: page, isFirst: false) == nil)
+            #expect(DatabaseFile.room(in: page, isFirst: false) == nil)
         }
     }
 
+    // MARK: What is no page of cells
+
+    @Test(arguments: ["full", "incremental"])
+    func pointerMapsAreLeftAlone(mode: String) async throws {
+        let (folder, keyring) = (try TemporaryFolder(), Keyring.generateText())
+        let path = folder.file("test.db")
+        try await Store(path: path, keyring: Keyring(text: keyring)).close()
+        let program = try DatabaseQueue(path: path)
+        try await program.writeWithoutTransaction { db in
+            try db.execute(sql: "pragma auto_vacuum = \(mode)")
+            try db.execute(sql: "pragma journal_mode = delete")
+            try db.execute(sql: "vacuum")
+            try db.execute(sql: "pragma journal_mode = wal")
+        }
+        try program.close()
+        let storage = try StoreFixture(in: folder, keyring: keyring)
+        try await storage.addUser("alice")
+        // Room of many sizes, and free pages among others.
+        for number: Int64 in 1...200 { try await storage.post(number, from: bob, to: "username:alice", expiresIn: 60) }
+        while try await storage.store.deleteExpired(now: storage.now + 60, page: 100) {}
+        while try await !storage.store.wipe() { await Task.yield() }
+        #expect(try DatabaseInspection(path: path).damage.isEmpty)
+        await storage.store.close()
+        let file = try #require(try DatabaseFile(Self.open(path)))
+        #expect(file.isPointerMap(2))
+        #expect(!file.isPointerMap(1) && !file.isPointerMap(3))
+        #expect(file.isPointerMap(2 + 4096 / 5 + 1))
+    }
+
+    @Test func aFileWhosePagesCannotBeToldApartIsReportedOnce() throws {
+        let path = fixture.folder.file("large.db")
+        let connection = try DatabaseQueue(path: path)
+        try connection.writeWithoutTransaction { db in
+            try db.execute(sql: "pragma page_size = 512")
+            try db.execute(sql: "create table filling (bytes blob)")
+        }
+        try connection.close()
+        #expect(truncate(path, 512 << 25) == 0)
+        let events = Mutex<[StoreEvent]>([])
+        let wiper = try PageWiper(database: path) { event in events.withLock { $0.append(event) } }
+        #expect(try !wiper.wipeUnknown(atMost: 10))
+        #expect(try !wiper.wipeUnknown(atMost: 10))
+        wiper.close()
+        #expect(!wiper.knowsAllPages)
+        #expect(events.withLock { $0.count } == 1)
+    }
+
+    // MARK: The locks
+
+    /// POSIX drops all locks that a process has on a file as soon as it closes any descriptor of it.
+    @Test func lookingAtTheBytesKeepsTheLocks() throws {
+        let before = try self.locks()
+        #expect(!before.isEmpty)
+        #expect(try fixture.store.bytesOnDisk().database.starts(with: Data("SQLite format 3".utf8)))
+        #expect(try self.locks() == before)
+    }
+
+    /// The lines of `/proc/locks` about the database's file.
+    private func locks() throws -> [String] {
+        var status = stat()
+        #expect(stat(fixture.store.path, &status) == 0)
+        let file = try FileHandle(forReadingFrom: URL(fileURLWithPath: "/proc/locks"))
+        let lines = String(decoding: try file.readToEnd() ?? Data(), as: UTF8.self).split(separator: "\n")
+        // The number at the begin of a line is none of the lock's.
+        return lines.filter { $0.contains(":\(status.st_ino) ") }.map { $0.drop { $0 != ":" }.description }.sorted()
+    }
+
     // MARK: - Private
+
+    private static func open(_ path: String) -> Int32 {
+        Glibc.open(path, O_RDWR | O_CLOEXEC)
+    }
 
     /// The wiping that follows by itself may be under way.
     private func wipe() async throws {

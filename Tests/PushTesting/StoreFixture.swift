@@ -72,6 +72,8 @@ package struct StoreFixture: Sendable {
         platforms: [String]? = nil,
         isReadOnce: Bool = false,
         collapseID: String? = nil,
+        once request: IdempotentRequest? = nil,
+        within bounds: StorageBounds? = nil,
         expiresIn: TimeInterval = 3600,
         page: Int = Store.fanoutPage
     ) async throws -> Store.PostOutcome {
@@ -95,6 +97,8 @@ package struct StoreFixture: Sendable {
                 createdAt: self.now,
                 expiresAt: self.now + expiresIn
             ),
+            once: request,
+            within: bounds,
             page: page
         )
     }

@@ -12,7 +12,7 @@ struct Sealpost: AsyncParsableCommand {
         abstract: "Keeps what is secret at home, and sends only a claim ticket through other people's networks.",
         subcommands: [
             Serve.self, Demo.self, Simulate.self, UserCommand.self, TokenCommand.self, AuditCommand.self,
-            KeysCommand.self, SigningKeysCommand.self, Migrate.self,
+            KeysCommand.self, SigningKeysCommand.self, BackupCommand.self, Migrate.self,
             DoctorCommand.self,
         ]
     )

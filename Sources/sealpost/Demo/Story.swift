@@ -128,12 +128,10 @@ struct Story {
     }
 
     private func showDisk(_ application: Application) throws {
-        for suffix in ["", "-wal"] {
-            let bytes = try Data(contentsOf: URL(fileURLWithPath: application.store.path + suffix))
+        let (database, log) = try application.store.bytesOnDisk()
+        for (name, bytes) in [("The database", database), ("Its log", log)] {
             try self.check(bytes.range(of: Data(self.secret.utf8)) == nil, "the secret is not on the disk")
-            say(
-                "\(suffix.isEmpty ? "The database" : "Its log") has \(bytes.count) bytes, none of them the secret's."
-            )
+            say("\(name) has \(bytes.count) bytes, none of them the secret's.")
         }
     }
 

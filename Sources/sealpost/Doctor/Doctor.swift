@@ -118,6 +118,9 @@ struct Doctor: Sendable {
             if let name = inspection.unknownMigration {
                 return Finding(.fail, "database", "\(path) is of a newer version, which made \(name)")
             }
+            if let name = inspection.changedMigration {
+                return Finding(.fail, "database", "\(path) was made with another \(name) than this version has")
+            }
             if let name = inspection.missingMigrations.first {
                 return Finding(.warn, "database", "\(path) is older; the next start makes \(name)")
             }

@@ -1,0 +1,25 @@
+import ArgumentParser
+import PushStore
+
+struct BackupCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "backup",
+        abstract: "Write a copy of the database, also while the server runs.",
+        discussion: """
+            The copy is of one moment, and sealed as the database is: whoever restores it needs the keyring of that day. How \
+            it is restored is in docs/operations.md.
+            """
+    )
+
+    @OptionGroup var options: ConfigurationOptions
+
+    @Argument(help: "The file to be made.")
+    var file: String
+
+    func run() async throws {
+        try await reportingErrors {
+            try DatabaseBackup.write(try self.options.load().database, to: self.file)
+            print("\(self.file) is written")
+        }
+    }
+}

@@ -1,0 +1,93 @@
+import Foundation
+import PushTesting
+import Testing
+
+#if canImport(FoundationNetworking)
+    import FoundationNetworking
+#endif
+
+/// A file system that is really full: one in memory, in a mount namespace of the daemon's own.
+@Suite struct FullDiskTests {
+    private static let mounting = #"mkdir -p disk && mount -t tmpfs -o size=4m tmpfs "$PWD/disk""#
+
+    private static func isAllowedToMount() async throws -> Bool {
+        let folder = try TemporaryFolder()
+        let tried = try ChildProcess("/usr/bin/unshare", ["--mount", "/bin/sh", "-c", self.mounting], in: folder.path)
+        return await tried.end().code == 0
+    }
+
+    private let folder: TemporaryFolder
+
+    init() throws {
+        self.folder = try TemporaryFolder()
+    }
+
+    @Test(.enabled("it takes the right to mount") { try await isAllowedToMount() }, .timeLimit(.minutes(2)))
+    func aFullDiskRefusesWhatMustBeStoredAndIsOverOnceThereIsRoom() async throws {
+        // Fills the disk, and makes room again, each when a line comes through the pipe.
+        let script = """
+            set -e
+            \(Self.mounting)
+            mkfifo pipe
+            timeout 100 /bin/sh -c 'read -r line <pipe; cat /dev/zero >disk/ballast; echo "done: fill"
+                read -r line <pipe; rm disk/ballast; echo "done: free"' 2>/dev/null &
+            echo "correct horse" | "$0" user add alice --password-stdin
+            exec "$0" serve
+            """
+        let process = try ChildProcess(
+            "/usr/bin/unshare",
+            ["--mount", "/bin/sh", "-c", script, Daemon.executable],
+            in: self.folder.path,
+            environment: [
+                "SEALPOST_SERVER_LISTEN": "127.0.0.1:0", "SEALPOST_DATABASE": "disk/sealpost.db",
+                "PATH": "/usr/bin:/bin",
+            ]
+        )
+        let line = await process.errors(until: "serving")
+        let port = try #require(line.firstMatch(of: /127\.0\.0\.1:(\d+)/)?.output.1, "\(line)")
+        let path = try await self.send("POST", "/api/notifications", to: port, body: #"{"Payload":"first"}"#)
+            .value(forHTTPHeaderField: "Location")
+        try await self.tell("fill", process)
+        var refused: HTTPURLResponse?
+        for _ in 0..<100 {
+            let response = try await self.send("POST", "/api/notifications", to: port, body: #"{"Payload":"more"}"#)
+            if response.statusCode != 201 { refused = response }
+        }
+        #expect(refused?.statusCode == 507)
+        #expect(refused?.value(forHTTPHeaderField: "Retry-After") == "30")
+        #expect(try await self.send("GET", "/readyz", to: port).statusCode == 503)
+        // What is there can be collected.
+        #expect(try await self.send("GET", #require(path), to: port).statusCode == 200)
+        try await self.tell("free", process)
+        while try await self.send("GET", "/readyz", to: port).statusCode != 200 {}
+        #expect(
+            try await self.send("POST", "/api/notifications", to: port, body: #"{"Payload":"last"}"#).statusCode == 201
+        )
+        process.signal(SIGTERM)
+        let ended = await process.end()
+        #expect(ended.code == 0)
+        let log = ended.errors.split(separator: "\n")
+        #expect(log.count { $0.contains("disk full") } == 1, "\(ended.errors)")
+        #expect(log.count { $0.contains("disk has room again") } == 1, "\(ended.errors)")
+        #expect(!ended.errors.contains("request failed"))
+    }
+
+    private func tell(_ word: String, _ process: ChildProcess) async throws {
+        let pipe = try #require(FileHandle(forWritingAtPath: self.folder.file("pipe")))
+        try pipe.write(contentsOf: Data("\(word)\n".utf8))
+        try pipe.close()
+        #expect(await process.output(until: "done: \(word)").contains("done: \(word)"))
+    }
+
+    private func send(_ method: String, _ path: String, to port: Substring, body: String = "") async throws
+        -> HTTPURLResponse
+    {
+        var request = URLRequest(url: try #require(URL(string: "http://127.0.0.1:\(port)\(path)")))
+        request.httpMethod = method
+        if !body.isEmpty { request.httpBody = Data(body.utf8) }
+        let credentials = Data("alice:correct horse".utf8).base64EncodedString()
+        request.setValue("Basic \(credentials)", forHTTPHeaderField: "Authorization")
+        let (_, response) = try await URLSession.shared.data(for: request)
+        return try #require(response as? HTTPURLResponse)
+    }
+}

@@ -1,0 +1,54 @@
+import Foundation
+import HTTPTypes
+import PushAPI
+import PushCore
+import PushStore
+import SocketHTTP
+import Testing
+
+@testable import PushServer
+
+/// What users of a role may have stored, as they meet it.
+@Suite struct StorageBoundsTests {
+    private static func fixture() async throws -> ServerFixture {
+        let few = try #require(StorageBounds(devices: 1, notifications: 1, bytes: 1000))
+        let more = try #require(StorageBounds(devices: 2, notifications: 2, bytes: 100))
+        return try await ServerFixture(settings: .forTests(\.storage, [.device: few, .publisher: more]))
+    }
+
+    private func post(_ fixture: ServerFixture, as user: String, _ payload: String = "hello") async throws -> Response {
+        try await fixture.send(.post, Paths.notifications, user: user, body: #"{"Payload":"\#(payload)"}"#)
+    }
+
+    @Test func aNotificationMoreIsAConflictThatSaysWhatIsTooMuch() async throws {
+        let fixture = try await Self.fixture()
+        #expect(try await self.post(fixture, as: "alice").status == .created)
+        try await self.post(fixture, as: "alice").expectProblem(
+            .tooMuchStored,
+            "at most 1 notifications at once; each counts until it expires"
+        )
+        // Each user and each role has its own; one without bounds has none.
+        #expect(try await self.post(fixture, as: "bob").status == .created)
+        #expect(try await self.post(fixture, as: "paul").status == .created)
+        try await self.post(fixture, as: "paul", String(repeating: "x", count: 100))
+            .expectProblem(
+                .tooMuchStored,
+                "at most 100 bytes of payloads at once; a recalled one does not count any more"
+            )
+        for _ in 0..<3 { #expect(try await self.post(fixture, as: "ada").status == .created) }
+    }
+
+    @Test func aDeviceMoreIsAConflict() async throws {
+        let fixture = try await Self.fixture()
+        let put = { (id: String, handle: String) in
+            try await fixture.send(
+                .put,
+                Paths.registration(id),
+                body: #"{"Platform":"apns","Handle":"\#(handle)"}"#
+            )
+        }
+        #expect(try await put("one", "aa").status == .ok)
+        try await put("two", "bb").expectProblem(.tooManyDevices, "at most 1 at once; unregister one that is not used")
+        #expect(try await put("one", "bb").status == .ok)
+    }
+}
