@@ -49,11 +49,15 @@ class Sealing:
         return out.raw
 
     def hash(self, purpose, text):
-        """HMAC-SHA-256, cut to 16 bytes; its key is HKDF's of the secret for that purpose."""
+        """HMAC-SHA-256, cut to 16 bytes."""
+        return hmac.digest(self.derive(purpose), text.encode(), "sha256")[:16]
+
+    def derive(self, purpose):
+        """The key for a purpose: HKDF's of the secret."""
         if purpose not in self.keys:
             extracted = hmac.digest(bytes(32), self.secret, "sha256")
             self.keys[purpose] = hmac.digest(extracted, f"sealpost {purpose}".encode() + b"\1", "sha256")
-        return hmac.digest(self.keys[purpose], text.encode(), "sha256")[:16]
+        return self.keys[purpose]
 
     def run(self, begin, update, column, row, nonce, text, out):
         # No column that is read or written here is bound to another number than its row's.

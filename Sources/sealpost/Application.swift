@@ -96,7 +96,7 @@ struct Application: Sendable {
             readers: try self.loops.loops.map { [store] _ in try store.makeReader() },
             reports: ReportReader(try self.store.makeReader()),
             lists: ListPool(
-                try (0..<min(4, max(1, EventLoopGroup.coreCount - 1))).map { [store] _ in try store.makeReader() }
+                try (0..<min(4, max(1, configuration.loops - 1))).map { [store] _ in try store.makeReader() }
             ),
             authenticator: Authenticator(
                 store: self.store,
