@@ -155,8 +155,13 @@ final class Connection {
         self.output = []
         self.parser.release()
         let isNew = self.served == 0
-        if self.others.isStopping { return self.mark + (isNew ? LoopConnections.firstMoment : LoopConnections.lastMoment) }
-        return self.mark + (isNew ? self.limits.headerTimeout : self.limits.idleTimeout)
+        let patience: Duration
+        if self.others.isStopping {
+            patience = isNew ? LoopConnections.firstMoment : LoopConnections.lastMoment
+        } else {
+            patience = isNew ? self.limits.headerTimeout : self.limits.idleTimeout
+        }
+        return self.mark + patience
     }
 
     private func ending(after failure: WaitError) -> Ending {

@@ -11,7 +11,8 @@ import Testing
         let loop = loops.loops[0]
         let written = await withTaskGroup(of: String.self) { group in
             group.addTask(executorPreference: loop) {
-                let stream = StubbornStream("POST / HTTP/1.1\r\nHost: h\r\nExpect: 100-continue\r\nContent-Length: 5\r\n\r\n")
+                let head = "POST / HTTP/1.1\r\nHost: h\r\nExpect: 100-continue\r\nContent-Length: 5\r\n\r\n"
+                let stream = StubbornStream(head)
                 await Connection(
                     stream,
                     peer: .unix,

@@ -202,7 +202,9 @@ private final class ClosableStream: ByteStream {
 
     func read(into buffer: UnsafeMutableRawBufferPointer) -> Int? { nil }
     func write(_ bytes: UnsafeRawBufferPointer) -> Int? { nil }
-    func whenReadable(until deadline: ContinuousClock.Instant, resume waiter: Waiter) { waiter.resume(returning: .timedOut) }
+    func whenReadable(until deadline: ContinuousClock.Instant, resume waiter: Waiter) {
+        waiter.resume(returning: .timedOut)
+    }
     func wakeReader() {}
     func waitToWrite(until deadline: ContinuousClock.Instant) throws(WaitError) { throw .timedOut }
     func endWriting() {}
