@@ -82,22 +82,28 @@ import Testing
         }
     }
 
-    @Test func aConnectionThatHasNotAskedYetIsLeftALittleLonger() throws {
+    @Test func aConnectionThatHasNotAskedYetIsLeftALittleLonger() async throws {
         let loop = try EventLoop(index: 0)
         defer { loop.stop() }
-        let stream = ClosableStream()
-        let connection = Connection(
-            stream,
-            peer: .unix,
-            limits: ServerLimits(),
-            proxies: .none,
-            responder: TestResponder(answer: echo),
-            others: LoopConnections(loop: loop)
-        )
-        connection.closeIfIdle()
-        #expect(!stream.isClosed)
-        connection.closeIfIdle(evenIfNew: true)
-        #expect(stream.isClosed)
+        let closed = await withTaskGroup(of: [Bool].self) { group in
+            group.addTask(executorPreference: loop) {
+                let stream = ClosableStream()
+                let connection = Connection(
+                    stream,
+                    peer: .unix,
+                    limits: ServerLimits(),
+                    proxies: .none,
+                    responder: TestResponder(answer: echo),
+                    others: LoopConnections(loop: loop)
+                )
+                connection.closeIfIdle()
+                let atOnce = stream.isClosed
+                connection.closeIfIdle(evenIfNew: true)
+                return [atOnce, stream.isClosed]
+            }
+            return await group.next()
+        }
+        #expect(closed == [false, true])
     }
 
     @Test func nobodyIsLetInAfterTheStopThoughRequestsRun() async throws {
