@@ -143,7 +143,10 @@ package final class Listener: Sendable {
     /// A duplicate of the socket, because a descriptor closes what it owns; `nil` after the end.
     private func begin() -> Int32? {
         self.life.withLock { life in
-            guard !life.isClosed, let duplicate = try? SystemError.check("dup", { dup(self.socket) }) else { return nil }
+            // Out of descriptors: as if the task had been cancelled.
+            guard !life.isClosed, let duplicate = try? SystemError.check("dup", { dup(self.socket) }) else {
+                return nil
+            }
             life.accepting += 1
             return duplicate
         }

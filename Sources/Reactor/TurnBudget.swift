@@ -5,8 +5,8 @@
 /// budget.spend(bytes: read())
 /// ```
 /// A real wait begins a new turn. A task that waits after two steps, as a request that came alone does, never pays for
-/// the clock. On the loop only.
-package struct TurnBudget {
+/// the clock. A class, because a copy of such a struct, made to ask it, costs more than the question. On the loop only.
+package final class TurnBudget {
     /// As many answers as are worth a turn of the loop, which costs about a twentieth of them.
     private static let steps = 32
     private static let bytes = 65_536
@@ -26,7 +26,7 @@ package struct TurnBudget {
     }
 
     /// Counts one thing that was done: a read, a write, an answer.
-    package mutating func spend(bytes: Int = 0) {
+    package func spend(bytes: Int = 0) {
         if self.job == self.loop.jobNumber {
             self.steps += 1
             self.bytes += bytes

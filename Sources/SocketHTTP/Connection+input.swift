@@ -22,7 +22,9 @@ extension Connection {
 
     func fill() -> Filled {
         do throws(StreamError) {
-            guard let count = try self.input.fill(from: self.stream, expecting: self.body.expected) else { return .nothing }
+            guard let count = try self.input.fill(from: self.stream, expecting: self.body.expected) else {
+                return .nothing
+            }
             self.budget.spend(bytes: count)
             return count == 0 ? .ended : .bytes
         } catch {

@@ -1,12 +1,26 @@
 internal import HTTPTypes
 internal import Reactor
 
+/// What an answer needs to know of its request.
+struct RequestTraits {
+    static let unknown = RequestTraits(isHead: false, isVersion10: false)
+
+    let isHead: Bool
+    let isVersion10: Bool
+}
+
+extension RequestTraits {
+    init(_ head: RequestHead) {
+        self.init(isHead: head.method == .head, isVersion10: head.isVersion10)
+    }
+}
+
 /// What is written: responses, and what is said before them.
 extension Connection {
     /// What is left to do for a request when its answer has been begun.
     enum Unfinished {
-        /// `output` has what is left of the head; `body` comes after it, if it is there.
-        case answer(Response, RequestHead, body: [UInt8]?, rest: Rest, closes: Bool)
+        /// `output` has what is left of the head; the body comes after it if it is not in there.
+        case answer(Response, RequestHead, sendsBody: Bool, rest: Rest, closes: Bool)
         /// The client has had its answer.
         case lingering
     }
@@ -16,11 +30,11 @@ extension Connection {
 
     /// Does what `answer` could not do at once.
     func finish(_ unfinished: Unfinished) async throws(Ending) {
-        guard case .answer(let response, let head, let body, let rest, let closes) = unfinished else {
+        guard case .answer(let response, let head, let sendsBody, let rest, let closes) = unfinished else {
             await self.linger()
             throw .silent
         }
-        guard await self.writeOutput(), await self.write(body ?? []) else { throw .silent }
+        guard await self.writeOutput(), await self.write(sendsBody ? response.body : []) else { throw .silent }
         if let production = response.production, self.isProduced(response, for: head) {
             guard await self.produce(production, for: head) else { throw .silent }
         }
@@ -34,32 +48,32 @@ extension Connection {
 
     /// Sends a response after which the connection is closed.
     func send(_ response: Response, to head: RequestHead?) async -> Bool {
-        let body = self.encode(response, to: head, closes: true)
+        let isWhole = self.encode(response, to: head.map { RequestTraits($0) } ?? .unknown, closes: true)
         guard await self.writeOutput() else { return false }
-        return await self.write(body ?? [])
+        return await self.write(isWhole ? [] : response.body)
     }
 
-    /// Puts a response into `output`; gives its body if that is better sent on its own.
+    /// Puts a response into `output`. `false`: all but its body, which is better sent on its own.
     @discardableResult
-    func encode(_ response: Response, to head: RequestHead?, closes: Bool) -> [UInt8]? {
-        var response = response
+    func encode(_ response: Response, to request: RequestTraits, closes: Bool) -> Bool {
         // A handler's slip; sent as it is, the client would wait for the real answer for ever.
-        if response.status.code < 200 { response = Response(status: .internalServerError) }
-        let isHead = head?.method == .head
-        let fits = response.body.count <= Self.copiedBytes
-        self.output.reserveCapacity(512 + (fits ? response.body.count : 0))
+        guard response.status.code >= 200 else {
+            return self.encode(Response(status: .internalServerError), to: request, closes: closes)
+        }
+        let bodyLength = response.body.count
+        self.output.reserveCapacity(512 + (bodyLength <= Self.copiedBytes ? bodyLength : 0))
         self.others.encoder.appendHead(
             of: response,
-            isHead: isHead,
-            framing: response.production == nil ? .length : head?.isVersion10 == true ? .untilClose : .chunked,
-            connection: closes ? .close : head?.isVersion10 == true ? .keepAlive : .implied,
+            isHead: request.isHead,
+            framing: response.production == nil ? .length : request.isVersion10 ? .untilClose : .chunked,
+            connection: closes ? .close : request.isVersion10 ? .keepAlive : .implied,
             now: DateLine.now,
             to: &self.output
         )
-        guard !isHead, response.status.allowsContent, response.production == nil else { return nil }
-        guard fits else { return response.body }
+        guard !request.isHead, response.status.allowsContent, response.production == nil else { return true }
+        guard bodyLength <= Self.copiedBytes else { return false }
         self.output.append(contentsOf: response.body)
-        return nil
+        return true
     }
 
     /// Sends as much of `output` as fits now. Whether that was all.

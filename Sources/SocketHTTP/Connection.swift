@@ -24,17 +24,19 @@ final class Connection {
     let stream: any ByteStream
     let limits: ServerLimits
     let others: LoopConnections
-    var state: ConnectionState
+    var state = ConnectionState.idle
     var input = InputBuffer()
     var output: [UInt8] = []
     var body = BodyState.whole
-    var budget: TurnBudget
+    let budget: TurnBudget
 
     private let responder: any Responder
     private let peer: PeerAddress
     private let proxies: TrustedProxies
     private var parser: HeadParser
     private var served = 0
+    /// What `state` means by it; not in it, because an instant is dear to copy with an enum.
+    private var mark: ContinuousClock.Instant
     private lazy var handlerTimer = LoopTimer(loop: self.others.loop) { [weak self] in self?.answerForHandler() }
 
     init(
@@ -51,7 +53,7 @@ final class Connection {
         self.proxies = proxies
         self.responder = responder
         self.others = others
-        self.state = .idle(since: others.loop.now)
+        self.mark = others.loop.now
         self.budget = TurnBudget(on: others.loop)
         self.parser = HeadParser(limits: limits)
     }
@@ -107,16 +109,21 @@ final class Connection {
 
     /// Since when nothing of a request has come; `nil` if something has.
     var idleSince: ContinuousClock.Instant? {
-        if case .idle(let since) = self.state { since } else { nil }
+        if case .idle = self.state { self.mark } else { nil }
     }
 
     // MARK: - Heads
 
     private func awaitRequest() {
         self.parser.reset()
-        self.state =
-            self.input.isEmpty
-            ? .idle(since: self.others.loop.now) : .reading(until: self.others.loop.now + self.limits.headerTimeout)
+        guard self.input.isEmpty else { return self.awaitHead() }
+        self.state = .idle
+        self.mark = self.others.loop.now
+    }
+
+    private func awaitHead() {
+        self.state = .reading
+        self.mark = self.others.loop.now + self.limits.headerTimeout
     }
 
     /// Reads on. `nil`: the head is whole.
@@ -124,9 +131,7 @@ final class Connection {
         while true {
             if self.budget.isSpent { return .turn }
             if try self.parseHead() { return nil }
-            if case .idle = self.state, !self.input.isEmpty {
-                self.state = .reading(until: self.others.loop.now + self.limits.headerTimeout)
-            }
+            if case .idle = self.state, !self.input.isEmpty { self.awaitHead() }
             switch self.fill() {
             case .bytes: continue
             case .ended: throw .silent
@@ -144,17 +149,19 @@ final class Connection {
 
     /// Until when something must come; gives back what an idle connection can do without.
     private func headDeadline() -> ContinuousClock.Instant {
-        guard case .idle(let since) = self.state else {
-            if case .reading(let deadline) = self.state { return deadline }
-            return self.others.loop.now
-        }
+        guard case .idle = self.state else { return self.mark }
         // Ten thousand connections that wait for nothing are common; a new buffer costs less than a hundred nanoseconds.
         self.input.release()
         self.output = []
         self.parser.release()
         let isNew = self.served == 0
-        if self.others.isStopping { return since + (isNew ? LoopConnections.firstMoment : LoopConnections.lastMoment) }
-        return since + (isNew ? self.limits.headerTimeout : self.limits.idleTimeout)
+        let patience: Duration
+        if self.others.isStopping {
+            patience = isNew ? LoopConnections.firstMoment : LoopConnections.lastMoment
+        } else {
+            patience = isNew ? self.limits.headerTimeout : self.limits.idleTimeout
+        }
+        return self.mark + patience
     }
 
     private func ending(after failure: WaitError) -> Ending {
@@ -218,10 +225,10 @@ final class Connection {
             response.closesConnection || !head.keepsAlive || rest == .tooMuch || self.others.isStopping
             || self.served >= self.limits.requestsPerConnection
             || response.production != nil && (head.isVersion10 || rest != .nothing)
-        let apart = self.encode(response, to: head, closes: closes)
-        let isSent = try self.flushAtOnce() && apart == nil
+        let isWhole = self.encode(response, to: RequestTraits(head), closes: closes)
+        let isSent = try self.flushAtOnce() && isWhole
         if isSent, !closes, rest == .nothing, response.production == nil { return nil }
-        return .answer(response, head, body: apart, rest: rest, closes: closes)
+        return .answer(response, head, sendsBody: !isWhole, rest: rest, closes: closes)
     }
 
     func startHandlerTime() {
@@ -237,7 +244,7 @@ final class Connection {
     private func answerForHandler() {
         self.state = .overdue
         let head = self.parser.head
-        self.encode(self.responder.refuse(.handlerTooSlow, head: head), to: head, closes: true)
+        self.encode(self.responder.refuse(.handlerTooSlow, head: head), to: RequestTraits(head), closes: true)
         // What does not fit now is for a client that does not read, who has no claim to more.
         let isSent = (try? self.output.span.withUnsafeBytes { try self.stream.write($0) }) == self.output.count
         if isSent { self.stream.endWriting() } else { self.close() }

@@ -1,11 +1,9 @@
-internal import Reactor
-
 /// Where a connection stands: each lives in one of these at a time.
 enum ConnectionState {
-    /// Nothing of a request has come since then.
-    case idle(since: ContinuousClock.Instant)
-    /// A head is on its way, and is due by then.
-    case reading(until: ContinuousClock.Instant)
+    /// Nothing of a request has come since `Connection.mark`.
+    case idle
+    /// A head is on its way, and is due by `Connection.mark`.
+    case reading
     /// A handler is at work.
     case handling
     /// The client has had an answer in place of the handler's, which still runs.

@@ -63,7 +63,7 @@ final class LoopConnections: @unchecked Sendable {
             }
         }
         idle += self.openings.map { id, opening in
-            (opening.since, { self.closeOpening(id) })
+            (opening.since, { self.close(opening: id, since: opening.since) })
         }
         idle.sort { $0.0 > $1.0 }
         self.longestIdle = idle.suffix(Self.foundAtOnce)
@@ -79,8 +79,9 @@ final class LoopConnections: @unchecked Sendable {
         return false
     }
 
-    private func closeOpening(_ id: ObjectIdentifier) -> Bool {
-        guard let opening = self.openings[id] else { return false }
+    private func close(opening id: ObjectIdentifier, since: ContinuousClock.Instant) -> Bool {
+        // Another descriptor may have the same identity by now.
+        guard let opening = self.openings[id], opening.since == since else { return false }
         opening.descriptor.cancelWaits()
         return true
     }

@@ -10,7 +10,9 @@ import Testing
     private var admission = Admission(limits: ServerLimits(maxConnections: 20, maxConnectionsPerAddress: 4))
 
     @Test mutating func whatIsRefusedTakesNobodysPlace() {
-        for _ in 0..<4 { #expect(self.admission.enter(from: Self.origins[0], hearsRefusals: true) == .welcome(evicts: false)) }
+        for _ in 0..<4 {
+            #expect(self.admission.enter(from: Self.origins[0], hearsRefusals: true) == .welcome(evicts: false))
+        }
         for _ in 0..<1000 { _ = self.admission.enter(from: Self.origins[0], hearsRefusals: true) }
         #expect(self.admission.inUse == 4)
         #expect(self.admission.enter(from: Self.origins[1], hearsRefusals: true) == .welcome(evicts: false))

@@ -90,3 +90,15 @@ import Testing
         }
     }
 }
+
+@Suite struct HeadParserRoomTests {
+    @Test func aLongHeadsRoomIsGivenBack() throws {
+        var parser = HeadParser(limits: ServerLimits())
+        let head = Array("GET / HTTP/1.1\r\nHost: h\r\nX: \(String(repeating: "x", count: 10_000))\r\n\r\n".utf8)
+        #expect(try parser.parse(head.span) == head.count)
+        #expect(parser.head.bytes.capacity > 10_000)
+        parser.reset()
+        parser.release()
+        #expect(parser.head.bytes.capacity <= InputBuffer.usualSize)
+    }
+}

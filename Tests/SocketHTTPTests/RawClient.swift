@@ -25,7 +25,8 @@ final class RawClient {
         self.stream = stream
     }
 
-    init(to address: SocketAddress, on loop: EventLoop, receiveBuffer: Int32? = nil, from source: String? = nil) throws {
+    init(to address: SocketAddress, on loop: EventLoop, receiveBuffer: Int32? = nil, from source: String? = nil) throws
+    {
         let socket: Int32
         switch address {
         case .tcp(_, let port):

@@ -82,22 +82,28 @@ import Testing
         }
     }
 
-    @Test func aConnectionThatHasNotAskedYetIsLeftALittleLonger() throws {
+    @Test func aConnectionThatHasNotAskedYetIsLeftALittleLonger() async throws {
         let loop = try EventLoop(index: 0)
         defer { loop.stop() }
-        let stream = ClosableStream()
-        let connection = Connection(
-            stream,
-            peer: .unix,
-            limits: ServerLimits(),
-            proxies: .none,
-            responder: TestResponder(answer: echo),
-            others: LoopConnections(loop: loop)
-        )
-        connection.closeIfIdle()
-        #expect(!stream.isClosed)
-        connection.closeIfIdle(evenIfNew: true)
-        #expect(stream.isClosed)
+        let closed = await withTaskGroup(of: [Bool].self) { group in
+            group.addTask(executorPreference: loop) {
+                let stream = ClosableStream()
+                let connection = Connection(
+                    stream,
+                    peer: .unix,
+                    limits: ServerLimits(),
+                    proxies: .none,
+                    responder: TestResponder(answer: echo),
+                    others: LoopConnections(loop: loop)
+                )
+                connection.closeIfIdle()
+                let atOnce = stream.isClosed
+                connection.closeIfIdle(evenIfNew: true)
+                return [atOnce, stream.isClosed]
+            }
+            return await group.next()
+        }
+        #expect(closed == [false, true])
     }
 
     @Test func nobodyIsLetInAfterTheStopThoughRequestsRun() async throws {
@@ -202,7 +208,9 @@ private final class ClosableStream: ByteStream {
 
     func read(into buffer: UnsafeMutableRawBufferPointer) -> Int? { nil }
     func write(_ bytes: UnsafeRawBufferPointer) -> Int? { nil }
-    func whenReadable(until deadline: ContinuousClock.Instant, resume waiter: Waiter) { waiter.resume(returning: .timedOut) }
+    func whenReadable(until deadline: ContinuousClock.Instant, resume waiter: Waiter) {
+        waiter.resume(returning: .timedOut)
+    }
     func wakeReader() {}
     func waitToWrite(until deadline: ContinuousClock.Instant) throws(WaitError) { throw .timedOut }
     func endWriting() {}

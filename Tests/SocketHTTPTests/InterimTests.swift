@@ -1,0 +1,69 @@
+import Reactor
+import Testing
+
+@testable import SocketHTTP
+
+@Suite struct InterimTests {
+    /// An answer behind half a line would be read as its continuation.
+    @Test func nothingFollowsAnInterimResponseThatWasSentInPart() async throws {
+        let loops = try EventLoopGroup(count: 1)
+        defer { loops.stop() }
+        let loop = loops.loops[0]
+        let written = await withTaskGroup(of: String.self) { group in
+            group.addTask(executorPreference: loop) {
+                let head = "POST / HTTP/1.1\r\nHost: h\r\nExpect: 100-continue\r\nContent-Length: 5\r\n\r\n"
+                let stream = StubbornStream(head)
+                await Connection(
+                    stream,
+                    peer: .unix,
+                    limits: ServerLimits(),
+                    proxies: .none,
+                    responder: TestResponder(answer: echo),
+                    others: LoopConnections(loop: loop)
+                ).serve()
+                return String(decoding: stream.written, as: UTF8.self)
+            }
+            return await group.next()
+        }
+        #expect(written == "HTTP/1.1 1")
+    }
+}
+
+/// Takes ten bytes and then nothing until time is over; whatever is written after that, it takes.
+private final class StubbornStream: ByteStream {
+    private(set) var written: [UInt8] = []
+    private var script: [UInt8]
+    private var isStuck = false
+
+    init(_ script: String) {
+        self.script = Array(script.utf8)
+    }
+
+    func read(into buffer: UnsafeMutableRawBufferPointer) -> Int? {
+        guard !self.script.isEmpty else { return nil }
+        buffer.copyBytes(from: self.script)
+        defer { self.script = [] }
+        return self.script.count
+    }
+
+    func write(_ bytes: UnsafeRawBufferPointer) -> Int? {
+        if self.isStuck { return nil }
+        let count = self.written.isEmpty ? 10 : bytes.count
+        self.isStuck = self.written.isEmpty
+        self.written += bytes.prefix(count)
+        return count
+    }
+
+    func waitToWrite(until deadline: ContinuousClock.Instant) throws(WaitError) {
+        self.isStuck = false
+        throw .timedOut
+    }
+
+    func whenReadable(until deadline: ContinuousClock.Instant, resume waiter: Waiter) {
+        waiter.resume(returning: .timedOut)
+    }
+
+    func wakeReader() {}
+    func endWriting() {}
+    func close() {}
+}
