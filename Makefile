@@ -3,7 +3,7 @@
 PACKAGES = libssl-dev libsqlite3-dev libcurl4-openssl-dev libargon2-dev libnghttp2-dev zlib1g-dev
 TEST_PACKAGES = curl haproxy nginx-light openssl python3
 E2E_PACKAGES = $(TEST_PACKAGES) gcc iproute2 nghttp2-client slowhttptest squid strace varnish wrk
-BENCH_PACKAGES = curl nginx-light openssl python3 wrk
+BENCH_PACKAGES = curl nginx-light openssl postgresql python3 wrk
 # Optimising across modules and linking the standard library in saves a tenth of the processor time of a request each.
 RELEASE = --configuration release --static-swift-stdlib -Xswiftc -cross-module-optimization
 SOURCES = Package.swift Migrations Sources Tests Benchmarks/Package.swift Benchmarks/Sources Fuzz/Package.swift \
@@ -35,20 +35,21 @@ build: packages
 release: packages
 	swift build $(RELEASE) --product sealpost
 
-# Requests a second against Hummingbird and nginx, and pushes a second against libcurl and AsyncHTTPClient, as ratios of
-# one run each.
+# Requests a second against Hummingbird and nginx, pushes a second against libcurl and AsyncHTTPClient, and posts a second
+# against PostgreSQL and a loop over SQLite, as ratios of one run each.
 bench: packages bench-packages
 	scripts/bench $(RELEASE)
 	scripts/bench-delivery .build/release/sealpost .build-benchmarks/release
+	scripts/bench-posts .build/release/sealpost .build-benchmarks/release/sqlite-posts
 
 # Any bytes to the parsers of what comes from outside, under libFuzzer and the address sanitizer; some minutes each.
 fuzz: packages
 	scripts/fuzz $(RUNS) $(TARGETS)
 
 # The whole product at length: kill -9 in the middle of work and of a broadcast, a thousand restarts, proxies, clients and
-# caches of others, thousands of hostile and of idle connections, thousands of requests to each operation of openapi.json, a
-# million deliveries with faults, a provider down for hours, a search for secrets in all that leaves, and guesses at passwords
-# and at who has one.
+# caches of others, thousands of hostile, of idle and of busy connections, thousands of requests to each operation of
+# openapi.json, a million deliveries with faults, a provider down for hours, a search for secrets in all that leaves, and
+# guesses at passwords and at who has one.
 e2e: release e2e-packages
 	SEALPOST_TEST_PROXIES=all swift test --filter EndToEnd
 	SEALPOST_TEST_FLIPS=10000 SEALPOST_TEST_GUESSES=100000 swift test --filter 'BitFlip|GuessedID'
@@ -61,6 +62,7 @@ e2e: release e2e-packages
 	scripts/restarts .build/release/sealpost --proxy varnish --count 100
 	scripts/restarts .build/release/sealpost --proxy squid --count 100
 	scripts/siege .build/release/sealpost
+	scripts/busy .build/release/sealpost
 	scripts/ssrf .build/release/sealpost
 	scripts/bruteforce .build/release/sealpost
 	scripts/enumeration .build/release/sealpost --count 5000

@@ -18,8 +18,8 @@ func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
 }
 
 let argumentParser: Target.Dependency = .product(name: "ArgumentParser", package: "swift-argument-parser")
-let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
-let cryptoExtras: Target.Dependency = .product(name: "CryptoExtras", package: "swift-crypto")
+/// What apps link has CryptoKit on Apple's platforms.
+let cryptography: Target.Dependency = .target(name: "Cryptography", condition: .when(platforms: [.linux]))
 let database: Target.Dependency = .product(name: "GRDB", package: "GRDB.swift")
 let databaseC: Target.Dependency = .product(name: "GRDBSQLite", package: "GRDB.swift")
 let heap: Target.Dependency = .product(name: "HeapModule", package: "swift-collections")
@@ -40,7 +40,6 @@ let package = Package(
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
         .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
-        .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
         .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
@@ -58,23 +57,24 @@ let package = Package(
 
         .target(name: "Migrations", path: "Migrations", resources: [.embedInCode("sql")], swiftSettings: strict),
         room("CivilTime", []),
+        room("Cryptography", ["COpenSSL"]),
         room("CurlHTTP", ["CCurl", "Reactor"]),
-        room("HTTPSignatures", [crypto]),
+        room("HTTPSignatures", [cryptography]),
         room("PushAPI", ["CivilTime"]),
-        room("PushClient", ["HTTPSignatures", "PushAPI", crypto]),
-        room("PushCore", ["CArgon2", crypto], resources: [.embedInCode("CommonPasswords.txt")]),
+        room("PushClient", ["HTTPSignatures", "PushAPI", cryptography]),
+        room("PushCore", ["CArgon2", "Cryptography"], resources: [.embedInCode("CommonPasswords.txt")]),
         room("PushDelivery", ["PushCore", "PushStore", lifecycle, logging]),
-        room("PushSenders", ["CurlHTTP", "PushCore", "Reactor", crypto, cryptoExtras]),
+        room("PushSenders", ["Cryptography", "CurlHTTP", "PushCore", "Reactor"]),
         room(
             "PushServer",
             [
-                "CZlib", "HTTPSignatures", "PushAPI", "PushCore", "PushStore", "SocketHTTP", crypto, cryptoExtras,
-                httpTypes, logging,
+                "CZlib", "Cryptography", "HTTPSignatures", "PushAPI", "PushCore", "PushStore", "SocketHTTP", httpTypes,
+                logging,
             ],
             resources: [.embedInCode("openapi.json")]
         ),
         room("PushSimulators", ["CNghttp2", "COpenSSL", "Reactor", "SocketTLS"]),
-        room("PushStore", ["Migrations", "PushCore", database, databaseC]),
+        room("PushStore", ["Cryptography", "Migrations", "PushCore", database, databaseC]),
         room("Reactor", ["CEpoll", heap]),
         room("SocketHTTP", ["CivilTime", "Reactor", httpTypes]),
         room("SocketTLS", ["COpenSSL", "Reactor"]),
@@ -96,12 +96,13 @@ let package = Package(
             swiftSettings: strict
         ),
         tests("CivilTimeTests", ["CivilTime"]),
+        tests("CryptographyTests", ["COpenSSL", "Cryptography"]),
         tests("CurlHTTPTests", ["CurlHTTP", "PushSimulators", "PushTesting", "Reactor"]),
         tests(
             "EndToEndTests",
             [
-                "HTTPSignatures", "PushAPI", "PushClient", "PushCore", "PushServer", "PushSimulators", "PushStore",
-                "PushTesting", "Reactor", "SocketHTTP", "sealpost", crypto, logging,
+                "Cryptography", "HTTPSignatures", "PushAPI", "PushClient", "PushCore", "PushServer", "PushSimulators",
+                "PushStore", "PushTesting", "Reactor", "SocketHTTP", "sealpost", logging,
             ]
         ),
         // The fuzzer's seeds once through its targets; the fuzzer itself is a package of its own, in `Fuzz`.
@@ -116,8 +117,11 @@ let package = Package(
         ),
         tests("HTTPSignaturesTests", ["HTTPSignatures", "PushTesting"]),
         tests("PushAPITests", ["PushAPI"]),
-        tests("PushClientTests", ["HTTPSignatures", "PushAPI", "PushClient", "PushTesting", "Reactor", crypto]),
-        tests("PushCoreTests", ["PushCore", "PushTesting", crypto]),
+        tests(
+            "PushClientTests",
+            ["Cryptography", "HTTPSignatures", "PushAPI", "PushClient", "PushTesting", "Reactor"]
+        ),
+        tests("PushCoreTests", ["Cryptography", "PushCore", "PushTesting"]),
         tests(
             "PushDeliveryTests",
             [
@@ -128,9 +132,7 @@ let package = Package(
         ),
         tests(
             "PushSendersTests",
-            [
-                "CurlHTTP", "PushCore", "PushSenders", "PushSimulators", "PushTesting", "Reactor", crypto, cryptoExtras,
-            ]
+            ["Cryptography", "CurlHTTP", "PushCore", "PushSenders", "PushSimulators", "PushTesting", "Reactor"]
         ),
         tests(
             "PushServerTests",

@@ -43,6 +43,7 @@ let package = Package(
         ),
         // In C, so that nothing but the library is measured, and the place to send to costs as little as can be.
         .executableTarget(name: "push-libcurl", linkerSettings: [.linkedLibrary("curl")]),
+        .executableTarget(name: "sqlite-posts", linkerSettings: [.linkedLibrary("sqlite3")]),
         .executableTarget(
             name: "push-sink",
             linkerSettings: [.linkedLibrary("nghttp2"), .linkedLibrary("ssl"), .linkedLibrary("crypto")]

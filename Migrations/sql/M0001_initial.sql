@@ -95,6 +95,7 @@ create table notification (
     is_read_once integer not null check (is_read_once in (0, 1)),
     priority text not null check (priority in ('normal', 'high')),
     collapse_id text,                   -- a keyed hash of the sender and its collapse key
+    sequence integer not null default 0,  -- its place in the order in which notifications came
     seed integer not null,              -- random: the pushes' own ids are made of it
     created_at integer not null,
     expires_at integer not null,
@@ -106,7 +107,6 @@ create table notification (
 
 create index notification_by_expiry on notification (expires_at);
 create index notification_by_recall on notification (recall_change) where recall_change is not null;
-create index notification_by_collapse on notification (collapse_id) where collapse_id is not null;
 
 create table recipient (
     notification_id integer not null references notification (id) on delete cascade,
@@ -150,13 +150,26 @@ create table delivery (
     is_withdrawn integer not null default 0 check (is_withdrawn in (0, 1)),  -- 1: on its way, but not to be tried again
     settled_at integer,                 -- set: nothing happens to it any more
     reason text,                        -- the provider's words for the last refusal, or why it waits
-    provider_id text,                   -- the provider's name for the accepted push
+    provider_id text,                   -- the provider's name for the accepted push; 'stream' for an event stream's
     primary key (notification_id, device),
     check ((settled_at is null) = (state in ('queued', 'sending')))
 ) strict, without rowid;
 
 create index delivery_by_due on delivery (lane, is_bulk, due_at) where state = 'queued';
 create index delivery_by_device on delivery (device) where settled_at is null;
+-- What was on its way when the last process ended.
+create index delivery_by_lease on delivery (state) where state = 'sending';
+-- What a stream that opens again may have lost.
+create index delivery_by_stream on delivery (device, settled_at) where provider_id = 'stream';
+
+-- The newest notification of each collapse key that a device was meant for, whose place the next one takes.
+create table collapse (
+    device integer not null,            -- its number
+    collapse_id text not null,          -- the notification's
+    notification_id integer not null,
+    sequence integer not null,          -- the notification's
+    primary key (device, collapse_id)
+) strict, without rowid;
 
 -- Posts that came with an Idempotency-Key, for a day: the same one again is not another notification.
 create table idempotency (
@@ -175,7 +188,8 @@ create table fanout (
     expressions blob not null,          -- sealed: JSON, the tag expressions
     platforms text,                     -- JSON: their names; null: all
     branch integer not null,            -- which of the tags that it walks along
-    cursor integer not null             -- the last device's number that it has come to
+    cursor integer not null,            -- the last device's number that it has come to
+    is_set_aside integer not null default 0 check (is_set_aside in (0, 1))  -- 1: it cannot be read, and goes no further
 ) strict;
 
 -- How many deliveries have ever got into each state: what is there now, plus what has been deleted.
@@ -189,6 +203,7 @@ create table tally (
 -- Whatever deletes a device, its pushes are not lost without a word.
 create trigger push_ends_with_device before delete on device begin
     delete from device_push where device = old.number;
+    delete from collapse where device = old.number;
     insert into tally (lane, state, count)
         select lane, 'cancelled', count(*) from delivery where device = old.number and settled_at is null group by lane
         on conflict (lane, state) do update set count = count + excluded.count;

@@ -7,19 +7,18 @@ package enum AddressPolicy: Sendable, Hashable {
     /// Only those of the public Internet: for places that a client has named.
     case globalOnly
 
-    /// Judges the address that is about to be connected to.
-    func allows(_ address: UnsafePointer<sockaddr>) -> Bool {
-        switch Int32(address.pointee.sa_family) {
+    /// Judges the address that is about to be connected to, a `sockaddr` of some family; `false` for one that is cut off.
+    func allows(_ address: UnsafeRawBufferPointer) -> Bool {
+        guard address.count >= MemoryLayout<sockaddr>.offset(of: \.sa_data) ?? .max else { return false }
+        switch Int32(address.loadUnaligned(as: sa_family_t.self)) {
         case AF_INET:
-            if self == .any { return true }
-            return UnsafeRawPointer(address).withMemoryRebound(to: sockaddr_in.self, capacity: 1) {
-                Self.isGlobal(v4: UInt32(bigEndian: $0.pointee.sin_addr.s_addr))
-            }
+            guard address.count >= MemoryLayout<sockaddr_in>.size else { return false }
+            let name = address.loadUnaligned(as: sockaddr_in.self)
+            return self == .any || Self.isGlobal(v4: UInt32(bigEndian: name.sin_addr.s_addr))
         case AF_INET6:
-            if self == .any { return true }
-            return UnsafeRawPointer(address).withMemoryRebound(to: sockaddr_in6.self, capacity: 1) {
-                withUnsafeBytes(of: $0.pointee.sin6_addr) { Self.isGlobal(v6: Array($0)) }
-            }
+            guard address.count >= MemoryLayout<sockaddr_in6>.size else { return false }
+            let name = address.loadUnaligned(as: sockaddr_in6.self)
+            return self == .any || withUnsafeBytes(of: name.sin6_addr) { Self.isGlobal(v6: Array($0)) }
         default: return false
         }
     }

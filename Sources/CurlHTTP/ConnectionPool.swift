@@ -89,8 +89,10 @@ final class ConnectionPool {
 
     fileprivate func act(on socket: curl_socket_t, _ events: Int32) {
         // libcurl writes each frame by itself: what it writes here shall go out in as few packets as it fits in.
-        self.cork(true)
-        defer { self.cork(false) }
+        let corks = self.sockets.count <= Self.corkedSockets
+        if corks { for watch in self.sockets.values { watch.cork() } }
+        // By then there may be more of them.
+        defer { if corks { for watch in self.sockets.values { watch.uncork() } } }
         var stillRunning: Int32 = 0
         if curl_multi_socket_action(self.multi, socket, events, &stillRunning) != CURLM_OK { self.isUnusable = true }
         var queued: Int32 = 0
@@ -109,14 +111,6 @@ final class ConnectionPool {
     }
 
     // MARK: - Private
-
-    private func cork(_ isCorked: Bool) {
-        guard self.sockets.count <= Self.corkedSockets else { return }
-        var value: Int32 = isCorked ? 1 : 0
-        for socket in self.sockets.keys {
-            setsockopt(socket, Int32(IPPROTO_TCP), TCP_CORK, &value, socklen_t(MemoryLayout<Int32>.size))
-        }
-    }
 
     private func detach(_ transfer: Transfer) {
         curl_multi_remove_handle(self.multi, transfer.easy)
@@ -141,7 +135,10 @@ final class ConnectionPool {
     /// libcurl's wish to be told about a socket; not 0 if that cannot be.
     private func watch(_ socket: curl_socket_t, _ what: Int32) -> Int32 {
         if what == CURL_POLL_REMOVE {
-            self.sockets.removeValue(forKey: socket)?.end()
+            let watch = self.sockets.removeValue(forKey: socket)
+            // libcurl keeps the connection of a call that has ended, for the next one.
+            watch?.uncork()
+            watch?.end()
             return 0
         }
         var interest: Readiness = []
@@ -177,6 +174,7 @@ private final class SocketWatch: ReadinessHandler {
     private weak var pool: ConnectionPool?
     private let loop: EventLoop
     private var token: WatchToken?
+    private var isCorked = false
 
     init(_ socket: curl_socket_t, of pool: ConnectionPool, on loop: EventLoop) {
         self.socket = socket
@@ -192,6 +190,21 @@ private final class SocketWatch: ReadinessHandler {
     func change(to interest: Readiness) {
         guard let token else { return }
         self.loop.change(token, of: self.socket, to: interest, trigger: .level)
+    }
+
+    /// Has the kernel hold back what does not fill a packet, until `uncork()` or for 200 ms.
+    func cork() {
+        self.isCorked = self.setCork(1)
+    }
+
+    func uncork() {
+        if self.isCorked { _ = self.setCork(0) }
+        self.isCorked = false
+    }
+
+    private func setCork(_ value: Int32) -> Bool {
+        var value = value
+        return setsockopt(self.socket, Int32(IPPROTO_TCP), TCP_CORK, &value, socklen_t(MemoryLayout<Int32>.size)) == 0
     }
 
     func end() {

@@ -143,8 +143,7 @@ final class Transfer {
     /// The last moment before a packet leaves: whatever a name was resolved to, and however it was written, the address
     /// is now a number.
     private func openSocket(for address: UnsafeMutablePointer<curl_sockaddr>) -> curl_socket_t {
-        let isAllowed = withUnsafePointer(to: &address.pointee.addr) { self.addresses.allows($0) }
-        guard isAllowed else {
+        guard let bytes = Self.name(in: address), self.addresses.allows(bytes) else {
             self.sawRefusedAddress = true
             return -1
         }
@@ -159,6 +158,14 @@ final class Transfer {
         let size = socklen_t(MemoryLayout<UInt32>.size)
         setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_USER_TIMEOUT, &milliseconds, size)
         return descriptor
+    }
+
+    /// The address itself, which is longer than the `sockaddr` by which libcurl declares it.
+    private static func name(in address: UnsafeMutablePointer<curl_sockaddr>) -> UnsafeRawBufferPointer? {
+        guard let offset = MemoryLayout<curl_sockaddr>.offset(of: \.addr) else { return nil }
+        let length = Int(address.pointee.addrlen)
+        guard length <= MemoryLayout<sockaddr_storage>.size else { return nil }
+        return UnsafeRawBufferPointer(start: UnsafeRawPointer(address) + offset, count: length)
     }
 
     private func responseHeaders() -> [OutboundRequest.Header] {

@@ -1,5 +1,10 @@
-internal import Crypto
 internal import Foundation
+
+#if canImport(CryptoKit)
+    internal import CryptoKit
+#else
+    internal import Cryptography
+#endif
 
 extension PushClient {
     /// What a client shows to be let in.

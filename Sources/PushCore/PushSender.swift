@@ -17,6 +17,9 @@ package struct Acceptance: Sendable, Hashable {
     package init(providerID: String? = nil) {
         self.providerID = providerID
     }
+
+    /// What an event stream calls all that it has taken: by it the store finds what may have been lost with a connection.
+    package static let byStream = "stream"
 }
 
 /// The provider's no, sorted by what it asks of us. Reasons are the provider's words, safe to store and to log.

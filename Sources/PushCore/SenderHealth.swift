@@ -50,7 +50,8 @@ package struct SenderHealth: Sendable {
 
     package init() {}
 
-    /// Whether a push may go now. Who is told `probe` reports its end with `note`.
+    /// Whether a push may go now. Who is told `probe` reports its answer with `note`, and its end, whatever it was, with
+    /// `endProbe`.
     package mutating func admit(now: Date) -> Admission {
         switch self.state {
         case .well: return .go
@@ -99,6 +100,11 @@ package struct SenderHealth: Sendable {
             self.rest(until: now + max(longest * jitter, Self.firstRest / 2), reason)
         case .failure(.misconfigured(let reason)): self.pause(reason, now: now)
         }
+    }
+
+    /// Takes in that the probe has ended. Without an answer it has shown nothing, and another goes in its place.
+    package mutating func endProbe() {
+        if self.isProbing { self.state = .resting(until: .distantPast) }
     }
 
     /// Forgets all trouble, as after new credentials.

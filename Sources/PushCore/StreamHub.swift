@@ -36,6 +36,11 @@ package final class StreamHub: Sendable {
         return isOpen ? StreamSubscription(self, mailbox, devices: devices, user: user) : nil
     }
 
+    /// Whether a stream is open that speaks for the device.
+    package func isListening(_ device: DeviceHandle) -> Bool {
+        self.streams.withLock { $0.byDevice[device] != nil }
+    }
+
     /// Brings a push to all the streams of a device, and returns when one of their sockets has taken it.
     package func deliver(_ id: NotificationID, to device: DeviceHandle) async -> Delivery {
         let mailboxes = self.streams.withLock { $0.byDevice[device] ?? [] }

@@ -98,7 +98,8 @@ struct LaneLoop: Sendable {
         while true {
             switch self.state.next(now: self.now()) {
             case .send(let delivery):
-                if await self.deliver(delivery) { self.signal.set() }
+                let ending = await self.send(delivery)
+                if self.state.end(delivery, ending) { self.signal.set() }
             case .stop:
                 self.state.endWorker()
                 return self.signal.set()
@@ -112,11 +113,11 @@ struct LaneLoop: Sendable {
         }
     }
 
-    /// Sends one push; `true` if the loop must look at what came of it.
-    private func deliver(_ delivery: LeasedDelivery) async -> Bool {
+    /// Sends one push, unless it has expired since it was leased; what came of it.
+    private func send(_ delivery: LeasedDelivery) async -> LaneState.Ending {
         let sentAt = self.now()
         guard delivery.state.on(.claimed, now: sentAt, jitter: 0) == .send else {
-            return self.state.end(delivery, LaneState.Ending(settlement: .expired))
+            return LaneState.Ending(settlement: .expired)
         }
         let result: Result<Acceptance, SendFailure>
         do throws(SendFailure) {
@@ -131,7 +132,7 @@ struct LaneLoop: Sendable {
         if let (reason, since) = ending.retirement {
             await self.retire(delivery, reason: reason, since: since)
         }
-        return self.state.end(delivery, ending)
+        return ending
     }
 
     private func retire(_ delivery: LeasedDelivery, reason: String, since: Date) async {

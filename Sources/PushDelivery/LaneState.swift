@@ -40,6 +40,8 @@ final class LaneState: Sendable {
         var isSettling: Bool { self.settling > 0 }
         var isStopping = false
         var health = SenderHealth()
+        /// The push that shows whether the provider is back.
+        var probe: LeasedDelivery?
         var pacer: Pacer?
     }
 
@@ -82,7 +84,10 @@ final class LaneState: Sendable {
     }
 
     func resetHealth() {
-        self.state.withLock { $0.health.reset() }
+        self.state.withLock { state in
+            state.health.reset()
+            state.probe = nil
+        }
     }
 
     /// Until when nothing may be sent, if so: what is leased is then given back.
@@ -175,16 +180,22 @@ final class LaneState: Sendable {
             guard !state.direct.isEmpty || !state.bulk.isEmpty else { return .stop }
             if case .rest(let until) = state.health.admission(now: now) { return .rest(until: until) }
             if let until = state.pacer?.admit(now: now) { return .rest(until: until) }
-            if case .wait = state.health.admit(now: now) { return .stop }
+            let admission = state.health.admit(now: now)
+            if admission == .wait { return .stop }
             guard let delivery = state.direct.popFirst() ?? state.bulk.popFirst() else { return .stop }
+            if admission == .probe { state.probe = delivery }
             state.inFlight += 1
             return .send(delivery)
         }
     }
 
-    /// Takes in how a push ended; `true` if the loop must look at that.
+    /// Takes in how a push ended that `next` gave out, sent or not; `true` if the loop must look at that.
     func end(_ delivery: LeasedDelivery, _ ending: Ending) -> Bool {
         self.state.withLock { state in
+            if state.probe == delivery {
+                state.probe = nil
+                state.health.endProbe()
+            }
             if state.ended.isEmpty { state.endedSince = .now }
             state.ended.append((delivery, ending.settlement))
             let isLow = !state.isClaiming && state.direct.isEmpty && state.bulk.isEmpty

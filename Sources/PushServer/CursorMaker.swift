@@ -1,5 +1,4 @@
-internal import Crypto
-internal import CryptoExtras
+internal import Cryptography
 internal import Foundation
 
 /// Turns the numbers of changes into cursors, and cursors back into numbers.

@@ -8,9 +8,16 @@ package enum MetricName: String, CaseIterable, Sendable {
     case resting = "sealpost_lane_resting"
     case auditEntries = "sealpost_audit_entries_total"
     case credentialExpiry = "sealpost_credential_expiry_timestamp_seconds"
+    case writesWaiting = "sealpost_writes_waiting"
+    case receiptsWaiting = "sealpost_receipts_waiting"
+    case receiptsDropped = "sealpost_receipts_dropped_total"
+    case rowsSetAside = "sealpost_rows_set_aside_total"
+    case checkpointFailures = "sealpost_checkpoint_failures_total"
+    case logBytes = "sealpost_write_ahead_log_bytes"
     case identityIgnored = "sealpost_identity_header_ignored_total"
     case signIns = "sealpost_sign_ins_total"
     case requestsLimited = "sealpost_requests_limited_total"
+    case logLinesDropped = "sealpost_log_lines_dropped_total"
 
     var help: String {
         switch self {
@@ -20,16 +27,25 @@ package enum MetricName: String, CaseIterable, Sendable {
         case .resting: "1 while nothing is sent through the lane, because its provider is down or refuses."
         case .auditEntries: "Entries that were ever added to the audit."
         case .credentialExpiry: "When a credential ends, in seconds since 1970, where that is known."
+        case .writesWaiting: "Writes that wait for their commit."
+        case .receiptsWaiting: "Receipts of collected notifications that wait to be written."
+        case .receiptsDropped: "Receipts that were dropped because too many waited."
+        case .rowsSetAside: "Damaged rows of the database that were set aside."
+        case .checkpointFailures: "Checkpoints of the database that failed."
+        case .logBytes: "Size of the database's write-ahead log in use."
         case .identityIgnored: "Requests with the identity header that did not come from a trusted proxy."
         case .signIns: "Credentials that were not remembered, by what became of them."
         case .requestsLimited: "Requests refused because their user's quota was used up, by role."
+        case .logLinesDropped: "Log lines that were dropped because standard error could not take them."
         }
     }
 
     var kind: String {
         switch self {
-        case .deliveries, .auditEntries, .identityIgnored, .signIns, .requestsLimited: "counter"
-        case .startTime, .pending, .resting, .credentialExpiry: "gauge"
+        case .deliveries, .auditEntries, .identityIgnored, .signIns, .requestsLimited, .receiptsDropped, .rowsSetAside,
+            .checkpointFailures, .logLinesDropped:
+            "counter"
+        case .startTime, .pending, .resting, .credentialExpiry, .writesWaiting, .receiptsWaiting, .logBytes: "gauge"
         }
     }
 }

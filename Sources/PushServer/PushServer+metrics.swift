@@ -14,6 +14,7 @@ extension PushServer {
         samples.append(MetricSample(.startTime, [:], self.startedAt.timeIntervalSince1970.rounded()))
         let reader = self.readers[call.request.loopIndex]
         samples.append(MetricSample(.auditEntries, [:], Double(try reader.lastAuditNumber())))
+        samples += self.store.writerReport.samples
         if let field = self.settings.identityField {
             samples.append(MetricSample(.identityIgnored, [:], Double(field.ignoredCount)))
         }
@@ -32,5 +33,18 @@ extension PushServer {
             fields: [.contentType: "text/plain; version=0.0.4; charset=utf-8", .cacheControl: "no-store"],
             body: Array(samples.exposition.utf8)
         )
+    }
+}
+
+extension WriterReport {
+    fileprivate var samples: [MetricSample] {
+        [
+            MetricSample(.writesWaiting, [:], Double(self.waiting)),
+            MetricSample(.receiptsWaiting, [:], Double(self.receiptsWaiting)),
+            MetricSample(.receiptsDropped, [:], Double(self.receiptsDropped)),
+            MetricSample(.rowsSetAside, [:], Double(self.setAside)),
+            MetricSample(.checkpointFailures, [:], Double(self.checkpointFailures)),
+            MetricSample(.logBytes, [:], Double(self.logBytes)),
+        ]
     }
 }

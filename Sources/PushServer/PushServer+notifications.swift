@@ -36,7 +36,6 @@ extension PushServer {
         let posted = try await self.store(order, payload: payload, of: call, once: request) { id in
             try call.record(.send, of: "\(id)")
         }
-        self.workIsWaiting()
         let item = NotificationItem(
             id: posted.id.rawValue,
             payload: isFullForm ? nil : order.payload,
@@ -110,7 +109,8 @@ extension PushServer {
             )
             let bounds = try self.settings.storage[call.user.role]
             switch try await self.store.post(notification, once: request, by: record(id), within: bounds) {
-            case .stored:
+            case .stored(_, let hasWork):
+                if hasWork { self.workIsWaiting() }
                 return Posted(id: id, createdAt: now, expiresAt: notification.expiresAt)
             case .repeated(let id, let createdAt, let expiresAt):
                 return Posted(id: id, createdAt: createdAt, expiresAt: expiresAt)

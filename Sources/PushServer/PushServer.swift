@@ -13,6 +13,8 @@ package struct PushServer: Responder {
     let readers: [Reader]
     /// For what takes longer than a loop may wait.
     let reports: ReportReader
+    /// For lists that take longer than a loop may wait.
+    let lists: ListPool
     let vault: Vault
     let tags: EntityTagMaker
     let cursors: CursorMaker
@@ -39,6 +41,7 @@ package struct PushServer: Responder {
         store: Store,
         readers: [Reader],
         reports: ReportReader,
+        lists: ListPool,
         authenticator: Authenticator,
         settings: ServerSettings,
         signingKeys: SigningKeys = SigningKeys(.random()),
@@ -56,6 +59,7 @@ package struct PushServer: Responder {
         self.tags = EntityTagMaker(key: store.indexSecret.derive("entity tag"))
         // Whoever changes the form of a list changes this name: its empty answer has the cursor for a validator.
         self.cursors = CursorMaker(key: store.indexSecret.derive("cursor"))
+        self.lists = lists
         self.collapseIDs = CollapseIDs(key: store.indexSecret.derive("collapse id"))
         self.idempotency = IdempotencyGuard(
             keys: store.indexSecret.derive("idempotency key"),

@@ -1,4 +1,4 @@
-internal import Crypto
+internal import Cryptography
 internal import Foundation
 internal import GRDB
 package import PushCore
@@ -12,28 +12,48 @@ package struct AuditTrail: Sendable {
 
     private let vault: Vault
     private let key: SymmetricKey
+    private let notes: TransactionNotes
 
-    init(vault: Vault, key: SymmetricKey) {
+    init(vault: Vault, key: SymmetricKey, notes: TransactionNotes) {
         self.vault = vault
         self.key = key
+        self.notes = notes
     }
 
     /// What stands for a token in the audit: a keyed hash of its prefix.
     package func name(of token: TokenPrefix) -> String {
         let code = HMAC<SHA256>.authenticationCode(for: Data("token \(token)".utf8), using: self.key)
-        return code.prefix(8).map { String(format: "%02x", $0) }.joined()
+        let digits = Array("0123456789abcdef".utf8)
+        let bytes = code.prefix(8).flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    /// A record as the text of its entry, made before the writer is busy with it.
+    struct Draft {
+        let at: Int64
+        let text: Data
+    }
+
+    func draft(_ record: AuditRecord) -> Draft {
+        Draft(at: record.at.milliseconds, text: Data(self.text(of: record).utf8))
     }
 
     func append(_ record: AuditRecord, to db: Database) throws {
-        let last = try self.last(db)
+        try self.append(self.draft(record), to: db)
+    }
+
+    func append(_ draft: Draft, to db: Database) throws {
+        let last = try self.notes.newestAuditEntry ?? self.last(db)
         let number = last.number + 1
-        let text = Data(self.text(of: record).utf8)
-        try db.cachedStatement(sql: "insert into audit (number, at, entry, chain) values (?, ?, ?, ?)").execute(
-            arguments: [
-                number, record.at.milliseconds, try self.vault.seal(text, in: .audit(number)),
-                self.chain(last.chain, number: number, at: record.at.milliseconds, text: text),
-            ]
+        let chain = self.chain(last.chain, number: number, at: draft.at, text: draft.text)
+        try db.run(
+            prepared: "insert into audit (number, at, entry, chain) values (?, ?, ?, ?)",
+            number,
+            draft.at,
+            try self.vault.seal(draft.text, in: .audit(number)),
+            chain
         )
+        self.notes.newestAuditEntry = AuditLink(number: number, chain: chain)
     }
 
     /// Deletes entries from the oldest on, those before a time, and notes what the first one left is chained to.
@@ -101,15 +121,13 @@ package struct AuditTrail: Sendable {
     // MARK: - Private
 
     private func last(_ db: Database) throws -> AuditLink {
-        let row = try Row.fetchOne(
-            db.cachedStatement(
-                sql: """
-                    select number, chain from (select number, chain from audit order by number desc limit 1)
-                    union all select number, chain from audit_start order by number desc limit 1
-                    """
-            )
-        )
-        return try row.map { try AuditLink(number: $0[0], chain: $0[1]) } ?? AuditLink(number: 0, chain: Data())
+        let newest = try db.first(prepared: "select number, chain from audit order by number desc limit 1") {
+            AuditLink(number: $0.integer(0), chain: $0.data(1))
+        }
+        if let newest { return newest }
+        return try db.first(prepared: "select number, chain from audit_start") {
+            AuditLink(number: $0.integer(0), chain: $0.data(1))
+        } ?? AuditLink(number: 0, chain: Data())
     }
 
     private func seal(ofStart link: AuditLink) -> Data {

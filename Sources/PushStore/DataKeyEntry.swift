@@ -92,7 +92,7 @@ extension Store {
         let seals = self.sealing.vault.takeSeals()
         guard !seals.isEmpty else { return }
         do {
-            try await self.writer.write { db in
+            try await self.writer.write(.housekeeping) { db in
                 for (number, count) in seals {
                     try db.execute(
                         sql: "update data_key set seals = seals + ? where number = ?",

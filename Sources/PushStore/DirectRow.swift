@@ -24,6 +24,11 @@ struct DirectQuery: Sendable {
 struct DirectRow: ~Copyable {
     private let statement: OpaquePointer
 
+    /// The rows of a statement whose parameters are bound.
+    init(_ statement: OpaquePointer) {
+        self.statement = statement
+    }
+
     /// Binds the parameters, before them the key if there is one.
     init(_ statement: Statement, key: Fingerprint?, _ parameters: [Int64]) {
         self.statement = statement.sqliteStatement
@@ -81,6 +86,11 @@ struct DirectRow: ~Copyable {
     /// Empty where the column is null.
     func text(_ column: Int32) -> String {
         sqlite3_column_text(self.statement, column).map { String(cString: $0) } ?? ""
+    }
+
+    /// `nil` where the column is null.
+    func optionalText(_ column: Int32) -> String? {
+        self.isNull(column) ? nil : self.text(column)
     }
 
     /// A copy, good for longer than the row.

@@ -20,83 +20,73 @@ struct DueDelivery {
     private let isRetired: Bool
     private let isRecalled: Bool
     private let seed: Int64
-    private let createdAt: Int64
+    private let sequence: Int64
     private let expiresAt: Int64
     private let priority: String
     private let collapseID: String?
     /// When a provider last accepted a push to the device, and whether it is the only push to it that is not settled.
     private let acceptedAt: Int64?
     private let isAlone: Bool
+    /// The lane of the device's address, if it has one.
+    let lane: String?
 
-    /// The oldest of a queue that are due; of those whose device has left the lane none, which it moves to the device's.
-    static func fetch(_ db: Database, _ claim: Store.Claim, _ sealing: Sealing, now: Date) throws -> [DueDelivery] {
-        let rows = try Row.fetchCursor(
-            db.cachedStatement(
-                sql: """
-                    select d.notification_id, d.device, d.user_id, d.attempts, d.is_withdrawn, d.reason, v.handle,
-                        v.retired_at is not null, n.seed, n.created_at, n.expires_at, n.priority, n.collapse_id,
-                        n.recalled_at is not null, v.lane,
-                        (select accepted_at from device_push where device = d.device and ?5),
-                        (select count(*) from (
-                            select 1 from delivery x where x.device = d.device and x.settled_at is null and ?5 limit 2))
-                    from delivery d join device v on v.number = d.device join notification n on n.id = d.notification_id
-                    where d.lane = ?1 and d.is_bulk = ?2 and d.state = 'queued' and d.due_at <= ?3
-                    order by d.due_at limit ?4
-                    """
-            ),
-            arguments: [
-                claim.lane.description, claim.queue.rawValue, now.milliseconds, claim.limit, claim.interval != nil,
-            ]
-        )
-        var due: [DueDelivery] = []
-        var strays: [(notification: Int64, device: Int64, lane: String)] = []
-        while let row = try rows.next() {
-            let device: Int64 = try row[1]
-            // A handle of another provider must never be shown to this one.
-            if let lane = try row[14] as String?, lane != claim.lane.description {
-                strays.append((try row[0], device, lane))
-                continue
-            }
-            due.append(
-                try DueDelivery(
-                    notification: row[0],
-                    device: device,
-                    user: row[2],
-                    attempts: row[3],
-                    isWithdrawn: row[4],
-                    withdrawal: row[5],
-                    handle: (row[6] as Data?).map { sealed in
-                        Result { () throws(VaultError) in
-                            String(decoding: try sealing.vault.open(sealed, in: .handle(device)), as: UTF8.self)
-                        }
-                    },
-                    isRetired: row[7],
-                    isRecalled: row[13],
-                    seed: row[8],
-                    createdAt: row[9],
-                    expiresAt: row[10],
-                    priority: row[11],
-                    collapseID: row[12],
-                    acceptedAt: row[15],
-                    isAlone: row[16] == 1
-                )
-            )
-        }
-        var tally = TallyCount()
-        for (notification, device, lane) in strays {
-            try Store.move(
-                db,
-                notification: notification,
-                device: device,
-                from: claim.lane.description,
-                to: lane,
-                now: now,
-                &tally
-            )
-        }
-        try tally.write(db)
-        return due
+    /// A push, as the index of what is due names it.
+    struct Key: Hashable {
+        let notification: Int64
+        let device: Int64
     }
+
+    /// The oldest of a queue that are due.
+    static func keys(_ db: Database, _ claim: Store.Claim, now: Date) throws -> [Key] {
+        try db.all(prepared: Self.due, claim.lane.description, claim.queue.rawValue, now.milliseconds, claim.limit) {
+            Key(notification: $0.integer(0), device: $0.integer(1))
+        }
+    }
+
+    static let due = """
+        select notification_id, device from delivery
+        where lane = ? and is_bulk = ? and state = 'queued' and due_at <= ? order by due_at limit ?
+        """
+
+    /// Reads a row; `nil` if its device or its notification is not there. `isPaced`: with what the pace is decided by.
+    static func fetch(_ db: Database, _ key: Key, isPaced: Bool, _ sealing: Sealing) throws -> DueDelivery? {
+        try db.first(prepared: Self.row, key.notification, key.device, isPaced) { row in
+            DueDelivery(
+                notification: key.notification,
+                device: key.device,
+                user: row.integer(0),
+                attempts: Int(clamping: row.integer(1)),
+                isWithdrawn: row.integer(2) != 0,
+                withdrawal: row.optionalText(3),
+                handle: row.isNull(4)
+                    ? nil
+                    : Result { () throws(VaultError) in
+                        String(decoding: try sealing.vault.open(row.data(4), in: .handle(key.device)), as: UTF8.self)
+                    },
+                isRetired: row.integer(5) != 0,
+                isRecalled: row.integer(10) != 0,
+                seed: row.integer(6),
+                sequence: row.integer(7),
+                expiresAt: row.integer(8),
+                priority: row.text(9),
+                collapseID: row.optionalText(11),
+                acceptedAt: row.isNull(12) ? nil : row.integer(12),
+                isAlone: row.integer(13) == 1,
+                lane: row.optionalText(14)
+            )
+        }
+    }
+
+    static let row = """
+        select d.user_id, d.attempts, d.is_withdrawn, d.reason, v.handle, v.retired_at is not null, n.seed, n.sequence,
+            n.expires_at, n.priority, n.recalled_at is not null, n.collapse_id,
+            (select accepted_at from device_push where device = d.device and ?3),
+            (select count(*) from (
+                select 1 from delivery x where x.device = d.device and x.settled_at is null and ?3 limit 2)),
+            v.lane
+        from delivery d join device v on v.number = d.device join notification n on n.id = d.notification_id
+        where d.notification_id = ?1 and d.device = ?2
+        """
 
     /// What becomes of it now.
     func decision(_ db: Database, interval: Duration?, now: Date) throws -> Decision {
@@ -117,17 +107,38 @@ struct DueDelivery {
     }
 
     func postpone(_ db: Database, until date: Date, reason: String) throws {
-        try db.cachedStatement(
-            sql: "update delivery set state = 'queued', due_at = ?, reason = ? where notification_id = ? and device = ?"
-        ).execute(arguments: [date.milliseconds, reason, self.notification, self.device])
+        try db.run(
+            prepared: """
+                update delivery set state = 'queued', due_at = ?, reason = ? where notification_id = ? and device = ?
+                """,
+            date.milliseconds,
+            reason,
+            self.notification,
+            self.device
+        )
     }
 
     func settle(_ db: Database, as state: TallyState, reason: String?, now: Date) throws {
-        try db.cachedStatement(
-            sql: """
+        try Self.settle(
+            Key(notification: self.notification, device: self.device),
+            db,
+            as: state,
+            reason: reason,
+            now: now
+        )
+    }
+
+    static func settle(_ key: Key, _ db: Database, as state: TallyState, reason: String?, now: Date) throws {
+        try db.run(
+            prepared: """
                 update delivery set state = ?, settled_at = ?, reason = ? where notification_id = ? and device = ?
-                """
-        ).execute(arguments: [state.rawValue, now.milliseconds, reason, self.notification, self.device])
+                """,
+            state.rawValue,
+            now.milliseconds,
+            reason,
+            key.notification,
+            key.device
+        )
     }
 
     // MARK: - Private
@@ -149,32 +160,26 @@ struct DueDelivery {
 
     /// Whether a newer push waits for the same device.
     private func isOutdated(_ db: Database) throws -> Bool {
-        try Bool.fetchOne(
-            db.cachedStatement(
-                sql: """
-                    select exists (
-                        select 1 from delivery x join notification m on m.id = x.notification_id
-                        where x.device = ?1 and x.settled_at is null and x.is_withdrawn = 0 and x.notification_id <> ?2
-                            and (m.created_at, m.id) > (?3, ?2))
-                    """
-            ),
-            arguments: [self.device, self.notification, self.createdAt]
-        ) ?? false
+        let newer = try db.first(prepared: Self.newer, self.device, self.notification, self.sequence) { _ in true }
+        return newer == true
     }
+
+    static let newer = """
+        select 1 from delivery x join notification m on m.id = x.notification_id
+        where x.device = ?1 and x.settled_at is null and x.is_withdrawn = 0 and x.notification_id <> ?2
+            and (m.sequence, m.id) > (?3, ?2)
+        limit 1
+        """
 
     /// When the device was last sent something; now, if something is on its way.
     private func lastPush(_ db: Database, now: Date) throws -> Date? {
-        try Int64.fetchOne(
-            db.cachedStatement(
-                sql: """
-                    select max(at) from (
-                        select accepted_at as at from device_push where device = ?1
-                        union all
-                        select ?2 from delivery where device = ?1 and settled_at is null and state = 'sending'
-                            and notification_id <> ?3)
-                    """
-            ),
-            arguments: [self.device, now.milliseconds, self.notification]
-        ).map(Date.init(milliseconds:))
+        let isUnderWay = try db.first(prepared: Self.underWay, self.device, self.notification) { _ in true }
+        if isUnderWay == true { return now }
+        return self.acceptedAt.map(Date.init(milliseconds:))
     }
+
+    static let underWay = """
+        select 1 from delivery where device = ?1 and settled_at is null and state = 'sending' and notification_id <> ?2
+        limit 1
+        """
 }

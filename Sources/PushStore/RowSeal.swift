@@ -1,6 +1,5 @@
-internal import Crypto
+internal import Cryptography
 internal import Foundation
-internal import GRDB
 internal import PushCore
 
 /// Keyed hashes by which rows are known to be as the store has written them.
@@ -35,15 +34,5 @@ struct RowSeal: Sendable {
         let message = (table.bigEndian, values.0.bigEndian, values.1.bigEndian, values.2.bigEndian, values.3.bigEndian)
         withUnsafeBytes(of: message) { hash.update(bufferPointer: $0) }
         return hash.finalize().withUnsafeBytes { $0.loadUnaligned(as: Int64.self) }
-    }
-
-    /// `recipient_seal(notification, user)`, for rows that SQL makes by itself.
-    var sqlFunction: DatabaseFunction {
-        DatabaseFunction("recipient_seal", argumentCount: 2, pure: true) { values in
-            guard
-                let notification = Int64.fromDatabaseValue(values[0]), let user = Int64.fromDatabaseValue(values[1])
-            else { return nil }
-            return self.recipient(of: notification, user: user)
-        }
     }
 }

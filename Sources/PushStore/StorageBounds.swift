@@ -36,11 +36,10 @@ extension StorageBounds {
     ///
     /// Reads one row, which the post changes anyway (see `usage` in the schema).
     func excess(_ db: Database, of sender: Int64, adding payload: Int) throws -> StorageExcess? {
-        let row = try Row.fetchOne(
-            db.cachedStatement(sql: "select notifications, bytes from usage where user_id = ?"),
-            arguments: [sender]
-        )
-        let (count, bytes): (Int, Int) = try row.map { (try $0[0], try $0[1]) } ?? (0, 0)
+        let stored = try db.first(prepared: "select notifications, bytes from usage where user_id = ?", sender) {
+            (Int($0.integer(0)), Int($0.integer(1)))
+        }
+        let (count, bytes) = stored ?? (0, 0)
         if count >= self.notifications { return .notifications }
         return bytes > self.bytes - payload ? .bytes : nil
     }

@@ -73,7 +73,11 @@ extension Store {
         _ body: @escaping @Sendable (Database) throws -> Value,
         noting record: @escaping @Sendable (Value) -> AuditRecord?
     ) async throws -> Value {
-        try await self.writer.write(self.noting(body, record))
+        try await self.writer.write { [audit] db in
+            let value = try body(db)
+            if let record = record(value) { try audit.append(record, to: db) }
+            return value
+        }
     }
 
     /// The same for work that says whether it did anything.
@@ -84,21 +88,9 @@ extension Store {
         try await self.write(body, noting: { $0 ? record : nil })
     }
 
-    /// Work that ends with an entry of the audit, if there is one.
-    func noting<Value>(
-        _ body: @escaping @Sendable (Database) throws -> Value,
-        _ record: @escaping @Sendable (Value) -> AuditRecord?
-    ) -> @Sendable (Database) throws -> Value {
-        { [audit] db in
-            let value = try body(db)
-            if let record = record(value) { try audit.append(record, to: db) }
-            return value
-        }
-    }
-
     /// Deletes the audit's entries from before a time, from the oldest on; returns how many, at most `limit`.
     package func trimAudit(before date: Date, limit: Int) async throws -> Int {
-        try await self.writer.write { [audit, writer] db in
+        try await self.writer.write(.housekeeping) { [audit, writer] db in
             let count = try audit.trim(db, before: date, limit: limit)
             if count > 0 { writer.noteErasure() }
             return count

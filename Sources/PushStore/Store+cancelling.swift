@@ -24,6 +24,38 @@ extension Store {
         )
     }
 
+    /// Cancels one push, as `cancel(_:where:reason:now:)` does; returns its lane if it was still waiting.
+    static func cancel(
+        _ notification: Int64,
+        device: Int64,
+        reason: String,
+        _ db: Database,
+        now: Date
+    ) throws -> String? {
+        let lane = try db.first(
+            prepared: """
+                update delivery set state = 'cancelled', settled_at = ?, reason = ?
+                where notification_id = ? and device = ? and settled_at is null and state = 'queued'
+                returning lane
+                """,
+            now.milliseconds,
+            reason,
+            notification,
+            device
+        ) { $0.text(0) }
+        guard lane == nil else { return lane }
+        try db.run(
+            prepared: """
+                update delivery set is_withdrawn = 1, reason = ?
+                where notification_id = ? and device = ? and settled_at is null and state = 'sending'
+                """,
+            reason,
+            notification,
+            device
+        )
+        return nil
+    }
+
     /// Runs a statement that returns the lane of each row that it has brought into a state; returns how many.
     @discardableResult
     static func count(_ state: TallyState, _ db: Database, _ statement: SQL) throws -> Int {

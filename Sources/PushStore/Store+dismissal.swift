@@ -76,16 +76,6 @@ extension Store {
 
     // MARK: What may be read once
 
-    /// Notes those who became recipients with that change, for a payload that may be read once.
-    static func noteUntaken(_ db: Database, _ id: Int64, change: Int64) throws {
-        try db.cachedStatement(
-            sql: """
-                insert into untaken (notification_id, user_id)
-                select notification_id, user_id from recipient where notification_id = ? and change = ?
-                """
-        ).execute(arguments: [id, change])
-    }
-
     /// Notes that a recipient waits for it no more; `true` if the payload is erased with that.
     private static func noteTaken(_ db: Database, _ id: Int64, by user: Int64) throws -> Bool {
         try db.cachedStatement(sql: "delete from untaken where notification_id = ? and user_id = ?")
@@ -184,7 +174,7 @@ extension Store {
         page: Int = Store.fanoutPage,
         now: Date
     ) async throws -> Int64? {
-        try await self.writer.write { db in
+        try await self.writer.write(.housekeeping) { db in
             let last = try Int64.fetchOne(
                 db.cachedStatement(
                     sql: """

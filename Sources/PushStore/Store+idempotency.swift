@@ -21,7 +21,7 @@ package struct IdempotentRequest: Sendable, Hashable {
 extension Store {
     /// Deletes some of what is known of requests for long enough; returns how many, at most `limit`.
     package func deleteExpiredIdempotency(now: Date, limit: Int) async throws -> Int {
-        try await self.writer.write { db in
+        try await self.writer.write(.housekeeping) { db in
             try db.cachedStatement(
                 sql: """
                     delete from idempotency where key in (
@@ -51,14 +51,16 @@ extension Store {
 
     /// In the transaction of the notification, so that neither is there without the other.
     static func note(_ db: Database, _ request: IdempotentRequest, of notification: NewNotification) throws {
-        try db.cachedStatement(
-            sql: """
+        try db.run(
+            prepared: """
                 insert or replace into idempotency (key, request, notification_id, created_at, expires_at)
                 values (?, ?, ?, ?, ?)
-                """
-        ).execute(arguments: [
-            request.key, request.request, notification.id.rawValue, notification.createdAt.milliseconds,
-            notification.expiresAt.milliseconds,
-        ])
+                """,
+            request.key,
+            request.request,
+            notification.id.rawValue,
+            notification.createdAt.milliseconds,
+            notification.expiresAt.milliseconds
+        )
     }
 }

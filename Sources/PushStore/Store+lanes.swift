@@ -9,23 +9,28 @@ internal import PushCore
 extension Store {
     /// Moves queued pushes of a device to its lane; returns how many, at most `page`.
     static func moveQueued(_ db: Database, ofDevice device: Int64, page: Int, now: Date) throws -> Int {
-        let lane = try String.fetchOne(
-            db.cachedStatement(sql: "select lane from device where number = ?"),
-            arguments: [device]
-        )
-        guard let lane else { return 0 }
-        let rows = try Row.fetchAll(
-            db.cachedStatement(
-                sql: """
-                    select notification_id, lane from delivery
-                    where device = ? and settled_at is null and state = 'queued' and lane <> ? limit ?
-                    """
-            ),
-            arguments: [device, lane, page]
-        )
+        let lane = try db.first(prepared: "select lane from device where number = ?", device) { $0.optionalText(0) }
+        guard let lane = lane ?? nil else { return 0 }
+        let rows = try db.all(
+            prepared: """
+                select notification_id, lane from delivery
+                where device = ? and settled_at is null and state = 'queued' and lane <> ? limit ?
+                """,
+            device,
+            lane,
+            page
+        ) { (notification: $0.integer(0), lane: $0.text(1)) }
         var tally = TallyCount()
         for row in rows {
-            try Self.move(db, notification: row[0], device: device, from: row[1], to: lane, now: now, &tally)
+            try Self.move(
+                db,
+                notification: row.notification,
+                device: device,
+                from: row.lane,
+                to: lane,
+                now: now,
+                &tally
+            )
         }
         try tally.write(db)
         return rows.count
@@ -42,13 +47,17 @@ extension Store {
         _ tally: inout TallyCount
     ) throws {
         // What the old provider said about time says nothing about the new one.
-        try db.cachedStatement(
-            sql: """
+        try db.run(
+            prepared: """
                 update delivery set lane = ?, due_at = ?, attempts = 0,
                     reason = case is_withdrawn when 1 then reason end
                 where notification_id = ? and device = ?
-                """
-        ).execute(arguments: [new, now.milliseconds, notification, device])
+                """,
+            new,
+            now.milliseconds,
+            notification,
+            device
+        )
         tally.add(.cancelled, lane: old)
         tally.add(.enqueued, lane: new)
     }

@@ -95,7 +95,7 @@ extension Reader {
         return found ?? nil
     }
 
-    private static let collecting = DirectQuery(
+    static let collecting = DirectQuery(
         name: .notification,
         sql: """
             select n.payload, n.is_stored_by_clients, n.is_read_once, n.created_at, n.expires_at,
@@ -111,8 +111,8 @@ extension Reader {
 
 extension Store {
     package enum PostOutcome: Sendable, Hashable {
-        /// Durable, and so is the work of pushing it.
-        case stored(pushes: Int)
+        /// Durable, and so is the work of pushing it, if there is any to be done now.
+        case stored(pushes: Int, hasWork: Bool = true)
         /// The id is in use: choose another and seal anew.
         case idTaken
         case unknownUser(Username)
@@ -135,7 +135,10 @@ extension Store {
         within bounds: StorageBounds? = nil,
         page: Int = Store.fanoutPage
     ) async throws -> PostOutcome {
-        let work = self.noting { [sealing, changes] db -> PostOutcome in
+        let pusher = self.pusher
+        let audience = HashedAudience(notification.audience, pusher.sealing.index)
+        let draft = record.map(self.audit.draft)
+        return try await self.writer.write(bytes: notification.sealedPayload.count) { [audit] db -> PostOutcome in
             if let request, let earlier = try Self.earlierOutcome(db, of: request, now: notification.createdAt) {
                 return earlier
             }
@@ -144,113 +147,98 @@ extension Store {
             {
                 return .tooMuch(excess)
             }
-            guard try Self.insert(db, notification, sealing) else { return .idTaken }
+            // Before anything is written, so that a wrong name leaves nothing to undo.
+            var recipients: Set<Int64> = []
+            for user in audience.users {
+                guard let id = try Self.user(withKey: user.key, db) else { return .unknownUser(user.name) }
+                recipients.insert(id)
+            }
+            let target = PushTarget(notification, audience, sequence: pusher.changes.next())
+            guard try Self.insert(db, notification, target, pusher.sealing) else { return .idTaken }
             if let request { try Self.note(db, request, of: notification) }
-            for name in notification.audience.usernames {
-                let change = changes.next()
-                try db.execute(
-                    sql: """
-                        insert into recipient (notification_id, user_id, change, changed_at, seal)
-                        select ?1, id, ?3, ?4, recipient_seal(?1, id) from user where name_key = ?2
-                        on conflict (notification_id, user_id) do nothing
-                        """,
-                    arguments: [
-                        notification.id.rawValue, sealing.index.hash(name), change, notification.createdAt.milliseconds,
-                    ]
-                )
-                if db.changesCount == 0, try !Self.isUser(db, name, sealing) { throw UnknownUser(name: name) }
-                if notification.isReadOnce {
-                    try Self.noteUntaken(db, notification.id.rawValue, change: change)
-                }
+            let now = notification.createdAt
+            for user in recipients {
+                _ = try Self.insertRecipient(user, of: target, change: target.sequence, pusher.sealing, db, now: now)
             }
-            return .stored(pushes: try Self.enqueue(db, notification, sealing, changes, page: page))
-        } _: {
-            if case .stored = $0 { record } else { nil }
-        }
-        return try await self.writer.write(work) { (error: UnknownUser) in .unknownUser(error.name) }
-    }
-
-    /// Notes that a recipient has collected the payload, the first time. Not awaited, and may be lost with a crash.
-    ///
-    /// A push that still waits for its time is then cancelled, if it must have been its device that fetched.
-    package func noteFetch(of id: NotificationID, by user: Int64, now: Date) {
-        self.writer.writeEventually { try Self.noteFetch($0, of: id, by: user, now: now) }
-    }
-
-    /// The same for many, which others need not wait behind.
-    package func noteFetches(of ids: [NotificationID], by user: Int64, now: Date) {
-        var rest = ids[...]
-        while !rest.isEmpty {
-            let some = Array(rest.prefix(Self.fetchesAtOnce))
-            rest = rest.dropFirst(some.count)
-            self.writer.writeEventually { db in
-                for id in some { try Self.noteFetch(db, of: id, by: user, now: now) }
-            }
-        }
-    }
-
-    private static let fetchesAtOnce = 100
-
-    private static func noteFetch(_ db: Database, of id: NotificationID, by user: Int64, now: Date) throws {
-        try db.cachedStatement(
-            sql: """
-                update recipient set fetched_at = ? where notification_id = ? and user_id = ? and fetched_at is null
-                """
-        ).execute(arguments: [now.milliseconds, id.rawValue, user])
-        guard db.changesCount == 1 else { return }
-        let waiting = try Int64.fetchAll(
-            db.cachedStatement(
-                sql: """
-                    select x.device from device d join delivery x on x.notification_id = ?1 and x.device = d.number
-                    where d.user_id = ?2 and d.retired_at is null and d.handle is not null
-                        and x.settled_at is null and x.reason = ?3
-                        and not exists (select 1 from device o where o.user_id = ?2 and o.number <> d.number
-                            and o.lane = d.lane and o.retired_at is null)
-                    """
-            ),
-            arguments: [id.rawValue, user, Self.paced]
-        )
-        for device in waiting {
-            try Self.cancel(
-                db,
-                where: "notification_id = \(id.rawValue) and device = \(device)",
-                reason: "the device has fetched it",
-                now: now
-            )
+            let made = try Self.enqueue(db, target, besides: recipients, by: pusher, page: page, now: now)
+            if let draft { try audit.append(draft, to: db) }
+            return .stored(pushes: made.pushes, hasWork: made.hasWork)
         }
     }
 
     // MARK: - Private
 
-    private static func insert(_ db: Database, _ notification: NewNotification, _ sealing: Sealing) throws -> Bool {
+    private static func insert(
+        _ db: Database,
+        _ notification: NewNotification,
+        _ target: PushTarget,
+        _ sealing: Sealing
+    ) throws -> Bool {
         // Sealed before the keyring was exchanged, it would come behind a pass of `rewrap`.
         let place = SealedPlace.payload(notification.id, sender: notification.sender)
         let payload = try sealing.vault.renewed(notification.sealedPayload, in: place)
-        try db.cachedStatement(
-            sql: """
+        let inserted = try db.run(
+            prepared: """
                 insert into notification (id, sender_id, is_stored_by_clients, is_read_once, priority, collapse_id,
-                    seed, created_at, expires_at, payload)
-                values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) on conflict (id) do nothing
-                """
-        ).execute(arguments: [
-            notification.id.rawValue, notification.sender, notification.isStoredByClients, notification.isReadOnce,
-            notification.priority.rawValue, notification.collapseID, Int64.random(in: .min ... .max),
-            notification.createdAt.milliseconds, notification.expiresAt.milliseconds,
-            payload ?? notification.sealedPayload,
-        ])
-        return db.changesCount == 1
+                    sequence, seed, created_at, expires_at, payload)
+                values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) on conflict (id) do nothing
+                """,
+            target.id,
+            notification.sender,
+            notification.isStoredByClients,
+            notification.isReadOnce,
+            notification.priority.rawValue,
+            notification.collapseID,
+            target.sequence,
+            Int64.random(in: .min ... .max),
+            notification.createdAt.milliseconds,
+            notification.expiresAt.milliseconds,
+            payload ?? notification.sealedPayload
+        )
+        return inserted == 1
     }
 
-    private static func isUser(_ db: Database, _ name: Username, _ sealing: Sealing) throws -> Bool {
-        try Int64.fetchOne(
-            db,
-            sql: "select id from user where name_key = ?",
-            arguments: [sealing.index.hash(name)]
-        ) != nil
+    private static func user(withKey key: Data, _ db: Database) throws -> Int64? {
+        try db.first(prepared: "select id from user where name_key = ?", key) { $0.integer(0) }
+    }
+
+    /// Makes a user a recipient; `false` if that was so before.
+    static func insertRecipient(
+        _ user: Int64,
+        of target: PushTarget,
+        change: Int64,
+        _ sealing: Sealing,
+        _ db: Database,
+        now: Date
+    ) throws -> Bool {
+        let inserted = try db.run(
+            prepared: """
+                insert into recipient (notification_id, user_id, change, changed_at, seal) values (?, ?, ?, ?, ?)
+                on conflict (notification_id, user_id) do nothing
+                """,
+            target.id,
+            user,
+            change,
+            now.milliseconds,
+            sealing.rows.recipient(of: target.id, user: user)
+        )
+        guard inserted == 1 else { return false }
+        if target.isReadOnce {
+            try db.run(prepared: "insert into untaken (notification_id, user_id) values (?, ?)", target.id, user)
+        }
+        return true
     }
 }
 
-/// Thrown inside the transaction, so that nothing of the notification stays.
-private struct UnknownUser: Error {
-    let name: Username
+extension PushTarget {
+    fileprivate init(_ notification: NewNotification, _ audience: HashedAudience, sequence: Int64) {
+        self.init(
+            id: notification.id.rawValue,
+            sequence: sequence,
+            collapseID: notification.collapseID,
+            isReadOnce: notification.isReadOnce,
+            expiresAt: notification.expiresAt,
+            audience: audience
+        )
+    }
 }

@@ -57,30 +57,21 @@ extension Store {
     ///
     /// What is not to be sent any more is settled on the way, so that fewer may come than there are, or none.
     package func claim(_ claim: Claim, now: Date) async throws -> [LeasedDelivery] {
-        try await self.writer.write { [sealing] db in
-            let due = try DueDelivery.fetch(db, claim, sealing, now: now)
+        try await self.writer.write(.delivery) { [writer, sealing] db in
             var leased: [LeasedDelivery] = []
             var tally = TallyCount()
-            let lease = try db.cachedStatement(
-                sql: """
-                    update delivery set state = 'sending', attempts = attempts + 1
-                    where notification_id = ? and device = ?
-                    """
-            )
-            for delivery in due {
-                switch try delivery.decision(db, interval: claim.interval, now: now) {
-                case .send(let push):
-                    try lease.execute(arguments: [delivery.notification, delivery.device])
-                    let state = DeliveryState(attempts: delivery.attempts &+ 1, expiresAt: push.expiresAt)
-                    leased.append(
-                        LeasedDelivery(device: delivery.device, user: delivery.user, push: push, state: state)
-                    )
-                case .wait(let date):
-                    // Told apart by the reason: such a one is not needed any more once the device has fetched.
-                    try delivery.postpone(db, until: date, reason: Self.paced)
-                case .settle(let state, let reason):
-                    try delivery.settle(db, as: state, reason: reason, now: now)
-                    tally.add(state, lane: claim.lane.description)
+            for key in try DueDelivery.keys(db, claim, now: now) {
+                do {
+                    guard
+                        let delivery = try DueDelivery.fetch(db, key, isPaced: claim.interval != nil, sealing),
+                        let own = try Self.lease(delivery, claim, db, &tally, now: now)
+                    else { continue }
+                    leased.append(own)
+                } catch let error as DatabaseError where !error.concernsAll {
+                    // What is damaged must not stop the others, nor be met again by the next claim.
+                    try DueDelivery.settle(key, db, as: .failed, reason: "its row is damaged", now: now)
+                    tally.add(.failed, lane: claim.lane.description)
+                    writer.noteSetAside(.push(notification: key.notification, device: key.device))
                 }
             }
             try tally.write(db)
@@ -88,16 +79,58 @@ extension Store {
         }
     }
 
+    private static func lease(
+        _ delivery: DueDelivery,
+        _ claim: Claim,
+        _ db: Database,
+        _ tally: inout TallyCount,
+        now: Date
+    ) throws -> LeasedDelivery? {
+        // An address at another provider must never be shown to this one.
+        if let lane = delivery.lane, lane != claim.lane.description {
+            try Self.move(
+                db,
+                notification: delivery.notification,
+                device: delivery.device,
+                from: claim.lane.description,
+                to: lane,
+                now: now,
+                &tally
+            )
+            return nil
+        }
+        switch try delivery.decision(db, interval: claim.interval, now: now) {
+        case .send(let push):
+            try db.run(
+                prepared: """
+                    update delivery set state = 'sending', attempts = attempts + 1 where notification_id = ? and device = ?
+                    """,
+                delivery.notification,
+                delivery.device
+            )
+            let state = DeliveryState(attempts: delivery.attempts &+ 1, expiresAt: push.expiresAt)
+            return LeasedDelivery(device: delivery.device, user: delivery.user, push: push, state: state)
+        case .wait(let date):
+            // Told apart by the reason: such a one is not needed any more once the device has fetched.
+            try delivery.postpone(db, until: date, reason: Self.paced)
+        case .settle(let state, let reason):
+            try delivery.settle(db, as: state, reason: reason, now: now)
+            tally.add(state, lane: claim.lane.description)
+        }
+        return nil
+    }
+
     /// Why a push waits for the time of its device.
     static let paced = "the device was woken a short time ago"
 
     /// Makes due at once what was on its way when the last process ended: nobody else can be sending it.
     package func reclaimLeases(now: Date) async throws {
-        try await self.writer.write { db in
-            try db.execute(
-                sql: "update delivery set state = 'queued', due_at = ? where settled_at is null and state = 'sending'",
-                arguments: [now.milliseconds]
-            )
+        try await self.writer.write(.delivery) { db in
+            _ = try db.run(prepared: Self.reclaim, now.milliseconds)
         }
     }
+
+    static let reclaim = """
+        update delivery indexed by delivery_by_lease set state = 'queued', due_at = ? where state = 'sending'
+        """
 }

@@ -21,7 +21,7 @@ extension Store {
     package func rewrap(page: Int = 200) async throws -> Rewrapped? {
         let vault = self.sealing.vault
         let exchange = self.exchanges.load(ordering: .relaxed)
-        let others = try await self.writer.write { db in
+        let others = try await self.writer.write(.housekeeping) { db in
             try DataKeyEntry.fetchAll(db).map(\.number).filter { $0 != vault.keyring.sealing }
         }
         guard !others.isEmpty else { return nil }
@@ -30,7 +30,7 @@ extension Store {
             var row: Int64? = .min
             while let last = row {
                 try Task.checkCancellation()
-                let done = try await self.writer.write { [writer] db in
+                let done = try await self.writer.write(.housekeeping) { [writer] db in
                     let done = try column.rewrap(db, vault, after: last, limit: page)
                     if done.renewed > 0 { writer.noteErasure() }
                     return done
@@ -41,7 +41,7 @@ extension Store {
             }
         }
         guard result.unreadable == 0 else { return result }
-        result.unused = try await self.writer.write { db in
+        result.unused = try await self.writer.write(.housekeeping) { db in
             // Another keyring has come meanwhile: its own pass will say.
             guard self.exchanges.load(ordering: .relaxed) == exchange else { return [] }
             for number in others {

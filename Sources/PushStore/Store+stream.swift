@@ -7,16 +7,20 @@ extension Reader {
     /// Whether a push to one of the devices waits for a later time.
     package func isAnythingWaiting(for devices: [RegistrationID], now: Date) throws(StoreError) -> Bool {
         try self.read { db in
-            let waiting = Store.waiting(for: devices, now: now)
-            return try Bool.fetchOne(
-                db,
-                SQLRequest(literal: "select exists (select 1 from delivery where \(waiting))")
-            ) ?? false
+            for id in devices {
+                guard let number = try Store.number(of: id, db) else { continue }
+                let isWaiting = try db.first(prepared: Store.isWaiting, number, now.milliseconds) { _ in true }
+                if isWaiting == true { return true }
+            }
+            return false
         }
     }
 }
 
 extension Store {
+    /// Why a push waits until its device comes by itself.
+    static let away = "no stream is open"
+
     /// Makes due at once what waits for the devices; returns how many pushes that are.
     ///
     /// With `last`, the last that the devices have seen, also what was accepted with it or after it and has not been
@@ -28,53 +32,76 @@ extension Store {
         now: Date
     ) async throws -> Int {
         try await self.writer.write { db in
-            try db.execute(
-                literal: """
-                    update delivery set due_at = \(now.milliseconds) where \(Self.waiting(for: devices, now: now))
-                    """
-            )
-            let waiting = db.changesCount
-            guard let last else { return waiting }
-            return try waiting + Self.requeue(db, for: devices, ofUser: user, after: last, now: now)
+            var count = 0
+            let numbers = try devices.compactMap { try Self.number(of: $0, db) }
+            for number in numbers {
+                count += try db.run(prepared: Self.wakeWaiting, number, now.milliseconds)
+            }
+            guard let last, let since = try Self.accepted(last, by: numbers, db) else { return count }
+            var tally = TallyCount()
+            for number in numbers {
+                for lost in try db.all(
+                    prepared: Self.perhapsLost,
+                    number,
+                    since,
+                    user,
+                    now.milliseconds,
+                    last.rawValue,
+                    decode: { (notification: $0.integer(0), lane: $0.text(1)) }
+                ) {
+                    try db.run(
+                        prepared: """
+                            update delivery set state = 'queued', due_at = ?, settled_at = null, provider_id = null
+                            where notification_id = ? and device = ?
+                            """,
+                        now.milliseconds,
+                        lost.notification,
+                        number
+                    )
+                    tally.add(.enqueued, lane: lost.lane)
+                    count += 1
+                }
+            }
+            try tally.write(db)
+            return count
         }
     }
 
     // MARK: - Private
 
-    private static func numbers(of devices: [RegistrationID]) -> SQL {
-        "(select number from device where id in \(devices.map(\.description)))"
+    fileprivate static func number(of id: RegistrationID, _ db: Database) throws -> Int64? {
+        try db.first(prepared: "select number from device where id = ?", id.description) { $0.integer(0) }
     }
 
-    fileprivate static func waiting(for devices: [RegistrationID], now: Date) -> SQL {
-        """
-        device in \(self.numbers(of: devices)) and settled_at is null and state = 'queued'
-            and due_at > \(now.milliseconds)
-        """
+    /// When one of the devices was first given a notification, in milliseconds since 1970.
+    private static func accepted(_ id: NotificationID, by devices: [Int64], _ db: Database) throws -> Int64? {
+        try devices.compactMap { device in
+            try db.first(
+                prepared: """
+                    select settled_at from delivery where notification_id = ? and device = ? and state = 'accepted'
+                    """,
+                id.rawValue,
+                device
+            ) { $0.integer(0) }
+        }.min()
     }
 
-    private static func requeue(
-        _ db: Database,
-        for devices: [RegistrationID],
-        ofUser user: Int64,
-        after last: NotificationID,
-        now: Date
-    ) throws -> Int {
-        let devices = self.numbers(of: devices)
-        return try self.count(
-            .enqueued,
-            db,
-            """
-            update delivery set state = 'queued', due_at = \(now.milliseconds), settled_at = null
-            where notification_id in (
-                    select n.id from recipient r join notification n on n.id = r.notification_id
-                    where r.user_id = \(user) and r.fetched_at is null and r.dismissed_at is null
-                        and n.expires_at > \(now.milliseconds) and n.payload is not null)
-                and device in \(devices) and state = 'accepted' and is_withdrawn = 0
-                and notification_id <> \(last.rawValue)
-                and settled_at >= (select min(settled_at) from delivery
-                    where notification_id = \(last.rawValue) and device in \(devices) and state = 'accepted')
-            returning lane
-            """
-        )
-    }
+    static let isWaiting = """
+        select 1 from delivery where device = ?1 and settled_at is null and state = 'queued' and due_at > ?2 limit 1
+        """
+
+    static let wakeWaiting = """
+        update delivery set due_at = ?2
+        where device = ?1 and settled_at is null and state = 'queued' and due_at > ?2
+        """
+
+    /// What a stream was given since, and nobody has fetched: only what came after, however much lies before.
+    static let perhapsLost = """
+        select x.notification_id, x.lane from delivery x indexed by delivery_by_stream
+        cross join recipient r on r.notification_id = x.notification_id and r.user_id = ?3
+        cross join notification n on n.id = x.notification_id
+        where x.device = ?1 and x.settled_at >= ?2 and x.provider_id = 'stream' and x.is_withdrawn = 0
+            and x.notification_id <> ?5 and r.fetched_at is null and r.dismissed_at is null
+            and n.expires_at > ?4 and n.payload is not null
+        """
 }

@@ -54,7 +54,7 @@ extension Reader {
         return found ?? nil
     }
 
-    private static let tokenInUse = DirectQuery(
+    static let tokenInUse = DirectQuery(
         name: .token,
         sql: """
             select t.prefix, t.scopes, t.expires_at, t.used_at, u.id, u.name, u.role, u.password_number, t.seal
@@ -71,19 +71,25 @@ extension Reader {
         now: Date
     ) throws(StoreError) -> [TokenEntry] {
         try self.read { db in
-            try Row.fetchAll(
-                db,
-                sql: """
-                    select t.*, u.name from token t join user u on u.id = t.user_id
-                    where t.expires_at > ?1 and t.prefix > ?2 and (?3 is null or u.name_key = ?3)
-                    order by t.prefix limit ?4
-                    """,
-                arguments: [
-                    now.milliseconds, last?.description ?? "", user.map(self.sealing.index.hash), limit,
-                ]
+            var arguments: StatementArguments = [now.milliseconds, last?.description ?? "", limit]
+            if let user { arguments += [self.sealing.index.hash(user)] }
+            return try Row.fetchAll(
+                db.cachedStatement(sql: user == nil ? Self.allTokens : Self.tokensOfOne),
+                arguments: arguments
             ).compactMap { try TokenEntry($0, self.sealing) }
         }
     }
+
+    static let allTokens = """
+        select t.*, u.name from token t join user u on u.id = t.user_id
+        where t.expires_at > ?1 and t.prefix > ?2 order by t.prefix limit ?3
+        """
+
+    /// A user has few, and all the others have many.
+    static let tokensOfOne = """
+        select t.*, u.name from user u cross join token t indexed by token_by_user on t.user_id = u.id
+        where u.name_key = ?4 and t.expires_at > ?1 and t.prefix > ?2 order by t.prefix limit ?3
+        """
 }
 
 extension TokenEntry {
@@ -191,7 +197,7 @@ extension Store {
 
     /// Deletes tokens that have expired; returns how many, at most `limit`.
     package func deleteExpiredTokens(now: Date, limit: Int) async throws -> Int {
-        try await self.writer.write { db in
+        try await self.writer.write(.housekeeping) { db in
             try db.execute(
                 sql: """
                     delete from token where hash in (
@@ -212,7 +218,7 @@ extension Store {
     package func writeTokenUses(limit: Int) async throws -> Int {
         let uses = self.tokenUses.take(limit)
         if uses.isEmpty { return 0 }
-        try await self.writer.write { db in
+        try await self.writer.write(.housekeeping) { db in
             let statement = try db.cachedStatement(sql: "update token set used_at = ? where prefix = ?")
             for use in uses { try statement.execute(arguments: [use.at.milliseconds, use.token.description]) }
         }

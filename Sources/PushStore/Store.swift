@@ -15,6 +15,7 @@ package final class Store: Sendable {
     let tokenUses = TokenUses()
     let sealing: Sealing
     let changes: ChangeNumbers
+    let pusher: Pusher
     let removals = RemovalClock()
     /// How often the keyring was exchanged, or was about to be.
     let exchanges = Atomic(0)
@@ -24,13 +25,15 @@ package final class Store: Sendable {
     /// What must not be read by others is sealed under the keyring.
     /// What was erased before a crash is wiped from the log, too, and soon from the pages.
     ///
-    /// `onFailure` is called once, when the disk has failed so that only a restart helps; nothing is acknowledged then.
-    /// `onEvent` is called from any thread.
+    /// A request's write that has waited for longer than `patience` is refused, since its caller is answered soon. `isAway`
+    /// tells whether a device, by its lane and registration id, cannot be reached until it comes by itself: its pushes
+    /// wait for `makeDue`. `events` is called from any thread; after `broken` nothing is acknowledged.
     package init(
         path: String,
         keyring: Keyring,
-        onFailure: @escaping @Sendable (String) -> Void = { _ in },
-        onEvent: @escaping @Sendable (StoreEvent) -> Void = { _ in }
+        patience: Duration = .seconds(20),
+        isAway: @escaping @Sendable (_ lane: String, _ device: String) -> Bool = { _, _ in false },
+        events: @escaping @Sendable (StoreEvent) -> Void = { _ in }
     ) throws(StoreError) {
         self.path = path
         do {
@@ -45,7 +48,7 @@ package final class Store: Sendable {
         }
         let lock = try LockFile(forDatabase: path)
         do {
-            let wiper = try PageWiper(database: path, onEvent: onEvent)
+            let wiper = try PageWiper(database: path, onEvent: events)
             if let stamp = lock.lastStamp, stamp == wiper.stamp { wiper.noteAllPagesKnown() }
             let connection = try DatabaseQueue(path: path, configuration: Self.configuration(isReadOnly: false))
             (self.sealing, self.changes) = try connection.writeWithoutTransaction { db in
@@ -56,16 +59,19 @@ package final class Store: Sendable {
                     return .commit
                 }
                 guard let opened else { preconditionFailure("a transaction runs its body or throws") }
-                db.add(function: opened.0.rows.sqlFunction)
                 return opened
             }
-            self.audit = AuditTrail(vault: self.sealing.vault, key: self.sealing.secret.derive("audit"))
-            self.writer = Writer(
+            let notes = TransactionNotes()
+            self.audit = AuditTrail(vault: self.sealing.vault, key: self.sealing.secret.derive("audit"), notes: notes)
+            self.pusher = Pusher(sealing: self.sealing, changes: self.changes, notes: notes, isAway: isAway)
+            self.writer = try Writer(
                 connection,
                 wiper: wiper,
                 lock: lock,
-                space: DiskSpace(onEvent: onEvent),
-                onFailure: onFailure
+                space: DiskSpace(onEvent: events),
+                notes: notes,
+                patience: patience,
+                events: events
             )
             try self.writer.wipeAtStart()
         } catch {
@@ -122,6 +128,8 @@ package final class Store: Sendable {
 
     /// In seconds.
     static let busyTimeout = 5
+    /// In KiB: of 2 MiB, which is usual, and 64 the latter saved a quarter of the time with a million notifications.
+    private static let writerCache = 65_536
 
     private static func configuration(isReadOnly: Bool) -> Configuration {
         var configuration = Configuration()
@@ -139,6 +147,8 @@ package final class Store: Sendable {
             try db.execute(sql: "pragma journal_mode = wal")
             try db.execute(sql: "pragma synchronous = full")
             try db.execute(sql: "pragma secure_delete = on")
+            // A post changes some random pages of large trees: what is not kept is read again for each.
+            try db.execute(sql: "pragma cache_size = \(-Self.writerCache)")
             // What undoes one caller's work alone is never needed after a crash: no file for it, which each commit made.
             try db.execute(sql: "pragma temp_store = memory")
         }

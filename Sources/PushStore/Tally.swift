@@ -64,14 +64,16 @@ struct TallyCount {
     }
 
     func write(_ db: Database) throws {
-        let statement = try db.cachedStatement(
-            sql: """
-                insert into tally (lane, state, count) values (?, ?, ?)
-                on conflict (lane, state) do update set count = count + excluded.count
-                """
-        )
         for (key, count) in self.counts {
-            try statement.execute(arguments: [key.lane, key.state.rawValue, count])
+            try db.run(
+                prepared: """
+                    insert into tally (lane, state, count) values (?, ?, ?)
+                    on conflict (lane, state) do update set count = count + excluded.count
+                    """,
+                key.lane,
+                key.state.rawValue,
+                count
+            )
         }
     }
 }

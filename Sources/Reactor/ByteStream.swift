@@ -14,8 +14,8 @@ package protocol ByteStream: AnyObject {
     /// Writes what fits. `nil`: nothing fits now.
     func write(_ bytes: UnsafeRawBufferPointer) throws(StreamError) -> Int?
 
-    /// Waits until `read` is worth another try.
-    func waitToRead(until deadline: ContinuousClock.Instant) async throws(WaitError)
+    /// Resumes `waiter` when `read` is worth another try, or its wait has ended without that.
+    func whenReadable(until deadline: ContinuousClock.Instant, resume waiter: Waiter)
 
     /// Has the wait to read, the present or the next one, return early.
     func wakeReader()
@@ -34,7 +34,19 @@ package protocol ByteStream: AnyObject {
     var certificateName: String? { get }
 }
 
+/// Who waits for readiness: resumed once, with the reason if it was in vain.
+///
+/// Unsafe, because a checked one costs an allocation for each wait.
+package typealias Waiter = UnsafeContinuation<WaitError?, Never>
+
 extension ByteStream {
+    /// Waits until `read` is worth another try.
+    package func waitToRead(until deadline: ContinuousClock.Instant) async throws(WaitError) {
+        if let failure = await withUnsafeContinuation({ self.whenReadable(until: deadline, resume: $0) }) {
+            throw failure
+        }
+    }
+
     package var certificateName: String? { nil }
 }
 

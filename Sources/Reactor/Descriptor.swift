@@ -36,8 +36,15 @@ package final class Descriptor: ReadinessHandler {
 
     /// Waits until a read would not block.
     package func waitToRead(until deadline: ContinuousClock.Instant) async throws(WaitError) {
+        if let failure = await withUnsafeContinuation({ self.whenReadable(until: deadline, resume: $0) }) {
+            throw failure
+        }
+    }
+
+    /// The same without a function that waits, each of which costs a task with an executor of its own 500 instructions.
+    package func whenReadable(until deadline: ContinuousClock.Instant, resume waiter: Waiter) {
         self.loop.assertOnLoop()
-        try await self.reader.wait(until: deadline)
+        self.reader.wait(until: deadline, resume: waiter)
     }
 
     /// Has the wait to read, the present or the next one, return though there may be nothing to read.
@@ -49,7 +56,9 @@ package final class Descriptor: ReadinessHandler {
     /// Waits until a write would not block.
     package func waitToWrite(until deadline: ContinuousClock.Instant) async throws(WaitError) {
         self.loop.assertOnLoop()
-        try await self.writer.wait(until: deadline)
+        if let failure = await withUnsafeContinuation({ self.writer.wait(until: deadline, resume: $0) }) {
+            throw failure
+        }
     }
 
     /// Ends the waits, forgets the watch and closes the descriptor; again and again is fine.
@@ -58,8 +67,8 @@ package final class Descriptor: ReadinessHandler {
         self.loop.forget(token, of: self.number)
         Glibc.close(self.number)
         self.number = -1
-        self.reader.end(.closed)
-        self.writer.end(.closed)
+        self.reader.close()
+        self.writer.close()
     }
 
     /// Runs `body`; when the task is cancelled, its waits, the present one and all later ones, end with `cancelled`.
@@ -103,27 +112,23 @@ private final class Side {
     private(set) var isReady = false
     var staysReady = false
     private var ended: WaitError?
-    /// Unsafe, because a checked one costs an allocation for each wait; `resume` takes it before it uses it, and the
-    /// owner of the descriptor closes it, which ends the wait.
-    private var waiter: UnsafeContinuation<WaitError?, Never>?
+    /// `resume` takes it before it uses it, and the owner of the descriptor closes it, which ends the wait.
+    private var waiter: Waiter?
     private var timer: LoopTimer?
 
     init(loop: EventLoop) {
         self.timer = LoopTimer(loop: loop) { [weak self] in self?.resume(.timedOut) }
     }
 
-    func wait(until deadline: ContinuousClock.Instant) async throws(WaitError) {
-        if let ended { throw ended }
+    func wait(until deadline: ContinuousClock.Instant, resume waiter: Waiter) {
+        if let ended { return waiter.resume(returning: ended) }
         if self.isReady {
             self.useReadiness()
-            return
+            return waiter.resume(returning: nil)
         }
         precondition(self.waiter == nil, "one wait at a time on each side")
-        let failure = await withUnsafeContinuation { continuation in
-            self.waiter = continuation
-            self.timer?.arm(at: deadline)
-        }
-        if let failure { throw failure }
+        self.waiter = waiter
+        self.timer?.arm(at: deadline)
     }
 
     func markReady() {
@@ -142,6 +147,11 @@ private final class Side {
     func end(_ reason: WaitError) {
         if self.ended == nil { self.ended = reason }
         self.resume(reason)
+    }
+
+    func close() {
+        self.end(.closed)
+        self.timer?.abandon()
     }
 
     private func resume(_ failure: WaitError?) {

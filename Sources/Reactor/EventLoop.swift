@@ -17,8 +17,15 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
         var isStopped = false
     }
 
+    /// So many jobs at most run before sockets and timers are looked at again.
+    private static let jobsPerTurn = 128
+    /// For so long in each turn, tasks that have yielded go on.
+    private static let yieldedShare = Duration.microseconds(500)
+
     /// Position in its group, from 0: an index into anything that is kept once per loop.
     package let index: Int
+    /// Of the thread.
+    private let name: String
 
     private let inbox = Mutex(Inbox())
     private let epoll: Int32
@@ -30,8 +37,13 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
     // MARK: Confined to the thread
 
     private var isStopping = false
-    private var ready: [UnownedJob] = []
-    private var running: [UnownedJob] = []
+    /// The number of the job that runs. A task that has really waited finds another one.
+    package private(set) var jobNumber: UInt64 = 1
+    private var ready = JobQueue<UnownedJob>()
+    /// The loop resumes each once, at its end too.
+    private var yielded = JobQueue<Waiter>()
+    /// When this turn began: for deadlines, of which none is exact to the length of a turn.
+    package private(set) var now = ContinuousClock.now
     private var watches = WatchTable()
     private var timers = TimerQueue()
     private var events = [epoll_event](repeating: epoll_event(), count: 256)
@@ -39,8 +51,9 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
     /// Starts the thread.
     ///
     /// Throws `SystemError` if the kernel refuses a descriptor or a thread.
-    package init(index: Int) throws(SystemError) {
+    package init(index: Int, name: String? = nil) throws(SystemError) {
         self.index = index
+        self.name = name ?? "loop \(index)"
         self.epoll = try SystemError.check("epoll_create1") { epoll_create1(Int32(EPOLL_CLOEXEC)) }
         self.wakeUp = try SystemError.check("eventfd") {
             eventfd(0, Int32(EFD_CLOEXEC | EFD_NONBLOCK))
@@ -64,6 +77,20 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
         guard let thread = self.thread.withLock({ $0.take() }) else { return }
         self.execute { self.isStopping = true }
         pthread_join(thread, nil)
+    }
+
+    /// Lets everything else that is ready go first: sockets, timers, calls and tasks that have not yielded.
+    ///
+    /// For a task that could go on for long. Unlike `Task.yield()`, after which a task waits among those that have
+    /// just become ready. On the loop only.
+    package func yield() async {
+        _ = await withUnsafeContinuation { self.afterOthers(resume: $0) }
+    }
+
+    /// The same without a function that waits.
+    package func afterOthers(resume waiter: Waiter) {
+        self.assertOnLoop()
+        self.yielded.append(waiter)
     }
 
     // MARK: Executor
@@ -103,8 +130,11 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
     }
 
     package func assertOnLoop() {
-        assert(self.isCurrent, "only on the loop's own thread")
+        assert(self.isCurrent || self.hasEnded, "only on the loop's own thread")
     }
+
+    /// Whether tasks that still prefer the loop are elsewhere by now.
+    private var hasEnded: Bool { self.inbox.withLock { $0.isStopped } }
 
     // MARK: Watches and timers
 
@@ -147,6 +177,14 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
         self.timers.insert(timer, at: deadline)
     }
 
+    /// Counts a timer that has an entry and will never be armed again.
+    func abandonTimer() {
+        self.timers.abandonOne()
+    }
+
+    /// How many entries the timers have, for tests.
+    package var timerEntries: Int { self.timers.count }
+
     // MARK: - The thread
 
     private func startThread() throws(SystemError) {
@@ -172,11 +210,13 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
 
     private func run() {
         self.threadID.store(pthread_self(), ordering: .relaxed)
-        pthread_setname_np(pthread_self(), "loop \(self.index)")
+        pthread_setname_np(pthread_self(), self.name)
         repeat {
             self.waitForEvents()
             self.takeInbox()
+            let yielded = self.yielded.count
             self.runReadyJobs()
+            self.resumeYielded(yielded)
             self.fireTimers()
         } while !self.isStopping || !self.ready.isEmpty
         // Whatever came after the last look goes to the global pool, as everything will from here on.
@@ -185,8 +225,10 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
             return (jobs: inbox.jobs, calls: inbox.calls)
         }
         for call in late.calls { call() }
-        // The calls may have made tasks ready here.
-        for job in self.ready + late.jobs { globalConcurrentExecutor.enqueue(job) }
+        while let waiter = self.yielded.popFirst() { waiter.resume(returning: nil) }
+        // The calls may have made tasks ready here, and those that had yielded are.
+        self.ready.append(contentsOf: late.jobs)
+        while let job = self.ready.popFirst() { globalConcurrentExecutor.enqueue(job) }
         // Both hold on to what holds on to the loop.
         self.timers = TimerQueue()
         self.watches = WatchTable()
@@ -205,24 +247,37 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
         for call in calls { call() }
     }
 
-    /// Runs what was ready at the start; jobs that those add wait for the next turn, so that sockets get theirs.
+    /// Runs what was ready at the start, or as much of it as one turn may; jobs that those add wait for the next turn,
+    /// so that sockets get theirs.
     private func runReadyJobs() {
-        swap(&self.ready, &self.running)
-        for job in self.running {
+        for _ in 0..<min(self.ready.count, Self.jobsPerTurn) {
+            guard let job = self.ready.popFirst() else { return }
+            self.jobNumber &+= 1
             job.runSynchronously(on: self.asUnownedTaskExecutor())
         }
-        self.running.removeAll(keepingCapacity: true)
+    }
+
+    /// Has tasks that had yielded before this turn go on: one of `count`, and more while their share of time lasts.
+    private func resumeYielded(_ count: Int) {
+        guard count > 0 else { return }
+        let end = ContinuousClock.now + Self.yieldedShare
+        for _ in 0..<count {
+            self.yielded.popFirst()?.resume(returning: nil)
+            self.runReadyJobs()
+            if .now >= end { return }
+        }
     }
 
     private func fireTimers() {
-        let now = ContinuousClock.now
         // One at a time: an action may arm timers, and must find the queue free.
-        while let fire = self.timers.takeDue(now: now) { fire() }
+        while let fire = self.timers.takeDue(now: self.now) { fire() }
     }
 
     private func waitForEvents() {
-        let timeout = self.ready.isEmpty ? self.timers.millisecondsToNext(now: .now) : 0
+        let isBusy = !self.ready.isEmpty || !self.yielded.isEmpty
+        let timeout = isBusy ? 0 : self.timers.millisecondsToNext(now: .now)
         let count = epoll_wait(self.epoll, &self.events, Int32(self.events.count), timeout)
+        self.now = .now
         guard count > 0 else { return }
         for event in self.events[..<Int(count)] {
             let token = event.data.u64

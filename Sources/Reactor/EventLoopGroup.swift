@@ -1,26 +1,23 @@
-internal import Glibc
-
-/// The loops of a process, by default one for each core.
+/// The loops of a process that serve, by default one for each core, and one that accepts.
 package struct EventLoopGroup: Sendable {
     package let loops: [EventLoop]
+    /// Takes connections and deals them out to the others: however busy these are, nobody waits to be let in.
+    package let acceptor: EventLoop
 
     /// Throws `SystemError` if a loop cannot be started.
-    package init(count: Int = EventLoopGroup.coreCount) throws(SystemError) {
+    package init(count: Int = CoreCount.current) throws(SystemError) {
         precondition(count > 0, "a group needs a loop")
         var loops: [EventLoop] = []
         for index in 0..<count {
             loops.append(try EventLoop(index: index))
         }
         self.loops = loops
-    }
-
-    /// How many cores this process may use.
-    package static var coreCount: Int {
-        max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)))
+        self.acceptor = try EventLoop(index: count, name: "acceptor")
     }
 
     /// Stops every loop; see `EventLoop.stop()`.
     package func stop() {
         for loop in self.loops { loop.stop() }
+        self.acceptor.stop()
     }
 }

@@ -9,11 +9,19 @@ package final class Listener: Sendable {
     package let address: SocketAddress
     /// Whether other processes have the socket too, of which one may come next.
     private let isShared: Bool
-    /// A mutex, because whoever stops the listener is on no loop.
-    private let stopping = Mutex(Stopping())
+    /// So many connections at most are taken before the loop has its turn.
+    private static let takenPerTurn = 64
+    /// So many more turns are taken after `stop()`: what had come until then, and no flood that goes on.
+    private static let lastTurns = 64
 
-    private struct Stopping {
+    /// A mutex, because whoever stops the listener is on no loop.
+    private let life = Mutex(Life())
+
+    private struct Life {
         var isStopped = false
+        var isClosed = false
+        /// How many `accept` run.
+        var accepting = 0
         /// Ends the wait of each `accept` that runs.
         var wakes: [@Sendable () -> Void] = []
     }
@@ -59,17 +67,33 @@ package final class Listener: Sendable {
     }
 
     deinit {
-        close(self.socket)
+        if !self.life.withLock({ $0.isClosed }) { close(self.socket) }
     }
 
-    /// Lets every `accept` take what already waits to be taken, and end; later ones do the same. On an adopted socket
-    /// they end at once, and what waits is left to the process that comes next.
+    /// Resets connections whose client has acknowledged nothing for so long, though there was something: it has vanished.
+    package func dropVanishedClients(after time: Duration) {
+        guard case .tcp = self.address else { return }
+        // Inherited by what is accepted, as `TCP_NODELAY` is.
+        var milliseconds = UInt32(clamping: time.components.seconds * 1000)
+        setsockopt(
+            self.socket,
+            Int32(IPPROTO_TCP),
+            TCP_USER_TIMEOUT,
+            &milliseconds,
+            socklen_t(MemoryLayout<UInt32>.size)
+        )
+    }
+
+    /// Lets every `accept` take what already waits to be taken, and end; later ones do the same. The last of them closes
+    /// the socket, so that clients who come from then on are refused and can ask elsewhere.
+    ///
+    /// On an adopted socket they end at once, and what waits is left to the process that comes next.
     ///
     /// Other than cancelling its task, this leaves the tasks alone that the accepting one has started.
     package func stop() {
-        let wakes = self.stopping.withLock { stopping in
-            stopping.isStopped = true
-            return stopping.wakes
+        let wakes = self.life.withLock { life in
+            life.isStopped = true
+            return life.wakes
         }
         for wake in wakes { wake() }
     }
@@ -77,21 +101,25 @@ package final class Listener: Sendable {
     /// Takes connections on `loop` until `stop()` or until the task is cancelled; each is a non-blocking descriptor,
     /// the caller's to own.
     ///
-    /// At the descriptor limit, and after other passing failures, it rests for a moment and goes on. Ends with the
-    /// listening socket still open; dropping the listener closes it.
+    /// At the descriptor limit, and after other passing failures, it rests for a moment and goes on. Cancelled, it
+    /// leaves the socket open; dropping the listener closes it.
     package func accept(on loop: EventLoop, _ connection: (Int32) -> Void) async {
-        // A duplicate, because a descriptor closes what it owns.
-        guard
-            let duplicate = try? SystemError.check("dup", { dup(self.socket) }),
-            let descriptor = try? Descriptor(duplicate, on: loop)
-        else { return }
+        guard let duplicate = self.begin() else { return }
+        defer { self.end() }
+        guard let descriptor = try? Descriptor(duplicate, on: loop) else { return }
         defer { descriptor.close() }
         self.wakeWhenStopped(descriptor)
         await descriptor.cancellingWaits {
+            var (taken, lastTurns) = (0, 0)
             while !Task.isCancelled, !(self.isShared && self.isStopped) {
                 let accepted = cepoll_accept(duplicate)
                 if accepted >= 0 {
                     connection(accepted)
+                    taken += 1
+                    guard taken % Self.takenPerTurn == 0 else { continue }
+                    if self.isStopped { lastTurns += 1 }
+                    guard lastTurns < Self.lastTurns else { return }
+                    await loop.yield()
                     continue
                 }
                 switch errno {
@@ -101,6 +129,7 @@ package final class Listener: Sendable {
                     // Thrown only for cancellation and `stop()`, which the next turn sees.
                     try? await descriptor.waitToRead(until: .now + .seconds(3600))
                 default:
+                    // Ends early by cancellation only, which the next turn sees.
                     try? await Task.sleep(for: .milliseconds(50))
                 }
             }
@@ -109,14 +138,33 @@ package final class Listener: Sendable {
 
     // MARK: - Private
 
-    private var isStopped: Bool { self.stopping.withLock { $0.isStopped } }
+    private var isStopped: Bool { self.life.withLock { $0.isStopped } }
+
+    /// A duplicate of the socket, because a descriptor closes what it owns; `nil` after the end.
+    private func begin() -> Int32? {
+        self.life.withLock { life in
+            guard !life.isClosed, let duplicate = try? SystemError.check("dup", { dup(self.socket) }) else { return nil }
+            life.accepting += 1
+            return duplicate
+        }
+    }
+
+    private func end() {
+        self.life.withLock { life in
+            life.accepting -= 1
+            guard life.isStopped, life.accepting == 0, !life.isClosed else { return }
+            life.isClosed = true
+            // On an adopted one others go on listening.
+            close(self.socket)
+        }
+    }
 
     private func wakeWhenStopped(_ descriptor: Descriptor) {
         let loop = descriptor.loop
         // Safe: the reference is used on the loop only, where the descriptor lives.
         nonisolated(unsafe) let descriptor = descriptor
-        self.stopping.withLock { stopping in
-            stopping.wakes.append { loop.execute { descriptor.cancelWaits() } }
+        self.life.withLock { life in
+            life.wakes.append { loop.execute { descriptor.cancelWaits() } }
         }
     }
 

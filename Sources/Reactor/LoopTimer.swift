@@ -10,6 +10,8 @@ package final class LoopTimer {
     private var deadline: ContinuousClock.Instant?
     private var earliestEntry: ContinuousClock.Instant?
 
+    fileprivate private(set) var isAbandoned = false
+
     package init(loop: EventLoop, action: @escaping () -> Void) {
         self.loop = loop
         self.action = action
@@ -25,6 +27,14 @@ package final class LoopTimer {
 
     package func disarm() {
         self.deadline = nil
+    }
+
+    /// Disarms it for good, so that the loop need not keep it until a deadline that means nothing any more.
+    package func abandon() {
+        self.deadline = nil
+        guard !self.isAbandoned else { return }
+        self.isAbandoned = true
+        if self.earliestEntry != nil { self.loop.abandonTimer() }
     }
 
     fileprivate func entryIsDue(_ entry: ContinuousClock.Instant) {
@@ -51,6 +61,18 @@ struct TimerQueue {
     }
 
     private var entries = Heap<Entry>()
+    /// How many abandoned timers may still have entries.
+    private var abandoned = 0
+
+    var count: Int { self.entries.count }
+
+    /// Removes the entries of abandoned timers once they are half of all: closed connections leave several each.
+    mutating func abandonOne() {
+        self.abandoned += 1
+        guard self.abandoned >= 64, self.abandoned * 2 >= self.entries.count else { return }
+        self.entries = Heap(self.entries.unordered.filter { !$0.timer.isAbandoned })
+        self.abandoned = 0
+    }
 
     mutating func insert(_ timer: LoopTimer, at due: ContinuousClock.Instant) {
         self.entries.insert(Entry(due: due, timer: timer))

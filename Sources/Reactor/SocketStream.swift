@@ -26,9 +26,9 @@ package final class SocketStream: ByteStream {
         }
     }
 
-    package func waitToRead(until deadline: ContinuousClock.Instant) async throws(WaitError) {
-        try await self.descriptor.waitToRead(until: deadline)
+    package func whenReadable(until deadline: ContinuousClock.Instant, resume waiter: Waiter) {
         self.isDrained = false
+        self.descriptor.whenReadable(until: deadline, resume: waiter)
     }
 
     package func wakeReader() {

@@ -32,7 +32,10 @@ struct WatchTable {
     }
 
     func handler(_ token: UInt64) -> (any ReadinessHandler)? {
-        let slot = self.slots[Int(UInt32(truncatingIfNeeded: token))]
+        let index = Int(UInt32(truncatingIfNeeded: token))
+        // A loop that has ended has an empty table, and descriptors may be closed later.
+        guard index < self.slots.count else { return nil }
+        let slot = self.slots[index]
         return slot.generation == UInt32(truncatingIfNeeded: token >> 32) ? slot.handler : nil
     }
 }

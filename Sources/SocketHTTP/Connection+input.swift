@@ -22,25 +22,18 @@ extension Connection {
 
     func fill() -> Filled {
         do throws(StreamError) {
-            guard let count = try self.input.fill(from: self.stream, expecting: self.expected) else { return .nothing }
+            guard let count = try self.input.fill(from: self.stream, expecting: self.body.expected) else { return .nothing }
+            self.budget.spend(bytes: count)
             return count == 0 ? .ended : .bytes
         } catch {
             return .ended
         }
     }
 
-    private var expected: Int {
-        switch self.body {
-        case .none: 1
-        case .length(let remaining): remaining
-        case .chunked: .max
-        }
-    }
-
     func prepareBody(_ head: RequestHead) {
-        self.body = head.body
-        self.awaitsContinue = head.expectsContinue
-        self.chunks = head.body == .chunked ? ChunkDecoder(trailerBytes: self.limits.headerBytes) : nil
+        self.body =
+            head.expectsContinue && head.body != .none
+            ? .awaitingLeave(head.body) : BodyState(head.body, trailerBytes: self.limits.headerBytes)
     }
 
     // MARK: Bodies
@@ -51,53 +44,58 @@ extension Connection {
         defer { self.startHandlerTime() }
         var bytes: [UInt8] = []
         do throws(BodyError) {
-            guard !self.isAnswered else { throw .closed }
+            guard case .handling = self.state else { throw .closed }
             // A client that has begun to send does not wait for leave any more.
-            self.awaitsContinue = self.awaitsContinue && self.input.isEmpty
+            if !self.input.isEmpty { self.giveLeave() }
             if try self.takeBody(into: &bytes, limit: limit) { return bytes }
             let deadline = ContinuousClock.now + self.limits.bodyTimeout
-            try await self.letClientGoOn()
+            if self.giveLeave() {
+                guard await self.write(ResponseEncoder.goOn) else { throw .closed }
+            }
             repeat {
                 try await self.fillOrWait(until: deadline)
             } while try !self.takeBody(into: &bytes, limit: limit)
             return bytes
         } catch {
-            self.isBroken = true
+            self.body = .broken
             throw error
         }
+    }
+
+    /// Whether the client waits to be told that it may send; from here on it does not.
+    @discardableResult
+    private func giveLeave() -> Bool {
+        guard case .awaitingLeave(let framing) = self.body else { return false }
+        self.body = BodyState(framing, trailerBytes: self.limits.headerBytes)
+        return true
     }
 
     /// Moves what has arrived of the body to `output`. Whether that was its end.
     private func takeBody(into output: inout [UInt8], limit: Int) throws(BodyError) -> Bool {
         switch self.body {
-        case .none:
-            return true
+        case .whole: return true
+        case .awaitingLeave: return false
+        case .broken: throw .malformed
         case .length(let remaining):
             let count = min(remaining, self.input.count)
             self.input.withUnread { bytes in
                 bytes.extracting(..<count).withUnsafeBufferPointer { output.append(contentsOf: $0) }
             }
             self.input.consume(count)
-            self.body = count == remaining ? .none : .length(remaining - count)
-        case .chunked:
-            guard var decoder = self.chunks else { throw .malformed }
+            self.body = count == remaining ? .whole : .length(remaining - count)
+            return count == remaining
+        case .chunked(var decoder):
             let count = try self.input.withUnread { (bytes) throws(BodyError) in
                 try decoder.decode(bytes, into: &output, limit: limit)
             }
             self.input.consume(count)
-            self.chunks = decoder
-            if decoder.isFinished { self.body = .none }
+            self.body = decoder.isFinished ? .whole : .chunked(decoder)
+            return decoder.isFinished
         }
-        return self.body == .none
-    }
-
-    private func letClientGoOn() async throws(BodyError) {
-        guard self.awaitsContinue else { return }
-        self.awaitsContinue = false
-        guard await self.sendInterim(ResponseEncoder.goOn) else { throw .closed }
     }
 
     private func fillOrWait(until deadline: ContinuousClock.Instant) async throws(BodyError) {
+        if self.budget.isSpent { await self.others.loop.yield() }
         switch self.fill() {
         case .bytes: return
         case .ended: throw .closed
@@ -114,9 +112,12 @@ extension Connection {
 
     /// Drops what has already arrived of an unread body, and tells what is still to come.
     func discardBuffered() -> Rest {
-        guard self.body != .none else { return .nothing }
+        switch self.body {
+        case .whole: return .nothing
         // A client that waits for leave may send its body, or not: what follows cannot be told from a request.
-        guard !self.isBroken, !self.awaitsContinue else { return .tooMuch }
+        case .awaitingLeave, .broken: return .tooMuch
+        case .length, .chunked: break
+        }
         var dropped: [UInt8] = []
         do throws(BodyError) {
             if try self.takeBody(into: &dropped, limit: Self.drainedBytes) { return .nothing }

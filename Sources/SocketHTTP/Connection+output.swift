@@ -3,15 +3,40 @@ internal import Reactor
 
 /// What is written: responses, and what is said before them.
 extension Connection {
+    /// What is left to do for a request when its answer has been begun.
+    enum Unfinished {
+        /// `output` has what is left of the head; `body` comes after it, if it is there.
+        case answer(Response, RequestHead, body: [UInt8]?, rest: Rest, closes: Bool)
+        /// The client has had its answer.
+        case lingering
+    }
+
     /// Up to here a body is sent in one call with its head, and above in a second one, which is cheaper than the copy.
     private static let copiedBytes = 32_768
 
-    func send(_ response: Response, to head: RequestHead?, closes: Bool) async -> Bool {
-        if let rest = self.encode(response, to: head, closes: closes) {
-            guard await self.flush() else { return false }
-            return await self.write(rest)
+    /// Does what `answer` could not do at once.
+    func finish(_ unfinished: Unfinished) async throws(Ending) {
+        guard case .answer(let response, let head, let body, let rest, let closes) = unfinished else {
+            await self.linger()
+            throw .silent
         }
-        return await self.flush()
+        guard await self.writeOutput(), await self.write(body ?? []) else { throw .silent }
+        if let production = response.production, self.isProduced(response, for: head) {
+            guard await self.produce(production, for: head) else { throw .silent }
+        }
+        if closes {
+            // A client that asked for the end sends no more, and a reset could not hurt it.
+            if head.keepsAlive || rest != .nothing || !self.input.isEmpty { await self.linger() }
+            throw .silent
+        }
+        if rest == .little, await !self.discardRest() { throw .silent }
+    }
+
+    /// Sends a response after which the connection is closed.
+    func send(_ response: Response, to head: RequestHead?) async -> Bool {
+        let body = self.encode(response, to: head, closes: true)
+        guard await self.writeOutput() else { return false }
+        return await self.write(body ?? [])
     }
 
     /// Puts a response into `output`; gives its body if that is better sent on its own.
@@ -37,13 +62,8 @@ extension Connection {
         return nil
     }
 
-    /// Says something before the response.
-    func sendInterim(_ bytes: [UInt8]) async -> Bool {
-        await self.write(bytes)
-    }
-
-    /// Sends what has been encoded. `false` if the client did not take it all in time, or went away.
-    private func flush() async -> Bool {
+    /// Sends as much of `output` as fits now. Whether that was all.
+    func flushAtOnce() throws(Ending) -> Bool {
         do throws(StreamError) {
             let written = try self.output.withUnsafeBufferPointer { (bytes) throws(StreamError) in
                 try self.stream.write(UnsafeRawBufferPointer(bytes))
@@ -52,28 +72,38 @@ extension Connection {
                 self.output.removeAll(keepingCapacity: self.output.capacity <= InputBuffer.usualSize)
                 return true
             }
-            let rest = self.output
-            self.output = []
-            return await self.write(rest, from: written ?? 0)
-        } catch {
+            self.output.removeFirst(written ?? 0)
             return false
+        } catch {
+            throw .silent
         }
     }
 
-    /// Sends bytes. `false` if the client did not take them all within `writeTimeout`, or went away.
-    func write(_ bytes: [UInt8], from start: Int = 0) async -> Bool {
+    /// Sends the rest of `output`.
+    private func writeOutput() async -> Bool {
+        let rest = self.output
+        self.output = []
+        return await self.write(rest)
+    }
+
+    /// Sends bytes. `false` if the client did not take them all within `writeTimeout`, or went away: then nothing can
+    /// follow.
+    func write(_ bytes: [UInt8]) async -> Bool {
         let deadline = ContinuousClock.now + self.limits.writeTimeout
-        var written = start
+        var written = 0
         do {
             while written < bytes.count {
+                if self.budget.isSpent { await self.others.loop.yield() }
                 if let count = try self.writeOnce(bytes, from: written) {
                     written += count
+                    self.budget.spend(bytes: count)
                 } else {
                     try await self.stream.waitToWrite(until: deadline)
                 }
             }
             return true
         } catch {
+            self.state = .lost
             return false
         }
     }

@@ -12,12 +12,9 @@ extension Connection {
     /// more use.
     func produce(_ production: Response.Production, for head: RequestHead) async -> Bool {
         let writer = BodyWriter(self, isChunked: !head.isVersion10)
-        self.writer = writer
+        self.state = .producing(writer)
         self.output = []
-        defer {
-            self.writer = nil
-            writer.detach()
-        }
+        defer { writer.detach() }
         do {
             try await production(writer)
         } catch {
@@ -29,7 +26,7 @@ extension Connection {
 
     /// Has a body that is waiting for something end: the server stops.
     func endProduction() {
-        self.writer?.ring()
+        if case .producing(let writer) = self.state { writer.ring() }
     }
 
     /// Reads what has come, for after the body. `false` if the client has ended its side, or sends more than `limit`.

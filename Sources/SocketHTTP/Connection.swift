@@ -3,38 +3,39 @@ internal import Reactor
 
 /// One connection: requests in, responses out, one after the other. On its loop only.
 ///
-/// Every wait has a deadline, and ends when the stream is closed from outside.
+/// Every wait has a deadline, and ends when the stream is closed from outside. `serve` alone waits where a request that
+/// is small, and whose answer is, passes through: what it calls decides and acts at once, since each function that may
+/// wait costs 500 instructions more.
 final class Connection {
     /// Why there is no further request to answer.
-    private enum Ending: Error {
+    enum Ending: Error {
         case refused(Refusal)
         /// Nothing more can or need be said.
         case silent
     }
 
+    /// What comes before the next step.
+    private enum Pause {
+        case input(until: ContinuousClock.Instant)
+        /// Others have their turn.
+        case turn
+    }
+
     let stream: any ByteStream
     let limits: ServerLimits
     let others: LoopConnections
+    var state: ConnectionState
     var input = InputBuffer()
     var output: [UInt8] = []
-    var body = BodyFraming.none
-    var chunks: ChunkDecoder?
-    /// The client waits for leave to send its body.
-    var awaitsContinue = false
-    /// The body's end cannot be found any more, so no request can follow.
-    var isBroken = false
-    /// Of the body that is coming about.
-    var writer: BodyWriter?
+    var body = BodyState.whole
+    var budget: TurnBudget
 
     private let responder: any Responder
     private let peer: PeerAddress
     private let proxies: TrustedProxies
     private var parser: HeadParser
     private var served = 0
-    /// The client has its answer, though the handler still runs.
-    private(set) var isAnswered = false
     private lazy var handlerTimer = LoopTimer(loop: self.others.loop) { [weak self] in self?.answerForHandler() }
-    private var isIdle = true
 
     init(
         _ stream: any ByteStream,
@@ -50,6 +51,8 @@ final class Connection {
         self.proxies = proxies
         self.responder = responder
         self.others = others
+        self.state = .idle(since: others.loop.now)
+        self.budget = TurnBudget(on: others.loop)
         self.parser = HeadParser(limits: limits)
     }
 
@@ -58,14 +61,23 @@ final class Connection {
         if self.others.insert(self) {
             do throws(Ending) {
                 while true {
-                    try await self.readHead()
-                    try await self.answer()
+                    while let pause = try self.readHead() {
+                        let failure = await withUnsafeContinuation { self.resume($0, after: pause) }
+                        if let failure { throw self.ending(after: failure) }
+                    }
+                    let head = self.parser.head
+                    let body = self.beginHandling(head)
+                    let response = await self.responder.respond(to: self.request(head, body))
+                    body.detach()
+                    if let rest = try self.answer(response, to: head) { try await self.finish(rest) }
+                    self.awaitRequest()
                 }
             } catch {
                 if case .refused(let refusal) = error { await self.refuse(refusal) }
             }
             self.others.remove(self)
         }
+        self.handlerTimer.abandon()
         self.close()
     }
 
@@ -83,31 +95,71 @@ final class Connection {
     }
 
     func closeIfIdle(evenIfNew: Bool = false) {
-        if self.isIdle, self.served > 0 || evenIfNew { self.close() }
+        if self.idleSince != nil, self.served > 0 || evenIfNew { self.close() }
     }
 
-    // MARK: - Requests
+    /// Makes room for others. `false` if it has been asked something since.
+    func close(ifIdleSince since: ContinuousClock.Instant) -> Bool {
+        guard self.idleSince == since else { return false }
+        self.close()
+        return true
+    }
 
-    private func readHead() async throws(Ending) {
+    /// Since when nothing of a request has come; `nil` if something has.
+    var idleSince: ContinuousClock.Instant? {
+        if case .idle(let since) = self.state { since } else { nil }
+    }
+
+    // MARK: - Heads
+
+    private func awaitRequest() {
         self.parser.reset()
-        self.isIdle = self.input.isEmpty
-        var deadline = self.isIdle ? ContinuousClock.now + self.patience : nil
-        while try !self.parseHead() {
-            if self.isIdle != self.input.isEmpty || deadline == nil {
-                // From the first byte on, whenever that came.
-                self.isIdle = false
-                deadline = .now + self.limits.headerTimeout
-            }
-            try await self.fillOrWait(until: deadline ?? .now)
-        }
-        self.isIdle = false
+        self.state =
+            self.input.isEmpty
+            ? .idle(since: self.others.loop.now) : .reading(until: self.others.loop.now + self.limits.headerTimeout)
     }
 
-    /// How long nothing at all may come.
-    private var patience: Duration {
+    /// Reads on. `nil`: the head is whole.
+    private func readHead() throws(Ending) -> Pause? {
+        while true {
+            if self.budget.isSpent { return .turn }
+            if try self.parseHead() { return nil }
+            if case .idle = self.state, !self.input.isEmpty {
+                self.state = .reading(until: self.others.loop.now + self.limits.headerTimeout)
+            }
+            switch self.fill() {
+            case .bytes: continue
+            case .ended: throw .silent
+            case .nothing: return .input(until: self.headDeadline())
+            }
+        }
+    }
+
+    private func resume(_ waiter: Waiter, after pause: Pause) {
+        switch pause {
+        case .turn: self.others.loop.afterOthers(resume: waiter)
+        case .input(let deadline): self.stream.whenReadable(until: deadline, resume: waiter)
+        }
+    }
+
+    /// Until when something must come; gives back what an idle connection can do without.
+    private func headDeadline() -> ContinuousClock.Instant {
+        guard case .idle(let since) = self.state else {
+            if case .reading(let deadline) = self.state { return deadline }
+            return self.others.loop.now
+        }
+        // Ten thousand connections that wait for nothing are common; a new buffer costs less than a hundred nanoseconds.
+        self.input.release()
+        self.output = []
+        self.parser.release()
         let isNew = self.served == 0
-        if self.others.isStopping { return isNew ? LoopConnections.firstMoment : LoopConnections.lastMoment }
-        return isNew ? self.limits.headerTimeout : self.limits.idleTimeout
+        if self.others.isStopping { return since + (isNew ? LoopConnections.firstMoment : LoopConnections.lastMoment) }
+        return since + (isNew ? self.limits.headerTimeout : self.limits.idleTimeout)
+    }
+
+    private func ending(after failure: WaitError) -> Ending {
+        // Whoever has sent nothing has asked nothing, and hears nothing.
+        failure == .timedOut && !self.input.isEmpty ? .refused(.timedOut) : .silent
     }
 
     /// Whether the head is complete.
@@ -124,57 +176,24 @@ final class Connection {
         return true
     }
 
-    private func fillOrWait(until deadline: ContinuousClock.Instant) async throws(Ending) {
-        switch self.fill() {
-        case .bytes: return
-        case .ended: throw .silent
-        case .nothing: break
-        }
-        // Ten thousand connections that wait for nothing are common; a new buffer costs less than a hundred nanoseconds.
-        if self.isIdle {
-            self.input.release()
-            self.output = []
-        }
-        do throws(WaitError) {
-            try await self.stream.waitToRead(until: deadline)
-        } catch {
-            // Whoever has sent nothing has asked nothing, and hears nothing.
-            throw error == .timedOut && !self.input.isEmpty ? .refused(.timedOut) : .silent
-        }
+    private func refuse(_ refusal: Refusal) async {
+        let head = self.parser.fieldsAreRead ? self.parser.head : nil
+        let response = self.responder.refuse(refusal, head: head)
+        self.state = .answering
+        if await self.send(response, to: head) { await self.linger() }
     }
 
-    private func answer() async throws(Ending) {
-        let head = self.parser.head
+    // MARK: - Handlers
+
+    private func beginHandling(_ head: RequestHead) -> RequestBody {
         self.prepareBody(head)
-        let body = RequestBody(framing: head.body, limit: self.limits.bodyBytes, connection: self)
-        let response = await self.response(to: head, body)
-        body.detach()
-        self.served += 1
-        guard let response else {
-            await self.linger()
-            throw .silent
-        }
-
-        let rest = self.discardBuffered()
-        let closes =
-            response.closesConnection || !head.keepsAlive || rest == .tooMuch || self.others.isStopping
-            || self.served >= self.limits.requestsPerConnection
-            || response.production != nil && (head.isVersion10 || rest != .nothing)
-        guard await self.send(response, to: head, closes: closes) else { throw .silent }
-        if let production = response.production, self.isProduced(response, for: head) {
-            guard await self.produce(production, for: head) else { throw .silent }
-        }
-        if closes {
-            // A client that asked for the end sends no more, and a reset could not hurt it.
-            if head.keepsAlive || rest != .nothing || !self.input.isEmpty { await self.linger() }
-            throw .silent
-        }
-        if rest == .little, await !self.discardRest() { throw .silent }
+        self.state = .handling
+        self.startHandlerTime()
+        return RequestBody(framing: head.body, limit: self.limits.bodyBytes, connection: self)
     }
 
-    /// Asks the handler. `nil` if it took so long that the client has been answered without it.
-    private func response(to head: RequestHead, _ body: RequestBody) async -> Response? {
-        let request = Request(
+    private func request(_ head: RequestHead, _ body: RequestBody) -> Request {
+        Request(
             head: head,
             body: body,
             peer: self.peer,
@@ -182,15 +201,32 @@ final class Connection {
             certificateName: self.stream.certificateName,
             proxies: self.proxies
         )
-        self.startHandlerTime()
-        let response = await self.responder.respond(to: request)
+    }
+
+    /// Sends what a handler has answered; gives what cannot be done at once.
+    private func answer(_ response: Response, to head: RequestHead) throws(Ending) -> Unfinished? {
         self.stopHandlerTime()
-        return self.isAnswered ? nil : response
+        self.served += 1
+        self.budget.spend()
+        switch self.state {
+        case .overdue: return .lingering
+        case .lost: throw .silent
+        default: self.state = .answering
+        }
+        let rest = self.discardBuffered()
+        let closes =
+            response.closesConnection || !head.keepsAlive || rest == .tooMuch || self.others.isStopping
+            || self.served >= self.limits.requestsPerConnection
+            || response.production != nil && (head.isVersion10 || rest != .nothing)
+        let apart = self.encode(response, to: head, closes: closes)
+        let isSent = try self.flushAtOnce() && apart == nil
+        if isSent, !closes, rest == .nothing, response.production == nil { return nil }
+        return .answer(response, head, body: apart, rest: rest, closes: closes)
     }
 
     func startHandlerTime() {
-        guard !self.isAnswered else { return }
-        self.handlerTimer.arm(at: .now + self.limits.handlerTimeout)
+        guard case .handling = self.state else { return }
+        self.handlerTimer.arm(at: self.others.loop.now + self.limits.handlerTimeout)
     }
 
     func stopHandlerTime() {
@@ -199,17 +235,11 @@ final class Connection {
 
     /// Answers in place of a handler whose time is over. It is left to finish, for nobody knows what it has begun.
     private func answerForHandler() {
-        self.isAnswered = true
+        self.state = .overdue
         let head = self.parser.head
         self.encode(self.responder.refuse(.handlerTooSlow, head: head), to: head, closes: true)
         // What does not fit now is for a client that does not read, who has no claim to more.
         let isSent = (try? self.output.span.withUnsafeBytes { try self.stream.write($0) }) == self.output.count
         if isSent { self.stream.endWriting() } else { self.close() }
-    }
-
-    private func refuse(_ refusal: Refusal) async {
-        let head = self.parser.fieldsAreRead ? self.parser.head : nil
-        let response = self.responder.refuse(refusal, head: head)
-        if await self.send(response, to: head, closes: true) { await self.linger() }
     }
 }

@@ -24,7 +24,9 @@ package final class HTTPServer: Sendable {
     private let grace: Duration
     private let makeStream: StreamMaker?
     private let shares: [LoopConnections]
-    private let counts: ConnectionCounts
+    private let acceptor: EventLoop
+    /// A mutex, because the acceptor counts those who come and every loop those who go.
+    private let admission: Mutex<Admission>
     private let nextLoop = Atomic(0)
     private let graceEnded = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
 
@@ -40,7 +42,8 @@ package final class HTTPServer: Sendable {
         self.listeners = listeners
         self.limits = limits
         self.proxies = proxies
-        self.counts = ConnectionCounts(limits: limits)
+        self.acceptor = loops.acceptor
+        self.admission = Mutex(Admission(limits: limits))
         self.responder = responder
         self.grace = grace
         self.makeStream = makeStream
@@ -55,10 +58,10 @@ package final class HTTPServer: Sendable {
     package func run() async {
         await withTaskCancellationHandler {
             await withTaskGroup(of: Event.self) { group in
-                for (index, listener) in self.listeners.enumerated() {
-                    let loop = self.shares[index % self.shares.count].loop
-                    group.addTask(executorPreference: loop) {
-                        await self.serve(listener, on: loop)
+                for listener in self.listeners {
+                    listener.dropVanishedClients(after: self.limits.writeTimeout)
+                    group.addTask(executorPreference: self.acceptor) {
+                        await self.serve(listener)
                         return .listenerEnded
                     }
                 }
@@ -85,10 +88,9 @@ package final class HTTPServer: Sendable {
     package func stop() {
         for listener in self.listeners { listener.stop() }
         for share in self.shares { share.stop() }
-        guard let loop = self.shares.first?.loop else { return }
-        loop.execute {
+        self.acceptor.execute {
             // A timer and not a sleep, which would end at once in a task that has been cancelled.
-            let timer = LoopTimer(loop: loop) { self.endGrace() }
+            let timer = LoopTimer(loop: self.acceptor) { self.endGrace() }
             timer.arm(at: .now + self.grace)
         }
     }
@@ -111,9 +113,9 @@ package final class HTTPServer: Sendable {
         await self.connection(stream, peer, self.shares[loop.index]).serve()
     }
 
-    private func serve(_ listener: Listener, on acceptor: EventLoop) async {
+    private func serve(_ listener: Listener) async {
         await withDiscardingTaskGroup { connections in
-            await listener.accept(on: acceptor) { socket in
+            await listener.accept(on: self.acceptor) { socket in
                 self.start(socket, in: &connections)
             }
         }
@@ -122,33 +124,40 @@ package final class HTTPServer: Sendable {
     private func start(_ socket: Int32, in connections: inout DiscardingTaskGroup) {
         let peer = PeerAddress(of: socket)
         let origin = self.proxies.contains(peer) || peer == .unix ? nil : peer.origin
-        let refusal: Refusal?
-        switch self.counts.enter(from: origin) {
-        case .welcome: refusal = nil
-        case .refused(let reason): refusal = reason
-        case .dropped:
-            close(socket)
-            return
+        let verdict = self.admission.withLock {
+            $0.enter(from: origin, hearsRefusals: self.makeStream == nil || peer == .unix)
         }
         let turn = self.nextLoop.wrappingAdd(1, ordering: .relaxed).oldValue
         let share = self.shares[Int(UInt(bitPattern: turn) % UInt(self.shares.count))]
-        connections.addTask(executorPreference: share.loop) {
-            await self.serve(socket, peer, refusing: refusal, share)
-            self.counts.leave(from: origin)
+        switch verdict {
+        case .welcome(let evicts):
+            connections.addTask(executorPreference: share.loop) {
+                if evicts { share.closeLongestIdle() }
+                await self.serve(socket, peer, share)
+                self.admission.withLock { $0.leave(from: origin) }
+            }
+        case .refused(let refusal):
+            connections.addTask(executorPreference: share.loop) {
+                await self.turnAway(socket, peer, refusal, share)
+                self.admission.withLock { $0.leaveRefused() }
+            }
+        case .dropped:
+            close(socket)
         }
     }
 
-    private func serve(
-        _ socket: Int32,
-        _ peer: PeerAddress,
-        refusing refusal: Refusal?,
-        _ share: LoopConnections
-    ) async {
+    private func serve(_ socket: Int32, _ peer: PeerAddress, _ share: LoopConnections) async {
         // Out of memory or of watches: closed already, and nobody to tell.
         guard let descriptor = try? Descriptor(socket, on: share.loop) else { return }
         guard let stream = await self.stream(over: descriptor, share) else { return descriptor.close() }
-        let connection = self.connection(stream, peer, share)
-        if let refusal { await connection.turnAway(refusal) } else { await connection.serve() }
+        await self.connection(stream, peer, share).serve()
+    }
+
+    /// Says in clear that there is no room.
+    private func turnAway(_ socket: Int32, _ peer: PeerAddress, _ refusal: Refusal, _ share: LoopConnections) async {
+        // As above.
+        guard let descriptor = try? Descriptor(socket, on: share.loop) else { return }
+        await self.connection(SocketStream(descriptor), peer, share).turnAway(refusal)
     }
 
     private func stream(over descriptor: Descriptor, _ share: LoopConnections) async -> (any ByteStream)? {

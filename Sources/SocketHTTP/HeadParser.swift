@@ -36,6 +36,11 @@ struct HeadParser {
         self.requestLineIsRead = false
     }
 
+    /// Gives back the room of a head that was longer than usual. Before nothing may happen for long.
+    mutating func release() {
+        if self.head.bytes.capacity > InputBuffer.usualSize { self.head.bytes = [] }
+    }
+
     /// Goes on reading: `bytes` is everything from the start of the request, those of earlier calls included.
     ///
     /// Gives the length of the head once it is complete, `nil` while it is not.
@@ -120,7 +125,10 @@ struct HeadParser {
         try self.readVersion(bytes, ByteRange(index + 1, line.end))
         guard target.count <= self.limits.targetBytes else { throw .targetTooLong }
 
-        self.head.method = Self.knownMethod(bytes, method) ?? HTTPRequest.Method(rawValue: bytes.string(method)) ?? .get
+        guard let method = Self.knownMethod(bytes, method) ?? HTTPRequest.Method(rawValue: bytes.string(method)) else {
+            throw .badRequest("The method is invalid.")
+        }
+        self.head.method = method
         // The target of CONNECT has a grammar of its own, and what is not implemented is refused anyway, further down.
         if self.head.method != .connect {
             self.head.place = try RequestTarget(bytes, target, isOptions: self.head.method == .options)

@@ -12,8 +12,11 @@ final class LoopConnections: @unchecked Sendable {
 
     private(set) var isStopping = false
     private var connections: [ObjectIdentifier: Connection] = [:]
-    /// Connections of which no stream has been made yet.
-    private var openings: [ObjectIdentifier: Descriptor] = [:]
+    /// Connections of which no stream has been made yet, and since when.
+    private var openings: [ObjectIdentifier: (descriptor: Descriptor, since: ContinuousClock.Instant)] = [:]
+    /// The connections that were idle when they were looked for, the longest idle last.
+    private var longestIdle: [(since: ContinuousClock.Instant, closeIfStillIdle: () -> Bool)] = []
+    private var nextSearch = ContinuousClock.now
     private var isClosed = false
     /// Here because the date in it is good for all of them.
     var encoder = ResponseEncoder()
@@ -37,13 +40,49 @@ final class LoopConnections: @unchecked Sendable {
 
     func insert(opening descriptor: Descriptor) {
         self.loop.assertOnLoop()
-        self.openings[ObjectIdentifier(descriptor)] = descriptor
+        self.openings[ObjectIdentifier(descriptor)] = (descriptor, self.loop.now)
         if self.isClosed { descriptor.cancelWaits() }
     }
 
     func remove(opening descriptor: Descriptor) {
         self.loop.assertOnLoop()
         self.openings[ObjectIdentifier(descriptor)] = nil
+    }
+
+    /// Closes the connection that has asked nothing for the longest time, if there is one: new ones need the room.
+    ///
+    /// Looks through all of them for some at once, and rarely: an order kept up to date would cost each request.
+    func closeLongestIdle() {
+        self.loop.assertOnLoop()
+        if self.closeLongestIdleFound() { return }
+        guard self.loop.now >= self.nextSearch else { return }
+        self.nextSearch = self.loop.now + .milliseconds(10)
+        var idle = self.connections.values.compactMap { connection in
+            connection.idleSince.map { since in
+                (since, { connection.close(ifIdleSince: since) })
+            }
+        }
+        idle += self.openings.map { id, opening in
+            (opening.since, { self.closeOpening(id) })
+        }
+        idle.sort { $0.0 > $1.0 }
+        self.longestIdle = idle.suffix(Self.foundAtOnce)
+        _ = self.closeLongestIdleFound()
+    }
+
+    private static let foundAtOnce = 64
+
+    private func closeLongestIdleFound() -> Bool {
+        while let next = self.longestIdle.popLast() {
+            if next.closeIfStillIdle() { return true }
+        }
+        return false
+    }
+
+    private func closeOpening(_ id: ObjectIdentifier) -> Bool {
+        guard let opening = self.openings[id] else { return false }
+        opening.descriptor.cancelWaits()
+        return true
     }
 
     /// Lets every connection answer what it has begun, and close. From any thread.
@@ -53,7 +92,7 @@ final class LoopConnections: @unchecked Sendable {
             for connection in self.connections.values { connection.endProduction() }
             self.after(Self.lastMoment) {
                 for connection in self.connections.values { connection.closeIfIdle() }
-                for descriptor in self.openings.values { descriptor.cancelWaits() }
+                for opening in self.openings.values { opening.descriptor.cancelWaits() }
             }
             self.after(Self.firstMoment) {
                 for connection in self.connections.values { connection.closeIfIdle(evenIfNew: true) }
@@ -70,7 +109,7 @@ final class LoopConnections: @unchecked Sendable {
         self.loop.execute {
             self.isClosed = true
             for connection in self.connections.values { connection.close() }
-            for descriptor in self.openings.values { descriptor.cancelWaits() }
+            for opening in self.openings.values { opening.descriptor.cancelWaits() }
         }
     }
 }

@@ -43,6 +43,7 @@ package final class TLSStream: ByteStream {
     package func handshake(until deadline: ContinuousClock.Instant) async throws {
         while true {
             ERR_clear_error()
+            self.wire.beginTurn()
             let result = SSL_do_handshake(self.session)
             let needsMore = SSL_get_error(self.session, result) == SSL_ERROR_WANT_READ
             // Before any wait: the queue of errors is the thread's, and other streams use it meanwhile.
@@ -50,8 +51,9 @@ package final class TLSStream: ByteStream {
             while try !self.wire.flush() { try await self.socket.waitToWrite(until: deadline) }
             if let failure { throw failure }
             if result == 1 { break }
-            try await self.socket.waitToRead(until: deadline)
+            try await self.waitToRead(until: deadline)
         }
+        self.wire.countHandshakeMessages(of: self.session)
         self.certificateName = try self.readCertificateName()
         self.handshakeIsDone = true
     }
@@ -67,9 +69,14 @@ package final class TLSStream: ByteStream {
 
     package func read(into buffer: UnsafeMutableRawBufferPointer) throws(StreamError) -> Int? {
         ERR_clear_error()
+        self.wire.beginTurn()
         var count = 0
         let result = SSL_read_ex(self.session, buffer.baseAddress, buffer.count, &count)
-        if result == 1 { return count }
+        if result == 1 {
+            self.wire.contentHasCome()
+            return count
+        }
+        if let failure = self.wire.failure { throw failure }
         switch SSL_get_error(self.session, result) {
         case SSL_ERROR_WANT_READ: return nil
         case SSL_ERROR_ZERO_RETURN: return 0
@@ -91,8 +98,12 @@ package final class TLSStream: ByteStream {
         return self.sealedCount
     }
 
-    package func waitToRead(until deadline: ContinuousClock.Instant) async throws(WaitError) {
-        try await self.socket.waitToRead(until: deadline)
+    package func whenReadable(until deadline: ContinuousClock.Instant, resume waiter: Waiter) {
+        if self.wire.turnIsOver {
+            self.socket.descriptor.loop.afterOthers(resume: waiter)
+        } else {
+            self.socket.whenReadable(until: deadline, resume: waiter)
+        }
     }
 
     package func wakeReader() {

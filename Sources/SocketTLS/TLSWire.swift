@@ -9,11 +9,21 @@ final class TLSWire {
     /// More than one write of the stream can leave behind; reached only by a peer that sends and never reads.
     private static let unsentLimit = 256 * 1024
 
+    /// So much is received in one call of OpenSSL's, which goes on as long as records bring no content.
+    private static let receivedPerTurn = 65_536
+    /// So many handshake messages in a row, such as key updates, may come after the handshake; each costs far more than
+    /// its few bytes. Other implementations allow as many.
+    private static let messagesWithoutContent = 16
+
     private let socket: SocketStream
     private var unsent: [UInt8] = []
     private var sentCount = 0
     /// Whether the peer has ended its side of the socket.
     private var isEnded = false
+    private var receivedInTurn = 0
+    private var handshakeMessages = 0
+    /// Whether OpenSSL was told that nothing is there because others have their turn.
+    private(set) var turnIsOver = false
     /// Why the socket can carry nothing more, once that is so.
     private(set) var failure: StreamError?
 
@@ -51,9 +61,37 @@ final class TLSWire {
         return true
     }
 
+    /// Before each call of OpenSSL's that receives.
+    func beginTurn() {
+        self.receivedInTurn = 0
+        self.turnIsOver = false
+    }
+
+    func contentHasCome() {
+        self.handshakeMessages = 0
+    }
+
+    /// Has OpenSSL tell of each handshake message from here on, and ends a connection on which too many come in a row.
+    func countHandshakeMessages(of session: OpaquePointer) {
+        SSL_set_msg_callback(session) { isSent, _, type, _, _, session, _ in
+            guard isSent == 0, type == SSL3_RT_HANDSHAKE, let session else { return }
+            guard let wire = TLSWire.of(SSL_get_rbio(session)) else { return }
+            wire.handshakeMessages += 1
+            guard wire.handshakeMessages > TLSWire.messagesWithoutContent else { return }
+            wire.failure = StreamError("the peer sends TLS handshake messages and no content")
+            // The only way out of a read that goes on.
+            SSL_set_shutdown(session, SSL_get_shutdown(session) | SSL_RECEIVED_SHUTDOWN)
+        }
+    }
+
     private func receive(into buffer: UnsafeMutableRawBufferPointer) -> Int? {
+        guard self.receivedInTurn < Self.receivedPerTurn else {
+            self.turnIsOver = true
+            return nil
+        }
         let count = self.attempt { () throws(StreamError) in try self.socket.read(into: buffer) }
         if count == 0 { self.isEnded = true }
+        self.receivedInTurn += count ?? 0
         return count
     }
 

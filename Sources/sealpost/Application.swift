@@ -41,24 +41,23 @@ struct Application: Sendable {
         self.logger = logger
         self.configuration = configuration
         let keyring = try KeyringFile.load(configuration.keyring, database: configuration.database)
+        let streams = StreamHub()
+        let streamLanes = Set(configuration.senders.filter { $1.isStream }.map { Lane($0.key).description })
         self.store = try Store(
             path: configuration.database,
             keyring: keyring,
-            onFailure: { reason in
-                logger.critical(
-                    "storage failed; ending at once, for nothing can be promised",
-                    metadata: ["reason": "\(reason)"]
-                )
-                exit(1)
+            // Refused before the handler's time is over: a client that was told 503 must not be told so of what was done.
+            patience: configuration.limits.handlerTimeout * 2 / 3,
+            isAway: { lane, device in
+                streamLanes.contains(lane) && DeviceHandle(device).map(streams.isListening) == false
             },
-            onEvent: { logger.log($0) }
+            events: { logger.log($0) }
         )
         let signingKeys = SigningKeys(try SigningKeyFile.load(configuration.signingKeys))
         self.signingKeys = signingKeys
-        self.loops = try EventLoopGroup()
+        self.loops = try EventLoopGroup(count: configuration.loops)
         // Of its own: what providers take their time over must not delay an answer to a phone.
-        self.outboundLoop = try EventLoop(index: 0)
-        let streams = StreamHub()
+        self.outboundLoop = try EventLoop(index: 0, name: "outbound")
         let setups = try configuration.senders.map { [outboundLoop] name, sender in
             (name, try SenderSetup(sender, name: name, on: outboundLoop, streams: streams))
         }
@@ -96,11 +95,14 @@ struct Application: Sendable {
             store: self.store,
             readers: try self.loops.loops.map { [store] _ in try store.makeReader() },
             reports: ReportReader(try self.store.makeReader()),
+            lists: ListPool(
+                try (0..<min(4, max(1, EventLoopGroup.coreCount - 1))).map { [store] _ in try store.makeReader() }
+            ),
             authenticator: Authenticator(
                 store: self.store,
                 parameters: configuration.passwords,
                 loops: self.loops.loops.count,
-                workers: max(1, EventLoopGroup.coreCount - 1),
+                workers: max(1, configuration.loops - 1),
                 quotas: configuration.quotas,
                 logger: logger
             ),
@@ -111,9 +113,10 @@ struct Application: Sendable {
             workIsWaiting: { wakeUp() },
             troubles: { [store, status] in store.troubles + status.troubles },
             samples: { [status] in
-                status.troubleByLane.map { lane, trouble in
-                    MetricSample(.resting, ["lane": lane.description], trouble == nil ? 0 : 1)
-                }
+                [MetricSample(.logLinesDropped, [:], Double(LogWriter.standardError.dropped))]
+                    + status.troubleByLane.map { lane, trouble in
+                        MetricSample(.resting, ["lane": lane.description], trouble == nil ? 0 : 1)
+                    }
                     + ((tls?.expiries ?? []) + expiries).map { expiry in
                         let end = expiry.expiresAt.timeIntervalSince1970
                         return MetricSample(.credentialExpiry, ["credential": expiry.name], end)

@@ -61,6 +61,7 @@ extension Configuration {
                 "\"\(address)\" must be a numeric address and a port, or unix: and a path"
             )
         }
+        self.loops = try section.integer("loops", in: 1...1024) ?? self.loops
         self.trustedProxies = try section.strings("trustedProxies") ?? self.trustedProxies
         for proxy in self.trustedProxies where proxy != "unix" && IPNetwork(proxy) == nil {
             throw section.error(

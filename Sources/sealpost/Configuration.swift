@@ -11,6 +11,8 @@ import SocketHTTP
 /// `config/sealpost.yaml` shows each key with its default and its meaning.
 struct Configuration: Sendable {
     var listen = ["127.0.0.1:8080"]
+    /// How many event loops serve.
+    var loops = CoreCount.current
     /// Blocks of addresses, or `unix`.
     var trustedProxies: [String] = []
     var forwardedField = TrustedProxies.Field.xForwardedFor.rawValue
@@ -88,6 +90,8 @@ enum SenderConfiguration: Sendable, Hashable {
     case webhook(Webhook)
     /// Server-sent events at this server itself.
     case stream
+
+    var isStream: Bool { if case .stream = self { true } else { false } }
 
     struct APNs: Sendable, Hashable {
         var keyFile: String

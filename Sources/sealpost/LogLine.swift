@@ -7,11 +7,28 @@ import Logging
 /// writing is escaped as JSON has it (RFC 8259 section 7): control characters, those of C1 and terminals' escape sequences
 /// with them, format characters, and the separators of lines and paragraphs.
 struct LogLine {
+    enum Format: Sendable {
+        case text
+        case json
+    }
+
     let time: Date
     let level: Logger.Level
     let message: String
     /// In the order in which they are written.
     let fields: [(name: String, value: String)]
+
+    func text(as format: Format) -> String {
+        switch format {
+        case .text: self.text
+        case .json: self.json
+        }
+    }
+
+    /// Bytes that it takes in memory, about.
+    var size: Int {
+        self.fields.reduce(128 + self.message.utf8.count) { $0 + 32 + $1.name.utf8.count + $1.value.utf8.count }
+    }
 
     /// Fields as `name=value` after the message; a value is in quotes if it could be taken for more than one.
     var text: String {

@@ -47,6 +47,31 @@ private let ok = Reply.text("HTTP/1.1 200 OK\r\nContent-Length: 2\r\nX-Two-Words
         #expect(requests[2].hasPrefix("GET /3 ") && !requests[2].contains("Content-Length"))
     }
 
+    /// A request that the kernel holds back, because its socket is still corked, leaves a fifth of a second later.
+    @Test(arguments: [1, 2, 3, 4, 8]) func noConnectionHoldsARequestBack(connections: Int) async throws {
+        var settings = HTTPClientSettings.loopback
+        settings.connectionsPerHost = connections
+        let reply = Reply.each("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi")
+        let slow = try await withPeer(reply, settings) { exchange in
+            await withTaskGroup(of: Int.self) { group in
+                for _ in 0..<connections {
+                    group.addTask {
+                        var slow = 0
+                        for _ in 0..<20 {
+                            let start = ContinuousClock.now
+                            _ = await exchange.send(.post, body: "{}")
+                            if start.duration(to: .now) >= .milliseconds(190) { slow += 1 }
+                        }
+                        return slow
+                    }
+                }
+                return await group.reduce(0, +)
+            }
+        }
+        // One or the other may be late on a busy machine.
+        #expect(slow < 5)
+    }
+
     @Test func aPeerThatNeverAnswersIsGivenUpAtTheDeadline() async throws {
         let (result, waited) = try await withPeer(.silence) { exchange in
             let start = ContinuousClock.now

@@ -6,6 +6,8 @@ import Testing
 /// What a peer does with each connection's first request.
 enum Reply: Sendable {
     case text(String)
+    /// The same for each further request of the connection.
+    case each(String)
     case silence
     case reset
 }
@@ -101,17 +103,14 @@ private func serve(
     nonisolated(unsafe) let stream = SocketStream(descriptor)
     await descriptor.cancellingWaits {
         // Any failure here shows on the client's side.
-        guard let text = try? await readRequest(stream) else { return }
+        guard var text = try? await readRequest(stream) else { return }
         received.yield(text)
         switch reply {
-        case .text(let text):
-            var bytes = Array(text.utf8)[...]
-            while !bytes.isEmpty {
-                guard let result = try? bytes.withUnsafeBytes({ try stream.write($0) }) else {
-                    guard (try? await stream.waitToWrite(until: .now + .seconds(5))) != nil else { return }
-                    continue
-                }
-                bytes = bytes.dropFirst(result)
+        case .text(let text): await write(text, to: stream)
+        case .each(let answer):
+            while !text.isEmpty {
+                await write(answer, to: stream)
+                text = (try? await readRequest(stream)) ?? ""
             }
         case .silence:
             try? await stream.waitToRead(until: .now + .seconds(60))
@@ -119,6 +118,17 @@ private func serve(
             var now = linger(l_onoff: 1, l_linger: 0)
             setsockopt(number, SOL_SOCKET, SO_LINGER, &now, socklen_t(MemoryLayout<linger>.size))
         }
+    }
+}
+
+private func write(_ text: String, to stream: SocketStream) async {
+    var bytes = Array(text.utf8)[...]
+    while !bytes.isEmpty {
+        guard let result = try? bytes.withUnsafeBytes({ try stream.write($0) }) else {
+            guard (try? await stream.waitToWrite(until: .now + .seconds(5))) != nil else { return }
+            continue
+        }
+        bytes = bytes.dropFirst(result)
     }
 }
 

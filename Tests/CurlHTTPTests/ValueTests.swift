@@ -1,5 +1,7 @@
-import CurlHTTP
+import Glibc
 import Testing
+
+@testable import CurlHTTP
 
 @Suite struct OutboundURLTests {
     @Test(arguments: [
@@ -92,5 +94,50 @@ import Testing
     func whatIsNoAddressIsAllowedByNone(text: String) {
         #expect(!AddressPolicy.globalOnly.allows(text))
         #expect(!AddressPolicy.any.allows(text))
+    }
+
+    /// As libcurl shows it before it connects: bytes and a length.
+    private func name(of text: String) throws -> [UInt8] {
+        var v4 = sockaddr_in()
+        v4.sin_family = sa_family_t(AF_INET)
+        if inet_pton(AF_INET, text, &v4.sin_addr) == 1 { return withUnsafeBytes(of: v4) { Array($0) } }
+        var v6 = sockaddr_in6()
+        v6.sin6_family = sa_family_t(AF_INET6)
+        try #require(inet_pton(AF_INET6, text, &v6.sin6_addr) == 1)
+        return withUnsafeBytes(of: v6) { Array($0) }
+    }
+
+    @Test(arguments: [
+        ("1.1.1.1", true), ("127.0.0.1", false), ("169.254.169.254", false), ("2606:4700::1111", true), ("::1", false),
+        ("::ffff:127.0.0.1", false), ("2606:4700::", true), ("fe80::1", false), ("64:ff9b::7f00:1", false),
+    ])
+    func anAddressToConnectToIsJudgedAsItsText(text: String, isGlobal: Bool) throws {
+        let name = try self.name(of: text)
+        #expect(name.withUnsafeBytes { AddressPolicy.globalOnly.allows($0) } == isGlobal)
+        #expect(name.withUnsafeBytes { AddressPolicy.any.allows($0) })
+    }
+
+    /// One that is shorter than its family says is none, whatever lies behind it.
+    @Test(arguments: ["1.1.1.1", "2606:4700::1111"])
+    func anAddressThatIsCutOffIsAllowedByNone(text: String) throws {
+        let name = try self.name(of: text)
+        for count in name.indices {
+            name.withUnsafeBytes { bytes in
+                let cutOff = UnsafeRawBufferPointer(rebasing: bytes[..<count])
+                #expect(!AddressPolicy.globalOnly.allows(cutOff), "\(count) bytes")
+                #expect(!AddressPolicy.any.allows(cutOff), "\(count) bytes")
+            }
+        }
+    }
+
+    @Test func anAddressOfAnotherFamilyIsAllowedByNone() {
+        for family in [AF_UNSPEC, AF_UNIX, AF_NETLINK] {
+            var name = sockaddr_storage()
+            name.ss_family = sa_family_t(family)
+            withUnsafeBytes(of: name) { bytes in
+                #expect(!AddressPolicy.globalOnly.allows(bytes))
+                #expect(!AddressPolicy.any.allows(bytes))
+            }
+        }
     }
 }

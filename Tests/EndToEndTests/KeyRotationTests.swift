@@ -42,7 +42,7 @@ import Testing
                         createdAt: Date(),
                         expiresAt: Date() + 3600
                     )
-                    #expect(try await store.post(notification) == .stored(pushes: 0))
+                    #expect(try await store.post(notification) == .stored(pushes: 0, hasWork: false))
                 }
             }
             try await group.waitForAll()

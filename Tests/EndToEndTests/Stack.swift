@@ -36,7 +36,7 @@ struct Stack: Sendable {
         configuration.senders = providers.senders
         configure(&configuration)
         // Only failures: what a test provokes on purpose is not worth a line.
-        let logger = Logger(label: "test") { _ in LineLogHandler(logLevel: .critical, format: .text) }
+        let logger = Logger(label: "test") { _ in LineLogHandler(logLevel: .critical, writer: .standardError) }
         let application = try Application(configuration, logger: logger)
         for (name, role) in [("alice", Role.device), ("mallory", .device), ("boss", .publisher)] {
             _ = try await application.store.addUser(

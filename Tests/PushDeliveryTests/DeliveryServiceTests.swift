@@ -4,6 +4,7 @@ import PushDelivery
 import PushSimulators
 import PushStore
 import PushTesting
+import Synchronization
 import Testing
 
 @Suite struct DeliveryServiceTests {
@@ -99,6 +100,38 @@ import Testing
         #expect(try fixture.reader.tallies()["apns"]?.accepted == 100)
         let ids = self.apns.pushes.received.filter(\.verdict.isAccepted).map { $0.request.header("apns-id") }
         #expect(Set(ids).count == 100)
+    }
+
+    /// The first push after a rest is leased, and expires before it is sent.
+    @Test(.timeLimit(.minutes(1))) func aProbeThatExpiresAfterItsClaimStopsNothing() async throws {
+        let alice = try await fixture.addUser("alice")
+        try await fixture.addDevice(of: alice, handle: "abcd")
+        try await fixture.post(1, from: alice, to: "username:alice", expiresIn: 10)
+        self.apns.pushes.setFaults([FaultRule(.answer(status: 503, retryAfter: .seconds(60)))])
+        let clock = self.fixture.clock
+        let reader = Mutex(try self.fixture.store.makeReader())
+        let second = try #require(NotificationID(rawValue: 2))
+        // It is later as soon as the second is leased.
+        let now: @Sendable () -> Date = {
+            let isLeased = reader.withLock { reader in
+                (try? reader.deliveries(of: second, after: 0, limit: 1))?.first?.state == .sending
+            }
+            return isLeased ? clock.now + 10 : clock.now
+        }
+        try await self.rig.run(now: now) { wakeUp, status in
+            while !Self.rests(status) { await Task.yield() }
+            try await self.untilTallied { $0.expired == 1 }
+            self.apns.pushes.setFaults([])
+            clock.advance(by: 60)
+            try await self.fixture.post(2, from: alice, to: "username:alice", expiresIn: 10)
+            wakeUp()
+            try await self.untilTallied { $0.expired == 2 }
+            try await self.fixture.post(3, from: alice, to: "username:alice")
+            wakeUp()
+            _ = try await self.apns.pushes.acceptedPush(1)
+        }
+        let last = try #require(self.apns.pushes.received.last)
+        #expect(String(decoding: last.request.body, as: UTF8.self).contains("\"3\""))
     }
 
     @Test func aProviderThatNeverAnswersDelaysNoOther() async throws {

@@ -72,4 +72,29 @@ import Testing
         #expect(self.state.beginRest(now: self.now) == nil)
         #expect(self.state.beginClaim(of: [.direct, .bulk], batch: 100, now: self.now) == (1, [.direct, .bulk]))
     }
+
+    /// Whatever becomes of the one that goes first, it leaves room for another: nothing else ever would.
+    @Test(arguments: [Store.Settlement.expired, .released, .retried(at: .distantFuture, reason: "withdrawn")])
+    func aProbeThatEndsUnansweredIsFollowedByAnother(settlement: Store.Settlement) throws {
+        self.end(try self.next(), with: .overloaded(reason: "later", retryAfter: .seconds(60)))
+        self.fixture.clock.advance(by: 60)
+        let probe = try self.next()
+        #expect(throws: Stopped.self) { try self.next() }
+        #expect(self.state.beginClaim(of: [.direct], batch: 100, now: self.now) == (0, []))
+        _ = self.state.end(probe, LaneState.Ending(settlement: settlement))
+        _ = try self.next()
+        #expect(throws: Stopped.self) { try self.next() }
+        #expect(self.state.trouble?.reason == "later")
+    }
+
+    @Test func aProbeThatIsAnsweredLetsTheOthersGo() throws {
+        self.end(try self.next(), with: .overloaded(reason: "later", retryAfter: .seconds(60)))
+        self.fixture.clock.advance(by: 60)
+        self.end(try self.next(), with: .rejected(reason: "no"))
+        _ = self.state.beginSettling(after: .zero)
+        self.state.endSettling()
+        _ = try self.next()
+        _ = try self.next()
+        #expect(self.state.trouble == nil)
+    }
 }

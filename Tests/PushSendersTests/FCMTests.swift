@@ -1,7 +1,7 @@
-import CryptoExtras
 import CurlHTTP
 import Foundation
 import PushCore
+import PushSimulators
 import Reactor
 import Testing
 
@@ -139,9 +139,7 @@ import Testing
                 + #""scope":"https://www.googleapis.com/auth/firebase.messaging","#
                 + #""aud":"https://oauth2.googleapis.com/token","iat":1800000000,"exp":1800003600}"#
         )
-        let publicKey = try #require(Samples.rsaKey).publicKey
-        let signature = _RSA.Signing.RSASignature(rawRepresentation: token.signature)
-        #expect(publicKey.isValidSignature(signature, for: token.signedText, padding: .insecurePKCS1v1_5))
+        #expect(try #require(Samples.rsaKey).isRS256(Array(token.signature), of: Array(token.signedText)))
     }
 
     @Test func theExchangeIsAFormOfGrantTypeAndAssertion() throws {

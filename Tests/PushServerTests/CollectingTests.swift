@@ -52,7 +52,7 @@ import Testing
         let path = try await self.fixture.post(#"{"Payload":1}"#, user: "alice")
         for _ in 0..<3 {
             #expect(try await self.get(path).json["Read"] == .bool(false))
-            _ = try await self.fixture.storage.store.deleteExpired(now: .distantPast, page: 1)
+            try await self.fixture.storage.store.writeReceipts()
         }
     }
 
@@ -193,7 +193,7 @@ import Testing
     // MARK: - Private
 
     private func fetchedAt(_ path: String) async throws -> Date? {
-        _ = try await self.fixture.storage.store.deleteExpired(now: .distantPast, page: 1)
+        try await self.fixture.storage.store.writeReceipts()
         let number = try #require(path.split(separator: "/").last.flatMap { Int64($0) })
         let notification = try self.fixture.storage.reader.notification(
             #require(NotificationID(rawValue: number)),

@@ -1,8 +1,10 @@
 import Foundation
+import GRDB
 import PushCore
-import PushStore
 import PushTesting
 import Testing
+
+@testable import PushStore
 
 /// What takes a queued push back, and that each push ends in exactly one way.
 @Suite struct CancellingTests {
@@ -34,6 +36,27 @@ import Testing
     }
 
     // MARK: Collapse keys
+
+    /// The order is the one in which they came, whatever the clock says.
+    @Test func aClockThatGoesBackLeavesTheNewestTheNewest() async throws {
+        try await self.post(1, collapseID: "inbox")
+        fixture.clock.advance(by: -600)
+        try await self.post(2, collapseID: "inbox")
+        #expect(try await self.claimed() == [2])
+        #expect(try fixture.reader.tallies()["apns"]?.cancelled == 1)
+    }
+
+    /// What was sent long ago is not looked at again.
+    @Test func theNewestOfAKeyIsOneRowForADeviceAndGoesWithItsNotification() async throws {
+        for number in Int64(1)...5 { try await self.post(number, collapseID: "inbox") }
+        func rows() async throws -> [Int64] {
+            try await store.writer.write { try Int64.fetchAll($0, sql: "select notification_id from collapse") }
+        }
+        #expect(try await rows() == [5])
+        fixture.clock.advance(by: 4000)
+        while try await store.deleteExpired(now: fixture.now, page: 2) {}
+        #expect(try await rows() == [])
+    }
 
     @Test func aNewerPushOfTheSameKeyReplacesOneThatIsQueued() async throws {
         try await self.post(1, collapseID: "inbox")
@@ -150,6 +173,7 @@ import Testing
         try await self.post(3)
         #expect(try await self.claimed(interval: Self.pace).isEmpty)
         store.noteFetch(of: try #require(NotificationID(rawValue: 3)), by: alice.id, now: fixture.now)
+        try await store.writeReceipts()
         fixture.clock.advance(by: 1200)
         #expect(try await self.claimed(interval: Self.pace).isEmpty)
         #expect(try fixture.reader.tallies()["apns"]?.cancelled == 2)
@@ -163,6 +187,7 @@ import Testing
         #expect(try await self.claimed(interval: Self.pace).isEmpty)
         try await fixture.addDevice(of: alice, handle: "a2")
         store.noteFetch(of: try #require(NotificationID(rawValue: 2)), by: alice.id, now: fixture.now)
+        try await store.writeReceipts()
         fixture.clock.advance(by: 1200)
         #expect(try await self.claimed(interval: Self.pace) == [2])
     }

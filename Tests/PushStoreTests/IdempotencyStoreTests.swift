@@ -51,7 +51,7 @@ import Testing
     @Test func theSameIsRepeatedAndAnotherRefusedAndNeitherIsStored() async throws {
         let alice = try await self.fixture.addUser("alice")
         let start = self.fixture.now
-        #expect(try await self.post(1, from: alice, once: self.request(1)) == .stored(pushes: 0))
+        #expect(try await self.post(1, from: alice, once: self.request(1)) == .stored(pushes: 0, hasWork: false))
         self.fixture.clock.advance(by: 60)
         let first = try #require(NotificationID(rawValue: 1))
         let repeated = Store.PostOutcome.repeated(first, createdAt: start, expiresAt: start + 60)

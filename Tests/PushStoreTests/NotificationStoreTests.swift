@@ -49,7 +49,7 @@ import Testing
 
     @Test func anIDInUseIsNotGivenOutAgain() async throws {
         let alice = try await fixture.addUser("alice")
-        #expect(try await fixture.post(7, from: alice, to: "username:alice") == .stored(pushes: 0))
+        #expect(try await fixture.post(7, from: alice, to: "username:alice") == .stored(pushes: 0, hasWork: false))
         #expect(try await fixture.post(7, from: alice, to: "username:alice") == .idTaken)
     }
 
@@ -71,7 +71,7 @@ import Testing
         #expect(try await fixture.post(2, from: alice, to: "NEWS") == .stored(pushes: 3))
         #expect(try await fixture.post(3, from: alice, to: "news && (username:bob || sport)") == .stored(pushes: 1))
         #expect(try await fixture.post(4, from: alice, to: "news", platforms: ["fcm"]) == .stored(pushes: 1))
-        #expect(try await fixture.post(5, from: alice, to: "sport") == .stored(pushes: 0))
+        #expect(try await fixture.post(5, from: alice, to: "sport") == .stored(pushes: 0, hasWork: false))
         #expect(try self.fetch(1, as: bob) == nil)
         #expect(try self.fetch(3, as: bob) != nil)
         #expect(try await self.claim("fcm").map(\.push.notification.rawValue).sorted() == [2, 4])

@@ -149,6 +149,29 @@ import Testing
         #expect(named.hasMore)
     }
 
+    /// One that takes more is not what was asked for, and no payload is read for it.
+    @Test func aPageBeyondItsBudgetIsGivenUp() async throws {
+        for number in Int64(1)...5 { try await self.post(number, length: 100) }
+        let ids = try (1...5).map { try self.id($0) }
+        let range = ChangeRange(after: nil, limit: 500, isUnreadOnly: false)
+        let (reader, user, now) = (self.fixture.reader, self.alice.id, self.fixture.now)
+        for (rows, bytes, isBeyond) in [(5, 500, false), (4, 500, true), (5, 499, true)] {
+            let budget = PageBudget(rows: rows, bytes: bytes)
+            var asked = 0
+            let needsPayloads = { (page: NotificationPage) in
+                asked += 1
+                return true
+            }
+            let pages = [
+                try reader.notifications(range, for: user, now: now, within: budget, needsPayloads: needsPayloads),
+                try reader.notifications(ids, for: user, now: now, within: budget, needsPayloads: needsPayloads),
+            ]
+            #expect(pages.map(\.isBeyondBudget) == [isBeyond, isBeyond])
+            #expect(asked == (isBeyond ? 0 : 2))
+            if !isBeyond { #expect(pages.map(\.entries.count) == [5, 5]) }
+        }
+    }
+
     @Test func rowsThatShowNothingAreCountedToo() async throws {
         let count = Int64(Reader.rowsLookedAt + 10)
         let (alice, now) = (self.alice.id, self.fixture.now.timeIntervalSince1970 * 1000)
@@ -168,6 +191,7 @@ import Testing
                     """,
                 arguments: [alice, Int64(now)]
             )
+            db.add(function: self.recipientSeal)
             try db.execute(
                 sql: """
                     insert into recipient (notification_id, user_id, dismissed_at, change, changed_at, seal)
@@ -190,6 +214,17 @@ import Testing
         #expect(expired.hasMore)
         #expect(expired.end == first.end)
         #expect(try self.page(after: expired.end).hasMore == false)
+    }
+
+    /// `recipient_seal(notification, user)`, for rows that a test makes by SQL.
+    private var recipientSeal: DatabaseFunction {
+        let rows = self.fixture.store.sealing.rows
+        return DatabaseFunction("recipient_seal", argumentCount: 2, pure: true) { values in
+            guard
+                let notification = Int64.fromDatabaseValue(values[0]), let user = Int64.fromDatabaseValue(values[1])
+            else { return nil }
+            return rows.recipient(of: notification, user: user)
+        }
     }
 
     // MARK: Recall
@@ -229,6 +264,7 @@ import Testing
                     """,
                 arguments: [count - 1]
             )
+            db.add(function: self.recipientSeal)
             try db.execute(
                 sql: """
                     insert into recipient (notification_id, user_id, change, changed_at, seal)
@@ -345,6 +381,6 @@ import Testing
                 expiresAt: self.fixture.now + 60
             )
         )
-        #expect(outcome == .stored(pushes: 0))
+        #expect(outcome == .stored(pushes: 0, hasWork: false))
     }
 }

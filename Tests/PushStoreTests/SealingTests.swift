@@ -95,14 +95,21 @@ import Testing
         #expect(try fixture.reader.tallies()["apns"]?.failed == 2)
     }
 
-    @Test func expressionsThatWereMovedLeadNowhere() async throws {
+    @Test func aBroadcastWhoseExpressionsWereMovedIsSetAsideAndStopsNoOther() async throws {
         try await self.fill()
         try await fixture.store.writer.write { db in
             try db.execute(sql: "update fanout set expressions = (select expressions from fanout order by 1 limit 1)")
         }
-        await #expect(throws: StoreError.self) {
-            while try await fixture.store.expandFanout(page: 10, now: fixture.now) != nil {}
+        while try await fixture.store.expandFanout(page: 10, now: fixture.now) != nil {}
+        let (left, aside) = try await fixture.store.writer.write { db in
+            (
+                try Int.fetchOne(db, sql: "select count(*) from fanout where not is_set_aside"),
+                try Int.fetchOne(db, sql: "select count(*) from fanout where is_set_aside")
+            )
         }
+        #expect(left == 0)
+        #expect(aside == 1)
+        #expect(fixture.store.writerReport.setAside == 1)
     }
 
     @Test func usersAreListedPageByPageWithTheirNames() async throws {

@@ -2,6 +2,7 @@ import Foundation
 import PushCore
 import PushStore
 import PushTesting
+import Synchronization
 import Testing
 
 @Suite struct StreamStoreTests {
@@ -51,16 +52,47 @@ import Testing
         #expect(try await self.fixture.claim("stream").map(\.push.handle) == ["one"])
     }
 
+    /// Otherwise each push would be claimed, found undeliverable, and written down again.
+    @Test func aPushToADeviceThatIsAwayIsNotDueUntilItComes() async throws {
+        let folder = try TemporaryFolder()
+        let isAway = Away()
+        let store = try Store(
+            path: folder.file("test.db"),
+            keyring: self.fixture.keyring,
+            isAway: { lane, device in lane == "stream" && isAway.devices.withLock { $0.contains(device) } }
+        )
+        let fixture = try StoreFixture(store, in: folder, keyring: self.fixture.keyring)
+        let alice = try await fixture.addUser("alice")
+        let (there, away) = (
+            try await fixture.addDevice(of: alice, platform: "stream", handle: "there"),
+            try await fixture.addDevice(of: alice, platform: "stream", handle: "away")
+        )
+        isAway.devices.withLock { _ = $0.insert(away.description) }
+        try await fixture.post(1, from: alice, to: "username:alice")
+        #expect(try await fixture.claim("stream").map(\.push.handle) == ["there"])
+        #expect(try fixture.nextDue("stream") == fixture.now + 3600, "when it expires")
+        #expect(try fixture.reader.isAnythingWaiting(for: [away], now: fixture.now))
+        #expect(try await store.makeDue(for: [there], ofUser: alice.id, after: nil, now: fixture.now) == 0)
+        #expect(try await store.makeDue(for: [away], ofUser: alice.id, after: nil, now: fixture.now) == 1)
+        #expect(try await fixture.claim("stream").map(\.push.handle) == ["away"])
+        await store.close()
+    }
+
+    private final class Away: Sendable {
+        let devices = Mutex<Set<String>>([])
+    }
+
     @Test func whatWasAcceptedAfterTheLastOneSeenIsSentAgain() async throws {
-        try await self.post(1, 2, 3, 4, as: .accepted(providerID: nil))
+        try await self.post(1, 2, 3, 4, as: .accepted(providerID: Acceptance.byStream))
         try await self.post(5, as: .failed(reason: "x"))
         self.fixture.store.noteFetch(of: try #require(NotificationID(rawValue: 3)), by: self.alice.id, now: .now)
+        try await self.fixture.store.writeReceipts()
         #expect(try await self.makeDue(after: 2) == 1)
         #expect(try await self.claimed() == [4])
     }
 
     @Test func whatIsSentAgainCountsOnceMore() async throws {
-        try await self.post(1, 2, as: .accepted(providerID: nil))
+        try await self.post(1, 2, as: .accepted(providerID: Acceptance.byStream))
         #expect(try await self.makeDue(after: 1) == 1)
         let tally = try #require(try self.fixture.reader.tallies()["stream"])
         #expect(tally.enqueued == 3)
@@ -69,12 +101,12 @@ import Testing
     }
 
     @Test(arguments: [9, nil] as [Int64?]) func anUnknownLastOneAsksForNothing(last: Int64?) async throws {
-        try await self.post(1, 2, as: .accepted(providerID: nil))
+        try await self.post(1, 2, as: .accepted(providerID: Acceptance.byStream))
         #expect(try await self.makeDue(after: last) == 0)
     }
 
     @Test func whatHasExpiredIsNotSentAgain() async throws {
-        try await self.post(1, 2, as: .accepted(providerID: nil))
+        try await self.post(1, 2, as: .accepted(providerID: Acceptance.byStream))
         self.fixture.clock.advance(by: 3600)
         #expect(try await self.makeDue(after: 1) == 0)
     }

@@ -49,7 +49,7 @@ import Testing
                             expiresAt: fixture.now + 60
                         )
                     )
-                    #expect(outcome == .stored(pushes: 0))
+                    #expect(outcome == .stored(pushes: 0, hasWork: false))
                 }
             }
             try await group.waitForAll()

@@ -18,6 +18,14 @@ package struct StoreFixture: Sendable {
         self.reader = try self.store.makeReader()
     }
 
+    /// Fills a store that a test has opened in its own way.
+    package init(_ store: Store, in folder: TemporaryFolder, keyring: Keyring) throws {
+        self.folder = folder
+        self.keyring = keyring
+        self.store = store
+        self.reader = try store.makeReader()
+    }
+
     package var now: Date { self.clock.now }
 
     /// Makes a user whose password nobody knows; hashing one takes long.

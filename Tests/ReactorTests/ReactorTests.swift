@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import Reactor
+import Synchronization
 import Testing
 
 /// A loop for the length of a test, and a pair of connected sockets on it.
@@ -11,6 +12,17 @@ func withLoop<Result: Sendable>(_ body: @Sendable @escaping (EventLoop) async th
         group.addTask(executorPreference: loop) { try await body(loop) }
         guard let result = try await group.next() else { throw CancellationError() }
         return result
+    }
+}
+
+/// What has happened, in order.
+private final class Events: Sendable {
+    private let events = Mutex<[String]>([])
+
+    var all: [String] { self.events.withLock { $0 } }
+
+    func append(_ event: String) {
+        self.events.withLock { $0.append(event) }
     }
 }
 
@@ -213,6 +225,27 @@ private func socketPair(on loop: EventLoop) throws -> (SocketStream, SocketStrea
         }
     }
 
+    @Test func closedDescriptorsDoNotLeaveTheirTimersBehind() async throws {
+        let entries = try await withLoop { loop in
+            for _ in 0..<500 {
+                let (left, right) = try socketPair(on: loop)
+                // Safe: it stays on this loop.
+                nonisolated(unsafe) let reader = left
+                await withTaskGroup(of: Void.self) { group in
+                    // Ends by the close.
+                    group.addTask(executorPreference: loop) {
+                        try? await reader.waitToRead(until: .now + .seconds(60))
+                    }
+                    await Task.yield()
+                    reader.close()
+                }
+                right.close()
+            }
+            return loop.timerEntries
+        }
+        #expect(entries < 200)
+    }
+
     @Test func aStoppedLoopIsFreedAlsoIfTimersArePending() async throws {
         weak var freed: EventLoop?
         do {
@@ -227,6 +260,66 @@ private func socketPair(on loop: EventLoop) throws -> (SocketStream, SocketStrea
             loop.stop()
         }
         #expect(freed == nil)
+    }
+
+    @Test func aTaskThatYieldsLetsWhatIsReadyGoFirst() async throws {
+        let order = try await withLoop { loop in
+            let events = Events()
+            await withTaskGroup(of: Void.self) { group in
+                group.addTask(executorPreference: loop) {
+                    for _ in 0..<3 {
+                        await loop.yield()
+                        events.append("yielded")
+                    }
+                }
+                group.addTask(executorPreference: loop) {
+                    LoopTimer(loop: loop) { events.append("timer") }.arm(at: .now)
+                    for _ in 0..<2 {
+                        await Task.yield()
+                        events.append("ready")
+                    }
+                }
+            }
+            return events.all
+        }
+        #expect(order == ["ready", "yielded", "timer", "ready", "yielded", "yielded"])
+    }
+
+    @Test func aTimerDoesNotWaitForAllThatIsReady() async throws {
+        let before = try await withLoop { loop in
+            let events = Events()
+            await withTaskGroup(of: Void.self) { group in
+                LoopTimer(loop: loop) { events.append("timer") }.arm(at: .now)
+                for _ in 0..<1000 { group.addTask(executorPreference: loop) { events.append("job") } }
+            }
+            return events.all.firstIndex(of: "timer")
+        }
+        #expect(try #require(before) <= 128)
+    }
+
+    @Test func aLoopEndsAlsoIfATaskYieldsForEver() async throws {
+        let loop = try EventLoop(index: 0)
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask(executorPreference: loop) { while loop.isCurrent { await loop.yield() } }
+            loop.stop()
+        }
+    }
+
+    @Test func aDescriptorMayBeClosedAfterItsLoopHasEnded() async throws {
+        let loop = try EventLoop(index: 0)
+        // Safe: the loop is stopped between the two tasks that touch it.
+        nonisolated(unsafe) var kept: [SocketStream] = []
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask(executorPreference: loop) {
+                // Without them the test fails below.
+                guard let (left, right) = try? socketPair(on: loop) else { return }
+                kept = [left, right]
+            }
+        }
+        loop.stop()
+        #expect(kept.count == 2)
+        for stream in kept { stream.close() }
+        #expect(kept.allSatisfy { $0.descriptor.number == -1 })
     }
 
     @Test func aTaskThatOutlivesItsLoopStillEnds() async throws {
@@ -278,19 +371,7 @@ private func socketPair(on loop: EventLoop) throws -> (SocketStream, SocketStrea
 @Suite struct ListenerTests {
     @Test func aStoppedListenerTakesWhatWaitsAndEnds() async throws {
         let listener = try Listener(.tcp(host: "127.0.0.1", port: 0))
-        guard case .tcp(_, let port) = listener.address else { return }
-        let client = try SystemError.check("socket") { socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0) }
-        defer { close(client) }
-        var name = sockaddr_in()
-        name.sin_family = sa_family_t(AF_INET)
-        name.sin_port = port.bigEndian
-        name.sin_addr = in_addr(s_addr: UInt32(0x7F00_0001).bigEndian)
-        let connected = withUnsafeBytes(of: &name) { bytes in
-            bytes.withMemoryRebound(to: sockaddr.self) {
-                connect(client, $0.baseAddress, socklen_t(MemoryLayout<sockaddr_in>.size))
-            }
-        }
-        #expect(connected == 0)
+        #expect(try self.connect(to: listener) == 0)
         listener.stop()
         let accepted = try await withLoop { loop in
             var accepted = 0
@@ -301,6 +382,51 @@ private func socketPair(on loop: EventLoop) throws -> (SocketStream, SocketStrea
             return accepted
         }
         #expect(accepted == 1)
+    }
+
+    @Test func aStoppedListenerRefusesWhoComesLater() async throws {
+        let listener = try Listener(.tcp(host: "127.0.0.1", port: 0))
+        listener.stop()
+        try await withLoop { loop in await listener.accept(on: loop) { close($0) } }
+        let code = try self.connect(to: listener)
+        #expect(code == ECONNREFUSED)
+        // The number may be somebody else's by now.
+        try await withLoop { loop in await listener.accept(on: loop) { close($0) } }
+    }
+
+    @Test func aVanishedClientIsGivenUpInTime() async throws {
+        let listener = try Listener(.tcp(host: "127.0.0.1", port: 0))
+        listener.dropVanishedClients(after: .seconds(7))
+        let time = try await withLoop { loop in
+            var milliseconds: UInt32 = 0
+            try self.connect(to: listener)
+            listener.stop()
+            await listener.accept(on: loop) { socket in
+                var length = socklen_t(MemoryLayout<UInt32>.size)
+                getsockopt(socket, Int32(IPPROTO_TCP), TCP_USER_TIMEOUT, &milliseconds, &length)
+                close(socket)
+            }
+            return milliseconds
+        }
+        #expect(time == 7000)
+    }
+
+    /// Connects and closes; the error's number, or 0.
+    @discardableResult
+    private func connect(to listener: Listener) throws -> Int32 {
+        guard case .tcp(_, let port) = listener.address else { return EAFNOSUPPORT }
+        let client = try SystemError.check("socket") { socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0) }
+        defer { close(client) }
+        var name = sockaddr_in()
+        name.sin_family = sa_family_t(AF_INET)
+        name.sin_port = port.bigEndian
+        name.sin_addr = in_addr(s_addr: UInt32(0x7F00_0001).bigEndian)
+        let result = withUnsafeBytes(of: &name) { bytes in
+            bytes.withMemoryRebound(to: sockaddr.self) {
+                Glibc.connect(client, $0.baseAddress, socklen_t(MemoryLayout<sockaddr_in>.size))
+            }
+        }
+        return result == 0 ? 0 : errno
     }
 
     @Test func stoppingEndsAnAcceptThatWaits() async throws {

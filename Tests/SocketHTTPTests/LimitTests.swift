@@ -135,15 +135,6 @@ import Testing
         }
     }
 
-    @Test func whoeverIsTurnedAwayIsToldSoThroughItsOwnStream() async throws {
-        try await withServer(limits: ServerLimits(maxConnections: 1), makeStream: { SocketStream($0) }) { test in
-            let (first, second) = (try test.client(), try test.client())
-            try await first.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n")
-            #expect(try await first.response().status == "HTTP/1.1 200 OK")
-            #expect(try await second.response().status == "HTTP/1.1 503 Service Unavailable")
-        }
-    }
-
     @Test(arguments: [TrustedProxies.none, loopback])
     func onlyStrangersAreCountedByAddress(proxies: TrustedProxies) async throws {
         try await withServer(limits: ServerLimits(maxConnectionsPerAddress: 1), proxies: proxies) { test in

@@ -25,7 +25,7 @@ final class RawClient {
         self.stream = stream
     }
 
-    init(to address: SocketAddress, on loop: EventLoop, receiveBuffer: Int32? = nil) throws {
+    init(to address: SocketAddress, on loop: EventLoop, receiveBuffer: Int32? = nil, from source: String? = nil) throws {
         let socket: Int32
         switch address {
         case .tcp(_, let port):
@@ -33,7 +33,7 @@ final class RawClient {
             name.sin_family = sa_family_t(AF_INET)
             name.sin_port = port.bigEndian
             name.sin_addr = in_addr(s_addr: UInt32(0x7F00_0001).bigEndian)
-            socket = try Self.connected(AF_INET, &name, receiveBuffer)
+            socket = try Self.connected(AF_INET, &name, receiveBuffer, from: source)
         case .unix(let path):
             var name = sockaddr_un()
             name.sun_family = sa_family_t(AF_UNIX)
@@ -44,12 +44,26 @@ final class RawClient {
         self.stream = SocketStream(try Descriptor(socket, on: loop))
     }
 
-    private static func connected<Name>(_ family: Int32, _ name: inout Name, _ receiveBuffer: Int32?) throws -> Int32 {
+    private static func connected<Name>(
+        _ family: Int32,
+        _ name: inout Name,
+        _ receiveBuffer: Int32?,
+        from source: String? = nil
+    ) throws -> Int32 {
         let socket = try SystemError.check("socket") {
             Glibc.socket(family, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         }
         if var receiveBuffer {
             setsockopt(socket, SOL_SOCKET, SO_RCVBUF, &receiveBuffer, socklen_t(MemoryLayout<Int32>.size))
+        }
+        if let source {
+            var own = sockaddr_in()
+            own.sin_family = sa_family_t(AF_INET)
+            inet_pton(AF_INET, source, &own.sin_addr)
+            let bound = withUnsafeBytes(of: &own) { bytes in
+                bytes.withMemoryRebound(to: sockaddr.self) { bind(socket, $0.baseAddress, socklen_t(bytes.count)) }
+            }
+            try SystemError.check("bind") { bound }
         }
         let result = withUnsafeBytes(of: &name) { bytes in
             bytes.withMemoryRebound(to: sockaddr.self) {
@@ -62,6 +76,13 @@ final class RawClient {
 
     deinit {
         self.stream.close()
+    }
+
+    /// Asks for something, and takes the answer; throws unless that is 200.
+    func get() async throws {
+        try await self.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n")
+        let status = try await self.response().status
+        guard status == "HTTP/1.1 200 OK" else { throw Failure(text: status) }
     }
 
     func send(_ text: String) async throws {

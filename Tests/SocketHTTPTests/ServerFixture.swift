@@ -25,8 +25,8 @@ struct TestServer {
     let server: HTTPServer
     let loop: EventLoop
 
-    func client(receiveBuffer: Int32? = nil) throws -> RawClient {
-        try RawClient(to: self.server.addresses[0], on: self.loop, receiveBuffer: receiveBuffer)
+    func client(receiveBuffer: Int32? = nil, from source: String? = nil) throws -> RawClient {
+        try RawClient(to: self.server.addresses[0], on: self.loop, receiveBuffer: receiveBuffer, from: source)
     }
 }
 
@@ -46,12 +46,13 @@ func withServer<Result: Sendable>(
     limits: ServerLimits = ServerLimits(),
     proxies: TrustedProxies = .none,
     grace: Duration = .seconds(10),
+    loops count: Int = 2,
     makeStream: HTTPServer.StreamMaker? = nil,
     responder: (any Responder)? = nil,
     answer: @Sendable @escaping (Request) async -> Response = echo,
     _ body: @Sendable @escaping (TestServer) async throws -> Result
 ) async throws -> Result {
-    let loops = try EventLoopGroup(count: 2)
+    let loops = try EventLoopGroup(count: count)
     let clients = try EventLoop(index: 0)
     defer {
         loops.stop()

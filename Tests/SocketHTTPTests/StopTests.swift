@@ -1,5 +1,7 @@
+import Glibc
 import HTTPTypes
 import Reactor
+import Synchronization
 import Testing
 
 @testable import SocketHTTP
@@ -98,6 +100,53 @@ import Testing
         #expect(stream.isClosed)
     }
 
+    @Test func nobodyIsLetInAfterTheStopThoughRequestsRun() async throws {
+        let (running, started) = AsyncStream.makeStream(of: Void.self)
+        let (gate, open) = AsyncStream.makeStream(of: Void.self)
+        let answer: @Sendable (Request) async -> Response = { _ in
+            started.yield()
+            for await _ in gate {}
+            return Response(status: .ok)
+        }
+        try await withServer(answer: answer) { test in
+            let client = try test.client()
+            try await client.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n")
+            for await _ in running { break }
+            test.server.stop()
+            let end = ContinuousClock.now + .seconds(5)
+            var error: SystemError?
+            while error == nil, .now < end {
+                do { _ = try test.client() } catch let refused as SystemError { error = refused }
+            }
+            #expect(error?.code == ECONNREFUSED)
+            open.finish()
+            #expect(try await client.response().status == "HTTP/1.1 200 OK")
+        }
+    }
+
+    @Test func aLoopThatIsBusyDoesNotKeepAnybodyFromBeingLetIn() async throws {
+        let (holding, held) = AsyncStream.makeStream(of: Void.self)
+        let isLetIn = Flag()
+        let answer: @Sendable (Request) async -> Response = { request in
+            guard request.head.path == "/hold" else { return Response(status: .ok) }
+            held.yield()
+            return Response(status: isLetIn.wait() ? .ok : .internalServerError)
+        }
+        try await withServer(loops: 2, answer: answer) { test in
+            // One connection on each loop, the first of which is then held.
+            let (first, second) = (try test.client(), try test.client())
+            for client in [first, second] { try await client.get() }
+            try await first.send("GET /hold HTTP/1.1\r\nHost: h\r\n\r\n")
+            for await _ in holding { break }
+            // It is the other loop's turn, or the one after.
+            let others = [try test.client(), try test.client()]
+            for other in others { try await other.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n") }
+            #expect(try await others[1].response().status == "HTTP/1.1 200 OK")
+            isLetIn.set()
+            #expect(try await first.response().status == "HTTP/1.1 200 OK")
+        }
+    }
+
     @Test func stoppingAgainOrTooLateIsHarmless() async throws {
         let loops = try EventLoopGroup(count: 1)
         let server = HTTPServer(
@@ -128,13 +177,32 @@ import Testing
     }
 }
 
+/// What a handler may wait for while it holds its loop.
+private final class Flag: Sendable {
+    private let isSet = Atomic(false)
+
+    func set() {
+        self.isSet.store(true, ordering: .releasing)
+    }
+
+    /// Whether it is set within ten seconds.
+    func wait() -> Bool {
+        let end = ContinuousClock.now + .seconds(10)
+        while !self.isSet.load(ordering: .acquiring) {
+            if .now >= end { return false }
+            usleep(100)
+        }
+        return true
+    }
+}
+
 /// Nothing comes, and all that can be seen is whether it was closed.
 private final class ClosableStream: ByteStream {
     private(set) var isClosed = false
 
     func read(into buffer: UnsafeMutableRawBufferPointer) -> Int? { nil }
     func write(_ bytes: UnsafeRawBufferPointer) -> Int? { nil }
-    func waitToRead(until deadline: ContinuousClock.Instant) throws(WaitError) { throw .timedOut }
+    func whenReadable(until deadline: ContinuousClock.Instant, resume waiter: Waiter) { waiter.resume(returning: .timedOut) }
     func wakeReader() {}
     func waitToWrite(until deadline: ContinuousClock.Instant) throws(WaitError) { throw .timedOut }
     func endWriting() {}

@@ -1,4 +1,5 @@
 import COpenSSL
+import Glibc
 import PushTesting
 import Reactor
 import SocketTLS
@@ -111,6 +112,55 @@ import Testing
         }
         #expect(received == Array("ping".utf8))
         #expect(answer == Array("pong".utf8))
+    }
+
+    @Test func aClientThatChangesKeysAndSaysNothingIsCutOff() async throws {
+        let reason = try await withHandshake { stream, client in
+            for _ in 0..<17 { try await client.updateKeys() }
+            try await client.write("late")
+            return await failure { _ = try await read(stream) }
+        }
+        #expect(reason?.contains("no content") == true, "\(String(describing: reason))")
+    }
+
+    @Test func aClientMayChangeKeysAsOftenAsItSaysSomething() async throws {
+        let received = try await withHandshake { stream, client in
+            var received: [UInt8] = []
+            for _ in 0..<40 {
+                for _ in 0..<16 { try await client.updateKeys() }
+                try await client.write("x")
+                received += try await read(stream)
+            }
+            return received
+        }
+        #expect(received.count == 40)
+    }
+
+    /// A greeting in records of one byte each: cheap to send, and no content for as long as it goes on.
+    @Test func aGreetingInCrumbsLetsOthersHaveTheirTurn() async throws {
+        let crumb: [UInt8] = [0x16, 3, 1, 0, 1]
+        let start: [UInt8] = [1, 0, 0xFF, 0xFF].flatMap { crumb + [$0] }
+        let greeting = start + [UInt8](repeating: 3, count: 30_000).flatMap { crumb + [$0] }
+        let unread = try await withConnection { loop, server, client in
+            let sent = try greeting.withUnsafeBytes { try client.write($0) } ?? 0
+            try #require(sent > 100_000)
+            let stream = try TLSStream(server, context: TLSServerContext())
+            // Safe: all of it stays on this loop.
+            nonisolated(unsafe) let (handshake, other) = (stream, server)
+            return await withTaskGroup(of: Int?.self) { group in
+                // Ends by the cancellation below.
+                group.addTask(executorPreference: loop) {
+                    _ = await failure { try await handshake.handshake(until: .now + .milliseconds(200)) }
+                    return nil
+                }
+                group.addTask(executorPreference: loop) {
+                    var buffer = [UInt8](repeating: 0, count: 1_000_000)
+                    return sent - recv(other.descriptor.number, &buffer, buffer.count, Int32(MSG_PEEK))
+                }
+                return await group.reduce(nil) { $0 ?? $1 }
+            }
+        }
+        #expect(try #require(unread) < 90_000)
     }
 
     @Test func aSecondHandshakeWithinTheConnectionIsRefused() async throws {

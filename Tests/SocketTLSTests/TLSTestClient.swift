@@ -166,6 +166,13 @@ final class TLSTestClient {
         SSL_key_update(self.session, SSL_KEY_UPDATE_REQUESTED)
     }
 
+    /// Sends a key update of its own, without any content.
+    func updateKeys() async throws {
+        SSL_key_update(self.session, SSL_KEY_UPDATE_REQUESTED)
+        try OpenSSLError.check("SSL_do_handshake", SSL_do_handshake(self.session))
+        try await self.flush()
+    }
+
     /// Begins another handshake within the connection, as TLS 1.2 has it.
     func renegotiate() async throws {
         try OpenSSLError.check("SSL_renegotiate", SSL_renegotiate(self.session))

@@ -17,7 +17,7 @@ package struct StreamSender: PushSender {
     package func send(_ push: Push) async throws(SendFailure) -> Acceptance {
         guard let device = DeviceHandle(push.handle) else { throw .rejected(reason: "it is no device's") }
         switch await self.hub.deliver(push.notification, to: device) {
-        case .handedOver: return Acceptance()
+        case .handedOver: return Acceptance(providerID: Acceptance.byStream)
         case .nobodyThere: throw .offline(reason: "no stream is open")
         case .full: throw .deviceBusy(reason: "its stream is full", retryAfter: Self.moment)
         }

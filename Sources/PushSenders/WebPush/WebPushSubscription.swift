@@ -1,4 +1,4 @@
-internal import Crypto
+internal import Cryptography
 package import CurlHTTP
 internal import Foundation
 

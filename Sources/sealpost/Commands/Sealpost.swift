@@ -45,21 +45,23 @@ func reportingErrors(_ body: () async throws -> Void) async throws {
     do {
         try await body()
     } catch let error as ConfigurationError {
-        FileHandle.standardError.write(Data("sealpost: \(error)\n".utf8))
-        throw ExitCode(badConfiguration)
+        throw failure(badConfiguration, error)
     } catch let error as StoreError where error.isConfiguration {
-        FileHandle.standardError.write(Data("sealpost: \(error)\n".utf8))
-        throw ExitCode(badConfiguration)
+        throw failure(badConfiguration, error)
     } catch let error as CommandFailure {
-        FileHandle.standardError.write(Data("sealpost: \(error)\n".utf8))
-        throw ExitCode(1)
+        throw failure(1, error)
     } catch let error as StoreError {
-        FileHandle.standardError.write(Data("sealpost: \(error)\n".utf8))
-        throw ExitCode(1)
+        throw failure(1, error)
     } catch let error as SystemError {
-        FileHandle.standardError.write(Data("sealpost: \(error)\n".utf8))
-        throw ExitCode(1)
+        throw failure(1, error)
     }
+}
+
+/// Says on standard error what is wrong, behind all that is logged; what cannot be said there leaves the exit code alone.
+private func failure(_ code: Int32, _ error: any Error) -> ExitCode {
+    LogWriter.standardError.flush(within: .milliseconds(500))
+    _ = LogFile.write(Array("sealpost: \(error)\n".utf8), to: STDERR_FILENO)
+    return ExitCode(code)
 }
 
 /// Opens the database as long as `body` runs.
@@ -75,9 +77,14 @@ func withStore(_ configuration: Configuration, _ body: (Store) async throws -> V
     try result.get()
 }
 
-/// Prints a line at once; `print` keeps it back when the output is a pipe.
+/// Prints a line at once; `print` keeps it back when the output is a pipe. Where it cannot be printed the command has failed,
+/// and ends.
 func say(_ line: String) {
-    FileHandle.standardOutput.write(Data((line + "\n").utf8))
+    let bytes = Array((line + "\n").utf8)
+    guard LogFile.write(bytes, to: STDOUT_FILENO) < bytes.count else { return }
+    let reason = String(cString: strerror(errno))
+    _ = LogFile.write(Array("sealpost: standard output cannot be written: \(reason)\n".utf8), to: STDERR_FILENO)
+    exit(1)
 }
 
 extension Configuration {
@@ -88,7 +95,7 @@ extension Configuration {
 
     func makeLogger() -> Logger {
         let level = Logger.Level(rawValue: self.logLevel) ?? .info
-        let format: LineLogHandler.Format = self.logFormat == "json" ? .json : .text
-        return Logger(label: "sealpost") { _ in LineLogHandler(logLevel: level, format: format) }
+        LogWriter.standardError.use(self.logFormat == "json" ? .json : .text)
+        return Logger(label: "sealpost") { _ in LineLogHandler(logLevel: level, writer: .standardError) }
     }
 }

@@ -52,11 +52,11 @@ final class ScriptedStream: ByteStream {
         return bytes.count
     }
 
-    func waitToRead(until deadline: ContinuousClock.Instant) async throws(WaitError) {
+    func whenReadable(until deadline: ContinuousClock.Instant, resume waiter: Waiter) {
         self.mustWait = false
-        guard self.offset == self.bytes.count, self.client == .waits else { return }
+        guard self.offset == self.bytes.count, self.client == .waits else { return waiter.resume(returning: nil) }
         if !self.hasEnded { self.wasAwaited = true }
-        throw .closed
+        waiter.resume(returning: .closed)
     }
 
     func wakeReader() {}

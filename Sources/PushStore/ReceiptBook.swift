@@ -1,0 +1,88 @@
+internal import Synchronization
+
+/// Who has collected what, until that is written. From any thread.
+///
+/// Receipts are merged, and written late and in the order of their rows: after a broadcast a hundred thousand come within
+/// seconds, and posts must not wait for them. They are lost with a crash, and never without a word while the process lives.
+final class ReceiptBook: Sendable {
+    struct Key: Hashable, Comparable {
+        let notification: Int64
+        let user: Int64
+
+        static func < (left: Key, right: Key) -> Bool {
+            (left.notification, left.user) < (right.notification, right.user)
+        }
+    }
+
+    struct Receipt {
+        let key: Key
+        /// In milliseconds since 1970.
+        let fetchedAt: Int64
+    }
+
+    private struct State {
+        var noted: [Key: Int64] = [:]
+        /// Taken from `noted`, last row first.
+        var sorted: [Receipt] = []
+        var dropped = 0
+    }
+
+    private let bound: Int
+    private let state = Mutex(State())
+
+    /// Beyond `bound` receipts that wait, further ones are dropped and counted.
+    init(bound: Int = 500_000) {
+        self.bound = bound
+    }
+
+    enum Noted {
+        /// Nothing else waits: somebody must write it.
+        case first
+        case added, dropped
+    }
+
+    /// Notes receipts; the earliest of each counts.
+    func note(_ notifications: [Int64], by user: Int64, at time: Int64) -> Noted {
+        self.state.withLock { state in
+            let isFirst = state.noted.isEmpty && state.sorted.isEmpty
+            var result = isFirst ? Noted.first : .added
+            for notification in notifications {
+                let key = Key(notification: notification, user: user)
+                if state.noted[key] != nil { continue }
+                if state.noted.count + state.sorted.count >= self.bound {
+                    state.dropped += 1
+                    result = .dropped
+                } else {
+                    state.noted[key] = time
+                }
+            }
+            return result
+        }
+    }
+
+    /// How many wait to be written.
+    var count: Int { self.state.withLock { $0.noted.count + $0.sorted.count } }
+
+    /// How many were ever dropped.
+    var dropped: Int { self.state.withLock { $0.dropped } }
+
+    /// Takes the next to be written, at most `limit`; neighbours in the table come together.
+    func take(_ limit: Int) -> [Receipt] {
+        self.state.withLock { state in
+            if state.sorted.isEmpty {
+                state.sorted = state.noted.map { Receipt(key: $0.key, fetchedAt: $0.value) }
+                state.sorted.sort { $0.key > $1.key }
+                state.noted.removeAll(keepingCapacity: false)
+            }
+            let taken = Array(state.sorted.suffix(limit).reversed())
+            state.sorted.removeLast(taken.count)
+            if state.sorted.isEmpty { state.sorted = [] }
+            return taken
+        }
+    }
+
+    /// Takes back what could not be written.
+    func putBack(_ receipts: [Receipt]) {
+        self.state.withLock { $0.sorted.append(contentsOf: receipts.reversed()) }
+    }
+}

@@ -1,0 +1,67 @@
+internal import CEpoll
+internal import Glibc
+
+/// How many cores this process may keep busy: what its affinity leaves it, and what the quotas of its control groups pay for.
+package enum CoreCount {
+    /// At least 1.
+    package static var current: Int { self.allowed(affinity: Int(cepoll_core_count()), root: "") }
+
+    /// Looks at the control group of this process and at all above it, as a quota may be set at each; `root` is put
+    /// before all paths.
+    ///
+    /// A container may see its own group as the root of the file system and yet be told its path outside: what is not
+    /// there is passed over.
+    package static func allowed(affinity: Int, root: String) -> Int {
+        var count = max(1, affinity)
+        for line in Self.text(root + "/proc/self/cgroup").split(separator: "\n") {
+            // Number, controllers and path; version 2 has number 0 and names no controllers.
+            let parts = line.split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false)
+            guard parts.count == 3 else { continue }
+            let isVersion2 = parts[0] == "0" && parts[1].isEmpty
+            guard isVersion2 || parts[1].split(separator: ",").contains("cpu") else { continue }
+            var path = parts[2].split(separator: "/")
+            while true {
+                let group = path.map { "/\($0)" }.joined()
+                let quota =
+                    isVersion2
+                    ? Self.version2(root + "/sys/fs/cgroup" + group)
+                    : Self.version1(root + "/sys/fs/cgroup/cpu" + group)
+                if let quota { count = min(count, quota) }
+                if path.popLast() == nil { break }
+            }
+        }
+        return count
+    }
+
+    // MARK: - Private
+
+    /// `max 100000`, or microseconds of processor time for each period.
+    private static func version2(_ folder: String) -> Int? {
+        let numbers = self.text(folder + "/cpu.max").split { $0 == " " || $0 == "\n" }
+        guard numbers.count == 2 else { return nil }
+        return self.cores(quota: numbers[0], period: numbers[1])
+    }
+
+    private static func version1(_ folder: String) -> Int? {
+        let quota = self.text(folder + "/cpu.cfs_quota_us").split(separator: "\n")
+        let period = self.text(folder + "/cpu.cfs_period_us").split(separator: "\n")
+        guard let quota = quota.first, let period = period.first else { return nil }
+        return self.cores(quota: quota, period: period)
+    }
+
+    /// Rounded up: one and a half are best used by two loops.
+    private static func cores(quota: Substring, period: Substring) -> Int? {
+        guard let quota = Int(quota), let period = Int(period), quota > 0, period > 0 else { return nil }
+        return max(1, (quota - 1) / period + 1)
+    }
+
+    /// The beginning of a file, which is all of those above; empty if it cannot be read.
+    private static func text(_ path: String) -> String {
+        let file = open(path, O_RDONLY | O_CLOEXEC)
+        guard file >= 0 else { return "" }
+        defer { close(file) }
+        var bytes = [UInt8](repeating: 0, count: 4096)
+        let count = read(file, &bytes, bytes.count)
+        return String(decoding: bytes.prefix(max(0, count)), as: UTF8.self)
+    }
+}

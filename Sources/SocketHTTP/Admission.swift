@@ -1,0 +1,61 @@
+/// Who may have a connection, in all and from each address. Pure: it counts, and others act.
+///
+/// ```swift
+/// switch admission.enter(from: origin, hearsRefusals: true) {
+/// case .welcome: …; admission.leave(from: origin)
+/// case .refused(let refusal): …; admission.leaveRefused()
+/// case .dropped: close(socket)
+/// }
+/// ```
+struct Admission {
+    enum Verdict: Hashable {
+        /// `leave` must follow its end. If it `evicts`, the connection that has been idle longest goes for it.
+        case welcome(evicts: Bool)
+        /// To be told so; `leaveRefused` must follow its end.
+        case refused(Refusal)
+        /// To be closed without a word.
+        case dropped
+    }
+
+    /// So many at a time are told that they are refused. They are counted apart, and take nobody's place.
+    static let refusedAtOnce = 64
+
+    private let limits: ServerLimits
+    private(set) var inUse = 0
+    private(set) var refused = 0
+    private var byOrigin: [PeerAddress: Int] = [:]
+
+    init(limits: ServerLimits) {
+        self.limits = limits
+    }
+
+    /// Counts a connection unless it is dropped. `origin` is `nil` if only the sum counts; who does not hear refusals,
+    /// as they would cost a TLS handshake, is dropped.
+    mutating func enter(from origin: PeerAddress?, hearsRefusals: Bool) -> Verdict {
+        let fromOrigin = origin.map { self.byOrigin[$0, default: 0] } ?? 0
+        if self.inUse >= self.limits.maxConnections { return self.refuse(.overloaded, hearsRefusals) }
+        if fromOrigin >= self.limits.maxConnectionsPerAddress, origin != nil {
+            return self.refuse(.tooManyConnections, hearsRefusals)
+        }
+        self.inUse += 1
+        if let origin { self.byOrigin[origin] = fromOrigin + 1 }
+        // A tenth is kept free, so that those who ask nothing do not keep others out.
+        return .welcome(evicts: self.inUse > self.limits.maxConnections - self.limits.maxConnections / 10)
+    }
+
+    mutating func leave(from origin: PeerAddress?) {
+        self.inUse -= 1
+        guard let origin, let count = self.byOrigin[origin] else { return }
+        self.byOrigin[origin] = count > 1 ? count - 1 : nil
+    }
+
+    mutating func leaveRefused() {
+        self.refused -= 1
+    }
+
+    private mutating func refuse(_ refusal: Refusal, _ hearsRefusals: Bool) -> Verdict {
+        guard hearsRefusals, self.refused < Self.refusedAtOnce else { return .dropped }
+        self.refused += 1
+        return .refused(refusal)
+    }
+}

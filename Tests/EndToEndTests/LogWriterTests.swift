@@ -1,0 +1,112 @@
+import Foundation
+import Glibc
+import Logging
+import Testing
+
+@testable import sealpost
+
+/// What becomes of lines between the logger and a descriptor that may not take them.
+@Suite(.timeLimit(.minutes(1))) struct LogWriterTests {
+    private static func line(_ number: Int, level: Logger.Level = .info, size: Int = 0) -> LogLine {
+        LogLine(
+            time: Date(timeIntervalSince1970: 1_800_000_000),
+            level: level,
+            message: "line \(number)",
+            fields: size == 0 ? [] : [(name: "pad", value: String(repeating: "x", count: size))]
+        )
+    }
+
+    @Test func theLastQuarterOfTheRoomIsForWarningsAndErrors() {
+        var queue = LogQueue()
+        let kept = (0..<LogQueue.maximumLines).count { queue.add(Self.line($0)) }
+        #expect(kept == LogQueue.maximumLines * 3 / 4)
+        let errors = (0..<LogQueue.maximumLines).count { queue.add(Self.line($0, level: .error)) }
+        #expect(errors == LogQueue.maximumLines / 4)
+        let batch = queue.take()
+        #expect(batch.lines.count == LogQueue.maximumLines)
+        #expect(batch.dropped == LogQueue.maximumLines)
+        #expect(queue.isEmpty)
+        let isTaken = queue.add(Self.line(0))
+        #expect(isTaken)
+    }
+
+    @Test func longLinesAreBoundedByTheirBytes() {
+        var queue = LogQueue()
+        let kept = (0..<100).count { queue.add(Self.line($0, level: .error, size: 100_000)) }
+        #expect(kept == 10)
+        let isTaken = queue.add(Self.line(0, level: .error, size: LogQueue.maximumBytes))
+        #expect(!isTaken)
+    }
+
+    @Test func linesComeOutInOrderAndBeforeAFlushEnds() throws {
+        let pipe = try UnreadPipe()
+        let writer = LogWriter(descriptor: pipe.end)
+        for number in 0..<1000 { writer.write(Self.line(number)) }
+        writer.flush(within: .seconds(30))
+        let text = String(decoding: pipe.readSome(), as: UTF8.self)
+        let numbers = text.matches(of: /line (\d+)\n/).map { Int($0.output.1) }
+        #expect(numbers == Array(0..<1000))
+        #expect(writer.dropped == 0)
+    }
+
+    @Test func whereNobodyReadsAFlushEndsWithItsPatienceAndALaterReaderLearnsWhatIsMissing() throws {
+        let pipe = try UnreadPipe()
+        pipe.fill()
+        let writer = LogWriter(descriptor: pipe.end)
+        for number in 0..<10_000 { writer.write(Self.line(number)) }
+        let start = ContinuousClock.now
+        writer.flush(within: .milliseconds(50))
+        #expect(start.duration(to: .now) < .seconds(10))
+        var (numbers, told) = ([Int](), 0)
+        _ = pipe.readLines { line in
+            if let match = line.wholeMatch(of: /.* line (\d+)/) { numbers += [Int(match.1) ?? -1] }
+            // Told at each place where some are missing.
+            if let match = line.wholeMatch(of: /.* log lines were dropped count=(\d+)/) { told += Int(match.1) ?? 0 }
+            return numbers.count + told == 10_000
+        }
+        #expect(numbers == numbers.sorted())
+        #expect(numbers.first == 0)
+        #expect(writer.dropped == told)
+        #expect(told > 0)
+    }
+
+    @Test func aPipeWithoutAReaderDropsAndCounts() throws {
+        let pipe = try UnreadPipe()
+        pipe.closeReader()
+        let writer = LogWriter(descriptor: pipe.end)
+        for number in 0..<10 { writer.write(Self.line(number)) }
+        writer.flush(within: .seconds(30))
+        #expect(writer.dropped == 10)
+    }
+
+    @Test func aNonBlockingDescriptorIsWaitedFor() throws {
+        let pipe = try UnreadPipe()
+        pipe.fill()
+        _ = fcntl(pipe.end, F_SETFL, O_NONBLOCK)
+        let writer = LogWriter(descriptor: pipe.end)
+        writer.write(Self.line(1))
+        #expect(pipe.readLines { $0.hasSuffix("line 1") }.last?.hasSuffix("line 1") == true)
+        #expect(writer.dropped == 0)
+    }
+
+    @Test func aLineThatIsCutOffDoesNotRunIntoTheNext() async throws {
+        let (pipe, next) = (try UnreadPipe(), try UnreadPipe())
+        async let cutOff = UnreadPipe.blocking {
+            LogFile.ignoreBrokenPipes()
+            var file = LogFile(descriptor: pipe.end)
+            // More than a pipe takes at once.
+            let isWhole = file.write(String(repeating: "y", count: 1 << 20))
+            return (file, isWhole)
+        }
+        // It has begun, and the rest of it has nowhere to go.
+        #expect(pipe.readSome().first == UInt8(ascii: "y"))
+        pipe.closeReader()
+        var (file, isWhole) = await cutOff
+        #expect(!isWhole)
+        // As if the disk had room again.
+        dup2(next.end, pipe.end)
+        isWhole = file.write("next")
+        #expect(isWhole)
+        #expect(String(decoding: next.readSome(), as: UTF8.self) == "\nnext\n")
+    }
+}

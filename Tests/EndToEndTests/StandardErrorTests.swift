@@ -1,0 +1,153 @@
+import Foundation
+import PushTesting
+import Testing
+
+#if canImport(FoundationNetworking)
+    import FoundationNetworking
+#endif
+
+/// The real executable, with a standard error that takes nothing.
+@Suite(.timeLimit(.minutes(2))) struct StandardErrorTests {
+    private let folder: TemporaryFolder
+    private let socket: HeldSocket
+
+    init() throws {
+        self.folder = try TemporaryFolder()
+        self.socket = try HeldSocket()
+    }
+
+    @Test(arguments: ["debug", "info", "error"])
+    func onAFullDiskEachRequestIsAnsweredAndTheProcessLives(level: String) async throws {
+        let daemon = try self.daemon(level: level, errors: "/dev/full")
+        #expect(await self.ask("Authorization: Bearer spt_wrong", 20, expecting: "HTTP/1.1 401") == 20)
+        #expect(await self.ask("Accept: */*", 200, expecting: "HTTP/1.1 404") == 200)
+        daemon.signal(SIGTERM)
+        #expect(await daemon.end().code == 0)
+    }
+
+    @Test(arguments: ["debug", "info", "error"])
+    func besideAPipeThatNobodyReadsEachRequestIsAnsweredAndTheProcessEnds(level: String) async throws {
+        let pipe = try UnreadPipe()
+        pipe.fill()
+        let daemon = try self.daemon(level: level, errors: "&4", descriptors: [pipe.end])
+        #expect(await self.ask("Authorization: Bearer spt_wrong", 20, expecting: "HTTP/1.1 401") == 20)
+        #expect(await self.ask("Accept: */*", 1000, expecting: "HTTP/1.1 404") == 1000)
+        daemon.signal(SIGTERM)
+        #expect(await daemon.end().code == 0)
+    }
+
+    @Test func aReaderWhoComesBackIsToldHowManyLinesWereDropped() async throws {
+        _ = try await Daemon.run(
+            ["user", "add", "ada", "--role", "admin", "--password-stdin"],
+            in: folder,
+            input: "correct horse\n"
+        )
+        let pipe = try UnreadPipe()
+        pipe.fill()
+        let daemon = try self.daemon(level: "debug", errors: "&4", descriptors: [pipe.end])
+        #expect(await self.ask("Accept: */*", 5000, expecting: "HTTP/1.1 404") == 5000)
+        let told = await UnreadPipe.blocking {
+            var (answered, told) = (0, 0)
+            _ = pipe.readLines { line in
+                if line.contains("request answered") { answered += 1 }
+                if let match = line.wholeMatch(of: /.* level=warning log lines were dropped count=(\d+)/) {
+                    told += Int(match.1) ?? 0
+                }
+                return answered + told >= 5000
+            }
+            return answered + told == 5000 ? told : 0
+        }
+        #expect(told > 0)
+        let metrics = try await self.metrics()
+        #expect(metrics.contains("\nsealpost_log_lines_dropped_total \(told)\n"))
+        daemon.signal(SIGTERM)
+        // It must not wait for us now.
+        async let ended = daemon.end()
+        _ = await UnreadPipe.blocking { pipe.readLines { $0.hasSuffix("stopped") } }
+        #expect(await ended.code == 0)
+    }
+
+    @Test func theLastLineIsWrittenBeforeTheEnd() async throws {
+        let daemon = try await Daemon(in: self.folder)
+        let ended = await daemon.terminated()
+        #expect(ended.errors.hasSuffix("level=info stopped\n"), "\(ended.errors)")
+    }
+
+    @Test func aCommandThatCannotPrintFailsAndSaysWhy() async throws {
+        _ = try await Daemon.run(["user", "add", "alice", "--password-stdin"], in: folder, input: "correct horse\n")
+        let ended = try await ChildProcess(
+            "/bin/sh",
+            ["-c", #"exec "$0" doctor >/dev/full"#, Daemon.executable],
+            in: self.folder.path
+        ).end()
+        #expect(ended.code == 1)
+        #expect(ended.errors == "sealpost: standard output cannot be written: No space left on device\n")
+    }
+
+    @Test func aCommandThatCannotComplainKeepsItsExitCode() async throws {
+        let ended = try await ChildProcess(
+            "/bin/sh",
+            ["-c", #"exec "$0" serve --config none.yaml 2>/dev/full"#, Daemon.executable],
+            in: self.folder.path
+        ).end()
+        #expect(ended.code == 78)
+    }
+
+    // MARK: - Steps
+
+    /// A daemon on the held socket, which keeps those who come before it listens.
+    private func daemon(level: String, errors: String, descriptors: [Int32] = []) throws -> ChildProcess {
+        try ChildProcess(
+            "/bin/sh",
+            ["-c", #"LISTEN_PID=$$ LISTEN_FDS=1 exec "$0" serve 2>\#(errors) 4>&-"#, Daemon.executable],
+            in: self.folder.path,
+            environment: ["SEALPOST_LOG_LEVEL": level],
+            descriptors: [self.socket.descriptor] + descriptors
+        )
+    }
+
+    /// Sends as many requests over one connection, a hundred at a time; how many were answered so, none of them late.
+    private func ask(_ field: String, _ count: Int, expecting status: String) async -> Int {
+        await UnreadPipe.blocking { [port = self.socket.port] in
+            let client = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+            defer { close(client) }
+            var (patience, name) = (timeval(tv_sec: 20, tv_usec: 0), sockaddr_in())
+            setsockopt(client, SOL_SOCKET, SO_RCVTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
+            name.sin_family = sa_family_t(AF_INET)
+            name.sin_port = UInt16(port).bigEndian
+            name.sin_addr = in_addr(s_addr: UInt32(0x7F00_0001).bigEndian)
+            _ = withUnsafeBytes(of: &name) { bytes in
+                bytes.withMemoryRebound(to: sockaddr.self) {
+                    connect(client, $0.baseAddress, socklen_t(bytes.count))
+                }
+            }
+            let path = field.hasPrefix("Authorization") ? "/api/notifications/1" : "/nothing"
+            let request = "GET \(path) HTTP/1.1\r\nHost: localhost\r\n\(field)\r\n\r\n"
+            var answered = 0
+            var buffer = [UInt8](repeating: 0, count: 65_536)
+            while answered < count {
+                let requests = String(repeating: request, count: min(100, count - answered))
+                send(client, requests, requests.utf8.count, Int32(MSG_NOSIGNAL))
+                var text = ""
+                let due = min(100, count - answered)
+                var seen = 0
+                while seen < due {
+                    let length = recv(client, &buffer, buffer.count, 0)
+                    if length <= 0 { return answered + seen }
+                    text += String(decoding: buffer[..<length], as: UTF8.self)
+                    seen = text.matches(of: /HTTP\/1.1 \d+/).count { $0.output == status }
+                }
+                answered += due
+            }
+            return answered
+        }
+    }
+
+    private func metrics() async throws -> String {
+        let url = try #require(URL(string: "http://127.0.0.1:\(self.socket.port)/metrics"))
+        var request = URLRequest(url: url)
+        let credentials = Data("ada:correct horse".utf8).base64EncodedString()
+        request.setValue("Basic \(credentials)", forHTTPHeaderField: "Authorization")
+        return String(decoding: try await URLSession.shared.data(for: request).0, as: UTF8.self)
+    }
+}

@@ -1,0 +1,72 @@
+import Foundation
+import Glibc
+import Synchronization
+
+/// A pipe whose reader does nothing unless it is told to.
+final class UnreadPipe: Sendable {
+    /// Where one writes.
+    let end: Int32
+    private let reader: Mutex<Int32>
+
+    init() throws {
+        var ends: [Int32] = [0, 0]
+        guard pipe(&ends) == 0 else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
+        // Other tests start processes, which are not to hold it open.
+        for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+        self.reader = Mutex(ends[0])
+        self.end = ends[1]
+    }
+
+    deinit {
+        close(self.end)
+        self.closeReader()
+    }
+
+    /// Leaves no room for one byte.
+    func fill() {
+        _ = fcntl(self.end, F_SETFL, O_NONBLOCK)
+        for size in [4096, 1] {
+            let bytes = [UInt8](repeating: UInt8(ascii: "\n"), count: size)
+            while write(self.end, bytes, size) > 0 {}
+        }
+        _ = fcntl(self.end, F_SETFL, 0)
+    }
+
+    func closeReader() {
+        let reader = self.reader.withLock { reader in
+            defer { reader = -1 }
+            return reader
+        }
+        if reader >= 0 { close(reader) }
+    }
+
+    /// One read; empty at the end.
+    func readSome() -> [UInt8] {
+        let reader = self.reader.withLock { $0 }
+        var buffer = [UInt8](repeating: 0, count: 65_536)
+        return Array(buffer[..<max(0, Glibc.read(reader, &buffer, buffer.count))])
+    }
+
+    /// Reads lines until one is enough; all that came, in order.
+    func readLines(until isEnough: (Substring) -> Bool) -> [Substring] {
+        var lines: [Substring] = []
+        var rest: [UInt8] = []
+        while case let more = self.readSome(), !more.isEmpty {
+            rest += more
+            guard let end = rest.lastIndex(of: UInt8(ascii: "\n")) else { continue }
+            let text = String(decoding: rest[...end], as: UTF8.self)
+            rest.removeSubrange(...end)
+            let new = text.split(separator: "\n")
+            lines += new
+            if new.count(where: isEnough) > 0 { break }
+        }
+        return lines
+    }
+
+    /// Off the threads of tasks.
+    static func blocking<Value: Sendable>(_ body: @escaping @Sendable () -> Value) async -> Value {
+        await withCheckedContinuation { continuation in
+            Thread.detachNewThread { continuation.resume(returning: body()) }
+        }
+    }
+}

@@ -1,0 +1,43 @@
+import GRDB
+import PushTesting
+import Testing
+
+@testable import PushStore
+
+/// What an operation costs must not grow with what else is in the database.
+@Suite struct PlanTests {
+    private static let queries: [(name: String, sql: String, indexes: [String])] = [
+        ("receipt", Store.pacedDevices, ["device_by_user", "(device=? AND notification_id=?)"]),
+        ("what is due", DueDelivery.due, ["INDEX delivery_by_due (lane=? AND is_bulk=? AND due_at<?)"]),
+        ("claim", DueDelivery.row, ["PRIMARY KEY (notification_id=? AND device=?)"]),
+        ("newer push", DueDelivery.newer, ["delivery_by_device (device=?)"]),
+        ("push under way", DueDelivery.underWay, ["delivery_by_device (device=?)"]),
+        ("reclaim", Store.reclaim, ["delivery_by_lease"]),
+        ("what waits for a stream", Store.isWaiting, ["delivery_by_device (device=?)"]),
+        ("waking what waits", Store.wakeWaiting, ["delivery_by_device (device=?)"]),
+        ("reconnect", Store.perhapsLost, ["delivery_by_stream (device=? AND settled_at>?)"]),
+        ("audience", AudienceWalk.tagged, ["device_tag_by_tag (tag=? AND device>? AND device<?)"]),
+        ("tokens", Reader.allTokens, ["sqlite_autoindex_token_2 (prefix>?)"]),
+        ("tokens of a user", Reader.tokensOfOne, ["token_by_user (user_id=?)"]),
+        ("collecting", Reader.collecting.sql, ["PRIMARY KEY (notification_id=? AND user_id=?)"]),
+        ("token", Reader.tokenInUse.sql, ["PRIMARY KEY (hash=?)"]),
+        ("list", Reader.changes.sql, ["recipient_by_user (user_id=? AND change>?)"]),
+        ("expired", Store.expired, ["notification_by_expiry (expires_at<?)"]),
+    ]
+
+    @Test(arguments: Self.queries.indices)
+    func aHotQueryTouchesOnlyWhatItAnswers(number: Int) async throws {
+        let query = Self.queries[number]
+        let fixture = try StoreFixture()
+        let plan = try await fixture.store.writer.write { db in
+            let statement = try db.makeStatement(sql: "explain query plan " + query.sql)
+            // A plan does not depend on the values.
+            statement.setUncheckedArguments(StatementArguments())
+            return try Row.fetchAll(statement).map {
+                try $0.decode(String.self, forColumn: "detail")
+            }
+        }
+        #expect(!plan.contains { $0.hasPrefix("SCAN") && !$0.hasPrefix("SCAN (subquery") }, "\(query.name): \(plan)")
+        for index in query.indexes { #expect(plan.contains { $0.contains(index) }, "\(query.name): \(plan)") }
+    }
+}

@@ -1,0 +1,89 @@
+import Glibc
+import HTTPTypes
+import Reactor
+import Testing
+
+@testable import SocketHTTP
+
+@Suite struct AdmissionTests {
+    private static let origins = (0..<8).map { PeerAddress.ip(IPAddress(in_addr(s_addr: UInt32($0)))) }
+    private var admission = Admission(limits: ServerLimits(maxConnections: 20, maxConnectionsPerAddress: 4))
+
+    @Test mutating func whatIsRefusedTakesNobodysPlace() {
+        for _ in 0..<4 { #expect(self.admission.enter(from: Self.origins[0], hearsRefusals: true) == .welcome(evicts: false)) }
+        for _ in 0..<1000 { _ = self.admission.enter(from: Self.origins[0], hearsRefusals: true) }
+        #expect(self.admission.inUse == 4)
+        #expect(self.admission.enter(from: Self.origins[1], hearsRefusals: true) == .welcome(evicts: false))
+    }
+
+    @Test mutating func someAtATimeAreToldAndTheRestIsDropped() {
+        for _ in 0..<4 { _ = self.admission.enter(from: Self.origins[0], hearsRefusals: true) }
+        for _ in 0..<Admission.refusedAtOnce {
+            #expect(self.admission.enter(from: Self.origins[0], hearsRefusals: true) == .refused(.tooManyConnections))
+        }
+        #expect(self.admission.enter(from: Self.origins[0], hearsRefusals: true) == .dropped)
+        self.admission.leaveRefused()
+        #expect(self.admission.enter(from: Self.origins[0], hearsRefusals: true) == .refused(.tooManyConnections))
+    }
+
+    @Test mutating func whoDoesNotHearARefusalIsDropped() {
+        for _ in 0..<4 { _ = self.admission.enter(from: Self.origins[0], hearsRefusals: false) }
+        #expect(self.admission.enter(from: Self.origins[0], hearsRefusals: false) == .dropped)
+        #expect(self.admission.refused == 0)
+    }
+
+    @Test mutating func theLastTenthIsMadeRoomForAndNothingIsAboveTheLimit() {
+        for number in 0..<20 {
+            let verdict = self.admission.enter(from: nil, hearsRefusals: true)
+            #expect(verdict == .welcome(evicts: number >= 18))
+        }
+        #expect(self.admission.enter(from: nil, hearsRefusals: true) == .refused(.overloaded))
+        self.admission.leave(from: nil)
+        #expect(self.admission.enter(from: nil, hearsRefusals: true) == .welcome(evicts: true))
+    }
+
+    @Test mutating func whoLeavesMakesRoomForItsAddress() {
+        for _ in 0..<4 { _ = self.admission.enter(from: Self.origins[0], hearsRefusals: true) }
+        self.admission.leave(from: Self.origins[0])
+        #expect(self.admission.enter(from: Self.origins[0], hearsRefusals: true) == .welcome(evicts: false))
+        for _ in 0..<4 { self.admission.leave(from: Self.origins[0]) }
+        #expect(self.admission.inUse == 0)
+    }
+
+    @Test func theLongestIdleGoesWhenRoomIsShort() async throws {
+        try await withServer(limits: ServerLimits(maxConnections: 10), loops: 1) { test in
+            var clients: [RawClient] = []
+            for _ in 0..<9 {
+                clients.append(try test.client())
+                try await clients.last?.get()
+            }
+            // The first is idle for less time than the second now.
+            try await clients[0].get()
+            let tenth = try test.client()
+            try await tenth.get()
+            #expect(try await clients[1].rest() == "")
+            for client in clients[2...] + [clients[0]] { try await client.get() }
+        }
+    }
+
+    @Test func clientsOfOneAddressDoNotKeepOthersOut() async throws {
+        let limits = ServerLimits(maxConnections: 10, maxConnectionsPerAddress: 2)
+        try await withServer(limits: limits) { test in
+            let greedy = try (0..<40).map { _ in try test.client() }
+            // All of them are known to the server: the last is told, or closed.
+            #expect(try await !greedy[39].rest().isEmpty)
+            let other = try test.client(from: "127.0.0.2")
+            try await other.get()
+        }
+    }
+
+    @Test func whoIsRefusedGetsNoHandshake() async throws {
+        let makeStream: HTTPServer.StreamMaker = { SocketStream($0) }
+        try await withServer(limits: ServerLimits(maxConnectionsPerAddress: 1), makeStream: makeStream) { test in
+            let (first, second) = (try test.client(), try test.client())
+            try await first.get()
+            #expect(try await second.rest() == "")
+            try await first.get()
+        }
+    }
+}
