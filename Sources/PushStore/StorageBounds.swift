@@ -44,16 +44,16 @@ extension StorageBounds {
         return bytes > self.bytes - payload ? .bytes : nil
     }
 
-    /// Whether a user has as many devices as it may, not counting those that a registration is about to replace.
-    func isUsedUp(_ db: Database, byDevicesOf user: Int64, replacing replaced: [Int64]) throws -> Bool {
+    /// Whether a user has as many devices as it may, not counting one that a registration is about to replace.
+    func isUsedUp(_ db: Database, byDevicesOf user: Int64, butFor replaced: Int64?) throws -> Bool {
         let count = try Int.fetchOne(
             db.cachedStatement(
                 sql: """
                     select count(*) from (
-                        select 1 from device where user_id = ? and handle is not null and number not in (?, ?) limit ?)
+                        select 1 from device where user_id = ? and handle is not null and number is not ? limit ?)
                     """
             ),
-            arguments: [user, replaced.first ?? 0, replaced.dropFirst().first ?? 0, self.devices]
+            arguments: [user, replaced, self.devices]
         )
         return (count ?? 0) >= self.devices
     }

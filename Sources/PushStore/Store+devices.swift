@@ -147,7 +147,7 @@ extension Store {
         let (userID, userTag) = (user.id, Tag(of: user.name))
         return try await self.write { [writer, sealing] db in
             let known = try Row.fetchOne(
-                db.cachedStatement(sql: "select number, user_id, retired_reason from device where id = ?"),
+                db.cachedStatement(sql: "select user_id, retired_reason, lane from device where id = ?"),
                 arguments: [id.description]
             )
             if let reason = try known?["retired_reason"] as String? { return (.gone(reason: reason), nil) }
@@ -165,8 +165,11 @@ extension Store {
                     registration.platform.description, sealing.index.hash(registration.handle), id.description,
                 ]
             )
-            let replaced: [Int64] = try [known, holder].compactMap { try $0?["number"] }
-            if let bounds, try bounds.isUsedUp(db, byDevicesOf: userID, replacing: replaced) { return (.tooMany, nil) }
+            let oldLane = try known?["lane"] as String?
+            // One that is there already is not one more.
+            if oldLane == nil, try bounds?.isUsedUp(db, byDevicesOf: userID, butFor: holder?["number"]) ?? false {
+                return (.tooMany, nil)
+            }
             if let holder {
                 // An id that was never issued must not take an address away from somebody else.
                 if known == nil, try holder["user_id"] != userID {
@@ -176,8 +179,9 @@ extension Store {
             }
             if holder != nil || known != nil { writer.noteErasure() }
             let device = try Self.save(db, registration, sealing, id: id, user: userID, userTag: userTag, now: now)
-            let moved = known == nil ? 0 : try Self.moveQueued(db, ofDevice: device, page: page, now: now)
-            return (.registered(moved: moved), device)
+            // A device registers often and moves seldom.
+            guard let oldLane, oldLane != registration.lane.description else { return (.registered(moved: 0), device) }
+            return (.registered(moved: try Self.moveQueued(db, ofDevice: device, page: page, now: now)), device)
         } noting: { (_, device) in
             device == nil ? nil : record
         }

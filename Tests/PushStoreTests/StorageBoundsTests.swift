@@ -168,4 +168,37 @@ import Testing
             try await self.register("id-128", "bb", within: bounds) == .gone(reason: "its handle was registered anew")
         )
     }
+
+    // MARK: Costs
+
+    @Test(arguments: [
+        ("select notifications, bytes from usage where user_id = 1", "INTEGER PRIMARY KEY"),
+        (
+            """
+            select count(*) from (
+                select 1 from device where user_id = 1 and handle is not null and number is not null limit 9)
+            """, "device_by_user"
+        ),
+        (
+            """
+            select number from device where user_id = (select user_id from device where number = 1)
+                and retired_at is not null order by retired_at desc limit -1 offset 100
+            """, "device_by_retirement"
+        ),
+        (
+            """
+            select notification_id, lane from delivery
+            where device = 1 and settled_at is null and state = 'queued' and lane <> 'fcm' limit 9
+            """, "delivery_by_device"
+        ),
+    ])
+    func whatIsAskedInAWriteIsFoundByAnIndex(query: String, index: String) async throws {
+        let plan = try await fixture.store.writer.write { db in
+            try Row.fetchAll(db, sql: "explain query plan " + query).map {
+                try $0.decode(String.self, forColumn: "detail")
+            }
+        }
+        #expect(plan.contains { $0.contains(index) }, "\(plan)")
+        #expect(!plan.contains { $0.hasPrefix("SCAN d") || $0.contains("TEMP B-TREE") }, "\(plan)")
+    }
 }
