@@ -18,8 +18,8 @@ func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
 }
 
 let argumentParser: Target.Dependency = .product(name: "ArgumentParser", package: "swift-argument-parser")
-/// What apps link has CryptoKit on Apple's platforms.
-let cryptography: Target.Dependency = .target(name: "Cryptography", condition: .when(platforms: [.linux]))
+let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
+let cryptoExtras: Target.Dependency = .product(name: "CryptoExtras", package: "swift-crypto")
 let database: Target.Dependency = .product(name: "GRDB", package: "GRDB.swift")
 let databaseC: Target.Dependency = .product(name: "GRDBSQLite", package: "GRDB.swift")
 let heap: Target.Dependency = .product(name: "HeapModule", package: "swift-collections")
@@ -40,6 +40,7 @@ let package = Package(
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
         .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
+        .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
         .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
@@ -57,24 +58,23 @@ let package = Package(
 
         .target(name: "Migrations", path: "Migrations", resources: [.embedInCode("sql")], swiftSettings: strict),
         room("CivilTime", []),
-        room("Cryptography", ["COpenSSL"]),
         room("CurlHTTP", ["CCurl", "Reactor"]),
-        room("HTTPSignatures", [cryptography]),
+        room("HTTPSignatures", [crypto]),
         room("PushAPI", ["CivilTime"]),
-        room("PushClient", ["HTTPSignatures", "PushAPI", cryptography]),
-        room("PushCore", ["CArgon2", "Cryptography"], resources: [.embedInCode("CommonPasswords.txt")]),
+        room("PushClient", ["HTTPSignatures", "PushAPI", crypto]),
+        room("PushCore", ["CArgon2", crypto], resources: [.embedInCode("CommonPasswords.txt")]),
         room("PushDelivery", ["PushCore", "PushStore", lifecycle, logging]),
-        room("PushSenders", ["Cryptography", "CurlHTTP", "PushCore", "Reactor"]),
+        room("PushSenders", ["CurlHTTP", "PushCore", "Reactor", crypto, cryptoExtras]),
         room(
             "PushServer",
             [
-                "CZlib", "Cryptography", "HTTPSignatures", "PushAPI", "PushCore", "PushStore", "SocketHTTP", httpTypes,
-                logging,
+                "CZlib", "HTTPSignatures", "PushAPI", "PushCore", "PushStore", "SocketHTTP", crypto, cryptoExtras,
+                httpTypes, logging,
             ],
             resources: [.embedInCode("openapi.json")]
         ),
         room("PushSimulators", ["CNghttp2", "COpenSSL", "Reactor", "SocketTLS"]),
-        room("PushStore", ["Cryptography", "Migrations", "PushCore", database, databaseC]),
+        room("PushStore", ["Migrations", "PushCore", database, databaseC]),
         room("Reactor", ["CEpoll", heap]),
         room("SocketHTTP", ["CivilTime", "Reactor", httpTypes]),
         room("SocketTLS", ["COpenSSL", "Reactor"]),
@@ -96,13 +96,12 @@ let package = Package(
             swiftSettings: strict
         ),
         tests("CivilTimeTests", ["CivilTime"]),
-        tests("CryptographyTests", ["COpenSSL", "Cryptography"]),
         tests("CurlHTTPTests", ["CurlHTTP", "PushSimulators", "PushTesting", "Reactor"]),
         tests(
             "EndToEndTests",
             [
-                "Cryptography", "HTTPSignatures", "PushAPI", "PushClient", "PushCore", "PushServer", "PushSimulators",
-                "PushStore", "PushTesting", "Reactor", "SocketHTTP", "sealpost", logging,
+                "HTTPSignatures", "PushAPI", "PushClient", "PushCore", "PushServer", "PushSimulators", "PushStore",
+                "PushTesting", "Reactor", "SocketHTTP", "sealpost", crypto, logging,
             ]
         ),
         // The fuzzer's seeds once through its targets; the fuzzer itself is a package of its own, in `Fuzz`.
@@ -117,11 +116,8 @@ let package = Package(
         ),
         tests("HTTPSignaturesTests", ["HTTPSignatures", "PushTesting"]),
         tests("PushAPITests", ["PushAPI"]),
-        tests(
-            "PushClientTests",
-            ["Cryptography", "HTTPSignatures", "PushAPI", "PushClient", "PushTesting", "Reactor"]
-        ),
-        tests("PushCoreTests", ["Cryptography", "PushCore", "PushTesting"]),
+        tests("PushClientTests", ["HTTPSignatures", "PushAPI", "PushClient", "PushTesting", "Reactor", crypto]),
+        tests("PushCoreTests", ["PushCore", "PushTesting", crypto]),
         tests(
             "PushDeliveryTests",
             [
@@ -132,7 +128,9 @@ let package = Package(
         ),
         tests(
             "PushSendersTests",
-            ["Cryptography", "CurlHTTP", "PushCore", "PushSenders", "PushSimulators", "PushTesting", "Reactor"]
+            [
+                "CurlHTTP", "PushCore", "PushSenders", "PushSimulators", "PushTesting", "Reactor", crypto, cryptoExtras,
+            ]
         ),
         tests(
             "PushServerTests",

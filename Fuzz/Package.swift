@@ -14,6 +14,8 @@ func room(_ name: String, _ dependencies: [Target.Dependency], resources: [Resou
     .target(name: name, dependencies: dependencies, resources: resources, swiftSettings: fuzzed)
 }
 
+let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
+let cryptoExtras: Target.Dependency = .product(name: "CryptoExtras", package: "swift-crypto")
 let database: Target.Dependency = .product(name: "GRDB", package: "GRDB.swift")
 let databaseC: Target.Dependency = .product(name: "GRDBSQLite", package: "GRDB.swift")
 let heap: Target.Dependency = .product(name: "HeapModule", package: "swift-collections")
@@ -25,6 +27,7 @@ let package = Package(
     platforms: [.macOS(.v15)],
     dependencies: [
         .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
+        .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
         .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
@@ -33,23 +36,21 @@ let package = Package(
         .systemLibrary(name: "CArgon2"),
         .systemLibrary(name: "CEpoll"),
         .systemLibrary(name: "CLibFuzzer"),
-        .systemLibrary(name: "COpenSSL"),
         .systemLibrary(name: "CZlib"),
         .target(name: "Migrations", resources: [.embedInCode("sql")], swiftSettings: fuzzed),
         room("CivilTime", []),
-        room("Cryptography", ["COpenSSL"]),
-        room("HTTPSignatures", ["Cryptography"]),
+        room("HTTPSignatures", [crypto]),
         room("PushAPI", ["CivilTime"]),
-        room("PushCore", ["CArgon2", "Cryptography"], resources: [.embedInCode("CommonPasswords.txt")]),
+        room("PushCore", ["CArgon2", crypto], resources: [.embedInCode("CommonPasswords.txt")]),
         room(
             "PushServer",
             [
-                "CZlib", "Cryptography", "HTTPSignatures", "PushAPI", "PushCore", "PushStore", "SocketHTTP", httpTypes,
-                logging,
+                "CZlib", "HTTPSignatures", "PushAPI", "PushCore", "PushStore", "SocketHTTP", crypto, cryptoExtras,
+                httpTypes, logging,
             ],
             resources: [.embedInCode("openapi.json")]
         ),
-        room("PushStore", ["Cryptography", "Migrations", "PushCore", database, databaseC]),
+        room("PushStore", ["Migrations", "PushCore", database, databaseC]),
         room("Reactor", ["CEpoll", heap]),
         room("SocketHTTP", ["CivilTime", "Reactor", httpTypes]),
         .executableTarget(

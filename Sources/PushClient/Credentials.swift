@@ -1,10 +1,5 @@
+internal import Crypto
 internal import Foundation
-
-#if canImport(CryptoKit)
-    internal import CryptoKit
-#else
-    internal import Cryptography
-#endif
 
 extension PushClient {
     /// What a client shows to be let in.

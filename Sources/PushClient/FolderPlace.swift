@@ -1,10 +1,5 @@
+internal import Crypto
 internal import Foundation
-
-#if canImport(CryptoKit)
-    internal import CryptoKit
-#else
-    internal import Cryptography
-#endif
 
 /// Values in sealed files: one folder for each account, names and contents readable with the key only.
 ///

@@ -1,10 +1,5 @@
+internal import Crypto
 internal import Foundation
-
-#if canImport(CryptoKit)
-    internal import CryptoKit
-#else
-    internal import Cryptography
-#endif
 
 /// The registration of this device, as the server last took it.
 struct KeptRegistration: Codable, Sendable {

@@ -1,4 +1,4 @@
-internal import Cryptography
+internal import Crypto
 package import Foundation
 
 /// Keyed hashes by which the database finds and compares what it must not show: names, handles and tags.

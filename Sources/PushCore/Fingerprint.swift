@@ -1,4 +1,4 @@
-package import Cryptography
+package import Crypto
 package import Foundation
 
 /// What credentials are looked up by, in memory and in the database: 32 bytes of SHA-256.

@@ -1,4 +1,4 @@
-package import Cryptography
+package import Crypto
 package import Foundation
 
 /// The secret of which the keys for all keyed hashes are made.

@@ -1,4 +1,4 @@
-package import Cryptography
+package import Crypto
 internal import Foundation
 
 /// A key of 32 bytes and the number that it goes by.

@@ -1,4 +1,4 @@
-internal import Cryptography
+internal import Crypto
 package import Foundation
 
 /// The data keys: the first seals, all open. As text they are a `KeyText`.

@@ -1,4 +1,4 @@
-internal import Cryptography
+internal import Crypto
 package import Foundation
 
 /// One push to one device: all that a sender learns of a notification.

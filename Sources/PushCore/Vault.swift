@@ -1,4 +1,4 @@
-internal import Cryptography
+internal import Crypto
 package import Foundation
 internal import Synchronization
 
@@ -44,7 +44,9 @@ package final class Vault: Sendable {
         var sealed = Data(capacity: plaintext.count + Self.overhead)
         sealed.append(Self.format)
         withUnsafeBytes(of: key.number.bigEndian) { sealed.append(contentsOf: $0) }
-        if let combined = box.combined { sealed.append(combined) }
+        sealed.append(contentsOf: box.nonce)
+        sealed.append(box.ciphertext)
+        sealed.append(box.tag)
         return sealed
     }
 

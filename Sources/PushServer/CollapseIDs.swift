@@ -1,4 +1,4 @@
-internal import Cryptography
+internal import Crypto
 internal import Foundation
 
 /// Turns a sender's collapse keys into what providers may see: a keyed hash, which tells nothing and which no other

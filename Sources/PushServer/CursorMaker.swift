@@ -1,4 +1,5 @@
-internal import Cryptography
+internal import Crypto
+internal import CryptoExtras
 internal import Foundation
 
 /// Turns the numbers of changes into cursors, and cursors back into numbers.

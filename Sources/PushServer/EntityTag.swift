@@ -1,4 +1,4 @@
-internal import Cryptography
+internal import Crypto
 internal import Foundation
 internal import PushCore
 internal import PushStore

@@ -1,4 +1,4 @@
-internal import Cryptography
+internal import Crypto
 
 /// What `scripts/make-openapi` made of all routes: OpenAPI 3.1, in JSON.
 enum OpenAPIDocument {

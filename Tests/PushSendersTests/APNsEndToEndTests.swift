@@ -1,4 +1,4 @@
-import Cryptography
+import Crypto
 import Foundation
 import PushCore
 import PushSenders

@@ -1,3 +1,4 @@
+import CryptoExtras
 import Foundation
 import PushCore
 import PushSenders
@@ -76,7 +77,7 @@ import Testing
     }
 
     @Test func theKeyOfAnotherIsAWrongSetUp() async throws {
-        let key = try #require(Samples.rsaKey).pem
+        let key = try #require(Samples.rsaKey).pkcs8PEMRepresentation
         let (outcome, received) = try await self.withFCM { settings in
             let data = Data(settings.serviceAccount.exposed.utf8)
             var fields = try JSONDecoder().decode([String: String].self, from: data)

@@ -1,7 +1,7 @@
+import CryptoExtras
 import CurlHTTP
 import Foundation
 import PushCore
-import PushSimulators
 import Reactor
 import Testing
 
@@ -139,7 +139,9 @@ import Testing
                 + #""scope":"https://www.googleapis.com/auth/firebase.messaging","#
                 + #""aud":"https://oauth2.googleapis.com/token","iat":1800000000,"exp":1800003600}"#
         )
-        #expect(try #require(Samples.rsaKey).isRS256(Array(token.signature), of: Array(token.signedText)))
+        let publicKey = try #require(Samples.rsaKey).publicKey
+        let signature = _RSA.Signing.RSASignature(rawRepresentation: token.signature)
+        #expect(publicKey.isValidSignature(signature, for: token.signedText, padding: .insecurePKCS1v1_5))
     }
 
     @Test func theExchangeIsAFormOfGrantTypeAndAssertion() throws {

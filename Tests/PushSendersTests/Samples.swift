@@ -1,16 +1,16 @@
-import Cryptography
+import Crypto
+import CryptoExtras
 import CurlHTTP
 import Foundation
 import PushCore
 import PushSenders
-import PushSimulators
 import Testing
 
 /// Made anew for each run: no key is ever kept.
 enum Samples {
     static let now = Date(timeIntervalSince1970: 1_800_000_000)
     static let key = P256.Signing.PrivateKey()
-    static let rsaKey = try? SigningKey.rsa2048()
+    static let rsaKey = try? _RSA.Signing.PrivateKey(keySize: .bits2048)
 
     static func push(
         id: Int64 = 7,
@@ -34,7 +34,7 @@ enum Samples {
             "type": "service_account",
             "project_id": "sample-1",
             "client_email": "push@sample-1.iam.gserviceaccount.com",
-            "private_key": self.rsaKey?.pem ?? "",
+            "private_key": self.rsaKey?.pkcs8PEMRepresentation ?? "",
             "private_key_id": "k1",
             "token_uri": "https://oauth2.googleapis.com/token",
         ]

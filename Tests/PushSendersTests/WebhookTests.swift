@@ -1,4 +1,4 @@
-import Cryptography
+import Crypto
 import CurlHTTP
 import Foundation
 import PushCore

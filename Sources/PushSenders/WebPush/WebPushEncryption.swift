@@ -1,4 +1,4 @@
-internal import Cryptography
+internal import Crypto
 internal import Foundation
 
 /// Encrypts for one browser, RFC 8291; each message has a key pair and a salt of its own.

@@ -1,4 +1,4 @@
-internal import Cryptography
+internal import Crypto
 package import CurlHTTP
 internal import Foundation
 
