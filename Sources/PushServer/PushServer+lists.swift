@@ -8,30 +8,75 @@ internal import SocketHTTP
 /// Many notifications at once: all that a device has missed, in one round trip.
 extension PushServer {
     static let listRoutes = [
-        Route(.get, Paths.notifications, .atLeast(.device, .fetch)) { try $0.listNotifications($1) }
+        Route(.get, Paths.notifications, .atLeast(.device, .fetch)) {
+            try await $0.listNotifications($1)
+        }
     ]
 
-    private func listNotifications(_ call: Call) throws -> Response {
-        let user = try call.user
-        let query = try NotificationListQuery(Query(call.request.head.query))
+    /// What a list may take of an event loop, so that nobody else waits for it for a millisecond; a longer one is made by the
+    /// pool. Compression takes ten times as long as all the rest.
+    private static let budget = PageBudget(rows: 100, bytes: 65_536)
+    private static let compressedBudget = PageBudget(rows: 50, bytes: 8192)
+
+    /// What a list is asked for with, wherever it is made.
+    private struct Inquiry: Sendable {
+        let query: NotificationListQuery
+        let head: RequestHead
+        let user: User
+        let now: Date
+        /// Whether the client likes it compressed.
+        let prefersGzip: Bool
+    }
+
+    private func listNotifications(_ call: Call) async throws -> Response {
+        let inquiry = try self.inquiry(call)
+        if let response = try self.shortList(inquiry, self.readers[call.request.loopIndex]) { return response }
+        return try await self.lists.run(for: inquiry.user.id) { reader in
+            guard let response = try self.list(inquiry, reader, within: .unlimited) else {
+                preconditionFailure("nothing is beyond what is unlimited")
+            }
+            return response
+        }
+    }
+
+    private func inquiry(_ call: Call) throws -> Inquiry {
         let head = call.request.head
+        return Inquiry(
+            query: try NotificationListQuery(Query(head.query)),
+            head: head,
+            user: try call.user,
+            now: call.now,
+            prefersGzip: self.prefersGzip(head)
+        )
+    }
+
+    /// `nil` if it is too long for a loop.
+    @inline(never)
+    private func shortList(_ inquiry: Inquiry, _ reader: Reader) throws -> Response? {
+        try self.list(inquiry, reader, within: inquiry.prefersGzip ? Self.compressedBudget : Self.budget)
+    }
+
+    /// `nil` if it is beyond the budget; then nothing has been done.
+    private func list(_ inquiry: Inquiry, _ reader: Reader, within budget: PageBudget) throws -> Response? {
         var seen: (view: NotificationListView, outcome: Preconditions.Outcome)?
-        let page = try self.page(query, for: user, call) { page in
-            let view = self.view(of: page, query, for: user, call)
+        let page = try self.page(inquiry, reader, within: budget) { page in
+            let view = self.view(of: page, inquiry)
             let outcome =
-                head.isConditional ? Preconditions(head).outcome(for: view.validators, now: call.now) : .proceed
+                inquiry.head.isConditional
+                ? Preconditions(inquiry.head).outcome(for: view.validators, now: inquiry.now) : .proceed
             seen = (view, outcome)
             return outcome == .proceed
         }
+        if page.isBeyondBudget { return nil }
         guard let (view, outcome) = seen else { preconditionFailure("a page is shown before its payloads are read") }
         switch outcome {
         case .failed: throw Problem(.preconditionFailed)
         case .unchanged(let tag): return view.notModified(tag)
         case .proceed:
             let response = view.full(payloads: try self.payloads(of: page), noise: self.tags.noise)
-            if head.method == .get {
+            if inquiry.head.method == .get {
                 let fetched = page.entries.filter { !$0.isGone && !$0.isReadOnce && !$0.isFetched }
-                self.store.noteFetches(of: fetched.map(\.id), by: user.id, now: call.now)
+                self.store.noteFetches(of: fetched.map(\.id), by: inquiry.user.id, now: inquiry.now)
             }
             return response
         }
@@ -45,20 +90,20 @@ extension PushServer {
     }
 
     private func page(
-        _ query: NotificationListQuery,
-        for user: User,
-        _ call: Call,
+        _ inquiry: Inquiry,
+        _ reader: Reader,
+        within budget: PageBudget,
         needsPayloads: (NotificationPage) -> Bool
     ) throws -> NotificationPage {
-        let reader = self.readers[call.request.loopIndex]
-        switch query {
+        let (user, now) = (inquiry.user.id, inquiry.now)
+        switch inquiry.query {
         case .ids(let ids):
-            return try reader.notifications(ids, for: user.id, now: call.now, needsPayloads: needsPayloads)
+            return try reader.notifications(ids, for: user, now: now, within: budget, needsPayloads: needsPayloads)
         case .changes(let cursor, let limit, let isUnreadOnly):
-            let list = CursorMaker.List(user: user.id, isUnreadOnly: isUnreadOnly)
+            let list = CursorMaker.List(user: user, isUnreadOnly: isUnreadOnly)
             let start = try cursor.map { try self.change(at: $0, of: list) }
             let range = ChangeRange(after: start, limit: limit, isUnreadOnly: isUnreadOnly)
-            return try reader.notifications(range, for: user.id, now: call.now, needsPayloads: needsPayloads)
+            return try reader.notifications(range, for: user, now: now, within: budget, needsPayloads: needsPayloads)
         }
     }
 
@@ -76,15 +121,11 @@ extension PushServer {
         return AcceptedCodings(head[.acceptEncoding]).prefersGzip
     }
 
-    private func view(
-        of page: NotificationPage,
-        _ query: NotificationListQuery,
-        for user: User,
-        _ call: Call
-    ) -> NotificationListView {
+    private func view(of page: NotificationPage, _ inquiry: Inquiry) -> NotificationListView {
+        let user = inquiry.user.id
         var (cursor, start): (String?, String?)
-        if case .changes(let since, _, let isUnreadOnly) = query {
-            let list = CursorMaker.List(user: user.id, isUnreadOnly: isUnreadOnly)
+        if case .changes(let since, _, let isUnreadOnly) = inquiry.query {
+            let list = CursorMaker.List(user: user, isUnreadOnly: isUnreadOnly)
             (cursor, start) = (self.cursors.cursor(at: page.end, of: list), since)
         }
         // Nothing new: whoever has come to a cursor has its own validator for that.
@@ -94,12 +135,12 @@ extension PushServer {
             cursor: cursor,
             tag: isEmpty
                 ? EntityTag(description: "\"\(cursor ?? "")\"")
-                : self.tags.tag(of: page, cursor: cursor, for: user.id),
+                : self.tags.tag(of: page, cursor: cursor, for: user),
             // Of what is on later pages nobody knows when it was on this one.
             changedAt: page.hasMore ? nil : max(page.changedAt, self.store.removedAt ?? self.startedAt, self.startedAt),
-            prefersGzip: self.prefersGzip(call.request.head),
+            prefersGzip: inquiry.prefersGzip,
             maxAge: self.settings.listMaxAge,
-            now: call.now
+            now: inquiry.now
         )
     }
 }

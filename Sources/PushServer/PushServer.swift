@@ -13,6 +13,8 @@ package struct PushServer: Responder {
     let readers: [Reader]
     /// For what takes longer than a loop may wait.
     let reports: ReportReader
+    /// For lists that take longer than a loop may wait.
+    let lists: ListPool
     let vault: Vault
     let tags: EntityTagMaker
     let cursors: CursorMaker
@@ -39,6 +41,7 @@ package struct PushServer: Responder {
         store: Store,
         readers: [Reader],
         reports: ReportReader,
+        lists: ListPool,
         authenticator: Authenticator,
         settings: ServerSettings,
         signingKeys: SigningKeys = SigningKeys(.random()),
@@ -52,6 +55,7 @@ package struct PushServer: Responder {
         self.store = store
         self.readers = readers
         self.reports = reports
+        self.lists = lists
         self.vault = store.vault
         self.tags = EntityTagMaker(key: store.indexSecret.derive("entity tag"))
         // Whoever changes the form of a list changes this name: its empty answer has the cursor for a validator.

@@ -31,9 +31,26 @@ package struct NotificationPage: Sendable, Hashable {
     package internal(set) var hasMore = false
     /// When what the user sees here last became another, as far as rows tell that are still there.
     package internal(set) var changedAt = Date.distantPast
+    /// Whether it was given up because it takes more than the budget: it is then not what was asked for.
+    package internal(set) var isBeyondBudget = false
 
     init(end: Int64) {
         self.end = end
+    }
+}
+
+/// How much may be read for a page where others wait meanwhile.
+package struct PageBudget: Sendable, Hashable {
+    package static let unlimited = PageBudget(rows: .max, bytes: .max)
+
+    /// Rows that are looked at.
+    package let rows: Int
+    /// Bytes of payloads.
+    package let bytes: Int
+
+    package init(rows: Int, bytes: Int) {
+        self.rows = rows
+        self.bytes = bytes
     }
 }
 

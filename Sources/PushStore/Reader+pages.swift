@@ -3,19 +3,20 @@ internal import GRDB
 package import PushCore
 
 extension Reader {
-    /// Bytes of payloads that a page has at most, unless its first one is larger: an event loop waits for all of it.
+    /// Bytes of payloads that a page has at most, unless its first one is larger.
     package static let pageBytes = 1 << 20
     /// Rows that are looked at for one page, most of which may show nothing.
-    static let rowsLookedAt = 5000
+    static let rowsLookedAt = 1000
 
     /// The next of a user's changes, the last of each notification, oldest first.
     ///
-    /// Payloads are read only if `needsPayloads` says so about the page. Throws `StoreError.damaged` if one of the rows that
-    /// make the user a recipient was not written by the store.
+    /// Payloads are read only if `needsPayloads` says so about the page, which is not asked about one beyond the budget.
+    /// Throws `StoreError.damaged` if one of the rows that make the user a recipient was not written by the store.
     package func notifications(
         _ range: ChangeRange,
         for user: Int64,
         now: Date,
+        within budget: PageBudget = .unlimited,
         needsPayloads: (NotificationPage) -> Bool
     ) throws(StoreError) -> NotificationPage {
         try self.readDirectly { reads in
@@ -25,6 +26,8 @@ extension Reader {
                 page.hasMore = rows == Self.rowsLookedAt
                 if page.hasMore { return false }
                 rows += 1
+                page.isBeyondBudget = rows > budget.rows
+                if page.isBeyondBudget { return false }
                 let entry = try self.entry(row, for: user, isUnreadOnly: range.isUnreadOnly)
                 guard entry.expiresAt > now else {
                     page.changedAt = max(page.changedAt, entry.expiresAt)
@@ -37,6 +40,8 @@ extension Reader {
                     bytes += entry.payloadLength
                     page.hasMore = page.hasMore || !page.entries.isEmpty && bytes > Self.pageBytes
                     if page.hasMore { return false }
+                    page.isBeyondBudget = bytes > budget.bytes
+                    if page.isBeyondBudget { return false }
                     page.entries.append(entry)
                 }
                 if page.hasMore { return false }
@@ -44,7 +49,7 @@ extension Reader {
                 page.end = entry.change
                 return true
             }
-            if needsPayloads(page) { try Self.readPayloads(of: &page, reads) }
+            if !page.isBeyondBudget, needsPayloads(page) { try Self.readPayloads(of: &page, reads) }
             return page
         }
     }
@@ -54,10 +59,13 @@ extension Reader {
         _ ids: [NotificationID],
         for user: Int64,
         now: Date,
+        within budget: PageBudget = .unlimited,
         needsPayloads: (NotificationPage) -> Bool
     ) throws(StoreError) -> NotificationPage {
         try self.readDirectly { reads in
             var page = NotificationPage(end: 0)
+            page.isBeyondBudget = ids.count > budget.rows
+            if page.isBeyondBudget { return page }
             for id in Set(ids) {
                 try reads.forEachRow(Self.change, user, id.rawValue) { row in
                     let entry = try self.entry(row, for: user, isUnreadOnly: false)
@@ -79,7 +87,8 @@ extension Reader {
             let count = max(fitting.count, min(page.entries.count, 1))
             page.hasMore = count < page.entries.count
             page.entries.removeSubrange(count...)
-            if needsPayloads(page) { try Self.readPayloads(of: &page, reads) }
+            page.isBeyondBudget = page.entries.reduce(0) { $0 + $1.payloadLength } > budget.bytes
+            if !page.isBeyondBudget, needsPayloads(page) { try Self.readPayloads(of: &page, reads) }
             return page
         }
     }

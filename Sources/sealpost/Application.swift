@@ -90,6 +90,9 @@ struct Application: Sendable {
             store: self.store,
             readers: try self.loops.loops.map { [store] _ in try store.makeReader() },
             reports: ReportReader(try self.store.makeReader()),
+            lists: ListPool(
+                try (0..<min(4, max(1, EventLoopGroup.coreCount - 1))).map { [store] _ in try store.makeReader() }
+            ),
             authenticator: Authenticator(
                 store: self.store,
                 parameters: configuration.passwords,

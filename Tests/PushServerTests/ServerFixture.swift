@@ -53,6 +53,7 @@ struct ServerFixture: Sendable {
             readers: try [self.storage.reader]
                 + (1..<Self.loops).map { [storage = self.storage] _ in try storage.store.makeReader() },
             reports: ReportReader(try self.storage.store.makeReader()),
+            lists: ListPool([try self.storage.store.makeReader()]),
             authenticator: Authenticator(
                 store: self.storage.store,
                 parameters: parameters ?? .usual,

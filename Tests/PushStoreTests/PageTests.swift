@@ -149,6 +149,29 @@ import Testing
         #expect(named.hasMore)
     }
 
+    /// One that takes more is not what was asked for, and no payload is read for it.
+    @Test func aPageBeyondItsBudgetIsGivenUp() async throws {
+        for number in Int64(1)...5 { try await self.post(number, length: 100) }
+        let ids = try (1...5).map { try self.id($0) }
+        let range = ChangeRange(after: nil, limit: 500, isUnreadOnly: false)
+        let (reader, user, now) = (self.fixture.reader, self.alice.id, self.fixture.now)
+        for (rows, bytes, isBeyond) in [(5, 500, false), (4, 500, true), (5, 499, true)] {
+            let budget = PageBudget(rows: rows, bytes: bytes)
+            var asked = 0
+            let needsPayloads = { (page: NotificationPage) in
+                asked += 1
+                return true
+            }
+            let pages = [
+                try reader.notifications(range, for: user, now: now, within: budget, needsPayloads: needsPayloads),
+                try reader.notifications(ids, for: user, now: now, within: budget, needsPayloads: needsPayloads),
+            ]
+            #expect(pages.map(\.isBeyondBudget) == [isBeyond, isBeyond])
+            #expect(asked == (isBeyond ? 0 : 2))
+            if !isBeyond { #expect(pages.map(\.entries.count) == [5, 5]) }
+        }
+    }
+
     @Test func rowsThatShowNothingAreCountedToo() async throws {
         let count = Int64(Reader.rowsLookedAt + 10)
         let (alice, now) = (self.alice.id, self.fixture.now.timeIntervalSince1970 * 1000)
