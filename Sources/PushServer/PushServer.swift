@@ -137,7 +137,9 @@ package struct PushServer: Responder {
         quota = self.takeRequest(of: caller, now: now)
         if let quota, quota.isExceeded { throw TryLater(.rateLimited, seconds: TimeInterval(quota.seconds)) }
         let (route, call) = try self.admit(caller, to: found, with: request, now: now)
-        return try await route.run(self, call)
+        let response = try await route.run(self, call)
+        quota = self.quotaLeft(of: caller, now: now)
+        return response
     }
 
     /// Whoever is not signed in learns nothing about what there is. `nil` if a password must be hashed for that.
@@ -168,6 +170,12 @@ package struct PushServer: Responder {
     @inline(never)
     private func takeRequest(of caller: Caller?, now: Date) -> QuotaPolicy.State? {
         caller?.quota?.take(now: now)
+    }
+
+    /// Some requests have a price that is known only when they are answered.
+    @inline(never)
+    private func quotaLeft(of caller: Caller?, now: Date) -> QuotaPolicy.State? {
+        caller?.quota?.state(now: now)
     }
 
     @inline(never)
