@@ -173,7 +173,7 @@ one's own is always only put away.""",
 )
 operation(
     "GET", "/api/notifications/{id}/deliveries", "listDeliveries", "notifications", "List what became of the pushes",
-    f"Counts the pushes of a notification by state and lists them by device, for its sender and for administrators. {PAGES}",
+    f"Counts the pushes of a notification by state and lists them by device, for its sender and for administrators. The counts of more than 10,000 pushes may be ten seconds old. {PAGES}",
     "publisher", "send",
     parameters=(
         ID, LIMIT,

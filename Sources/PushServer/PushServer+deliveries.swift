@@ -16,9 +16,6 @@ extension PushServer {
 
     // MARK: Deliveries
 
-    /// Rows that are counted at a time, so that no write waits for the end of a long count.
-    private static let countedAtOnce = 10_000
-
     private func listDeliveries(_ call: Call) async throws -> Response {
         let query = try Query(call.request.head.query)
         let limit = try query.limit
@@ -31,14 +28,10 @@ extension PushServer {
             let id = NotificationID(call.parameter),
             try self.readers[call.request.loopIndex].isThere(id, from: sender, now: now)
         else { throw Problem(.notFound) }
-        var counts: [DeliveryStage: Int] = [:]
-        var last: Int64? = 0
-        while let device = last {
-            let page = try await self.reports.run {
-                try $0.countDeliveries(of: id, after: device, limit: Self.countedAtOnce)
+        let counts = try await self.deliveryCounts.counts(of: id, now: now) { device in
+            try await self.reports.run {
+                try $0.countDeliveries(of: id, after: device, limit: DeliveryCounts.countedAtOnce)
             }
-            counts.merge(page.counts, uniquingKeysWith: +)
-            last = page.last
         }
         // One more than asked for tells whether there are more.
         let entries = try await self.reports.run { try $0.deliveries(of: id, after: start, limit: limit + 1) }

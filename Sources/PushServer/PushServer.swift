@@ -25,6 +25,7 @@ package struct PushServer: Responder {
     let signingKeys: SigningKeys
     /// The event streams that are open.
     let streams: StreamHub
+    let deliveryCounts = DeliveryCounts()
     let logger: Logger
     /// Tells the delivery that there is work.
     let workIsWaiting: @Sendable () -> Void
