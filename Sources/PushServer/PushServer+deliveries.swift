@@ -50,7 +50,8 @@ extension PushServer {
 
     /// How long the provider's answer is waited for; shorter than a handler may take.
     private static let testDeadline = Duration.seconds(20)
-    private static let testPause = Duration.milliseconds(50)
+    /// What nobody tells of, such as a push that expires before it is sent, is looked for after so long.
+    static let testPause = Duration.seconds(5)
 
     private func testDevice(_ call: Call) async throws -> Response {
         let user = try call.user
@@ -63,19 +64,31 @@ extension PushServer {
             try call.record(.testDevice, of: device.id.description)
         }.id
         self.workIsWaiting()
+        let answer = try await self.settlements.watching(id) { bell in
+            try await self.answer(to: id, at: device.number, reader, bell)
+        }
+        return Response(
+            uncached: .object([
+                .init("Device", .string(device.id.description)),
+                .init("State", .string(answer.state)),
+                .init("Reason", answer.reason.map { .string($0) } ?? .null),
+            ])
+        )
+    }
+
+    /// Looks at once, whenever the bell rings, and now and then.
+    private func answer(
+        to id: NotificationID,
+        at device: Int64,
+        _ reader: Reader,
+        _ bell: Signal?
+    ) async throws -> (state: String, reason: String?) {
         let deadline = ContinuousClock.now + Self.testDeadline
         while true {
-            let entry = try reader.deliveries(of: id, after: device.number - 1, limit: 1).first
-            if let answer = Self.answer(to: entry, isLate: .now >= deadline) {
-                return Response(
-                    uncached: .object([
-                        .init("Device", .string(device.id.description)),
-                        .init("State", .string(answer.state)),
-                        .init("Reason", answer.reason.map { .string($0) } ?? .null),
-                    ])
-                )
-            }
-            try await Task.sleep(for: Self.testPause)
+            let entry = try reader.deliveries(of: id, after: device - 1, limit: 1).first
+            if let answer = Self.answer(to: entry, isLate: bell == nil || .now >= deadline) { return answer }
+            await bell?.wait(atMost: min(Self.testPause, max(.zero, deadline - .now)))
+            try Task.checkCancellation()
         }
     }
 

@@ -25,6 +25,8 @@ package struct PushServer: Responder {
     let signingKeys: SigningKeys
     /// The event streams that are open.
     let streams: StreamHub
+    /// Tells when the delivery has written down what became of pushes.
+    let settlements: SettlementWatch
     let deliveryCounts = DeliveryCounts()
     let logger: Logger
     /// Tells the delivery that there is work.
@@ -47,6 +49,7 @@ package struct PushServer: Responder {
         settings: ServerSettings,
         signingKeys: SigningKeys = SigningKeys(.random()),
         streams: StreamHub = StreamHub(),
+        settlements: SettlementWatch = SettlementWatch(),
         logger: Logger,
         workIsWaiting: @escaping @Sendable () -> Void,
         troubles: @escaping @Sendable () -> [String] = { [] },
@@ -70,6 +73,7 @@ package struct PushServer: Responder {
         self.settings = settings
         self.signingKeys = signingKeys
         self.streams = streams
+        self.settlements = settlements
         self.logger = logger
         self.workIsWaiting = workIsWaiting
         self.troubles = troubles
