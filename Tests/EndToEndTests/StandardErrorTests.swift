@@ -8,6 +8,8 @@ import Testing
 
 /// The real executable, with a standard error that takes nothing.
 @Suite(.timeLimit(.minutes(2))) struct StandardErrorTests {
+    private static let levels = ["trace", "debug", "info", "notice", "warning", "error", "critical"]
+
     private let folder: TemporaryFolder
     private let socket: HeldSocket
 
@@ -16,7 +18,7 @@ import Testing
         self.socket = try HeldSocket()
     }
 
-    @Test(arguments: ["debug", "info", "error"])
+    @Test(arguments: Self.levels)
     func onAFullDiskEachRequestIsAnsweredAndTheProcessLives(level: String) async throws {
         let daemon = try self.daemon(level: level, errors: "/dev/full")
         #expect(await self.ask("Authorization: Bearer spt_wrong", 20, expecting: "HTTP/1.1 401") == 20)
@@ -25,7 +27,7 @@ import Testing
         #expect(await daemon.end().code == 0)
     }
 
-    @Test(arguments: ["debug", "info", "error"])
+    @Test(arguments: Self.levels)
     func besideAPipeThatNobodyReadsEachRequestIsAnsweredAndTheProcessEnds(level: String) async throws {
         let pipe = try UnreadPipe()
         pipe.fill()
@@ -111,7 +113,7 @@ import Testing
         await UnreadPipe.blocking { [port = self.socket.port] in
             let client = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
             defer { close(client) }
-            var (patience, name) = (timeval(tv_sec: 20, tv_usec: 0), sockaddr_in())
+            var (patience, name) = (timeval(tv_sec: 10, tv_usec: 0), sockaddr_in())
             setsockopt(client, SOL_SOCKET, SO_RCVTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
             name.sin_family = sa_family_t(AF_INET)
             name.sin_port = UInt16(port).bigEndian
