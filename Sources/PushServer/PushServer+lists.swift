@@ -35,9 +35,10 @@ extension PushServer {
         let inquiry = try self.inquiry(call)
         if let response = try self.shortList(inquiry, self.readers[call.request.loopIndex]) { return response }
         return try await self.lists.run(for: inquiry.user.id) { reader in
-            guard let response = try self.list(inquiry, reader, within: .unlimited) else {
+            guard var response = try self.list(inquiry, reader, within: .unlimited) else {
                 preconditionFailure("nothing is beyond what is unlimited")
             }
+            self.addDigest(to: &response, for: inquiry.head)
             return response
         }
     }
