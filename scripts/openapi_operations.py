@@ -123,7 +123,8 @@ operation(
 Gives the caller's notifications, the oldest change first: all that a device has missed, in one round trip. Without `since` it
 begins at the beginning; with the `Cursor` of the answer before it goes on where that one ended, and what was dismissed or
 recalled meanwhile is in `Deleted`. With `ids` it gives those of the named ones that are there for the caller, and can have no
-other parameter. What may be read once comes without its payload, to be collected by itself.
+other parameter. What may be read once comes without its payload, to be collected by itself. Each 16 KiB of the body, before it is
+compressed, counts as one more request of the caller's quota.
 
 A cursor that is not of this user and of the same `unread` is 400 `invalid-cursor`: begin anew without `since`.""",
     "device", "fetch",
@@ -174,7 +175,7 @@ one's own is always only put away.""",
 )
 operation(
     "GET", "/api/notifications/{id}/deliveries", "listDeliveries", "notifications", "List what became of the pushes",
-    f"Counts the pushes of a notification by state and lists them by device, for its sender and for administrators. {PAGES}",
+    f"Counts the pushes of a notification by state and lists them by device, for its sender and for administrators. The counts of more than 10,000 pushes may be ten seconds old. {PAGES}",
     "publisher", "send",
     parameters=(
         ID, LIMIT,

@@ -1,5 +1,6 @@
 package import Foundation
 package import Logging
+package import PushCore
 package import PushStore
 internal import ServiceLifecycle
 
@@ -12,11 +13,12 @@ package struct DeliveryService {
     private let settings: DeliverySettings
     private let wakeUp: WakeUp
     private let status: SenderStatus
+    private let settlements: SettlementWatch
     private let logger: Logger
     private let now: @Sendable () -> Date
     private let executor: (any TaskExecutor)?
 
-    /// `executor` is where the senders' calls run: best on the loop that their connections are on.
+    /// `settlements` learns what is written down; `executor` is where the senders' calls run: best on the loop that their connections are on.
     ///
     /// Throws `StoreError` if the outbox cannot be read.
     package init(
@@ -25,6 +27,7 @@ package struct DeliveryService {
         settings: DeliverySettings = DeliverySettings(),
         wakeUp: WakeUp,
         status: SenderStatus,
+        settlements: SettlementWatch = SettlementWatch(),
         logger: Logger,
         executor: (any TaskExecutor)? = nil,
         now: @escaping @Sendable () -> Date = { Date() }
@@ -39,6 +42,7 @@ package struct DeliveryService {
         self.settings = settings
         self.wakeUp = wakeUp
         self.status = status
+        self.settlements = settlements
         self.logger = logger
         self.executor = executor
         self.now = now
@@ -66,6 +70,7 @@ package struct DeliveryService {
                     store: self.store,
                     reader: reader,
                     settings: self.settings,
+                    settlements: self.settlements,
                     logger: self.logger,
                     now: self.now,
                     executor: self.executor,

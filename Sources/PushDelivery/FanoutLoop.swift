@@ -1,5 +1,6 @@
 internal import Foundation
 internal import Logging
+internal import PushCore
 internal import PushStore
 internal import ServiceLifecycle
 

@@ -13,6 +13,8 @@ struct LaneLoop: Sendable {
     let store: Store
     let reader: Reader
     let settings: DeliverySettings
+    /// Learns what is written down.
+    let settlements: SettlementWatch
     let logger: Logger
     let now: @Sendable () -> Date
     /// Where the calls run; `nil`: anywhere.
@@ -160,6 +162,7 @@ struct LaneLoop: Sendable {
         group.addTask {
             do {
                 try await self.store.settle(ended, now: self.now())
+                self.settlements.settled(ended.lazy.map(\.0.push.notification))
                 self.state.endSettling()
             } catch {
                 self.logger.report("pushes not settled", error, self.metadata([:]))

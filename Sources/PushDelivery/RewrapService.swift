@@ -1,4 +1,5 @@
 package import Logging
+internal import PushCore
 package import PushStore
 internal import ServiceLifecycle
 

@@ -16,9 +16,6 @@ extension PushServer {
 
     // MARK: Deliveries
 
-    /// Rows that are counted at a time, so that no write waits for the end of a long count.
-    private static let countedAtOnce = 10_000
-
     private func listDeliveries(_ call: Call) async throws -> Response {
         let query = try Query(call.request.head.query)
         let limit = try query.limit
@@ -31,14 +28,10 @@ extension PushServer {
             let id = NotificationID(call.parameter),
             try self.readers[call.request.loopIndex].isThere(id, from: sender, now: now)
         else { throw Problem(.notFound) }
-        var counts: [DeliveryStage: Int] = [:]
-        var last: Int64? = 0
-        while let device = last {
-            let page = try await self.reports.run {
-                try $0.countDeliveries(of: id, after: device, limit: Self.countedAtOnce)
+        let counts = try await self.deliveryCounts.counts(of: id, now: now) { device in
+            try await self.reports.run {
+                try $0.countDeliveries(of: id, after: device, limit: DeliveryCounts.countedAtOnce)
             }
-            counts.merge(page.counts, uniquingKeysWith: +)
-            last = page.last
         }
         // One more than asked for tells whether there are more.
         let entries = try await self.reports.run { try $0.deliveries(of: id, after: start, limit: limit + 1) }
@@ -57,7 +50,8 @@ extension PushServer {
 
     /// How long the provider's answer is waited for; shorter than a handler may take.
     private static let testDeadline = Duration.seconds(20)
-    private static let testPause = Duration.milliseconds(50)
+    /// What nobody tells of, such as a push that expires before it is sent, is looked for after so long.
+    static let testPause = Duration.seconds(5)
 
     private func testDevice(_ call: Call) async throws -> Response {
         let user = try call.user
@@ -69,20 +63,31 @@ extension PushServer {
         let id = try await self.store(order, payload: order.payload.bytes, of: call) { _ in
             try call.record(.testDevice, of: device.id.description)
         }.id
-        self.workIsWaiting()
+        let answer = try await self.settlements.watching(id) { bell in
+            try await self.answer(to: id, at: device.number, reader, bell)
+        }
+        return Response(
+            uncached: .object([
+                .init("Device", .string(device.id.description)),
+                .init("State", .string(answer.state)),
+                .init("Reason", answer.reason.map { .string($0) } ?? .null),
+            ])
+        )
+    }
+
+    /// Looks at once, whenever the bell rings, and now and then.
+    private func answer(
+        to id: NotificationID,
+        at device: Int64,
+        _ reader: Reader,
+        _ bell: Signal?
+    ) async throws -> (state: String, reason: String?) {
         let deadline = ContinuousClock.now + Self.testDeadline
         while true {
-            let entry = try reader.deliveries(of: id, after: device.number - 1, limit: 1).first
-            if let answer = Self.answer(to: entry, isLate: .now >= deadline) {
-                return Response(
-                    uncached: .object([
-                        .init("Device", .string(device.id.description)),
-                        .init("State", .string(answer.state)),
-                        .init("Reason", answer.reason.map { .string($0) } ?? .null),
-                    ])
-                )
-            }
-            try await Task.sleep(for: Self.testPause)
+            let entry = try reader.deliveries(of: id, after: device - 1, limit: 1).first
+            if let answer = Self.answer(to: entry, isLate: bell == nil || .now >= deadline) { return answer }
+            await bell?.wait(atMost: min(Self.testPause, max(.zero, deadline - .now)))
+            try Task.checkCancellation()
         }
     }
 

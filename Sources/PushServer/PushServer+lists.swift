@@ -17,12 +17,15 @@ extension PushServer {
     /// pool. Compression takes ten times as long as all the rest.
     private static let budget = PageBudget(rows: 100, bytes: 65_536)
     private static let compressedBudget = PageBudget(rows: 50, bytes: 8192)
+    /// Bytes of a list's body of which each has the price of a request.
+    static let bytesOfARequest = 16_384
 
     /// What a list is asked for with, wherever it is made.
     private struct Inquiry: Sendable {
         let query: NotificationListQuery
         let head: RequestHead
         let user: User
+        let quota: CallerQuota?
         let now: Date
         /// Whether the client likes it compressed.
         let prefersGzip: Bool
@@ -32,9 +35,10 @@ extension PushServer {
         let inquiry = try self.inquiry(call)
         if let response = try self.shortList(inquiry, self.readers[call.request.loopIndex]) { return response }
         return try await self.lists.run(for: inquiry.user.id) { reader in
-            guard let response = try self.list(inquiry, reader, within: .unlimited) else {
+            guard var response = try self.list(inquiry, reader, within: .unlimited) else {
                 preconditionFailure("nothing is beyond what is unlimited")
             }
+            self.addDigest(to: &response, for: inquiry.head)
             return response
         }
     }
@@ -45,6 +49,7 @@ extension PushServer {
             query: try NotificationListQuery(Query(head.query)),
             head: head,
             user: try call.user,
+            quota: call.caller?.quota,
             now: call.now,
             prefersGzip: self.prefersGzip(head)
         )
@@ -73,6 +78,7 @@ extension PushServer {
         case .failed: throw Problem(.preconditionFailed)
         case .unchanged(let tag): return view.notModified(tag)
         case .proceed:
+            inquiry.quota?.charge(view.length / Self.bytesOfARequest, now: inquiry.now)
             let response = view.full(payloads: try self.payloads(of: page), noise: self.tags.noise)
             if inquiry.head.method == .get {
                 let fetched = page.entries.filter { !$0.isGone && !$0.isReadOnce && !$0.isFetched }

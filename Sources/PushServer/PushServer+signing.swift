@@ -30,6 +30,12 @@ extension PushServer {
         }
     }
 
+    /// Has what will be signed its digest already, where the body is long and this is no loop.
+    func addDigest(to response: inout Response, for head: RequestHead) {
+        guard head.count(of: .acceptSignature) > 0, head.method == .get, response.status == .ok else { return }
+        response.fields.append(.contentDigest, ContentDigest.field(of: response.body))
+    }
+
     /// The answer as it goes out to a request that asks for a signature: nothing that is signed may change after this.
     ///
     /// Not signed is what is asked for wrongly, and what comes about only while it goes out, as an event stream's body.
@@ -47,7 +53,7 @@ extension PushServer {
             validator = tag
         } else {
             let isEmpty = head.method == .head || response.status == .noContent
-            validator = ContentDigest.field(of: isEmpty ? [] : response.body)
+            validator = response.fields[.contentDigest] ?? ContentDigest.field(of: isEmpty ? [] : response.body)
         }
         do {
             let signature = try ResponseSignature(
@@ -59,7 +65,9 @@ extension PushServer {
                 created: self.now()
             )
             var response = response
-            if response.status != .notModified { response.fields.append(.contentDigest, validator) }
+            if response.status != .notModified, response.fields[.contentDigest] == nil {
+                response.fields.append(.contentDigest, validator)
+            }
             response.fields.append(.signatureInput, signature.input)
             response.fields.append(.signature, signature.signature)
             // It belongs to this one request: whoever got it from a cache could not verify it.

@@ -9,7 +9,7 @@ internal import SocketHTTP
 extension PushServer {
     static let tokenRoutes = [
         Route(.post, Paths.tokens, .atLeast(.admin, .manage)) { try await $0.addToken($1) },
-        Route(.get, Paths.tokens, .atLeast(.admin, .manage)) { try $0.listTokens($1) },
+        Route(.get, Paths.tokens, .atLeast(.admin, .manage)) { try await $0.listTokens($1) },
         Route(.delete, Paths.token("{id}"), .atLeast(.admin, .manage)) { try await $0.deleteToken($1) },
     ]
 
@@ -61,7 +61,7 @@ extension PushServer {
     }
 
     /// Lists tokens by their prefixes, a page at a time: `user`, `after` (a prefix) and `limit`.
-    private func listTokens(_ call: Call) throws -> Response {
+    private func listTokens(_ call: Call) async throws -> Response {
         let query = try Query(call.request.head.query)
         let user = try query["user"].map { text in
             guard let name = Username(text) else { throw Problem(.invalidParameter, "user is not a user's name") }
@@ -72,8 +72,8 @@ extension PushServer {
             return prefix
         }
         let size = try query.limit
-        let reader = self.readers[call.request.loopIndex]
-        let tokens = try reader.tokens(of: user, after: last, limit: size + 1, now: call.now)
+        let now = call.now
+        let tokens = try await self.reports.run { try $0.tokens(of: user, after: last, limit: size + 1, now: now) }
         return Response(
             uncached: .object([
                 .init("Tokens", .array(tokens.prefix(size).map { $0.json(self.store.audit) })),

@@ -8,7 +8,7 @@ internal import SocketHTTP
 extension PushServer {
     static let userRoutes = [
         Route(.post, Paths.users, .atLeast(.admin, .manage)) { try await $0.addUser($1) },
-        Route(.get, Paths.users, .atLeast(.admin, .manage)) { try $0.listUsers($1) },
+        Route(.get, Paths.users, .atLeast(.admin, .manage)) { try await $0.listUsers($1) },
         Route(.get, Paths.user("{id}"), .atLeast(.admin, .manage)) { try $0.showUser($1) },
         Route(.patch, Paths.user("{id}"), .atLeast(.admin, .manage)) { try await $0.changeUser($1) },
         Route(.delete, Paths.user("{id}"), .atLeast(.admin, .manage)) { try await $0.deleteUser($1) },
@@ -33,14 +33,14 @@ extension PushServer {
     }
 
     /// Lists users, a page at a time: `after` (a name) and `limit`.
-    private func listUsers(_ call: Call) throws -> Response {
+    private func listUsers(_ call: Call) async throws -> Response {
         let query = try Query(call.request.head.query)
         let last = try query["after"].map { text in
             guard let name = Username(text) else { throw Problem(.invalidParameter, "after is not a user's name") }
             return name
         }
         let size = try query.limit
-        let users = try self.readers[call.request.loopIndex].users(after: last, limit: size + 1)
+        let users = try await self.reports.run { try $0.users(after: last, limit: size + 1) }
         return Response(
             uncached: .object([
                 .init("Users", .array(users.prefix(size).map(\.json))),

@@ -25,6 +25,9 @@ package struct PushServer: Responder {
     let signingKeys: SigningKeys
     /// The event streams that are open.
     let streams: StreamHub
+    /// Tells when the delivery has written down what became of pushes.
+    let settlements: SettlementWatch
+    let deliveryCounts = DeliveryCounts()
     let logger: Logger
     /// Tells the delivery that there is work.
     let workIsWaiting: @Sendable () -> Void
@@ -46,6 +49,7 @@ package struct PushServer: Responder {
         settings: ServerSettings,
         signingKeys: SigningKeys = SigningKeys(.random()),
         streams: StreamHub = StreamHub(),
+        settlements: SettlementWatch = SettlementWatch(),
         logger: Logger,
         workIsWaiting: @escaping @Sendable () -> Void,
         troubles: @escaping @Sendable () -> [String] = { [] },
@@ -55,6 +59,7 @@ package struct PushServer: Responder {
         self.store = store
         self.readers = readers
         self.reports = reports
+        self.lists = lists
         self.vault = store.vault
         self.tags = EntityTagMaker(key: store.indexSecret.derive("entity tag"))
         // Whoever changes the form of a list changes this name: its empty answer has the cursor for a validator.
@@ -69,6 +74,7 @@ package struct PushServer: Responder {
         self.settings = settings
         self.signingKeys = signingKeys
         self.streams = streams
+        self.settlements = settlements
         self.logger = logger
         self.workIsWaiting = workIsWaiting
         self.troubles = troubles
@@ -137,7 +143,9 @@ package struct PushServer: Responder {
         quota = self.takeRequest(of: caller, now: now)
         if let quota, quota.isExceeded { throw TryLater(.rateLimited, seconds: TimeInterval(quota.seconds)) }
         let (route, call) = try self.admit(caller, to: found, with: request, now: now)
-        return try await route.run(self, call)
+        let response = try await route.run(self, call)
+        quota = self.quotaLeft(of: caller, now: now)
+        return response
     }
 
     /// Whoever is not signed in learns nothing about what there is. `nil` if a password must be hashed for that.
@@ -168,6 +176,12 @@ package struct PushServer: Responder {
     @inline(never)
     private func takeRequest(of caller: Caller?, now: Date) -> QuotaPolicy.State? {
         caller?.quota?.take(now: now)
+    }
+
+    /// Some requests have a price that is known only when they are answered.
+    @inline(never)
+    private func quotaLeft(of caller: Caller?, now: Date) -> QuotaPolicy.State? {
+        caller?.quota?.state(now: now)
     }
 
     @inline(never)

@@ -74,32 +74,69 @@ final class Allowance: Sendable {
         let now = Self.nanoseconds(now)
         var seen = self.fullAt.load(ordering: .relaxed)
         while true {
-            let used = max(0, seen - now)
-            guard used <= policy.tolerance else {
-                // A clock was put back, or the role was one with a longer window: at most a whole quota is used.
-                seen = self.exchange(seen, for: now + policy.tolerance).current
-                continue
-            }
+            let used = Self.used(seen, policy, now: now)
             let taken = used + policy.interval
             guard taken <= policy.tolerance else {
+                if now + used != seen {
+                    // The wait that is told is one that ends.
+                    let (isDone, current) = self.exchange(seen, for: now + used)
+                    seen = current
+                    if !isDone { continue }
+                }
                 policy.excess.wrappingAdd(1, ordering: .relaxed)
-                let seconds = Self.seconds(taken - policy.tolerance)
-                return .init(policy: policy, remaining: 0, seconds: seconds, isExceeded: true)
+                return Self.state(policy, used: used, isExceeded: true)
             }
             let (isDone, current) = self.exchange(seen, for: now + taken)
             guard isDone else {
                 seen = current
                 continue
             }
-            let (left, rest) = (policy.tolerance - taken).quotientAndRemainder(dividingBy: policy.interval)
-            let seconds = Self.seconds(policy.interval - rest)
-            return .init(policy: policy, remaining: Int(left), seconds: seconds, isExceeded: false)
+            return Self.state(policy, used: taken, isExceeded: false)
         }
+    }
+
+    /// Takes so many requests whether they are there or not, but leaves no debt above a whole quota: nothing more is let
+    /// through until it has come back.
+    func charge(_ requests: Int, _ policy: QuotaPolicy, now: Date) {
+        let now = Self.nanoseconds(now)
+        let price = min(Int64(requests), policy.tolerance / policy.interval) * policy.interval
+        var seen = self.fullAt.load(ordering: .relaxed)
+        while true {
+            let taken = min(Self.used(seen, policy, now: now) + price, 2 * policy.tolerance)
+            let (isDone, current) = self.exchange(seen, for: now + taken)
+            if isDone { return }
+            seen = current
+        }
+    }
+
+    /// What there is, without taking any.
+    func state(_ policy: QuotaPolicy, now: Date) -> QuotaPolicy.State {
+        let now = Self.nanoseconds(now)
+        let used = Self.used(self.fullAt.load(ordering: .relaxed), policy, now: now)
+        return Self.state(policy, used: used, isExceeded: false)
     }
 
     /// Whether nothing is lost by forgetting it.
     func isFull(at now: Date) -> Bool {
         self.fullAt.load(ordering: .relaxed) <= Self.nanoseconds(now)
+    }
+
+    /// How much is used, in nanoseconds until it is back. Where a clock was put back, or the role was one with a longer window,
+    /// at most a whole quota is.
+    private static func used(_ fullAt: Int64, _ policy: QuotaPolicy, now: Int64) -> Int64 {
+        let used = max(0, fullAt - now)
+        return used <= 2 * policy.tolerance ? used : policy.tolerance
+    }
+
+    private static func state(_ policy: QuotaPolicy, used: Int64, isExceeded: Bool) -> QuotaPolicy.State {
+        let left = policy.tolerance - used
+        let rest = left > 0 ? left % policy.interval : left
+        return QuotaPolicy.State(
+            policy: policy,
+            remaining: Int(max(0, left) / policy.interval),
+            seconds: Self.seconds(policy.interval - rest),
+            isExceeded: isExceeded
+        )
     }
 
     /// `current` is what is there afterwards.

@@ -10,6 +10,15 @@ struct CallerQuota: Sendable {
     func take(now: Date) -> QuotaPolicy.State {
         self.allowance.take(self.policy, now: now)
     }
+
+    /// Takes so many more for a request that was let through.
+    func charge(_ requests: Int, now: Date) {
+        if requests > 0 { self.allowance.charge(requests, self.policy, now: now) }
+    }
+
+    func state(now: Date) -> QuotaPolicy.State {
+        self.allowance.state(self.policy, now: now)
+    }
 }
 
 /// The quotas of all roles, and what each user has left: looked at only for credentials that are not remembered.

@@ -62,6 +62,7 @@ struct Application: Sendable {
             (name, try SenderSetup(sender, name: name, on: outboundLoop, streams: streams))
         }
         self.senders = setups.map { (name: $0, setup: $1) }
+        let settlements = SettlementWatch()
         let wakeUp = WakeUp()
         self.wakeUp = wakeUp
         let delivery = try DeliveryService(
@@ -70,6 +71,7 @@ struct Application: Sendable {
             settings: DeliverySettings(inFlight: configuration.inFlight),
             wakeUp: wakeUp,
             status: self.status,
+            settlements: settlements,
             logger: logger,
             executor: self.outboundLoop
         )
@@ -109,6 +111,7 @@ struct Application: Sendable {
             settings: settings,
             signingKeys: signingKeys,
             streams: streams,
+            settlements: settlements,
             logger: logger,
             workIsWaiting: { wakeUp() },
             troubles: { [store, status] in store.troubles + status.troubles },

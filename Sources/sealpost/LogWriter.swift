@@ -31,7 +31,7 @@ final class LogWriter: Sendable {
     /// look at the state until it waits.
     private let changed = NSCondition()
 
-    /// Writes to `descriptor` as long as the process runs.
+    /// Writes to `descriptor`, which must stay open, as long as the process runs.
     init(descriptor: Int32) {
         Thread.detachNewThread { self.work(LogFile(descriptor: descriptor)) }
     }

@@ -8,6 +8,8 @@ import Testing
 
 /// The real executable, with a standard error that takes nothing.
 @Suite(.timeLimit(.minutes(2))) struct StandardErrorTests {
+    private static let levels = ["trace", "debug", "info", "notice", "warning", "error", "critical"]
+
     private let folder: TemporaryFolder
     private let socket: HeldSocket
 
@@ -16,7 +18,7 @@ import Testing
         self.socket = try HeldSocket()
     }
 
-    @Test(arguments: ["debug", "info", "error"])
+    @Test(arguments: Self.levels)
     func onAFullDiskEachRequestIsAnsweredAndTheProcessLives(level: String) async throws {
         let daemon = try self.daemon(level: level, errors: "/dev/full")
         #expect(await self.ask("Authorization: Bearer spt_wrong", 20, expecting: "HTTP/1.1 401") == 20)
@@ -25,7 +27,7 @@ import Testing
         #expect(await daemon.end().code == 0)
     }
 
-    @Test(arguments: ["debug", "info", "error"])
+    @Test(arguments: Self.levels)
     func besideAPipeThatNobodyReadsEachRequestIsAnsweredAndTheProcessEnds(level: String) async throws {
         let pipe = try UnreadPipe()
         pipe.fill()
@@ -73,6 +75,39 @@ import Testing
         #expect(ended.errors.hasSuffix("level=info stopped\n"), "\(ended.errors)")
     }
 
+    /// A disk that fails, as far as this process goes: no file may grow beyond 300 KiB.
+    @Test(arguments: [true, false]) func whyAProcessEndsAtOnceIsSaidWhereSomebodyReads(isRead: Bool) async throws {
+        _ = try await Daemon.run(["user", "add", "alice", "--password-stdin"], in: folder, input: "correct horse\n")
+        let pipe = try UnreadPipe()
+        if !isRead { pipe.fill() }
+        let daemon = try self.daemon(
+            after: #"trap "" XFSZ; ulimit -f 600"#,
+            level: "info",
+            errors: "&4",
+            descriptors: [pipe.end]
+        )
+        var request = try self.request("/api/notifications", as: "alice")
+        request.httpMethod = "POST"
+        request.setValue("application/json", forHTTPHeaderField: "Content-Type")
+        request.httpBody = Data(#"{"Payload":"\#(String(repeating: "x", count: 30_000))"}"#.utf8)
+        let code = await withTaskGroup(of: Int32?.self) { [request] group in
+            group.addTask { await daemon.end().code }
+            group.addTask {
+                // The last has no answer: nobody takes from the socket any more.
+                while !Task.isCancelled { _ = try? await URLSession.shared.data(for: request) }
+                return nil
+            }
+            let code = await group.next()
+            group.cancelAll()
+            return code
+        }
+        #expect(code == 1)
+        if isRead {
+            let lines = String(decoding: pipe.readSome(), as: UTF8.self)
+            #expect(lines.contains(#"level=critical storage failed; ending at once, for nothing can be promised"#))
+        }
+    }
+
     @Test func aCommandThatCannotPrintFailsAndSaysWhy() async throws {
         _ = try await Daemon.run(["user", "add", "alice", "--password-stdin"], in: folder, input: "correct horse\n")
         let ended = try await ChildProcess(
@@ -96,10 +131,16 @@ import Testing
     // MARK: - Steps
 
     /// A daemon on the held socket, which keeps those who come before it listens.
-    private func daemon(level: String, errors: String, descriptors: [Int32] = []) throws -> ChildProcess {
-        try ChildProcess(
+    private func daemon(
+        after preparation: String = ":",
+        level: String,
+        errors: String,
+        descriptors: [Int32] = []
+    ) throws -> ChildProcess {
+        let start = #"LISTEN_PID=$$ LISTEN_FDS=1 exec "$0" serve 2>\#(errors) 4>&-"#
+        return try ChildProcess(
             "/bin/sh",
-            ["-c", #"LISTEN_PID=$$ LISTEN_FDS=1 exec "$0" serve 2>\#(errors) 4>&-"#, Daemon.executable],
+            ["-c", "\(preparation); \(start)", Daemon.executable],
             in: self.folder.path,
             environment: ["SEALPOST_LOG_LEVEL": level],
             descriptors: [self.socket.descriptor] + descriptors
@@ -111,7 +152,7 @@ import Testing
         await UnreadPipe.blocking { [port = self.socket.port] in
             let client = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
             defer { close(client) }
-            var (patience, name) = (timeval(tv_sec: 20, tv_usec: 0), sockaddr_in())
+            var (patience, name) = (timeval(tv_sec: 10, tv_usec: 0), sockaddr_in())
             setsockopt(client, SOL_SOCKET, SO_RCVTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
             name.sin_family = sa_family_t(AF_INET)
             name.sin_port = UInt16(port).bigEndian
@@ -144,10 +185,15 @@ import Testing
     }
 
     private func metrics() async throws -> String {
-        let url = try #require(URL(string: "http://127.0.0.1:\(self.socket.port)/metrics"))
-        var request = URLRequest(url: url)
-        let credentials = Data("ada:correct horse".utf8).base64EncodedString()
-        request.setValue("Basic \(credentials)", forHTTPHeaderField: "Authorization")
+        let request = try self.request("/metrics", as: "ada")
         return String(decoding: try await URLSession.shared.data(for: request).0, as: UTF8.self)
+    }
+
+    private func request(_ path: String, as user: String) throws -> URLRequest {
+        var request = URLRequest(url: try #require(URL(string: "http://127.0.0.1:\(self.socket.port)\(path)")))
+        let credentials = Data("\(user):correct horse".utf8).base64EncodedString()
+        request.setValue("Basic \(credentials)", forHTTPHeaderField: "Authorization")
+        request.timeoutInterval = 30
+        return request
     }
 }

@@ -22,6 +22,12 @@ final class UnreadPipe: Sendable {
         self.closeReader()
     }
 
+    /// Another descriptor of the end where one writes, for a writer that goes on as long as this process: nobody closes it, or
+    /// its number would soon be another file's.
+    func endForEver() -> Int32 {
+        fcntl(self.end, F_DUPFD_CLOEXEC, 0)
+    }
+
     /// Leaves no room for one byte.
     func fill() {
         _ = fcntl(self.end, F_SETFL, O_NONBLOCK)

@@ -50,6 +50,19 @@ import Testing
         }
     }
 
+    @Test(.timeLimit(.minutes(1))) func whoWatchesANotificationIsToldWhenItsPushIsSettled() async throws {
+        try await self.fill(1)
+        let id = try #require(NotificationID(rawValue: 1))
+        let settlements = SettlementWatch()
+        try await settlements.watching(id) { bell in
+            try await self.rig.run(settlements: settlements) { _, _ in
+                await bell?.wait(atMost: .seconds(3600))
+                let tally = try self.fixture.reader.tallies()["apns"]
+                #expect(tally?.accepted == 1)
+            }
+        }
+    }
+
     @Test func whatHasExpiredIsNotSent() async throws {
         let alice = try await fixture.addUser("alice")
         try await fixture.addDevice(of: alice, handle: "abcd")

@@ -31,6 +31,7 @@ struct Rig: Sendable {
     func run(
         concurrency: Int = 3,
         settings: DeliverySettings = DeliverySettings(),
+        settlements: SettlementWatch = SettlementWatch(),
         now: (@Sendable () -> Date)? = nil,
         _ body: @escaping @Sendable (WakeUp, SenderStatus) async throws -> Void
     ) async throws {
@@ -48,6 +49,7 @@ struct Rig: Sendable {
             settings: settings,
             wakeUp: wakeUp,
             status: status,
+            settlements: settlements,
             logger: logger,
             executor: loop,
             now: now ?? { self.fixture.clock.now }

@@ -118,6 +118,7 @@ import Testing
                     guard let delivery = leased.first else { continue }
                     #expect(leased.map(\.device) == [device.number])
                     try await self.fixture.storage.settle(delivery, as: end(self.fixture.clock.now))
+                    self.fixture.settlements.settled([delivery.push.notification])
                     return nil
                 }
             }
@@ -133,6 +134,13 @@ import Testing
         #expect(answer["State"]?.text == "accepted")
         #expect(answer["Reason"] == .null)
         #expect(self.fixture.wakeUps.count == 1)
+    }
+
+    /// It is told, and does not look now and then.
+    @Test func aTestIsAnsweredAsSoonAsItsPushIsSettled() async throws {
+        let start = ContinuousClock.now
+        for _ in 0..<3 { _ = try await self.test { _ in .accepted(providerID: nil) } }
+        #expect(start.duration(to: .now) < PushServer.testPause)
     }
 
     @Test func aTestTellsWhyTheProviderHasRefused() async throws {

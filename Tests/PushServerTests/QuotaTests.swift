@@ -72,6 +72,28 @@ import Testing
         #expect(taken == 1000)
     }
 
+    @Test func whatIsChargedBeyondWhatIsThereComesBackFirst() throws {
+        let policy = try Self.policy(10, 10)
+        let allowance = Allowance()
+        _ = allowance.take(policy, now: Self.start)
+        allowance.charge(4, policy, now: Self.start)
+        #expect(allowance.state(policy, now: Self.start).remaining == 5)
+        allowance.charge(7, policy, now: Self.start)
+        let state = allowance.state(policy, now: Self.start)
+        #expect((state.remaining, state.seconds) == (0, 3))
+        #expect(allowance.take(policy, now: Self.start).isExceeded)
+        #expect(allowance.take(policy, now: Self.start + 2.9).isExceeded)
+        #expect(!allowance.take(policy, now: Self.start + 3.001).isExceeded)
+    }
+
+    @Test func noChargeIsMoreThanAWholeQuotaOfDebt() throws {
+        let policy = try Self.policy(10, 10)
+        let allowance = Allowance()
+        for _ in 0..<3 { allowance.charge(.max, policy, now: Self.start) }
+        #expect(allowance.take(policy, now: Self.start).seconds == 11)
+        #expect(!allowance.take(policy, now: Self.start + 11.001).isExceeded)
+    }
+
     @Test(arguments: [(0, 60), (1, 0), (100_000_001, 60), (1, 86_401), (-1, -1)])
     func whatCannotBeCountedIsNoQuota(requests: Int, window: Int) {
         #expect(Quota(requests: requests, window: window) == nil)
@@ -133,6 +155,35 @@ import Testing
             #expect(try await self.fields(self.fixture.send(method, target)).count == 2)
         }
         try await self.fixture.send(.post, "/api/users", body: "{").expectProblem(.rateLimited)
+    }
+
+    @Test func aListCostsWhatItCarries() async throws {
+        let fixture = try await ServerFixture(
+            quotas: [.device: Quota(requests: 100, window: 100)].compactMapValues(\.self)
+        )
+        // Not of alice's own quota.
+        for _ in 0..<3 {
+            let payload = String(repeating: "x", count: 20_000)
+            _ = try await fixture.post(#"{"Payload":"\#(payload)","To":["username:alice"]}"#)
+        }
+        func left(
+            _ query: String,
+            _ headers: (String, String)...,
+            method: HTTPRequest.Method = .get
+        ) async throws -> Int {
+            let response = try await fixture.send(method, "/api/notifications\(query)", headers: headers)
+            let state = try #require(response.fields[.rateLimit]?.firstMatch(of: /r=(\d+);/))
+            return try #require(Int(state.1))
+        }
+        #expect(try await left("?limit=1") == 98, "20 kB are one more")
+        #expect(try await left("") == 94, "60 kB are three more")
+        #expect(try await left("", ("Accept-Encoding", "gzip")) == 90, "however they are sent")
+        #expect(try await left("", method: .head) == 86)
+        #expect(try await left("?ids=1") == 85, "it carries nothing")
+        let tag = try #require(try await fixture.send(.get, Paths.notifications).fields[.eTag])
+        #expect(try await left("", ("If-None-Match", tag)) == 80)
+        let metrics = try await fixture.send(.get, "/metrics", user: "ada").text
+        #expect(metrics.contains(#"sealpost_requests_limited_total{role="device"} 0"#))
     }
 
     @Test func aRoleWithoutOneAndWhoeverIsNotKnownHaveNone() async throws {

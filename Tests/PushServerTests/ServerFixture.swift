@@ -31,6 +31,7 @@ struct ServerFixture: Sendable {
     let server: PushServer
     let log = LogRecorder()
     let wakeUps = Counter()
+    let settlements = SettlementWatch()
 
     /// `storage` is for a second server on the same store, without users of its own.
     init(
@@ -64,6 +65,7 @@ struct ServerFixture: Sendable {
             ),
             settings: settings,
             signingKeys: signingKeys,
+            settlements: self.settlements,
             logger: logger,
             workIsWaiting: { wakeUps.increment() },
             troubles: { troubles },

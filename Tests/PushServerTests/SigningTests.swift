@@ -67,6 +67,23 @@ import Testing
         try self.verify(response, by: fixture.server.signingKeys, isHead: true, now: fixture.clock.now)
     }
 
+    /// Its digest is made where the list is made, unless nothing of it goes out.
+    @Test func aLongListIsSignedAsAnyOtherAnswer() async throws {
+        let fixture = try await ServerFixture()
+        for _ in 0..<101 { _ = try await fixture.post(#"{"Payload":1}"#, user: "alice") }
+        let path = "\(Paths.notifications)?limit=500"
+        let (server, now) = (fixture.server, fixture.clock.now)
+        for method in [HTTPRequest.Method.get, .head] {
+            let response = try await fixture.send(method, path, headers: Self.asking)
+            #expect(response.fields.lines.count { $0.name == .contentDigest } == 1)
+            try self.verify(response, by: server.signingKeys, isHead: method == .head, now: now)
+        }
+        let tag = try #require(try await fixture.send(.get, path).fields[.eTag])
+        let unchanged = try await fixture.send(.get, path, headers: Self.asking + [("If-None-Match", tag)])
+        #expect(unchanged.status == .notModified)
+        try self.verify(unchanged, by: server.signingKeys, now: now)
+    }
+
     @Test func whatIsDeletedIsSignedOverNothing() async throws {
         let fixture = try await ServerFixture()
         let path = try await fixture.post(#"{"Payload":1}"#)

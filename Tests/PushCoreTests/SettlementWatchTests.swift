@@ -1,0 +1,46 @@
+import PushCore
+import Testing
+
+@Suite(.timeLimit(.minutes(1))) struct SettlementWatchTests {
+    private let watch = SettlementWatch()
+
+    private func id(_ number: Int64) throws -> NotificationID {
+        try #require(NotificationID(rawValue: number))
+    }
+
+    @Test func whoWatchesIsToldOfItsOwnOnly() async throws {
+        let (own, other) = (try self.id(1), try self.id(2))
+        await self.watch.watching(own) { bell in
+            self.watch.settled([other])
+            let start = ContinuousClock.now
+            await bell?.wait(atMost: .milliseconds(20))
+            #expect(start.duration(to: .now) >= .milliseconds(20))
+            self.watch.settled([other, own])
+            // What was told before the wait counts.
+            await bell?.wait(atMost: .seconds(3600))
+        }
+        // Nobody is there any more.
+        self.watch.settled([own])
+    }
+
+    @Test func cancellationRings() async throws {
+        let id = try self.id(1)
+        await withTaskGroup { group in
+            group.addTask { await self.watch.watching(id) { await $0?.wait(atMost: .seconds(3600)) } }
+            group.cancelAll()
+        }
+    }
+
+    @Test func noMoreThanAThousandWait() async throws {
+        try await self.nest(1000)
+    }
+
+    private func nest(_ depth: Int64) async throws {
+        let id = try self.id(depth + 1)
+        let (watch, isLast) = (self.watch, depth == 0)
+        try await watch.watching(id) { bell in
+            #expect((bell == nil) == isLast)
+            if !isLast { try await self.nest(depth - 1) }
+        }
+    }
+}
