@@ -50,37 +50,38 @@ import Testing
 
     @Test func oneNotificationMoreIsRefusedUntilOneHasExpired() async throws {
         let bounds = try self.bounds(notifications: 2)
-        #expect(try await self.post(1, within: bounds, expiresIn: 10) == .stored(pushes: 0))
-        #expect(try await self.post(2, within: bounds) == .stored(pushes: 0))
+        #expect(try await self.post(1, within: bounds, expiresIn: 10) == .stored(pushes: 0, hasWork: false))
+        #expect(try await self.post(2, within: bounds) == .stored(pushes: 0, hasWork: false))
         #expect(try await self.post(3, within: bounds) == .tooMuch(.notifications))
         // Its row stays until then, to tell those who have seen it.
         let first = try #require(NotificationID(rawValue: 1))
         #expect(try await fixture.store.recall(first, by: .sender(alice.id), now: fixture.now))
         #expect(try await self.post(3, within: bounds) == .tooMuch(.notifications))
         while try await fixture.store.deleteExpired(now: fixture.now + 10, page: 10) {}
-        #expect(try await self.post(3, within: bounds) == .stored(pushes: 0))
+        #expect(try await self.post(3, within: bounds) == .stored(pushes: 0, hasWork: false))
     }
 
     @Test func oneByteMoreIsRefusedUntilAPayloadIsErased() async throws {
         let bounds = try self.bounds(bytes: 2 * Self.length)
-        #expect(try await self.post(1, within: bounds) == .stored(pushes: 0))
-        #expect(try await self.post(2, within: bounds, isReadOnce: true) == .stored(pushes: 0))
+        #expect(try await self.post(1, within: bounds) == .stored(pushes: 0, hasWork: false))
+        #expect(try await self.post(2, within: bounds, isReadOnce: true) == .stored(pushes: 0, hasWork: false))
         #expect(try await self.post(3, within: self.bounds(bytes: 3 * Self.length - 1)) == .tooMuch(.bytes))
         #expect(try await self.post(3, within: bounds) == .tooMuch(.bytes))
         let second = try #require(NotificationID(rawValue: 2))
         #expect(try await fixture.store.take(second, by: alice.id, now: fixture.now))
-        #expect(try await self.post(3, within: bounds) == .stored(pushes: 0))
+        #expect(try await self.post(3, within: bounds) == .stored(pushes: 0, hasWork: false))
         let first = try #require(NotificationID(rawValue: 1))
         #expect(try await fixture.store.recall(first, by: .administrator, now: fixture.now))
-        #expect(try await self.post(4, within: bounds) == .stored(pushes: 0))
+        #expect(try await self.post(4, within: bounds) == .stored(pushes: 0, hasWork: false))
     }
 
     @Test func whatOneUserHasIsNotAnothers() async throws {
         let bounds = try self.bounds(notifications: 1)
         let bob = try await fixture.addUser("bob")
-        #expect(try await self.post(1, within: bounds) == .stored(pushes: 0))
+        #expect(try await self.post(1, within: bounds) == .stored(pushes: 0, hasWork: false))
         #expect(
-            try await fixture.post(2, from: bob, to: "username:alice", within: bounds) == .stored(pushes: 0)
+            try await fixture.post(2, from: bob, to: "username:alice", within: bounds)
+                == .stored(pushes: 0, hasWork: false)
         )
         #expect(try await self.post(3, within: bounds) == .tooMuch(.notifications))
     }
@@ -114,7 +115,7 @@ import Testing
         let request = IdempotentRequest(key: Data(repeating: 1, count: 16), request: Data(repeating: 2, count: 16))
         #expect(
             try await fixture.post(1, from: alice, to: "username:alice", once: request, within: bounds)
-                == .stored(pushes: 0)
+                == .stored(pushes: 0, hasWork: false)
         )
         guard
             case .repeated = try await fixture.post(2, from: alice, to: "username:alice", once: request, within: bounds)
