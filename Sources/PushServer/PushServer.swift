@@ -64,7 +64,6 @@ package struct PushServer: Responder {
         self.tags = EntityTagMaker(key: store.indexSecret.derive("entity tag"))
         // Whoever changes the form of a list changes this name: its empty answer has the cursor for a validator.
         self.cursors = CursorMaker(key: store.indexSecret.derive("cursor"))
-        self.lists = lists
         self.collapseIDs = CollapseIDs(key: store.indexSecret.derive("collapse id"))
         self.idempotency = IdempotencyGuard(
             keys: store.indexSecret.derive("idempotency key"),

@@ -80,7 +80,8 @@ import Testing
         let bob = try await fixture.addUser("bob")
         #expect(try await self.post(1, within: bounds) == .stored(pushes: 0, hasWork: false))
         #expect(
-            try await fixture.post(2, from: bob, to: "username:alice", within: bounds) == .stored(pushes: 0, hasWork: false)
+            try await fixture.post(2, from: bob, to: "username:alice", within: bounds)
+                == .stored(pushes: 0, hasWork: false)
         )
         #expect(try await self.post(3, within: bounds) == .tooMuch(.notifications))
     }
