@@ -92,9 +92,10 @@ extension PushServer {
         record: (NotificationID) throws -> AuditRecord
     ) async throws -> Posted {
         let (sender, now) = (try call.user.id, call.now)
+        let ids = NotificationIDs(bits: self.settings.idBits)
         // Random ids of 31 bits do meet; the tries are bounded only so that a full table ends in an error.
         for _ in 0..<100 {
-            guard let id = NotificationID(rawValue: .random(in: 1..<1 << self.settings.idBits)) else { continue }
+            guard let id = ids.draw(at: now) else { continue }
             let notification = NewNotification(
                 id: id,
                 sender: sender,

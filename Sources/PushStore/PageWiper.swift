@@ -172,20 +172,28 @@ private struct WriteAheadLog {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return nil }
         defer { close(descriptor) }
-        var header = [UInt8](repeating: 0, count: Self.headerLength)
-        guard pread(descriptor, &header, header.count, 0) == header.count else { return nil }
-        let pageSize = Self.number(header, at: 8)
+        var status = stat()
+        guard fstat(descriptor, &status) == 0, status.st_size >= Self.headerLength else { return nil }
+        // A call for each of some thousands of frames would take longer than to move them. Only the writer cuts the log off,
+        // and this is called by it.
+        let length = Int(status.st_size)
+        guard let start = mmap(nil, length, PROT_READ, MAP_SHARED, descriptor, 0), start != MAP_FAILED else { return nil }
+        defer { munmap(start, length) }
+        let bytes = UnsafeRawBufferPointer(start: start, count: length)
+        let pageSize = Self.number(bytes, at: 8)
         guard (512...65_536).contains(pageSize) else { return nil }
-        var frame = [UInt8](repeating: 0, count: Self.frameHeaderLength)
+        let salts = bytes.loadUnaligned(fromByteOffset: 16, as: UInt64.self)
         var position = Self.headerLength
         // What is behind the frames with the header's salts is left of what the log was before.
-        while pread(descriptor, &frame, frame.count, position) == frame.count, frame[8..<16] == header[16..<24] {
-            self.pages.insert(Self.number(frame, at: 0))
-            position += frame.count + pageSize
+        while position + Self.frameHeaderLength <= length,
+            bytes.loadUnaligned(fromByteOffset: position + 8, as: UInt64.self) == salts
+        {
+            self.pages.insert(Self.number(bytes, at: position))
+            position += Self.frameHeaderLength + pageSize
         }
     }
 
-    private static func number(_ bytes: [UInt8], at position: Int) -> Int {
-        bytes[position..<position + 4].reduce(0) { $0 << 8 | Int($1) }
+    private static func number(_ bytes: UnsafeRawBufferPointer, at position: Int) -> Int {
+        Int(UInt32(bigEndian: bytes.loadUnaligned(fromByteOffset: position, as: UInt32.self)))
     }
 }

@@ -1,0 +1,32 @@
+import Foundation
+import PushCore
+import Testing
+
+@testable import PushServer
+
+@Suite struct NotificationIDsTests {
+    @Test(arguments: [2, 16, 24, 25, 31, 53])
+    func anIDHasNoMoreBitsThanItMay(bits: Int) {
+        let ids = NotificationIDs(bits: bits)
+        for number in 0..<1000 {
+            let id = ids.draw(at: Date(timeIntervalSince1970: Double(number)))
+            #expect(id.map { $0.rawValue < 1 << bits } ?? true)
+        }
+    }
+
+    @Test func idsOfOneMomentAreNeighboursAndThoseOfOthersAreAnywhere() {
+        let ids = NotificationIDs(bits: 31)
+        let moment = (0..<100).compactMap { _ in ids.draw(at: Date(timeIntervalSince1970: 1_000_000)) }
+        #expect(Set(moment.map { $0.rawValue >> 16 }).count == 1)
+        #expect(Set(moment).count > 95)
+        let moments = (0..<100).compactMap { ids.draw(at: Date(timeIntervalSince1970: Double($0))) }
+        #expect(Set(moments.map { $0.rawValue >> 16 }).count > 90)
+        // In no order of time.
+        #expect(zip(moments, moments.dropFirst()).count { $0.rawValue < $1.rawValue } < 80)
+    }
+
+    @Test(arguments: [Date.distantPast, .distantFuture])
+    func aClockThatIsFarOffIsNoTrap(now: Date) {
+        #expect(NotificationIDs(bits: 31).draw(at: now).map { $0.rawValue < 1 << 31 } ?? true)
+    }
+}
