@@ -7,7 +7,7 @@ internal import ServiceLifecycle
 /// The loop of one lane: has pushes leased, sent and written down, all three at the same time.
 struct LaneLoop: Sendable {
     /// Pushes that are leased at a time.
-    private static let batch = 1000
+    private static let batch = 250
 
     let lane: LaneSettings
     let store: Store

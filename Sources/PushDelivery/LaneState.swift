@@ -50,7 +50,7 @@ final class LaneState: Sendable {
     private let concurrency: Int
     private let bound: Int
     /// So many outcomes are worth a commit at once.
-    private static let settleCount = 500
+    private static let settleCount = 250
 
     init(_ lane: LaneSettings, inFlight: Int) {
         self.lane = lane.lane

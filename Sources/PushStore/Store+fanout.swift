@@ -3,14 +3,16 @@ internal import GRDB
 internal import PushCore
 
 extension Store {
-    /// Devices looked at in one transaction: few enough that nobody behind it waits long.
+    /// Devices of which more make a notification a broadcast.
     package static let fanoutPage = 1000
+    /// Devices looked at in one transaction of a broadcast: few enough that a post behind it does not notice.
+    package static let fanoutStep = 250
 
     /// Takes the oldest running broadcast one page further; `nil` if there is none, else how many pushes that made.
     ///
     /// A broadcast whose row does not decode is set aside: it goes no further, stays in the table until it expires, and
     /// stops no other.
-    package func expandFanout(page: Int = Store.fanoutPage, now: Date) async throws -> Int? {
+    package func expandFanout(page: Int = Store.fanoutStep, now: Date) async throws -> Int? {
         let pusher = self.pusher
         return try await self.writer.write(.housekeeping) { [writer, sealing] db in
             guard let id = try Self.oldestFanout(db) else { return nil }

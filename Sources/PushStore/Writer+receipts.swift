@@ -6,8 +6,12 @@ internal import Synchronization
 
 /// Receipts: late, merged, and behind what somebody waits for.
 extension Writer {
-    /// How long a receipt waits for others to share its commit.
-    private static let gathering = Duration.milliseconds(100)
+    /// How long the first receipt waits for others to share its commit.
+    private static let gathering = Duration.milliseconds(500)
+    /// The rest behind a slice, which leaves the machine to those who fetch just now: a rush lasts seconds.
+    private static let breath = Duration.milliseconds(20)
+    /// Beyond so many there is no rest, for the rush does not end.
+    private static let backlog = 200_000
     /// When to try again what the disk did not take.
     private static let pause = Duration.seconds(1)
     /// How many are written at a time, some milliseconds' worth.
@@ -57,7 +61,10 @@ extension Writer {
             self.noteSetAside(.receipt(notification: receipt.key.notification))
         }
         let kept = failed.kept
-        if kept.isEmpty { return true }
+        if kept.isEmpty {
+            if 1..<Self.backlog ~= self.receipts.count { self.writeReceipts(after: Self.breath) }
+            return true
+        }
         self.receipts.putBack(kept)
         self.writeReceipts(after: Self.pause)
         return false
