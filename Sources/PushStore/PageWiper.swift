@@ -177,7 +177,9 @@ private struct WriteAheadLog {
         // A call for each of some thousands of frames would take longer than to move them. Only the writer cuts the log off,
         // and this is called by it.
         let length = Int(status.st_size)
-        guard let start = mmap(nil, length, PROT_READ, MAP_SHARED, descriptor, 0), start != MAP_FAILED else { return nil }
+        guard let start = mmap(nil, length, PROT_READ, MAP_SHARED, descriptor, 0), start != MAP_FAILED else {
+            return nil
+        }
         defer { munmap(start, length) }
         let bytes = UnsafeRawBufferPointer(start: start, count: length)
         let pageSize = Self.number(bytes, at: 8)
