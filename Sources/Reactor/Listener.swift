@@ -14,9 +14,6 @@ package final class Listener: Sendable {
     /// So many more turns are taken after `stop()`: what had come until then, and no flood that goes on.
     private static let lastTurns = 64
 
-    /// So many descriptors are left for files: a database that cannot open one fails.
-    private static let reservedDescriptors: Int32 = 16
-
     /// A mutex, because whoever stops the listener is on no loop.
     private let life = Mutex(Life())
 
@@ -114,16 +111,11 @@ package final class Listener: Sendable {
         self.wakeWhenStopped(descriptor)
         await descriptor.cancellingWaits {
             var (taken, lastTurns) = (0, 0)
-            let ceiling = Self.descriptorCeiling
             while !Task.isCancelled, !(self.isShared && self.isStopped) {
                 let accepted = cepoll_accept(duplicate)
                 if accepted >= 0 {
                     connection(accepted)
                     taken += 1
-                    while accepted >= ceiling, Self.lowestFree >= ceiling, !Task.isCancelled, !self.isStopped {
-                        // Ends early by cancellation only, which is seen above.
-                        try? await Task.sleep(for: .milliseconds(20))
-                    }
                     guard taken % Self.takenPerTurn == 0 else { continue }
                     if self.isStopped { lastTurns += 1 }
                     guard lastTurns < Self.lastTurns else { return }
@@ -145,21 +137,6 @@ package final class Listener: Sendable {
     }
 
     // MARK: - Private
-
-    /// From this number on, descriptors are not for connections.
-    private static var descriptorCeiling: Int32 {
-        var limit = rlimit()
-        guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return .max }
-        return Int32(clamping: limit.rlim_cur) - Self.reservedDescriptors
-    }
-
-    /// The number that the next descriptor gets; none is left: the highest there could be.
-    private static var lowestFree: Int32 {
-        let probe = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0)
-        guard probe >= 0 else { return .max }
-        close(probe)
-        return probe
-    }
 
     private var isStopped: Bool { self.life.withLock { $0.isStopped } }
 
