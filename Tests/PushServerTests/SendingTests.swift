@@ -173,6 +173,8 @@ import Testing
         var ids: Set<Int> = []
         for _ in 0..<40 {
             ids.insert(try #require(try await fixture.send(.post, Paths.notifications).json["Id"]?.integer))
+            // Those of one moment are near each other.
+            fixture.clock.advance(by: 1)
         }
         #expect(ids.count == 40)
         #expect(ids.allSatisfy { (1..<1 << bits).contains($0) })
