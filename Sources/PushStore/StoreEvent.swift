@@ -38,6 +38,8 @@ final class StoreCounts: Sendable {
     /// Transactions that were undone and done again.
     let repeated = Atomic(0)
     let checkpointFailures = Atomic(0)
+    /// Transactions that left something to be wiped.
+    let erasures = Atomic(0)
 }
 
 /// The state of the writer, for metrics.

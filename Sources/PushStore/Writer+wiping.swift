@@ -17,6 +17,7 @@ extension Writer {
 
     /// Has what was erased in this transaction wiped soon. To be called in it.
     func noteErasure() {
+        self.counts.erasures.wrappingAdd(1, ordering: .relaxed)
         let isFirst = self.state.withLock { state in
             if state.wipeDueAt != nil { return false }
             state.wipeDueAt = .now + Self.wipeAfter

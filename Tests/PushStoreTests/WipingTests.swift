@@ -166,11 +166,10 @@ import Testing
         sourceLocation: SourceLocation = #_sourceLocation,
         by work: () async throws -> Void
     ) async throws {
-        try await self.wipe()
-        let writer = fixture.store.writer
-        writer.state.withLock { $0.wipeDueAt = nil }
+        let counts = fixture.store.writer.counts
+        let before = counts.erasures.load(ordering: .relaxed)
         try await work()
-        #expect(writer.state.withLock { $0.wipeDueAt } != nil, sourceLocation: sourceLocation)
+        #expect(counts.erasures.load(ordering: .relaxed) > before, sourceLocation: sourceLocation)
     }
 
     @Test func whatGoesWithAUserOrADeviceIsNowhere() async throws {
