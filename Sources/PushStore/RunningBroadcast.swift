@@ -6,7 +6,6 @@ internal import PushCore
 struct RunningBroadcast {
     let target: PushTarget
     var walk: AudienceWalk
-    private var expiresAt = Date.distantFuture
     private var isRecalled = false
 
     init(target: PushTarget, walk: AudienceWalk) {
@@ -35,7 +34,6 @@ struct RunningBroadcast {
             audience: HashedAudience(Self.audience(of: row, sealing), sealing.index)
         )
         self.walk = try AudienceWalk(branch: row["branch"], cursor: row["cursor"])
-        self.expiresAt = self.target.expiresAt
         self.isRecalled = try (row["recalled_at"] as Int64?) != nil
         guard (0..<(self.target.audience.branches?.count ?? 1)).contains(self.walk.branch) else {
             throw StoreError.damaged(row: "broadcast \(id)")
@@ -44,7 +42,7 @@ struct RunningBroadcast {
 
     /// Whether its pushes are still to be sent.
     func isWanted(_ now: Date) -> Bool {
-        !self.isRecalled && self.expiresAt > now
+        !self.isRecalled && self.target.expiresAt > now
     }
 
     /// Notes that the walk goes on from here.
