@@ -74,17 +74,25 @@ final class PageWiper: Sendable {
 
     // MARK: Wiping
 
-    /// Remembers the pages that the log names, which has just been moved into the database whole.
+    /// Remembers the pages that the log names, which has just been moved into the database whole; `false` if it cannot be
+    /// read, so that all pages are unknown.
     ///
     /// Throws `StoreError.broken` if the disk fails.
-    func noteMove() throws(StoreError) {
-        guard let log = WriteAheadLog(path: self.log) else { return }
+    func noteMove() throws(StoreError) -> Bool {
+        let log: WriteAheadLog
+        do {
+            log = try WriteAheadLog(path: self.log)
+        } catch {
+            self.state.withLock { $0.unknown = 1 }
+            return false
+        }
         let count = self.state.withLock { state in
             state.moved.formUnion(log.pages)
             return state.moved.count
         }
         // Not on the disk yet: that is for the next erasure, and after a crash all pages are unknown.
         if count > Self.moveBound { try self.wipeMoved() }
+        return true
     }
 
     /// Wipes what was moved since the last time, on the disk. Not while the log has anything to be moved.
@@ -167,23 +175,28 @@ private struct WriteAheadLog {
 
     private(set) var pages: Set<Int> = []
 
-    /// `nil` if there is no log, or nothing in it.
-    init?(path: String) {
+    /// None if there is no log, or nothing in it. Throws `StoreError.broken` if it cannot be read, for want of a descriptor
+    /// or of memory.
+    init(path: String) throws(StoreError) {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { return nil }
+        guard descriptor >= 0 else {
+            if errno == ENOENT { return }
+            throw PageWiper.failure()
+        }
         defer { close(descriptor) }
         var status = stat()
-        guard fstat(descriptor, &status) == 0, status.st_size >= Self.headerLength else { return nil }
+        guard fstat(descriptor, &status) == 0 else { throw PageWiper.failure() }
+        guard status.st_size >= Self.headerLength else { return }
         // A call for each of some thousands of frames would take longer than to move them. Only the writer cuts the log off,
         // and this is called by it.
         let length = Int(status.st_size)
         guard let start = mmap(nil, length, PROT_READ, MAP_SHARED, descriptor, 0), start != MAP_FAILED else {
-            return nil
+            throw PageWiper.failure()
         }
         defer { munmap(start, length) }
         let bytes = UnsafeRawBufferPointer(start: start, count: length)
         let pageSize = Self.number(bytes, at: 8)
-        guard (512...65_536).contains(pageSize) else { return nil }
+        guard (512...65_536).contains(pageSize) else { return }
         let salts = bytes.loadUnaligned(fromByteOffset: 16, as: UInt64.self)
         var position = Self.headerLength
         // What is behind the frames with the header's salts is left of what the log was before.

@@ -60,7 +60,7 @@ extension Writer {
         let log = try db.checkpoint(.passive)
         guard log.walFrameCount == log.checkpointedFrameCount else { return nil }
         // Before the next commit may overwrite the log, which says what there is to wipe.
-        try self.wiper.noteMove()
+        if try !self.wiper.noteMove() { self.sweepLater() }
         return log.walFrameCount
     }
 

@@ -16,10 +16,12 @@ extension Writer {
         self.queue.asyncAfter(deadline: .now() + Self.lookAfter) { [weak self] in self?.lookForRoom() }
     }
 
-    /// Commits something that changes nothing, and moves the log, which may need room in the database's file.
+    /// Commits something that changes nothing, and moves the log, which may need room in the database's file; then asks for
+    /// more room than a usual transaction takes.
     ///
-    /// Asked of the database and not of the file system, since a quota or a bound of SQLite's may be what is used up; and not
-    /// left to the next post, since a server that is not ready may be sent none.
+    /// Asked of the database first, since a bound of SQLite's may be what is used up; but a log that begins anew takes a small
+    /// commit on a disk that is full, and the next posts fail again. Not left to the next post, since a server that is not
+    /// ready may be sent none.
     private func lookForRoom() {
         guard self.failure == nil else { return }
         do {
@@ -30,6 +32,7 @@ extension Writer {
                 }
                 _ = try self.moveLog(db)
             }
+            guard DiskSpace.hasRoom(beside: self.connection.path) else { return self.lookLater() }
             self.space.note(isFull: false)
         } catch {
             self.stopIfBroken(error)

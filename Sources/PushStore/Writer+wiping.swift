@@ -55,13 +55,22 @@ extension Writer {
     }
 
     private func sweep(atMost pages: Int) throws {
+        self.state.withLock { $0.sweepDueAt = nil }
         let isMore = try self.connection.writeWithoutTransaction { db in
             // A reader is in the way: the next time.
             guard try self.moveLog(db) != nil else { return true }
             return try self.wiper.wipeUnknown(atMost: pages)
         }
-        self.state.withLock { $0.sweepDueAt = isMore ? .now + Self.sweepAfter : nil }
-        if isMore { self.wipeLater(Self.sweepAfter) }
+        if isMore { self.sweepLater() }
+    }
+
+    /// Has some of the pages that are unknown wiped soon.
+    func sweepLater() {
+        let isFirst = self.state.withLock { state in
+            defer { state.sweepDueAt = state.sweepDueAt ?? .now + Self.sweepAfter }
+            return state.sweepDueAt == nil
+        }
+        if isFirst { self.wipeLater(Self.sweepAfter) }
     }
 
     private func sweepIfDue() {

@@ -1,3 +1,4 @@
+import Glibc
 import PushTesting
 import Testing
 
@@ -9,5 +10,22 @@ import Testing
         #expect(ended.code == 7)
         #expect(ended.output.utf8.count == 1_000_000)
         #expect(ended.errors.utf8.count == 1_000_000)
+    }
+
+    /// A time limit cancels the test's task.
+    @Test(.timeLimit(.minutes(1))) func aCommandIsKilledWhenTheTaskThatWaitsForItIsCancelled() async throws {
+        let folder = try TemporaryFolder()
+        let process = try ChildProcess("/bin/sleep", ["600"], in: folder.path)
+        let waiting = Task { await process.end() }
+        waiting.cancel()
+        #expect(await waiting.value.code == 128 + SIGKILL)
+    }
+
+    @Test(.timeLimit(.minutes(1))) func aCommandIsKilledWhenNobodyHoldsIt() async throws {
+        let folder = try TemporaryFolder()
+        let watched = try ChildProcess("/bin/sleep", ["600"], in: folder.path).id
+        var status: Int32 = 0
+        #expect(waitpid(watched, &status, 0) == watched)
+        #expect(status & 0x7F == SIGKILL)
     }
 }

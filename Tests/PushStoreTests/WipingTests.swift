@@ -298,6 +298,20 @@ import Testing
         #expect(try !String(contentsOfFile: lock, encoding: .utf8).isEmpty)
     }
 
+    /// As where the process has no descriptor left.
+    @Test func aLogThatCannotBeReadLeavesAllPagesUnknown() throws {
+        let folder = try TemporaryFolder()
+        let log = folder.file("test.db-wal")
+        let wiper = try PageWiper(database: folder.file("test.db")) { _ in }
+        wiper.noteAllPagesKnown()
+        #expect(try wiper.noteMove())
+        #expect(wiper.knowsAllPages)
+        try FileManager.default.createSymbolicLink(atPath: log, withDestinationPath: log)
+        #expect(try !wiper.noteMove())
+        #expect(!wiper.knowsAllPages)
+        wiper.close()
+    }
+
     /// Pages that were divided have copies of cells that are erased from other pages, in the file and in memory.
     @Test func whatSQLiteHasInMemoryDoesNotComeBack() async throws {
         _ = try await self.post(isReadOnce: false)

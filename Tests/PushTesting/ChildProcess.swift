@@ -1,9 +1,13 @@
 internal import Foundation
+internal import Synchronization
 
 /// A command in a process of its own.
 ///
 /// Not Foundation's `Process`: on Linux its `run()` reads past the end of what `readdir(3)` gave it, which crashes a
 /// process with many open descriptors.
+///
+/// It is killed when the task that waits for it is cancelled, as a time limit does, and when nobody holds it any longer: what
+/// a failed test leaves behind must not keep the whole suite from its end.
 package final class ChildProcess: Sendable {
     package struct Ended: Sendable {
         /// The exit code, or 128 and the signal that ended it.
@@ -12,7 +16,8 @@ package final class ChildProcess: Sendable {
         package let errors: String
     }
 
-    private let id: pid_t
+    package let id: Int32
+    private let isReaped = Atomic(false)
     /// Sockets and not pipes: they can be made so that no other child inherits them.
     private let output: Int32
     private let errors: Int32
@@ -63,14 +68,18 @@ package final class ChildProcess: Sendable {
         self.id = id
     }
 
+    deinit {
+        self.killUnlessEnded()
+    }
+
     /// Reads its standard error until that has `text`; whatever came so far if it ends before.
     package func errors(until text: String) async -> String {
-        await Self.readUntil(text, from: self.errors)
+        await self.untilCancelled { await Self.readUntil(text, from: self.errors) }
     }
 
     /// The same of its standard output.
     package func output(until text: String) async -> String {
-        await Self.readUntil(text, from: self.output)
+        await self.untilCancelled { await Self.readUntil(text, from: self.output) }
     }
 
     package func signal(_ number: Int32) {
@@ -79,19 +88,33 @@ package final class ChildProcess: Sendable {
 
     /// Waits for its end. Once only.
     package func end() async -> Ended {
-        // Both at once: it may write more of either than fits unread.
-        async let text = Self.blocking { [output] in Self.readAll(output) }
-        async let reports = Self.blocking { [errors] in Self.readAll(errors) }
-        let (output, errors) = await (text, reports)
-        return await Self.blocking { [id] in
-            var status: Int32 = 0
-            while waitpid(id, &status, 0) == -1, errno == EINTR {}
+        await self.untilCancelled {
+            // Both at once: it may write more of either than fits unread.
+            async let text = Self.blocking { [output] in Self.readAll(output) }
+            async let reports = Self.blocking { [errors] in Self.readAll(errors) }
+            let (output, errors) = await (text, reports)
+            let status = await Self.blocking { self.reap() }
             let isExit = status & 0x7F == 0
             return Ended(code: isExit ? status >> 8 & 0xFF : 128 + status & 0x7F, output: output, errors: errors)
         }
     }
 
     // MARK: - Private
+
+    private func untilCancelled<Value: Sendable>(_ body: () async -> Value) async -> Value {
+        await withTaskCancellationHandler(operation: body) { self.killUnlessEnded() }
+    }
+
+    private func killUnlessEnded() {
+        if !self.isReaped.load(ordering: .acquiring) { kill(self.id, SIGKILL) }
+    }
+
+    private func reap() -> Int32 {
+        var status: Int32 = 0
+        while waitpid(self.id, &status, 0) == -1, errno == EINTR {}
+        self.isReaped.store(true, ordering: .releasing)
+        return status
+    }
 
     private static func makePair() throws -> (ours: Int32, theirs: Int32) {
         var pair: [Int32] = [0, 0]
