@@ -54,6 +54,7 @@ let package = Package(
         .systemLibrary(name: "CNghttp2"),
         .systemLibrary(name: "COpenSSL"),
         .systemLibrary(name: "CPrctl"),
+        .systemLibrary(name: "CSQLite"),
         .systemLibrary(name: "CZlib"),
 
         .target(name: "Migrations", path: "Migrations", resources: [.embedInCode("sql")], swiftSettings: strict),
@@ -74,7 +75,7 @@ let package = Package(
             resources: [.embedInCode("openapi.json")]
         ),
         room("PushSimulators", ["CNghttp2", "COpenSSL", "Reactor", "SocketTLS"]),
-        room("PushStore", ["Migrations", "PushCore", database, databaseC]),
+        room("PushStore", ["CSQLite", "Migrations", "PushCore", database, databaseC]),
         room("Reactor", ["CEpoll", heap]),
         room("SocketHTTP", ["CivilTime", "Reactor", httpTypes]),
         room("SocketTLS", ["COpenSSL", "Reactor"]),

@@ -53,11 +53,11 @@ package final class Vault: Sendable {
     /// Opens what `seal` made for the same place; throws `VaultError` for anything else.
     package func open(_ sealed: Data, in place: SealedPlace) throws(VaultError) -> Data {
         let number = try Self.keyNumber(of: sealed)
-        let keyring = self.ring.keyring
-        guard let key = keyring.keys.first(where: { $0.number == number }) else { throw .keyMissing(number) }
+        let keys = self.ring.keyring.keys
+        guard let index = keys.firstIndex(where: { $0.number == number }) else { throw .keyMissing(number) }
         do {
             let box = try AES.GCM.SealedBox(combined: sealed.dropFirst(Self.headerLength))
-            return try AES.GCM.open(box, using: key.secret, authenticating: place.bytes(key: number))
+            return try AES.GCM.open(box, using: keys[index].secret, authenticating: place.bytes(key: number))
         } catch {
             throw .unreadable
         }

@@ -56,9 +56,6 @@ struct NotificationView {
         return body
     }
 
-    private static let json: ResponseFields = [.contentType: "application/json; charset=utf-8"]
-    /// A phone has one cache, and perhaps one user after the other: RFC 9111 section 3.5 is about shared caches only.
-    private static let vary: ResponseFields = [.vary: "Authorization"]
     private static let uncached: ResponseFields = [
         .contentType: "application/json; charset=utf-8", .cacheControl: "no-store",
     ]
@@ -66,24 +63,22 @@ struct NotificationView {
     private func fields(isFull: Bool) -> ResponseFields {
         var fields = ResponseFields()
         if isFull {
-            fields.append(contentsOf: Self.json)
+            fields.append(lines: "Content-Type: application/json; charset=utf-8\r\n")
             let lastModified = self.lastModified
-            if lastModified <= HTTPDate(self.now) { fields.append(.lastModified) { lastModified.append(to: &$0) } }
+            if lastModified <= HTTPDate(self.now) { fields.append(line: "Last-Modified: ") { lastModified.append(to: &$0) } }
         }
-        fields.append(.eTag, self.tag.description)
+        fields.append(line: "ETag: ") { $0.append(contentsOf: self.tag.description.utf8) }
         guard self.notification.isStoredByClients, !self.notification.isReadOnce else {
-            fields.append(.cacheControl, "no-store")
+            fields.append(lines: "Cache-Control: no-store\r\n")
             return fields
         }
-        fields.append(contentsOf: Self.vary)
+        // A phone has one cache, and perhaps one user after the other: RFC 9111 section 3.5 is about shared caches only.
+        fields.append(lines: "Vary: Authorization\r\n")
         // A cache must not outlive the payload.
         let left = max(0, Int64(self.notification.expiresAt.timeIntervalSince(self.now)))
         let seconds = min(self.maxAge.components.seconds, left)
-        fields.append(.cacheControl) {
-            $0.append("private, max-age=")
-            $0.append(decimal: seconds)
-        }
-        fields.append(.expires) { HTTPDate(self.now + TimeInterval(seconds)).append(to: &$0) }
+        fields.append(line: "Cache-Control: private, max-age=") { $0.append(decimal: seconds) }
+        fields.append(line: "Expires: ") { HTTPDate(self.now + TimeInterval(seconds)).append(to: &$0) }
         return fields
     }
 }

@@ -4,7 +4,7 @@ internal import SocketHTTP
 
 extension PushServer {
     static let descriptionRoutes = [
-        Route(.get, Paths.openAPI, .anybody) { _, call in Self.openAPI(for: call.request.head) }
+        Route(.get, Paths.openAPI, .anybody) { _, call in PushServer.openAPI(for: call.request.head) }
     ]
 
     /// The same for everybody, so that any cache may keep it, and asks each time, for a kept answer has the echo of

@@ -8,7 +8,13 @@ internal import SocketHTTP
 extension PushServer {
     static let notificationRoutes = [
         Route(.post, Paths.notifications, .atLeast(.device, .send)) { try await $0.postNotification($1) },
-        Route(.get, "\(Paths.notifications)/{id}", .atLeast(.device, .fetch)) { try await $0.getNotification($1) },
+        Route(
+            .get,
+            "\(Paths.notifications)/{id}",
+            .atLeast(.device, .fetch),
+            atOnce: { try $0.readNotification($1) },
+            { try await $0.takeNotification($1) }
+        ),
     ]
 
     // MARK: Sending
@@ -126,13 +132,7 @@ extension PushServer {
 
     // MARK: Collecting
 
-    private func getNotification(_ call: Call) async throws -> Response {
-        if let response = try self.readNotification(call) { return response }
-        return try await self.takeNotification(call)
-    }
-
     /// The answer to a fetch; `nil` for a payload that goes with it.
-    @inline(never)
     private func readNotification(_ call: Call) throws -> Response? {
         let user = try call.user
         let (id, found) = try self.find(call, for: user)

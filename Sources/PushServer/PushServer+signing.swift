@@ -7,7 +7,7 @@ internal import SocketHTTP
 extension PushServer {
     static let signatureRoutes = [
         Route(.get, Paths.signatureKeys, .anybody) { server, _ in
-            Response(status: .ok, fields: Self.signatureKeyFields, body: server.signingKeys.current.published)
+            Response(status: .ok, fields: PushServer.signatureKeyFields, body: server.signingKeys.current.published)
         }
     ]
 

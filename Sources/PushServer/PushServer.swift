@@ -7,7 +7,7 @@ package import PushStore
 package import SocketHTTP
 
 /// The API: answers every request, and wraps every answer, whatever its status, in the same envelope.
-package struct PushServer: Responder {
+package final class PushServer: Responder {
     let store: Store
     /// One read-only connection for each event loop.
     let readers: [Reader]
@@ -39,6 +39,8 @@ package struct PushServer: Responder {
     let startedAt: Date
 
     private let routes: RouteTable
+    /// Asked of the logger once, which copies its handler to tell.
+    private let logsRequests: Bool
 
     package init(
         store: Store,
@@ -81,28 +83,27 @@ package struct PushServer: Responder {
         self.now = now
         self.startedAt = now()
         self.routes = .all
+        self.logsRequests = logger.logLevel <= .debug
     }
 
-    package func respond(to request: Request) async -> Response {
-        let id = RequestID(request.head)
-        let isToBeSigned = request.head.count(of: .acceptSignature) > 0
-        var token: MyToken?
-        var quota: QuotaPolicy.State?
-        let outcome: Result<Response, any Error>
+    package func respond(to request: Request) -> Reply {
+        var exchange = Exchange(request)
         do {
-            token = try self.token(of: request.head, isToBeSigned: isToBeSigned)
-            outcome = .success(try await self.route(request, quota: &quota))
+            exchange.token = try self.token(of: request.head, isToBeSigned: exchange.isToBeSigned)
+            let found = self.routes.match(method: request.head.method, path: request.head.path)
+            let now = self.wholeMilliseconds(self.now())
+            let caller = try self.knownCaller(of: request, for: found, now: now)
+            if caller == nil, found.needsCaller {
+                return .later { [exchange] in await self.respond(in: exchange, signingIn: found, now: now) }
+            }
+            let (route, call) = try self.admit(caller, to: found, in: &exchange, now: now)
+            guard let response = try route.atOnce(self, call) else {
+                return .later { [exchange] in await self.run(route, call, in: exchange) }
+            }
+            return .now(self.finish(response, of: call, in: exchange))
         } catch {
-            outcome = .failure(error)
+            return .now(self.finish(error, in: exchange))
         }
-        return self.finish(
-            outcome,
-            of: request,
-            id: id,
-            token: token,
-            quota: quota,
-            isToBeSigned: isToBeSigned
-        )
     }
 
     /// Throws an `unauthorized` problem if it shows none, or not clearly.
@@ -112,18 +113,15 @@ package struct PushServer: Responder {
 
     package func refuse(_ refusal: Refusal, head: RequestHead?) -> Response {
         let id = RequestID(head)
-        let response = Response(Problem(refusal), request: id)
+        var response = Response(Problem(refusal), request: id)
         // A token that is not one has no echo; the refusal stands all the same.
         let token = head.flatMap { try? MyToken(of: $0) }
-        let answer = self.envelope(response, id: id, token: token)
-        guard let head, head.count(of: .acceptSignature) > 0 else { return answer }
-        return self.signed(answer, for: head)
+        self.envelop(&response, id: id, token: token)
+        guard let head, head.count(of: .acceptSignature) > 0 else { return response }
+        return self.signed(response, for: head)
     }
 
     // MARK: - Private
-
-    // What need not wait stands in functions of its own that are not inlined: a connection keeps what the frames of
-    // waiting functions have taken once, and ten thousand idle ones feel each hundred bytes of it.
 
     /// The request's token. Throws a problem if it is none, or what is asked for beside it cannot be had.
     @inline(never)
@@ -133,18 +131,25 @@ package struct PushServer: Responder {
         return token
     }
 
-    /// Leaves in `quota` what the caller has left, if it has one.
-    private func route(_ request: Request, quota: inout QuotaPolicy.State?) async throws -> Response {
-        let found = self.routes.match(method: request.head.method, path: request.head.path)
-        let now = self.wholeMilliseconds(self.now())
-        var caller = try self.knownCaller(of: request, for: found, now: now)
-        if caller == nil, found.needsCaller { caller = try await self.signIn(request, now: now) }
-        quota = self.takeRequest(of: caller, now: now)
-        if let quota, quota.isExceeded { throw TryLater(.rateLimited, seconds: TimeInterval(quota.seconds)) }
-        let (route, call) = try self.admit(caller, to: found, with: request, now: now)
-        let response = try await route.run(self, call)
-        quota = self.quotaLeft(of: caller, now: now)
-        return response
+    /// Goes on with a request whose password must be hashed.
+    private func respond(in exchange: Exchange, signingIn found: RouteTable.Match, now: Date) async -> Response {
+        var exchange = exchange
+        do {
+            let caller = try await self.signIn(exchange.request, now: now)
+            let (route, call) = try self.admit(caller, to: found, in: &exchange, now: now)
+            if let response = try route.atOnce(self, call) { return self.finish(response, of: call, in: exchange) }
+            return await self.run(route, call, in: exchange)
+        } catch {
+            return self.finish(error, in: exchange)
+        }
+    }
+
+    private func run(_ route: Route, _ call: Call, in exchange: Exchange) async -> Response {
+        do {
+            return self.finish(try await route.run(self, call), of: call, in: exchange)
+        } catch {
+            return self.finish(error, in: exchange)
+        }
     }
 
     /// Whoever is not signed in learns nothing about what there is. `nil` if a password must be hashed for that.
@@ -171,29 +176,22 @@ package struct PushServer: Responder {
         )
     }
 
-    /// Before anything is done for the caller, also before its body is read.
-    @inline(never)
-    private func takeRequest(of caller: Caller?, now: Date) -> QuotaPolicy.State? {
-        caller?.quota?.take(now: now)
-    }
-
-    /// Some requests have a price that is known only when they are answered.
-    @inline(never)
-    private func quotaLeft(of caller: Caller?, now: Date) -> QuotaPolicy.State? {
-        caller?.quota?.state(now: now)
-    }
-
+    /// Takes the request from the caller's quota before anything is done for it, also before its body is read.
     @inline(never)
     private func admit(
         _ caller: Caller?,
         to found: RouteTable.Match,
-        with request: Request,
+        in exchange: inout Exchange,
         now: Date
     ) throws -> (Route, Call) {
+        exchange.quota = caller?.quota?.take(now: now)
+        if let quota = exchange.quota, quota.isExceeded {
+            throw TryLater(.rateLimited, seconds: TimeInterval(quota.seconds))
+        }
         switch found {
         case .route(let route, let parameter):
             try caller?.check(for: route.access)
-            return (route, Call(request: request, caller: caller, parameter: parameter, now: now))
+            return (route, Call(request: exchange.request, caller: caller, parameter: parameter, now: now))
         case .wrongMethod(let allowed, _):
             throw WrongMethod(allowed: allowed)
         case .nothing:
@@ -202,30 +200,37 @@ package struct PushServer: Responder {
     }
 
     @inline(never)
-    private func finish(
-        _ outcome: Result<Response, any Error>,
-        of request: Request,
-        id: RequestID,
-        token: MyToken?,
-        quota: QuotaPolicy.State?,
-        isToBeSigned: Bool
-    ) -> Response {
-        var response: Response
-        switch outcome {
-        case .success(let answer): response = answer
-        case .failure(let error): response = self.response(to: error, id: id)
-        }
-        if let quota { quota.policy.addFields(quota, to: &response.fields) }
+    private func finish(_ response: consuming Response, of call: Call, in exchange: Exchange) -> Response {
+        // Some requests have a price that is known only when they are answered.
+        if let quota = call.caller?.quota?.state(now: call.now) { quota.policy.addFields(quota, to: &response.fields) }
+        self.complete(&response, in: exchange)
+        return response
+    }
+
+    @inline(never)
+    private func finish(_ error: any Error, in exchange: Exchange) -> Response {
+        var response = self.response(to: error, id: exchange.id)
+        if let quota = exchange.quota { quota.policy.addFields(quota, to: &response.fields) }
+        self.complete(&response, in: exchange)
+        return response
+    }
+
+    private func complete(_ response: inout Response, in exchange: Exchange) {
+        if self.logsRequests { self.log(response, in: exchange) }
+        self.envelop(&response, id: exchange.id, token: exchange.token)
+        // Last of all, for it is over what goes out.
+        if exchange.isToBeSigned { response = self.signed(response, for: exchange.request.head) }
+    }
+
+    @inline(never)
+    private func log(_ response: Response, in exchange: Exchange) {
         self.logger.debug(
             "request answered",
             metadata: [
-                "request": "\(id)", "method": "\(request.head.method)", "status": "\(response.status.code)",
-                "client": "\(request.client)",
+                "request": "\(exchange.id)", "method": "\(exchange.request.head.method)",
+                "status": "\(response.status.code)", "client": "\(exchange.request.client)",
             ]
         )
-        response = self.envelope(response, id: id, token: token)
-        // Last of all, for it is over what goes out.
-        return isToBeSigned ? self.signed(response, for: request.head) : response
     }
 
     /// Rounds down to what the database keeps, so that what is answered before storing is what is answered after it.
@@ -233,15 +238,11 @@ package struct PushServer: Responder {
         Date(timeIntervalSince1970: (date.timeIntervalSince1970 * 1000).rounded(.down) / 1000)
     }
 
-    private static let everywhere: ResponseFields = [.contentTypeOptions: "nosniff"]
-
     /// What belongs on each answer, whoever made it.
-    private func envelope(_ response: Response, id: RequestID, token: MyToken?) -> Response {
-        var response = response
-        if let token { response.fields.append(.myToken, token.echo) }
-        response.fields.append(.requestID, id.description)
-        response.fields.append(contentsOf: Self.everywhere)
-        return response
+    private func envelop(_ response: inout Response, id: RequestID, token: MyToken?) {
+        if let token { response.fields.append(line: "MyToken: ") { $0.append(contentsOf: token.echo.utf8) } }
+        response.fields.append(line: "X-Request-Id: ") { $0.append(contentsOf: id.description.utf8) }
+        response.fields.append(lines: "X-Content-Type-Options: nosniff\r\n")
     }
 
     /// Words for the client, who learns the code; the log learns the reason.
@@ -271,6 +272,22 @@ package struct PushServer: Responder {
             self.logger.error("request failed", metadata: ["request": "\(id)", "error": "\(error)"])
             return Response(Problem(.internalError), request: id)
         }
+    }
+}
+
+/// What an answer needs of its request, whoever makes it.
+private struct Exchange {
+    let request: Request
+    let id: RequestID
+    let isToBeSigned: Bool
+    var token: MyToken?
+    /// What the caller has left, if it has a quota.
+    var quota: QuotaPolicy.State?
+
+    init(_ request: Request) {
+        self.request = request
+        self.id = RequestID(request.head)
+        self.isToBeSigned = request.head.count(of: .acceptSignature) > 0
     }
 }
 

@@ -55,7 +55,7 @@ final class QuotaPolicy: Sendable {
 
     func addFields(_ state: State, to fields: inout ResponseFields) {
         fields.append(contentsOf: self.policyField)
-        fields.append(.rateLimit) { bytes in
+        fields.append(line: "RateLimit: ") { bytes in
             bytes.append(contentsOf: self.start)
             bytes.append(decimal: state.remaining)
             bytes.append(";t=")

@@ -50,12 +50,14 @@ enum Access: Sendable, Hashable {
     case atLeast(Role, Scopes)
 }
 
-/// A method and a path, who may, and what happens.
-struct Route: Sendable {
+/// A method and a path, who may, and what happens. A class, so that looking for one copies none.
+final class Route: Sendable {
     let method: HTTPRequest.Method
     /// `{id}` stands for any one segment.
     let path: String
     let access: Access
+    /// Answers what needs no waiting. `nil`: `run` answers, and only then.
+    let atOnce: @Sendable (PushServer, Call) throws -> Response?
     let run: @Sendable (PushServer, Call) async throws -> Response
 
     /// What stands before and after the parameter.
@@ -67,16 +69,28 @@ struct Route: Sendable {
         _ method: HTTPRequest.Method,
         _ path: String,
         _ access: Access,
+        atOnce: @escaping @Sendable (PushServer, Call) throws -> Response? = { _, _ in nil },
         _ run: @escaping @Sendable (PushServer, Call) async throws -> Response
     ) {
         self.method = method
         self.path = path
         self.access = access
+        self.atOnce = atOnce
         self.run = run
         let parts = path.split(separator: "{id}", omittingEmptySubsequences: false)
         self.prefix = Array(parts[0].utf8)
         self.suffix = parts.count > 1 ? Array(parts[1].utf8) : []
         self.hasParameter = parts.count > 1
+    }
+
+    /// One that never needs to wait.
+    convenience init(
+        _ method: HTTPRequest.Method,
+        _ path: String,
+        _ access: Access,
+        always answer: @escaping @Sendable (PushServer, Call) throws -> Response
+    ) {
+        self.init(method, path, access, atOnce: answer) { try answer($0, $1) }
     }
 
     /// The parameter, empty if the route has none; `nil` if the path is another's.

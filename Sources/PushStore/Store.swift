@@ -1,5 +1,7 @@
+internal import CSQLite
 package import Foundation
 internal import GRDB
+internal import GRDBSQLite
 package import PushCore
 internal import Synchronization
 
@@ -131,7 +133,11 @@ package final class Store: Sendable {
     /// In KiB: of 2 MiB, which is usual, and 64 the latter saved a quarter of the time with a million notifications.
     private static let writerCache = 65_536
 
+    /// Done once, and nothing to anybody who has opened a database before: then memory is counted.
+    private static let countsNoMemory = csqlite_count_no_memory() == SQLITE_OK
+
     private static func configuration(isReadOnly: Bool) -> Configuration {
+        _ = Self.countsNoMemory
         var configuration = Configuration()
         configuration.readonly = isReadOnly
         // A reader's transaction lasts from one access to the next.

@@ -67,11 +67,17 @@ final class Connection {
                         let failure = await withUnsafeContinuation { self.resume($0, after: pause) }
                         if let failure { throw self.ending(after: failure) }
                     }
-                    let head = self.parser.head
-                    let body = self.beginHandling(head)
-                    let response = await self.responder.respond(to: self.request(head, body))
-                    body.detach()
-                    if let rest = try self.answer(response, to: head) { try await self.finish(rest) }
+                    let request = self.beginHandling()
+                    let response: Response
+                    switch self.responder.respond(to: request) {
+                    case .now(let made): response = made
+                    case .later(let work):
+                        self.startHandlerTime()
+                        response = await work()
+                        self.stopHandlerTime()
+                    }
+                    request.body.detach()
+                    if let rest = try self.answer(response, to: request.head) { try await self.finish(rest) }
                     self.awaitRequest()
                 }
             } catch {
@@ -192,17 +198,12 @@ final class Connection {
 
     // MARK: - Handlers
 
-    private func beginHandling(_ head: RequestHead) -> RequestBody {
-        self.prepareBody(head)
+    private func beginHandling() -> Request {
+        self.prepareBody(self.parser.head)
         self.state = .handling
-        self.startHandlerTime()
-        return RequestBody(framing: head.body, limit: self.limits.bodyBytes, connection: self)
-    }
-
-    private func request(_ head: RequestHead, _ body: RequestBody) -> Request {
-        Request(
-            head: head,
-            body: body,
+        return Request(
+            head: self.parser.head,
+            body: RequestBody(framing: self.parser.head.body, limit: self.limits.bodyBytes, connection: self),
             peer: self.peer,
             loopIndex: self.others.loop.index,
             certificateName: self.stream.certificateName,
@@ -212,7 +213,6 @@ final class Connection {
 
     /// Sends what a handler has answered; gives what cannot be done at once.
     private func answer(_ response: Response, to head: RequestHead) throws(Ending) -> Unfinished? {
-        self.stopHandlerTime()
         self.served += 1
         self.budget.spend()
         switch self.state {

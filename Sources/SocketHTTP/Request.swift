@@ -1,5 +1,6 @@
-/// One request, as a handler sees it. Stays on the loop of its connection.
-package struct Request {
+/// One request, as a handler sees it. Stays on the loop of its connection. A class, so that handing it on does not copy its
+/// parts.
+package final class Request {
     package let head: RequestHead
     package let body: RequestBody
     /// The other end of the connection, which may be a proxy.

@@ -115,8 +115,9 @@ package struct RequestHead: Sendable {
     private func forEachValue(of canonicalName: String, _ body: (ByteRange) -> Void) {
         var canonicalName = canonicalName
         canonicalName.withUTF8 { wanted in
-            let bytes = self.bytes.span
-            for line in self.lines where line.name.count == wanted.count {
+            let (bytes, lines) = (self.bytes.span, self.lines.span)
+            for number in lines.indices where lines[number].name.count == wanted.count {
+                let line = lines[number]
                 // Both are tokens, and the wanted one is in lower case.
                 var index = 0
                 while index < wanted.count, bytes[line.name.start + index].lowercased == wanted[index] { index += 1 }

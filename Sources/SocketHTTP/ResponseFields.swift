@@ -49,7 +49,21 @@ package struct ResponseFields: Sendable, Hashable, ExpressibleByDictionaryLitera
         }
     }
 
-    /// Appends the lines of another: those that never change need be written but once.
+    /// Appends a line from its name, colon and blank, which never change, to the value that `write` appends: one that this
+    /// program makes of digits, dates and the like, with nothing in it to be looked for.
+    package mutating func append(line start: StaticString, _ write: (inout [UInt8]) -> Void) {
+        self.bytes.append(start)
+        write(&self.bytes)
+        self.bytes.append("\r\n")
+    }
+
+    /// Appends whole lines that never change, each with its line end: a text of the source is neither counted nor copied.
+    /// They are ordinary ones, neither `Date` nor `Content-Length`.
+    package mutating func append(lines: StaticString) {
+        self.bytes.append(lines)
+    }
+
+    /// Appends the lines of another: those that seldom change need be written but once.
     package mutating func append(contentsOf fields: ResponseFields) {
         self.bytes.append(contentsOf: fields.bytes)
         self.hasDate = self.hasDate || fields.hasDate

@@ -32,7 +32,7 @@ import Testing
             loopIndex: 0,
             certificateName: certificate
         )
-        return await self.fixture.server.respond(to: request)
+        return await self.fixture.server.respond(to: request).response
     }
 
     @Test(arguments: ["alice", "Alice", "ALICE"])

@@ -43,7 +43,7 @@ import Testing
             certificateName: certificate,
             proxies: proxies
         )
-        return await self.fixture.server.respond(to: request)
+        return await self.fixture.server.respond(to: request).response
     }
 
     private func expectStranger(_ response: Response, sourceLocation: SourceLocation = #_sourceLocation) async throws {
@@ -150,7 +150,7 @@ import Testing
             loopIndex: 0,
             proxies: Self.proxies
         )
-        try await fixture.server.respond(to: request).expectProblem(.unauthorized)
+        try await fixture.server.respond(to: request).response.expectProblem(.unauthorized)
         #expect(try await !fixture.send(.get, "/metrics", user: "ada").text.contains("identity_header"))
     }
 

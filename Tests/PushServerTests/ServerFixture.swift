@@ -127,7 +127,7 @@ struct ServerFixture: Sendable {
             loopIndex: loop,
             certificateName: certificate
         )
-        let response = await self.server.respond(to: request)
+        let response = await self.server.respond(to: request).response
         response.expectEnvelope(sourceLocation: sourceLocation)
         return response
     }

@@ -7,8 +7,8 @@ import Reactor
 struct TestResponder: Responder {
     let answer: @Sendable (Request) async -> Response
 
-    func respond(to request: Request) async -> Response {
-        await self.answer(request)
+    func respond(to request: Request) -> Reply {
+        .later { await self.answer(request) }
     }
 
     func refuse(_ refusal: Refusal, head: RequestHead?) -> Response {

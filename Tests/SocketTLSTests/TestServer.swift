@@ -8,7 +8,11 @@ import Synchronization
 
 /// Answers with the name in the client's certificate, the path and the body; `/produced` with one that comes about.
 private struct EchoResponder: Responder {
-    func respond(to request: Request) async -> Response {
+    func respond(to request: Request) -> Reply {
+        .later { await self.answer(request) }
+    }
+
+    private func answer(_ request: Request) async -> Response {
         do throws(BodyError) {
             if request.head.path == "/produced" { return Response(status: .ok, production: Self.produce) }
             let body = try await request.body.collect(upTo: 4_000_000)

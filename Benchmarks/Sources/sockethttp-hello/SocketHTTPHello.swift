@@ -4,8 +4,8 @@ import SocketHTTP
 /// `SocketHTTP` doing nothing, to be compared with Hummingbird doing nothing. Takes the port as its only argument.
 @main
 struct SocketHTTPHello: Responder {
-    func respond(to request: Request) async -> Response {
-        Response(status: .ok, fields: [.contentType: "text/plain; charset=utf-8"], body: Array("Hello, World!".utf8))
+    func respond(to request: Request) -> Reply {
+        .now(Response(status: .ok, fields: [.contentType: "text/plain; charset=utf-8"], body: Array("Hello, World!".utf8)))
     }
 
     func refuse(_ refusal: Refusal, head: RequestHead?) -> Response {

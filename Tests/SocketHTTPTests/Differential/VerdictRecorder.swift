@@ -24,7 +24,11 @@ final class VerdictRecorder: Responder {
         return Verdict(ending: ending, reason: notes.refusal ?? "", requests: notes.requests)
     }
 
-    func respond(to request: Request) async -> Response {
+    func respond(to request: Request) -> Reply {
+        .later { await self.answer(request) }
+    }
+
+    private func answer(_ request: Request) async -> Response {
         do throws(BodyError) {
             let body = try await request.body.collect()
             let description = Self.canonical(request.head, body)

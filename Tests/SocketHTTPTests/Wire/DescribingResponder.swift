@@ -4,7 +4,11 @@ import HTTPTypes
 
 /// Answers with a description of what it was given; `/unread` without looking at the body.
 struct DescribingResponder: Responder {
-    func respond(to request: Request) async -> Response {
+    func respond(to request: Request) -> Reply {
+        .later { await self.answer(request) }
+    }
+
+    private func answer(_ request: Request) async -> Response {
         do throws(BodyError) {
             let body = request.head.path == "/unread" ? [] : try await request.body.collect()
             return Self.response(.ok, Self.description(of: request.head) + (body.isEmpty ? [] : "\n\n".latin1 + body))
