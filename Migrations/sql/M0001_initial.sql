@@ -146,21 +146,31 @@ create table delivery (
     is_bulk integer not null check (is_bulk in (0, 1)),  -- 1: of a broadcast, which lets others pass
     state text not null check (state in ('queued', 'sending', 'accepted', 'expired', 'failed', 'cancelled')),
     attempts integer not null default 0,
-    due_at integer not null,            -- queued: not before. sending: leased to the process that has the database
+    due_at integer,                     -- queued: not before; null: parked, not until its device comes by itself. sending:
+                                        -- leased to the process that has the database
     is_withdrawn integer not null default 0 check (is_withdrawn in (0, 1)),  -- 1: on its way, but not to be tried again
     settled_at integer,                 -- set: nothing happens to it any more
     reason text,                        -- the provider's words for the last refusal, or why it waits
     provider_id text,                   -- the provider's name for the accepted push; 'stream' for an event stream's
     primary key (notification_id, device),
-    check ((settled_at is null) = (state in ('queued', 'sending')))
+    check ((settled_at is null) = (state in ('queued', 'sending'))),
+    check (due_at is not null or state <> 'sending')
 ) strict, without rowid;
 
-create index delivery_by_due on delivery (lane, is_bulk, due_at) where state = 'queued';
-create index delivery_by_device on delivery (device) where settled_at is null;
+-- What is parked is in none of these two: see `parking`.
+create index delivery_by_due on delivery (lane, is_bulk, due_at) where state = 'queued' and due_at is not null;
+create index delivery_by_device on delivery (device) where settled_at is null and due_at is not null;
 -- What was on its way when the last process ended.
 create index delivery_by_lease on delivery (state) where state = 'sending';
 -- What a stream that opens again may have lost.
 create index delivery_by_stream on delivery (device, settled_at) where provider_id = 'stream';
+
+-- Up to which change of its user's notifications nothing is parked for a device: what is parked is found along
+-- `recipient_by_user`, for an index of its own would cost each post to a device that is not there two pages.
+create table parking (
+    device integer primary key,         -- its number
+    change integer not null             -- of the recipient's row
+) strict;
 
 -- The newest notification of each collapse key that a device was meant for, whose place the next one takes.
 create table collapse (
@@ -204,11 +214,21 @@ create table tally (
 create trigger push_ends_with_device before delete on device begin
     delete from device_push where device = old.number;
     delete from collapse where device = old.number;
+    delete from parking where device = old.number;
+    update delivery set due_at = 0 where device = old.number and due_at is null and settled_at is null
+        and notification_id in (select notification_id from recipient where user_id = old.user_id);
     insert into tally (lane, state, count)
-        select lane, 'cancelled', count(*) from delivery where device = old.number and settled_at is null group by lane
+        select lane, 'cancelled', count(*) from delivery where device = old.number and settled_at is null
+            and due_at is not null group by lane
         on conflict (lane, state) do update set count = count + excluded.count;
     update delivery set state = 'cancelled', settled_at = unixepoch() * 1000, reason = 'the device is gone'
-        where device = old.number and settled_at is null;
+        where device = old.number and settled_at is null and due_at is not null;
+end;
+
+-- Before the rows along which what is parked is found are gone.
+create trigger parking_ends_with_user before delete on user begin
+    update delivery set due_at = 0 where due_at is null and settled_at is null and user_id = old.id
+        and notification_id in (select notification_id from recipient where user_id = old.id);
 end;
 
 -- Who did what. Entries are added, and deleted from the oldest on; nothing else ever happens to them.

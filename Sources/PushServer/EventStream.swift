@@ -34,7 +34,7 @@ struct EventStream: Sendable {
     func run(_ writer: BodyWriter) async throws {
         self.subscription.mailbox.attach { writer.ring() }
         try await writer.write(Self.greeting)
-        await self.makeDue(after: self.last)
+        var isOwed = await !self.makeDue(after: self.last)
         var sent: [NotificationID] = []
         var beat = ContinuousClock.now + self.server.settings.streamHeartbeat
         var look: ContinuousClock.Instant? = .now + Self.secondLook
@@ -45,12 +45,12 @@ struct EventStream: Sendable {
             case .serverStops: return
             case .timedOut where look.map { $0 < beat } == true:
                 look = nil
-                try await self.lookForMissed()
+                try await self.lookForMissed(&isOwed)
             case .timedOut:
                 look = nil
                 guard try self.mayGoOn() else { return }
                 try await writer.write(Self.heartbeat)
-                try await self.lookForMissed()
+                try await self.lookForMissed(&isOwed)
                 beat = .now + self.server.settings.streamHeartbeat
             }
         }
@@ -92,8 +92,9 @@ struct EventStream: Sendable {
         return devices.map(\.id) == self.devices
     }
 
-    /// Has what waits for the devices sent now, and what may have been lost with the last stream once more.
-    private func makeDue(after last: NotificationID?) async {
+    /// Has what waits for the devices sent now, and what may have been lost with the last stream once more; `false` if the
+    /// store cannot do so now.
+    private func makeDue(after last: NotificationID?) async -> Bool {
         do {
             let count = try await self.server.store.makeDue(
                 for: self.devices,
@@ -102,15 +103,19 @@ struct EventStream: Sendable {
                 now: self.server.now()
             )
             if count > 0 { self.server.workIsWaiting() }
+            return true
         } catch {
-            // The next heartbeat finds it.
+            // The next heartbeat tries again.
             self.server.logger.warning("what waits for a stream is not sent yet", metadata: ["error": "\(error)"])
+            return false
         }
     }
 
     /// A push that was tried just before the stream opened may have been put aside just after.
-    private func lookForMissed() async throws {
+    private func lookForMissed(_ isOwed: inout Bool) async throws {
         let reader = self.server.readers[self.loop]
-        if try reader.isAnythingWaiting(for: self.devices, now: self.server.now()) { await self.makeDue(after: nil) }
+        if try isOwed || reader.isAnythingWaiting(for: self.devices, now: self.server.now()) {
+            isOwed = await !self.makeDue(after: nil)
+        }
     }
 }

@@ -65,7 +65,9 @@ struct NotificationView {
         if isFull {
             fields.append(lines: "Content-Type: application/json; charset=utf-8\r\n")
             let lastModified = self.lastModified
-            if lastModified <= HTTPDate(self.now) { fields.append(line: "Last-Modified: ") { lastModified.append(to: &$0) } }
+            if lastModified <= HTTPDate(self.now) {
+                fields.append(line: "Last-Modified: ") { lastModified.append(to: &$0) }
+            }
         }
         fields.append(line: "ETag: ") { $0.append(contentsOf: self.tag.description.utf8) }
         guard self.notification.isStoredByClients, !self.notification.isReadOnce else {

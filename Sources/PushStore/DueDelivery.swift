@@ -82,7 +82,8 @@ struct DueDelivery {
             n.expires_at, n.priority, n.recalled_at is not null, n.collapse_id,
             (select accepted_at from device_push where device = d.device and ?3),
             (select count(*) from (
-                select 1 from delivery x where x.device = d.device and x.settled_at is null and ?3 limit 2)),
+                select 1 from delivery x where x.device = d.device and x.settled_at is null and x.due_at is not null
+                    and ?3 limit 2)),
             v.lane
         from delivery d join device v on v.number = d.device join notification n on n.id = d.notification_id
         where d.notification_id = ?1 and d.device = ?2
@@ -166,7 +167,7 @@ struct DueDelivery {
 
     static let newer = """
         select 1 from delivery x join notification m on m.id = x.notification_id
-        where x.device = ?1 and x.settled_at is null and x.is_withdrawn = 0 and x.notification_id <> ?2
+        where x.device = ?1 and x.settled_at is null and x.due_at is not null and x.is_withdrawn = 0 and x.notification_id <> ?2
             and (m.sequence, m.id) > (?3, ?2)
         limit 1
         """
@@ -179,7 +180,7 @@ struct DueDelivery {
     }
 
     static let underWay = """
-        select 1 from delivery where device = ?1 and settled_at is null and state = 'sending' and notification_id <> ?2
+        select 1 from delivery where device = ?1 and settled_at is null and due_at is not null and state = 'sending' and notification_id <> ?2
         limit 1
         """
 }

@@ -33,14 +33,17 @@ struct PushInsertion {
     private let now: Date
     /// All recipients that are made with one page get the same number: a user becomes one only once.
     private let change: Int64
-    /// Users who are recipients already, and have not put it away.
+    /// Users who are recipients already, and have not put it away; those who became one here apart.
     private var recipients: Set<Int64>
+    private var newRecipients: Set<Int64>
 
+    /// `recipients` have been made recipients in this transaction.
     init(_ target: PushTarget, by pusher: Pusher, isBulk: Bool, recipients: Set<Int64> = [], now: Date) {
         self.target = target
         self.pusher = pusher
         self.isBulk = isBulk
         self.recipients = recipients
+        self.newRecipients = recipients
         self.now = now
         self.change = pusher.changes.next()
     }
@@ -60,7 +63,7 @@ struct PushInsertion {
             device.user,
             device.lane,
             self.isBulk,
-            (isAway ? self.target.expiresAt : self.now).milliseconds,
+            isAway ? self.returnDate(of: device.user) : self.now.milliseconds,
             isAway ? Store.away : nil
         )
         guard inserted == 1 else { return }
@@ -70,6 +73,13 @@ struct PushInsertion {
     }
 
     // MARK: - Private
+
+    /// When a push to a device that is not there is looked at though it has not come; `nil`, parked: never.
+    ///
+    /// What is parked is found by a recipient's row that is newer than when the device last came, as one made here is.
+    private func returnDate(of user: Int64) -> Int64? {
+        self.newRecipients.contains(user) ? nil : self.target.expiresAt.milliseconds
+    }
 
     /// Whether the user is one now, and has not put it away.
     private mutating func addRecipient(_ user: Int64, _ db: Database) throws -> Bool {
@@ -82,7 +92,9 @@ struct PushInsertion {
             db,
             now: self.now
         )
-        if !isNew {
+        if isNew {
+            self.newRecipients.insert(user)
+        } else {
             let isPutAway = try db.first(
                 prepared: "select dismissed_at is not null from recipient where notification_id = ? and user_id = ?",
                 self.target.id,

@@ -268,7 +268,8 @@ extension Store {
                 """,
             arguments: [now.milliseconds, reason, device]
         )
-        try Self.cancel(db, where: "device = \(device)", reason: reason, now: now)
+        _ = try Self.unpark(device: device, db, now: now)
+        try Self.cancel(db, where: "device = \(device) and due_at is not null", reason: reason, now: now)
         try db.execute(sql: "delete from device_tag where device = ?", arguments: [device])
         // Along an index: a user may have many devices.
         try db.cachedStatement(

@@ -35,6 +35,7 @@ extension Store {
             var count = 0
             let numbers = try devices.compactMap { try Self.number(of: $0, db) }
             for number in numbers {
+                count += try Self.unpark(device: number, db, now: now)
                 count += try db.run(prepared: Self.wakeWaiting, number, now.milliseconds)
             }
             guard let last, let since = try Self.accepted(last, by: numbers, db) else { return count }
@@ -67,7 +68,30 @@ extension Store {
         }
     }
 
+    /// Makes due at once what is parked for a device, so that it is found by its device and by its time; returns how many
+    /// pushes that are. Costs what its user was sent since the device last came.
+    static func unpark(device: Int64, _ db: Database, now: Date) throws -> Int {
+        let count = try db.run(prepared: Self.unpark, device, now.milliseconds)
+        try db.run(prepared: Self.parkFromHere, device)
+        return count
+    }
+
     // MARK: - Private
+
+    static let unpark = """
+        update delivery set due_at = ?2
+        where device = ?1 and due_at is null and settled_at is null and notification_id in (
+            select notification_id from recipient indexed by recipient_by_user
+            where user_id = (select user_id from device where number = ?1)
+                and change > coalesce((select change from parking where device = ?1), 0))
+        """
+
+    private static let parkFromHere = """
+        insert into parking (device, change)
+        select ?1, max(change) from recipient
+        where user_id = (select user_id from device where number = ?1) having max(change) is not null
+        on conflict (device) do update set change = excluded.change where change < excluded.change
+        """
 
     fileprivate static func number(of id: RegistrationID, _ db: Database) throws -> Int64? {
         try db.first(prepared: "select number from device where id = ?", id.description) { $0.integer(0) }

@@ -7,7 +7,7 @@ import Testing
 /// What an operation costs must not grow with what else is in the database.
 @Suite struct PlanTests {
     private static let queries: [(name: String, sql: String, indexes: [String])] = [
-        ("receipt", Store.pacedDevices, ["device_by_user", "(device=? AND notification_id=?)"]),
+        ("receipt", Store.pacedDevices, ["device_by_user", "PRIMARY KEY (notification_id=? AND device=?)"]),
         ("what is due", DueDelivery.due, ["INDEX delivery_by_due (lane=? AND is_bulk=? AND due_at<?)"]),
         ("claim", DueDelivery.row, ["PRIMARY KEY (notification_id=? AND device=?)"]),
         ("newer push", DueDelivery.newer, ["delivery_by_device (device=?)"]),
@@ -15,6 +15,10 @@ import Testing
         ("reclaim", Store.reclaim, ["delivery_by_lease"]),
         ("what waits for a stream", Store.isWaiting, ["delivery_by_device (device=?)"]),
         ("waking what waits", Store.wakeWaiting, ["delivery_by_device (device=?)"]),
+        (
+            "what is parked for a stream", Store.unpark,
+            ["PRIMARY KEY (notification_id=? AND device=?)", "recipient_by_user (user_id=? AND change>?)"]
+        ),
         ("reconnect", Store.perhapsLost, ["delivery_by_stream (device=? AND settled_at>?)"]),
         ("audience", AudienceWalk.tagged, ["device_tag_by_tag (tag=? AND device>? AND device<?)"]),
         ("tokens", Reader.allTokens, ["sqlite_autoindex_token_2 (prefix>?)"]),

@@ -189,7 +189,8 @@ import Testing
         (
             """
             select notification_id, lane from delivery
-            where device = 1 and settled_at is null and state = 'queued' and lane <> 'fcm' limit 9
+            where device = 1 and settled_at is null and due_at is not null and state = 'queued' and lane <> 'fcm'
+            limit 9
             """, "delivery_by_device"
         ),
     ])

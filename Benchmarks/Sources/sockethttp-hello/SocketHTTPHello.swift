@@ -5,7 +5,13 @@ import SocketHTTP
 @main
 struct SocketHTTPHello: Responder {
     func respond(to request: Request) -> Reply {
-        .now(Response(status: .ok, fields: [.contentType: "text/plain; charset=utf-8"], body: Array("Hello, World!".utf8)))
+        .now(
+            Response(
+                status: .ok,
+                fields: [.contentType: "text/plain; charset=utf-8"],
+                body: Array("Hello, World!".utf8)
+            )
+        )
     }
 
     func refuse(_ refusal: Refusal, head: RequestHead?) -> Response {

@@ -79,7 +79,9 @@ int main(int count, char **arguments) {
         run("begin immediate");
         for (int index = 0; index < batch; index++) {
             number++;
-            long id = (random() << 31 | random()) + 1, user = number % 64 + 1, time = number;
+            // As the product's: random, and those of one moment near each other.
+            unsigned long moment = (unsigned long)(number / 400) * 0x9E3779B97F4A7C15ul >> 34;
+            long id = (long)(moment << 32 | random()) + 1, user = number % 64 + 1, time = number;
             sqlite3_bind_int64(notification, 1, id);
             sqlite3_bind_int64(notification, 2, user);
             sqlite3_bind_int64(notification, 3, number);
