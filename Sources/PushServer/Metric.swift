@@ -18,6 +18,9 @@ package enum MetricName: String, CaseIterable, Sendable {
     case signIns = "sealpost_sign_ins_total"
     case requestsLimited = "sealpost_requests_limited_total"
     case logLinesDropped = "sealpost_log_lines_dropped_total"
+    case connections = "sealpost_connections"
+    case connectionsRefused = "sealpost_connections_refused_total"
+    case connectionsEvicted = "sealpost_connections_evicted_total"
 
     var help: String {
         switch self {
@@ -37,15 +40,19 @@ package enum MetricName: String, CaseIterable, Sendable {
         case .signIns: "Credentials that were not remembered, by what became of them."
         case .requestsLimited: "Requests refused because their user's quota was used up, by role."
         case .logLinesDropped: "Log lines that were dropped because standard error could not take them."
+        case .connections: "Connections that are open."
+        case .connectionsRefused: "Connections refused because there were too many, in all or from their address."
+        case .connectionsEvicted: "Idle connections that were closed to make room for others."
         }
     }
 
     var kind: String {
         switch self {
         case .deliveries, .auditEntries, .identityIgnored, .signIns, .requestsLimited, .receiptsDropped, .rowsSetAside,
-            .checkpointFailures, .logLinesDropped:
+            .checkpointFailures, .logLinesDropped, .connectionsRefused, .connectionsEvicted:
             "counter"
-        case .startTime, .pending, .resting, .credentialExpiry, .writesWaiting, .receiptsWaiting, .logBytes: "gauge"
+        case .startTime, .pending, .resting, .credentialExpiry, .writesWaiting, .receiptsWaiting, .logBytes, .connections:
+            "gauge"
         }
     }
 }

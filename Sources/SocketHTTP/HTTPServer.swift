@@ -17,6 +17,8 @@ package final class HTTPServer: Sendable {
     /// Where the server listens: port 0 has become a number.
     package var addresses: [SocketAddress] { self.listeners.map(\.address) }
 
+    package let counts: ConnectionCounts
+
     private let listeners: [Listener]
     private let limits: ServerLimits
     private let proxies: TrustedProxies
@@ -37,6 +39,7 @@ package final class HTTPServer: Sendable {
         proxies: TrustedProxies = .none,
         grace: Duration = .seconds(20),
         responder: any Responder,
+        counts: ConnectionCounts = ConnectionCounts(),
         makeStream: StreamMaker? = nil
     ) {
         self.listeners = listeners
@@ -45,6 +48,7 @@ package final class HTTPServer: Sendable {
         self.acceptor = loops.acceptor
         self.admission = Mutex(Admission(limits: limits))
         self.responder = responder
+        self.counts = counts
         self.grace = grace
         self.makeStream = makeStream
         self.shares = loops.loops.map(LoopConnections.init)
@@ -131,17 +135,21 @@ package final class HTTPServer: Sendable {
         let share = self.shares[Int(UInt(bitPattern: turn) % UInt(self.shares.count))]
         switch verdict {
         case .welcome(let evicts):
+            self.counts.noteOpened()
             connections.addTask(executorPreference: share.loop) {
-                if evicts { share.closeLongestIdle() }
+                if evicts, share.closeLongestIdle() { self.counts.noteEvicted() }
                 await self.serve(socket, peer, share)
                 self.admission.withLock { $0.leave(from: origin) }
+                self.counts.noteClosed()
             }
         case .refused(let refusal):
+            self.counts.noteRefused()
             connections.addTask(executorPreference: share.loop) {
                 await self.turnAway(socket, peer, refusal, share)
                 self.admission.withLock { $0.leaveRefused() }
             }
         case .dropped:
+            self.counts.noteRefused()
             close(socket)
         }
     }

@@ -52,10 +52,10 @@ final class LoopConnections: @unchecked Sendable {
     /// Closes the connection that has asked nothing for the longest time, if there is one: new ones need the room.
     ///
     /// Looks through all of them for some at once, and rarely: an order kept up to date would cost each request.
-    func closeLongestIdle() {
+    func closeLongestIdle() -> Bool {
         self.loop.assertOnLoop()
-        if self.closeLongestIdleFound() { return }
-        guard self.loop.now >= self.nextSearch else { return }
+        if self.closeLongestIdleFound() { return true }
+        guard self.loop.now >= self.nextSearch else { return false }
         self.nextSearch = self.loop.now + .milliseconds(10)
         var idle = self.connections.values.compactMap { connection in
             connection.idleSince.map { since in
@@ -67,7 +67,7 @@ final class LoopConnections: @unchecked Sendable {
         }
         idle.sort { $0.0 > $1.0 }
         self.longestIdle = idle.suffix(Self.foundAtOnce)
-        _ = self.closeLongestIdleFound()
+        return self.closeLongestIdleFound()
     }
 
     private static let foundAtOnce = 64

@@ -93,6 +93,7 @@ struct Application: Sendable {
         }
         self.tls = tls
         let expiries = setups.compactMap(\.1.expiry)
+        let connections = ConnectionCounts()
         let responder = PushServer(
             store: self.store,
             readers: try self.loops.loops.map { [store] _ in try store.makeReader() },
@@ -116,7 +117,12 @@ struct Application: Sendable {
             workIsWaiting: { wakeUp() },
             troubles: { [store, status] in store.troubles + status.troubles },
             samples: { [status] in
-                [MetricSample(.logLinesDropped, [:], Double(LogWriter.standardError.dropped))]
+                [
+                    MetricSample(.logLinesDropped, [:], Double(LogWriter.standardError.dropped)),
+                    MetricSample(.connections, [:], Double(connections.open)),
+                    MetricSample(.connectionsRefused, [:], Double(connections.refused)),
+                    MetricSample(.connectionsEvicted, [:], Double(connections.evicted)),
+                ]
                     + status.troubleByLane.map { lane, trouble in
                         MetricSample(.resting, ["lane": lane.description], trouble == nil ? 0 : 1)
                     }
@@ -133,6 +139,7 @@ struct Application: Sendable {
             limits: configuration.limits,
             proxies: configuration.proxies,
             responder: responder,
+            counts: connections,
             makeStream: tls?.acceptor.accept
         )
         let retention = RetentionService(store: self.store, auditKept: configuration.auditKept, logger: logger)

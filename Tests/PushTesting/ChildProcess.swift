@@ -59,7 +59,7 @@ package final class ChildProcess: Sendable {
         posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK))
         // The shell changes the folder, which posix_spawn cannot, and becomes the command.
         let words = ["/bin/sh", "-c", "cd \"$0\" && exec \"$@\"", folder, executable] + arguments
-        let variables = environment.map { "\($0)=\($1)" }
+        let variables = environment.merging(Self.sanitizing) { own, _ in own }.map { "\($0)=\($1)" }
         var id = pid_t()
         let code = Self.withCStrings(words) { words in
             Self.withCStrings(variables) { posix_spawn(&id, "/bin/sh", &actions, &attributes, words, $0) }
@@ -100,6 +100,9 @@ package final class ChildProcess: Sendable {
     }
 
     // MARK: - Private
+
+    /// What a thread sanitizer must be told in the commands too, which are built with it if this process is.
+    private static let sanitizing = ProcessInfo.processInfo.environment.filter { $0.key == "TSAN_OPTIONS" }
 
     private func untilCancelled<Value: Sendable>(_ body: () async -> Value) async -> Value {
         await withTaskCancellationHandler(operation: body) { self.killUnlessEnded() }

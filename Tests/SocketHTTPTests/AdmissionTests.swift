@@ -65,6 +65,8 @@ import Testing
             try await tenth.get()
             #expect(try await clients[1].rest() == "")
             for client in clients[2...] + [clients[0]] { try await client.get() }
+            #expect(test.server.counts.evicted == 1)
+            #expect(test.server.counts.refused == 0)
         }
     }
 
@@ -74,6 +76,7 @@ import Testing
             let greedy = try (0..<40).map { _ in try test.client() }
             // All of them are known to the server: the last is told, or closed.
             #expect(try await !greedy[39].rest().isEmpty)
+            #expect(test.server.counts.refused == 38)
             let other = try test.client(from: "127.0.0.2")
             try await other.get()
         }
