@@ -51,7 +51,8 @@ package enum MetricName: String, CaseIterable, Sendable {
         case .deliveries, .auditEntries, .identityIgnored, .signIns, .requestsLimited, .receiptsDropped, .rowsSetAside,
             .checkpointFailures, .logLinesDropped, .connectionsRefused, .connectionsEvicted:
             "counter"
-        case .startTime, .pending, .resting, .credentialExpiry, .writesWaiting, .receiptsWaiting, .logBytes, .connections:
+        case .startTime, .pending, .resting, .credentialExpiry, .writesWaiting, .receiptsWaiting, .logBytes,
+            .connections:
             "gauge"
         }
     }
