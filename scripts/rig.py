@@ -34,7 +34,9 @@ class Rig:
         self.holder = tempfile.TemporaryDirectory(prefix="sealpost-")
         self.folder = pathlib.Path(self.holder.name)
         settings = QUOTAS | settings
-        self.environment = {"PATH": os.environ["PATH"]} | {f"SEALPOST_{k}": str(v) for k, v in settings.items()}
+        # What a thread sanitizer must be told, if the daemon is built with it.
+        kept = {name: os.environ[name] for name in ("PATH", "TSAN_OPTIONS") if name in os.environ}
+        self.environment = kept | {f"SEALPOST_{k}": str(v) for k, v in settings.items()}
         self.processes = []
         self.socket = socket.create_server(("127.0.0.1", 0), backlog=4096)
         self.port = self.socket.getsockname()[1]
