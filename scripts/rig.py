@@ -104,6 +104,12 @@ def wait_for_line(process, text):
     raise SystemExit(f"{process.args[0]} ended: {''.join(read)}")
 
 
+def processor_time(process):
+    """Seconds that a process's threads have run for, also those that have ended."""
+    # The process's clock, as clock_getcpuclockid(3) makes its number.
+    return time.clock_gettime(~process.pid << 3 | 2)
+
+
 def terminate(process):
     """SIGTERM, the rest of what it says, and its exit code."""
     process.send_signal(signal.SIGTERM)

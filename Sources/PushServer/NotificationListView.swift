@@ -112,19 +112,16 @@ struct NotificationListView {
         return body
     }
 
-    private static let json: ResponseFields = [.contentType: "application/json; charset=utf-8"]
-    private static let vary: ResponseFields = [.vary: "Authorization, Accept-Encoding"]
-
     private func fields(isFull: Bool, tag: EntityTag) -> ResponseFields {
         var fields = ResponseFields()
         if isFull {
-            fields.append(contentsOf: Self.json)
+            fields.append(lines: "Content-Type: application/json; charset=utf-8\r\n")
             if let lastModified, lastModified <= HTTPDate(self.now) {
                 fields.append(.lastModified) { lastModified.append(to: &$0) }
             }
         }
         fields.append(.eTag, tag.description)
-        fields.append(contentsOf: Self.vary)
+        fields.append(lines: "Vary: Authorization, Accept-Encoding\r\n")
         let shown = self.page.entries.lazy.filter { !$0.isGone }
         guard shown.allSatisfy({ $0.isStoredByClients && !$0.isReadOnce }) else {
             fields.append(.cacheControl, "no-store")

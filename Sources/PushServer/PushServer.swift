@@ -96,11 +96,7 @@ package final class PushServer: Responder {
             if caller == nil, found.needsCaller {
                 return .later { [exchange] in await self.respond(in: exchange, signingIn: found, now: now) }
             }
-            let (route, call) = try self.admit(caller, to: found, in: &exchange, now: now)
-            guard let response = try route.atOnce(self, call) else {
-                return .later { [exchange] in await self.run(route, call, in: exchange) }
-            }
-            return .now(self.finish(response, of: call, in: exchange))
+            return self.respond(in: exchange, to: caller, asking: found, now: now)
         } catch {
             return .now(self.finish(error, in: exchange))
         }
@@ -124,7 +120,6 @@ package final class PushServer: Responder {
     // MARK: - Private
 
     /// The request's token. Throws a problem if it is none, or what is asked for beside it cannot be had.
-    @inline(never)
     private func token(of head: RequestHead, isToBeSigned: Bool) throws -> MyToken? {
         let token = try MyToken(of: head)
         if isToBeSigned { try self.checkSignatureRequest(of: head) }
@@ -133,14 +128,30 @@ package final class PushServer: Responder {
 
     /// Goes on with a request whose password must be hashed.
     private func respond(in exchange: Exchange, signingIn found: RouteTable.Match, now: Date) async -> Response {
-        var exchange = exchange
         do {
             let caller = try await self.signIn(exchange.request, now: now)
-            let (route, call) = try self.admit(caller, to: found, in: &exchange, now: now)
-            if let response = try route.atOnce(self, call) { return self.finish(response, of: call, in: exchange) }
-            return await self.run(route, call, in: exchange)
+            return await self.respond(in: exchange, to: caller, asking: found, now: now).response
         } catch {
             return self.finish(error, in: exchange)
+        }
+    }
+
+    /// Goes on once it is known who calls.
+    private func respond(
+        in exchange: Exchange,
+        to caller: Caller?,
+        asking found: RouteTable.Match,
+        now: Date
+    ) -> Reply {
+        var exchange = exchange
+        do {
+            let (route, call) = try self.admit(caller, to: found, in: &exchange, now: now)
+            guard let response = try route.atOnce(self, call) else {
+                return .later { [exchange] in await self.run(route, call, in: exchange) }
+            }
+            return .now(self.finish(response, of: call, in: exchange))
+        } catch {
+            return .now(self.finish(error, in: exchange))
         }
     }
 
@@ -153,7 +164,6 @@ package final class PushServer: Responder {
     }
 
     /// Whoever is not signed in learns nothing about what there is. `nil` if a password must be hashed for that.
-    @inline(never)
     private func knownCaller(of request: Request, for found: RouteTable.Match, now: Date) throws -> Caller? {
         guard found.needsCaller else { return nil }
         self.settings.identityField?.countIfIgnored(in: request)
@@ -177,7 +187,6 @@ package final class PushServer: Responder {
     }
 
     /// Takes the request from the caller's quota before anything is done for it, also before its body is read.
-    @inline(never)
     private func admit(
         _ caller: Caller?,
         to found: RouteTable.Match,
@@ -198,6 +207,8 @@ package final class PushServer: Responder {
             throw Problem(.notFound)
         }
     }
+
+    // Not inlined: a connection keeps what the frames of waiting functions have taken once.
 
     @inline(never)
     private func finish(_ response: consuming Response, of call: Call, in exchange: Exchange) -> Response {
@@ -222,7 +233,6 @@ package final class PushServer: Responder {
         if exchange.isToBeSigned { response = self.signed(response, for: exchange.request.head) }
     }
 
-    @inline(never)
     private func log(_ response: Response, in exchange: Exchange) {
         self.logger.debug(
             "request answered",
@@ -275,7 +285,7 @@ package final class PushServer: Responder {
     }
 }
 
-/// What an answer needs of its request, whoever makes it.
+/// A request, with what its answer repeats or depends on.
 private struct Exchange {
     let request: Request
     let id: RequestID

@@ -167,8 +167,8 @@ struct DueDelivery {
 
     static let newer = """
         select 1 from delivery x join notification m on m.id = x.notification_id
-        where x.device = ?1 and x.settled_at is null and x.due_at is not null and x.is_withdrawn = 0 and x.notification_id <> ?2
-            and (m.sequence, m.id) > (?3, ?2)
+        where x.device = ?1 and x.settled_at is null and x.due_at is not null and x.is_withdrawn = 0
+            and x.notification_id <> ?2 and (m.sequence, m.id) > (?3, ?2)
         limit 1
         """
 
@@ -180,7 +180,8 @@ struct DueDelivery {
     }
 
     static let underWay = """
-        select 1 from delivery where device = ?1 and settled_at is null and due_at is not null and state = 'sending' and notification_id <> ?2
+        select 1 from delivery
+        where device = ?1 and settled_at is null and due_at is not null and state = 'sending' and notification_id <> ?2
         limit 1
         """
 }

@@ -33,17 +33,16 @@ struct PushInsertion {
     private let now: Date
     /// All recipients that are made with one page get the same number: a user becomes one only once.
     private let change: Int64
-    /// Users who are recipients already, and have not put it away; those who became one here apart.
-    private var recipients: Set<Int64>
+    /// Users who have become recipients in this transaction.
     private var newRecipients: Set<Int64>
+    /// Users who were recipients before it, and have not put it away.
+    private var earlierRecipients: Set<Int64> = []
 
-    /// `recipients` have been made recipients in this transaction.
-    init(_ target: PushTarget, by pusher: Pusher, isBulk: Bool, recipients: Set<Int64> = [], now: Date) {
+    init(_ target: PushTarget, by pusher: Pusher, isBulk: Bool, newRecipients: Set<Int64> = [], now: Date) {
         self.target = target
         self.pusher = pusher
         self.isBulk = isBulk
-        self.recipients = recipients
-        self.newRecipients = recipients
+        self.newRecipients = newRecipients
         self.now = now
         self.change = pusher.changes.next()
     }
@@ -83,7 +82,7 @@ struct PushInsertion {
 
     /// Whether the user is one now, and has not put it away.
     private mutating func addRecipient(_ user: Int64, _ db: Database) throws -> Bool {
-        if self.recipients.contains(user) { return true }
+        if self.newRecipients.contains(user) || self.earlierRecipients.contains(user) { return true }
         let isNew = try Store.insertRecipient(
             user,
             of: self.target,
@@ -94,15 +93,15 @@ struct PushInsertion {
         )
         if isNew {
             self.newRecipients.insert(user)
-        } else {
-            let isPutAway = try db.first(
-                prepared: "select dismissed_at is not null from recipient where notification_id = ? and user_id = ?",
-                self.target.id,
-                user
-            ) { $0.integer(0) != 0 }
-            if isPutAway == true { return false }
+            return true
         }
-        self.recipients.insert(user)
+        let isPutAway = try db.first(
+            prepared: "select dismissed_at is not null from recipient where notification_id = ? and user_id = ?",
+            self.target.id,
+            user
+        ) { $0.integer(0) != 0 }
+        if isPutAway == true { return false }
+        self.earlierRecipients.insert(user)
         return true
     }
 

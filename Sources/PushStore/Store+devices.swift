@@ -181,6 +181,7 @@ extension Store {
             let device = try Self.save(db, registration, sealing, id: id, user: userID, userTag: userTag, now: now)
             // A device registers often and moves seldom.
             guard let oldLane, oldLane != registration.lane.description else { return (.registered(moved: 0), device) }
+            try Self.unpark(device: device, db, now: now)
             return (.registered(moved: try Self.moveQueued(db, ofDevice: device, page: page, now: now)), device)
         } noting: { (_, device) in
             device == nil ? nil : record
@@ -268,7 +269,7 @@ extension Store {
                 """,
             arguments: [now.milliseconds, reason, device]
         )
-        _ = try Self.unpark(device: device, db, now: now)
+        try Self.unpark(device: device, db, now: now)
         try Self.cancel(db, where: "device = \(device) and due_at is not null", reason: reason, now: now)
         try db.execute(sql: "delete from device_tag where device = ?", arguments: [device])
         // Along an index: a user may have many devices.

@@ -52,7 +52,7 @@ extension Store {
 
     /// Enqueues a new notification's pushes: all of them, or the first page and a row for the rest.
     ///
-    /// `recipients` are the users who have been made recipients already. Returns how many pushes were made, and whether
+    /// `recipients` are the users who have been made recipients in this transaction. Returns how many pushes were made, and whether
     /// something is to be done about them now.
     static func enqueue(
         _ db: Database,
@@ -63,7 +63,7 @@ extension Store {
         now: Date
     ) throws -> (pushes: Int, hasWork: Bool) {
         let isBulk = try target.audience.isLarger(than: page, db)
-        var pushes = PushInsertion(target, by: pusher, isBulk: isBulk, recipients: recipients, now: now)
+        var pushes = PushInsertion(target, by: pusher, isBulk: isBulk, newRecipients: recipients, now: now)
         var walk = AudienceWalk()
         var isLast = false
         repeat {

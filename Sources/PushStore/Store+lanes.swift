@@ -11,7 +11,6 @@ extension Store {
     static func moveQueued(_ db: Database, ofDevice device: Int64, page: Int, now: Date) throws -> Int {
         let lane = try db.first(prepared: "select lane from device where number = ?", device) { $0.optionalText(0) }
         guard let lane = lane ?? nil else { return 0 }
-        _ = try Self.unpark(device: device, db, now: now)
         let rows = try db.all(
             prepared: """
                 select notification_id, lane from delivery

@@ -26,7 +26,8 @@ extension Reader {
             try Int64.fetchOne(
                 db.cachedStatement(
                     sql: """
-                        select due_at from delivery where lane = ? and is_bulk = ? and state = 'queued' and due_at is not null
+                        select due_at from delivery
+                        where lane = ? and is_bulk = ? and state = 'queued' and due_at is not null
                         order by due_at limit 1
                         """
                 ),

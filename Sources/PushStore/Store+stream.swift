@@ -70,6 +70,7 @@ extension Store {
 
     /// Makes due at once what is parked for a device, so that it is found by its device and by its time; returns how many
     /// pushes that are. Costs what its user was sent since the device last came.
+    @discardableResult
     static func unpark(device: Int64, _ db: Database, now: Date) throws -> Int {
         let count = try db.run(prepared: Self.unpark, device, now.milliseconds)
         try db.run(prepared: Self.parkFromHere, device)

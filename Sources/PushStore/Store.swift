@@ -1,7 +1,6 @@
 internal import CSQLite
 package import Foundation
 internal import GRDB
-internal import GRDBSQLite
 package import PushCore
 internal import Synchronization
 
@@ -133,11 +132,11 @@ package final class Store: Sendable {
     /// In KiB: of 2 MiB, which is usual, and 64 the latter saved a quarter of the time with a million notifications.
     private static let writerCache = 65_536
 
-    /// Done once, and nothing to anybody who has opened a database before: then memory is counted.
-    private static let countsNoMemory = csqlite_count_no_memory() == SQLITE_OK
+    /// Done once. Refused where a database was opened before, by somebody else: then memory is counted.
+    private static let countNoMemory: Void = { _ = csqlite_count_no_memory() }()
 
     private static func configuration(isReadOnly: Bool) -> Configuration {
-        _ = Self.countsNoMemory
+        Self.countNoMemory
         var configuration = Configuration()
         configuration.readonly = isReadOnly
         // A reader's transaction lasts from one access to the next.

@@ -135,21 +135,21 @@ package final class HTTPServer: Sendable {
         let share = self.shares[Int(UInt(bitPattern: turn) % UInt(self.shares.count))]
         switch verdict {
         case .welcome(let evicts):
-            self.counts.noteOpened()
+            self.counts.open.wrappingAdd(1, ordering: .relaxed)
             connections.addTask(executorPreference: share.loop) {
-                if evicts, share.closeLongestIdle() { self.counts.noteEvicted() }
+                if evicts, share.closeLongestIdle() { self.counts.evicted.wrappingAdd(1, ordering: .relaxed) }
                 await self.serve(socket, peer, share)
                 self.admission.withLock { $0.leave(from: origin) }
-                self.counts.noteClosed()
+                self.counts.open.wrappingSubtract(1, ordering: .relaxed)
             }
         case .refused(let refusal):
-            self.counts.noteRefused()
+            self.counts.refused.wrappingAdd(1, ordering: .relaxed)
             connections.addTask(executorPreference: share.loop) {
                 await self.turnAway(socket, peer, refusal, share)
                 self.admission.withLock { $0.leaveRefused() }
             }
         case .dropped:
-            self.counts.noteRefused()
+            self.counts.refused.wrappingAdd(1, ordering: .relaxed)
             close(socket)
         }
     }

@@ -9,6 +9,7 @@ import Reactor
 import ServiceLifecycle
 import SocketHTTP
 import SocketTLS
+import Synchronization
 import UnixSignals
 
 /// The daemon, wired: the one builder for production, the demonstration and the tests.
@@ -119,9 +120,9 @@ struct Application: Sendable {
             samples: { [status] in
                 [
                     MetricSample(.logLinesDropped, [:], Double(LogWriter.standardError.dropped)),
-                    MetricSample(.connections, [:], Double(connections.open)),
-                    MetricSample(.connectionsRefused, [:], Double(connections.refused)),
-                    MetricSample(.connectionsEvicted, [:], Double(connections.evicted)),
+                    MetricSample(.connections, [:], Double(connections.open.load(ordering: .relaxed))),
+                    MetricSample(.connectionsRefused, [:], Double(connections.refused.load(ordering: .relaxed))),
+                    MetricSample(.connectionsEvicted, [:], Double(connections.evicted.load(ordering: .relaxed))),
                 ]
                     + status.troubleByLane.map { lane, trouble in
                         MetricSample(.resting, ["lane": lane.description], trouble == nil ? 0 : 1)
