@@ -214,13 +214,19 @@ extension Store {
         self.tokenUses.note(token, now: now)
     }
 
-    /// Stores some of the uses that were noted; returns how many, at most `limit`.
+    /// Stores some of the uses that were noted; returns how many, at most `limit`. If that fails, they are stored the next
+    /// time.
     package func writeTokenUses(limit: Int) async throws -> Int {
         let uses = self.tokenUses.take(limit)
         if uses.isEmpty { return 0 }
-        try await self.writer.write(.housekeeping) { db in
-            let statement = try db.cachedStatement(sql: "update token set used_at = ? where prefix = ?")
-            for use in uses { try statement.execute(arguments: [use.at.milliseconds, use.token.description]) }
+        do {
+            try await self.writer.write(.housekeeping) { db in
+                let statement = try db.cachedStatement(sql: "update token set used_at = ? where prefix = ?")
+                for use in uses { try statement.execute(arguments: [use.at.milliseconds, use.token.description]) }
+            }
+        } catch {
+            self.tokenUses.giveBack(uses)
+            throw error
         }
         return uses.count
     }

@@ -24,4 +24,11 @@ final class TokenUses: Sendable {
             return taken
         }
     }
+
+    /// Notes uses again that were taken and could not be written; one that was noted meanwhile is later.
+    func giveBack(_ taken: [(token: TokenPrefix, at: Date)]) {
+        self.uses.withLock { uses in
+            for use in taken where uses[use.token] == nil { uses[use.token] = use.at }
+        }
+    }
 }

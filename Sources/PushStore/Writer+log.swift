@@ -16,7 +16,7 @@ extension Writer {
         let pages = self.log.pages
         guard self.state.withLock({ $0.failure == nil && $0.movesLogAt <= pages }) else { return }
         do {
-            let isDone = try self.connection.writeWithoutTransaction { db in
+            let isDone = try self.onConnection { db in
                 // Unless it begins anew, it grows beside readers that never rest.
                 try self.moveLog(db) != nil && self.empty(.restart, db)
             }

@@ -1,10 +1,27 @@
+internal import CSQLite
 internal import Dispatch
 internal import GRDB
+internal import Glibc
 
 /// A full disk: nothing is stored, nothing that was stored is lost, and the writer finds out by itself when there is room.
 extension Writer {
     /// How often it looks.
     private static let lookAfter = DispatchTimeInterval.seconds(1)
+
+    /// Runs `body` on the connection. Throws as for a full disk where a quota of the file system is used up, which to SQLite
+    /// is any failed write.
+    func onConnection<Value>(_ body: (Database) throws -> Value) throws -> Value {
+        try self.connection.writeWithoutTransaction { db in
+            do {
+                return try body(db)
+            } catch let error as DatabaseError where error.extendedResultCode == .SQLITE_IOERR_WRITE {
+                // Each file has its own; an older one of another kind means that it may be the disk.
+                let codes = [0, 1].map { csqlite_last_errno(db.sqliteConnection, $0) }
+                guard codes.contains(EDQUOT), codes.allSatisfy({ [0, EDQUOT].contains($0) }) else { throw error }
+                throw DatabaseError(resultCode: .SQLITE_FULL, message: "the quota of the file system is used up")
+            }
+        }
+    }
 
     /// Takes in that something could not be written for want of room.
     func noteFull() {
@@ -25,7 +42,7 @@ extension Writer {
     private func lookForRoom() {
         guard self.failure == nil else { return }
         do {
-            try self.connection.writeWithoutTransaction { db in
+            try self.onConnection { db in
                 try db.inTransaction(.immediate) {
                     try db.execute(sql: "update change_number set reserved = reserved")
                     return .commit

@@ -58,7 +58,7 @@ extension Writer {
         finishes.reserveCapacity(jobs.count)
         var refused: [(Job, any Error)] = []
         defer { self.notes.forget() }
-        try self.connection.writeWithoutTransaction { db in
+        try self.onConnection { db in
             try db.inTransaction(.immediate) {
                 for job in jobs {
                     if apart {

@@ -56,7 +56,7 @@ extension Writer {
 
     private func sweep(atMost pages: Int) throws {
         self.state.withLock { $0.sweepDueAt = nil }
-        let isMore = try self.connection.writeWithoutTransaction { db in
+        let isMore = try self.onConnection { db in
             // A reader is in the way: the next time.
             guard try self.moveLog(db) != nil else { return true }
             return try self.wiper.wipeUnknown(atMost: pages)
@@ -103,7 +103,7 @@ extension Writer {
 
     /// Moves the log into the database, wipes the pages, and cuts the log off; `false` if a reader is in the way.
     func wipe() throws -> Bool {
-        try self.connection.writeWithoutTransaction { db in
+        try self.onConnection { db in
             guard try self.moveLog(db) != nil else { return false }
             try self.wiper.wipe()
             // Copies in pages that SQLite has in memory would come back with the next change of the page.

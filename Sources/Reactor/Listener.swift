@@ -101,20 +101,26 @@ package final class Listener: Sendable {
     /// Takes connections on `loop` until `stop()` or until the task is cancelled; each is a non-blocking descriptor,
     /// the caller's to own.
     ///
-    /// At the descriptor limit, and after other passing failures, it rests for a moment and goes on. Cancelled, it
-    /// leaves the socket open; dropping the listener closes it.
+    /// Rests for moments while there are only descriptors left that are not for connections, and after passing failures.
+    /// Cancelled, it leaves the socket open; dropping the listener closes it.
     package func accept(on loop: EventLoop, _ connection: (Int32) -> Void) async {
         guard let duplicate = self.begin() else { return }
         defer { self.end() }
         guard let descriptor = try? Descriptor(duplicate, on: loop) else { return }
         defer { descriptor.close() }
         self.wakeWhenStopped(descriptor)
+        let usable = Self.usableDescriptors
         await descriptor.cancellingWaits {
             var (taken, lastTurns) = (0, 0)
             while !Task.isCancelled, !(self.isShared && self.isStopped) {
                 let accepted = cepoll_accept(duplicate)
                 if accepted >= 0 {
                     connection(accepted)
+                    // The kernel gives the lowest number that is free.
+                    let mayBeLast = accepted + 1 >= usable
+                    while mayBeLast, !self.isStopped, !Task.isCancelled, Self.lowestFree(duplicate) >= usable {
+                        await Self.rest()
+                    }
                     taken += 1
                     guard taken % Self.takenPerTurn == 0 else { continue }
                     if self.isStopped { lastTurns += 1 }
@@ -128,15 +134,32 @@ package final class Listener: Sendable {
                     if self.isStopped { return }
                     // Thrown only for cancellation and `stop()`, which the next turn sees.
                     try? await descriptor.waitToRead(until: .now + .seconds(3600))
-                default:
-                    // Ends early by cancellation only, which the next turn sees.
-                    try? await Task.sleep(for: .milliseconds(50))
+                default: await Self.rest()
                 }
             }
         }
     }
 
+    /// The number of descriptors that connections may take: some are left for files and for calls to other servers.
+    package static var usableDescriptors: Int {
+        var limit = rlimit()
+        guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return .max }
+        return Int(clamping: limit.rlim_cur - min(limit.rlim_cur / 8, 256))
+    }
+
     // MARK: - Private
+
+    private static func lowestFree(_ descriptor: Int32) -> Int {
+        let copy = dup(descriptor)
+        guard copy >= 0 else { return .max }
+        close(copy)
+        return Int(copy)
+    }
+
+    private static func rest() async {
+        // Ends early by cancellation only, which the next turn sees.
+        try? await Task.sleep(for: .milliseconds(50))
+    }
 
     private var isStopped: Bool { self.life.withLock { $0.isStopped } }
 

@@ -1,5 +1,6 @@
 import Glibc
 import Logging
+import Reactor
 
 /// How many descriptors this process may have open: each connection is one.
 enum DescriptorLimit {
@@ -10,9 +11,9 @@ enum DescriptorLimit {
         guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return }
         limit.rlim_cur = limit.rlim_max
         setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
-        guard limit.rlim_max < rlim_t(clamping: connections) else { return }
+        guard Listener.usableDescriptors < connections else { return }
         logger.warning(
-            "descriptor limit is below server.limits.maxConnections; what is above it waits to be accepted",
+            "the descriptor limit allows fewer connections than server.limits.maxConnections; others wait to be accepted",
             metadata: ["limit": "\(limit.rlim_max)", "maxConnections": "\(connections)"]
         )
     }

@@ -37,7 +37,7 @@ import Testing
                     }
                     // In the middle: some are answered, more are on their way.
                     let enough = acknowledged.payloads.count + 40
-                    while acknowledged.payloads.count < enough { await Task.yield() }
+                    try await eventually { acknowledged.payloads.count >= enough }
                     await daemon.kill()
                     try await group.waitForAll()
                 }

@@ -60,7 +60,7 @@ import Testing
         // What is there can be collected.
         #expect(try await self.send("GET", #require(path), to: port).statusCode == 200)
         try FileManager.default.removeItem(atPath: ballast)
-        while try await self.send("GET", "/readyz", to: port).statusCode != 200 {}
+        try await eventually { try await self.send("GET", "/readyz", to: port).statusCode == 200 }
         #expect(
             try await self.send("POST", "/api/notifications", to: port, body: #"{"Payload":"last"}"#).statusCode == 201
         )
@@ -73,7 +73,37 @@ import Testing
         #expect(!ended.errors.contains("request failed"))
     }
 
-    private func send(_ method: String, _ path: String, to port: Substring, body: String = "") async throws
+    /// To SQLite a used-up quota is any failed write, as of a disk that breaks.
+    @Test(.timeLimit(.minutes(2))) func aUsedUpQuotaOfTheFileSystemIsAsAFullDisk() async throws {
+        _ = try await Daemon.run(
+            ["user", "add", "alice", "--password-stdin"],
+            in: self.folder,
+            input: "correct horse\n"
+        )
+        let daemon = try await Daemon(in: self.folder)
+        let port = "\(daemon.port)"
+        let quota = try ChildProcess(
+            "/usr/bin/strace",
+            [
+                "--follow-forks", "--attach=\(daemon.process.id)", "--output=/dev/null",
+                "--inject=pwrite64:error=EDQUOT",
+                "--trace-path=\(self.folder.file("var/sealpost.db-wal"))",
+            ],
+            in: self.folder.path
+        )
+        _ = await quota.errors(until: "attached")
+        let refused = try await self.send("POST", "/api/notifications", to: port, body: #"{"Payload":"more"}"#)
+        #expect(refused.statusCode == 507)
+        quota.signal(SIGINT)
+        _ = await quota.end()
+        try await eventually { try await self.send("GET", "/readyz", to: port).statusCode == 200 }
+        #expect(
+            try await self.send("POST", "/api/notifications", to: port, body: #"{"Payload":"last"}"#).statusCode == 201
+        )
+        #expect(await daemon.terminate() == 0)
+    }
+
+    private func send(_ method: String, _ path: String, to port: some StringProtocol, body: String = "") async throws
         -> HTTPURLResponse
     {
         var request = URLRequest(url: try #require(URL(string: "http://127.0.0.1:\(port)\(path)")))

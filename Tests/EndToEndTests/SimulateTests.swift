@@ -51,9 +51,8 @@ extension SimulateTests {
         _ = try await client.register(platform: "apns", handle: "abcd1234")
         _ = try await client.send("hello")
         let log = URL(fileURLWithPath: folder.file("log"))
-        let deadline = ContinuousClock.now + .seconds(20)
         // It is written each second.
-        while try Data(contentsOf: log).isEmpty, ContinuousClock.now < deadline { await Task.yield() }
+        try await eventually { try !Data(contentsOf: log).isEmpty }
         #expect(await daemon.terminate() == 0)
         simulate.signal(SIGTERM)
         #expect(await simulate.end().code == 0)

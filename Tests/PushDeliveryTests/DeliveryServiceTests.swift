@@ -83,7 +83,7 @@ import Testing
         try await fixture.post(1, from: alice, to: "username:alice")
         self.apns.pushes.answerNext(status: 403, body: #"{"reason":"InvalidProviderToken"}"#)
         try await self.rig.run { _, status in
-            while status.troubles.isEmpty { await Task.yield() }
+            try await eventually { !status.troubles.isEmpty }
             #expect(status.troubles == ["the sender apns rests: InvalidProviderToken"])
         }
         #expect(self.apns.pushes.received.count == 1)
@@ -97,7 +97,7 @@ import Testing
         try await self.fill(100)
         self.apns.pushes.setFaults([FaultRule(.answer(status: 503, retryAfter: .seconds(600)))])
         try await self.rig.run { wakeUp, status in
-            while !Self.rests(status) { await Task.yield() }
+            try await eventually { Self.rests(status) }
             #expect(status.troubles.isEmpty, "nobody can do anything about it")
             self.fixture.clock.advance(by: 599)
             wakeUp()
@@ -132,7 +132,7 @@ import Testing
             return isLeased ? clock.now + 10 : clock.now
         }
         try await self.rig.run(now: now) { wakeUp, status in
-            while !Self.rests(status) { await Task.yield() }
+            try await eventually { Self.rests(status) }
             try await self.untilTallied { $0.expired == 1 }
             self.apns.pushes.setFaults([])
             clock.advance(by: 60)
@@ -151,7 +151,7 @@ import Testing
         try await self.fill(10)
         self.apns.pushes.setFaults([FaultRule(.noAnswer)])
         try await self.rig.run { wakeUp, _ in
-            while self.apns.pushes.received.isEmpty { await Task.yield() }
+            try await eventually { !self.apns.pushes.received.isEmpty }
             try await self.pushToTheOther(wakeUp)
             self.apns.pushes.setFaults([])
         }
@@ -161,7 +161,7 @@ import Testing
         try await self.fill(100)
         self.apns.pushes.setFaults([FaultRule(.answer(status: 503, retryAfter: .seconds(600)))])
         try await self.rig.run { _, status in
-            while !Self.rests(status) { await Task.yield() }
+            try await eventually { Self.rests(status) }
         }
         let leased = try await fixture.claim()
         #expect(leased.count >= 97)
@@ -215,6 +215,6 @@ import Testing
     }
 
     private func untilTallied(_ isSo: (Tally) -> Bool) async throws {
-        while try !isSo(self.fixture.reader.tallies()["apns"] ?? Tally()) { await Task.yield() }
+        try await eventually { try isSo(self.fixture.reader.tallies()["apns"] ?? Tally()) }
     }
 }

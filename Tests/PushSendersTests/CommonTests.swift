@@ -1,6 +1,7 @@
 import CurlHTTP
 import Foundation
 import PushCore
+import PushTesting
 import Synchronization
 import Testing
 
@@ -147,7 +148,7 @@ private final class Endpoint: Sendable {
         let cache = endpoint.makeCache()
         let tokens = try await withThrowingTaskGroup(of: String.self) { group in
             for _ in 0..<50 { group.addTask { try await cache.token().exposed } }
-            while endpoint.fetches == 0 { await Task.yield() }
+            try await eventually { endpoint.fetches > 0 }
             open.finish()
             return try await group.reduce(into: Set()) { $0.insert($1) }
         }
@@ -160,11 +161,11 @@ private final class Endpoint: Sendable {
         let endpoint = Endpoint(gate: gate)
         endpoint.state.withLock { $0.failure = Self.broken }
         let cache = endpoint.makeCache()
-        await withTaskGroup(of: Void.self) { group in
+        try await withThrowingTaskGroup(of: Void.self) { group in
             for _ in 0..<50 {
                 group.addTask { await #expect(throws: Self.broken) { try await cache.token() } }
             }
-            while endpoint.fetches == 0 { await Task.yield() }
+            try await eventually { endpoint.fetches > 0 }
             for _ in 0..<200 { await Task.yield() }
             open.finish()
         }
@@ -179,14 +180,14 @@ private final class Endpoint: Sendable {
         let endpoint = Endpoint(gate: gate)
         let cache = endpoint.makeCache()
         async let second: String = {
-            while endpoint.fetches == 0 { await Task.yield() }
+            try await eventually { endpoint.fetches > 0 }
             return try await cache.token().exposed
         }()
-        await withTaskGroup(of: Void.self) { group in
+        try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask {
                 await #expect(throws: SendFailure.unavailable(reason: "cancelled")) { try await cache.token() }
             }
-            while endpoint.fetches == 0 { await Task.yield() }
+            try await eventually { endpoint.fetches > 0 }
             for _ in 0..<20 { await Task.yield() }
             group.cancelAll()
         }
@@ -199,7 +200,7 @@ private final class Endpoint: Sendable {
         let endpoint = Endpoint(gate: gate)
         let cache = endpoint.makeCache()
         async let first = cache.token().exposed
-        while endpoint.fetches == 0 { await Task.yield() }
+        try await eventually { endpoint.fetches > 0 }
         await withTaskGroup(of: Void.self) { group in
             group.addTask {
                 await #expect(throws: SendFailure.unavailable(reason: "cancelled")) { try await cache.token() }

@@ -166,6 +166,18 @@ import Testing
         #expect(try self.list(of: "carol").isEmpty)
     }
 
+    @Test func usesThatCouldNotBeWrittenAreKept() async throws {
+        let store = self.fixture.store
+        let (token, other) = (try await self.addToken().prefix, try await self.addToken().prefix)
+        store.noteUse(of: token, now: self.fixture.now)
+        store.noteUse(of: other, now: self.fixture.now)
+        await store.close()
+        await #expect(throws: StoreError.self) { try await store.writeTokenUses(limit: 1) }
+        store.tokenUses.giveBack([(token, .distantPast)])
+        let kept = Dictionary(uniqueKeysWithValues: store.tokenUses.take(10).map { ($0.token, $0.at) })
+        #expect(kept == [token: self.fixture.now, other: self.fixture.now])
+    }
+
     @Test func usesAreWrittenLaterAndTogether() async throws {
         let tokens = [try await self.addToken(), try await self.addToken(), try await self.addToken()]
         for token in tokens.dropLast() { self.fixture.store.noteUse(of: token.prefix, now: self.fixture.now) }

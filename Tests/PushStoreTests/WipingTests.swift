@@ -227,7 +227,7 @@ import Testing
             #expect(FileManager.default.contents(atPath: other.file("test.db-wal"))?.isEmpty == false)
             return next
         }
-        while try await !next.wipe() { await Task.yield() }
+        try await eventually { try await next.wipe() }
         #expect(try self.found(sealed, in: other) == 0)
         await next.close()
     }
@@ -255,7 +255,7 @@ import Testing
         try Self.plant(in: other.file("test.db"), behind: 4096)
         let next = try Store(path: other.file("test.db"), keyring: fixture.keyring)
         #expect(!next.writer.wiper.knowsAllPages)
-        while !next.writer.wiper.knowsAllPages { await Task.yield() }
+        try await eventually { next.writer.wiper.knowsAllPages }
         #expect(try other.contents().range(of: Self.planted) == nil)
         await next.close()
     }
@@ -349,9 +349,7 @@ import Testing
     @Test func itHappensByItself() async throws {
         let sealed = try await self.post(isReadOnce: true)
         try await self.erase(.readOnce)
-        let deadline = ContinuousClock.now + .seconds(60)
-        while try self.found(sealed, in: fixture.folder) > 0, ContinuousClock.now < deadline { await Task.yield() }
-        #expect(try self.found(sealed, in: fixture.folder) == 0)
+        try await eventually { try self.found(sealed, in: fixture.folder) == 0 }
     }
 
     @Test func theDatabaseStaysWhole() async throws {
@@ -409,7 +407,7 @@ import Testing
                     """
             )
         }
-        while try await !storage.store.wipe() { await Task.yield() }
+        try await eventually { try await storage.store.wipe() }
         #expect(try DatabaseInspection(path: path).damage.isEmpty)
         await storage.store.close()
         let file = try #require(try DatabaseFile(Self.open(path)))
@@ -464,6 +462,6 @@ import Testing
 
     /// The wiping that follows by itself may be under way.
     private func wipe() async throws {
-        while try await !fixture.store.wipe() { await Task.yield() }
+        try await eventually { try await fixture.store.wipe() }
     }
 }

@@ -48,7 +48,7 @@ import Testing
             }
             for (number, work) in works.enumerated() {
                 group.addTask {
-                    while !hasBegun.flag.load(ordering: .relaxed) { await Task.yield() }
+                    try await eventually { hasBegun.flag.load(ordering: .relaxed) }
                     do {
                         return (number, .success(try await writer.write(lane, work)))
                     } catch {

@@ -1,0 +1,24 @@
+/// Waits until a condition is true. Throws if it is not within `limit`: a test that waits for ever would keep the whole suite
+/// from its end.
+///
+/// ```swift
+/// try await eventually { store.isFull }
+/// ```
+package func eventually(
+    within limit: Duration = .seconds(60),
+    isolation: isolated (any Actor)? = #isolation,
+    _ condition: () async throws -> Bool
+) async throws {
+    let deadline = ContinuousClock.now + limit
+    while try await !condition() {
+        guard ContinuousClock.now < deadline else { throw ConditionNotMet(limit: limit) }
+        await Task.yield()
+    }
+}
+
+/// What a test waited for did not come.
+package struct ConditionNotMet: Error, CustomStringConvertible {
+    let limit: Duration
+
+    package var description: String { "what the test waits for did not come within \(self.limit)" }
+}
