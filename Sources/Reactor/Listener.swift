@@ -144,7 +144,7 @@ package final class Listener: Sendable {
     package static var usableDescriptors: Int {
         var limit = rlimit()
         guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return .max }
-        return Int(clamping: limit.rlim_cur - min(limit.rlim_cur / 8, 256))
+        return Int(clamping: limit.rlim_cur - min(limit.rlim_cur / 4, 256))
     }
 
     // MARK: - Private
