@@ -16,7 +16,7 @@ import Testing
         case nobody, another, caller
     }
 
-    private static let routes = RouteTable.all.routes.map { "\($0.method.rawValue) \($0.path)" }
+    private static let routes = ServerFixture.routes.map { "\($0.method.rawValue) \($0.path)" }
 
     @Test func everyRouteIsInTheTable() {
         #expect(Set(Self.routes) == Set(AccessRow.all.keys))

@@ -38,7 +38,7 @@ import Testing
     }
 
     @Test func everyRouteThatChangesSomethingIsInTheTableAbove() {
-        let routes = RouteTable.all.routes.filter { $0.method != .get }
+        let routes = ServerFixture.routes.filter { $0.method != .get }
         #expect(Set(routes.map { "\($0.method.rawValue) \($0.path)" }) == Set(Self.actions.keys))
         // A payload that is gone with being collected is the only thing that a GET changes, and keys are the operator's.
         let actions = Set(Self.actions.values.flatMap { $0 ?? [] } + [.take, .changeKeys])
@@ -61,6 +61,14 @@ import Testing
                 "paul notification.recall \(ids[1]) ", "bob notification.dismiss \(ids[2]) ",
             ]
         )
+    }
+
+    @Test func anEntryHasTheRequestIDOfTheAnswer() async throws {
+        for headers in [[], [("X-Request-Id", "of-the-client")]] {
+            let response = try await self.fixture.send(.post, "/api/notifications", headers: headers, body: #""hello""#)
+            let id = try #require(response.fields[.requestID])
+            #expect(try self.entries().last?.request == id)
+        }
     }
 
     @Test func whatIsDoneToDevicesIsKept() async throws {

@@ -39,7 +39,7 @@ import Testing
     }
 
     @Test func everyRouteIsInTheTableAbove() {
-        let routes = RouteTable.all.routes.map { "\($0.method.rawValue) \($0.path)" }
+        let routes = ServerFixture.routes.map { "\($0.method.rawValue) \($0.path)" }
         #expect(Set(routes) == Set(Self.least.keys))
         #expect(Set(routes).count == routes.count)
     }

@@ -63,7 +63,7 @@ import Testing
     }
 
     @Test func theTagChangesWithBeingRead() throws {
-        let tags = self.fixture.server.tags
+        let tags = EntityTagMaker(key: self.fixture.storage.store.indexSecret.derive("entity tag"))
         let id = try #require(NotificationID(rawValue: 7))
         let both = Set([false, true].map { tags.tag(of: id, for: 1, isRead: $0, createdAt: .distantPast) })
         #expect(both.count == 2)

@@ -140,7 +140,7 @@ import Testing
     @Test func aTestIsAnsweredAsSoonAsItsPushIsSettled() async throws {
         let start = ContinuousClock.now
         for _ in 0..<3 { _ = try await self.test { _ in .accepted(providerID: nil) } }
-        #expect(start.duration(to: .now) < PushServer.testPause)
+        #expect(start.duration(to: .now) < DeviceTestHandler.testPause)
     }
 
     @Test func aTestTellsWhyTheProviderHasRefused() async throws {

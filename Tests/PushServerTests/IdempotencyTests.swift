@@ -131,7 +131,8 @@ import Testing
     @Test func aKeyThatIsBeingWorkedOnIsInUseUntilItEnds() async throws {
         let fixture = try await ServerFixture()
         let request = IdempotentRequest(key: Data([1]), request: Data([2]))
-        let idempotency = fixture.server.idempotency
+        let key = fixture.storage.store.indexSecret.derive("test")
+        let idempotency = IdempotencyGuard(keys: key, requests: key)
         try idempotency.begin(request)
         let other = IdempotentRequest(key: Data([1]), request: Data([3]))
         #expect(throws: Problem(.idempotencyKeyInUse)) { try idempotency.begin(other) }

@@ -195,7 +195,10 @@ import Testing
         let list = CursorMaker.List(user: user, isUnreadOnly: false)
         let newest = self.fixture.storage.store.newestChange
         for (change, isGood) in [(0, true), (newest, true), (newest + 1, false), (.max, false)] as [(Int64, Bool)] {
-            let cursor = self.fixture.server.cursors.cursor(at: change, of: list)
+            let cursor = CursorMaker(key: self.fixture.storage.store.indexSecret.derive("cursor")).cursor(
+                at: change,
+                of: list
+            )
             #expect(try await self.list("?since=\(cursor)").status == (isGood ? .ok : .badRequest), "\(change)")
         }
     }

@@ -50,7 +50,7 @@ import Testing
         let gate = DispatchSemaphore(value: 0)
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask {
-                try await self.fixture.server.lists.run(for: -1) { _ in
+                try await self.fixture.lists.run(for: -1) { _ in
                     start.finish()
                     gate.wait()
                 }

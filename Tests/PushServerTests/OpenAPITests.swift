@@ -15,7 +15,7 @@ import Testing
         for method in path.value.members { operations["\(method.name.uppercased()) \(path.name)"] = method.value }
     }
     private static let paths = (document["paths"] ?? .null).members
-    private static let routes = RouteTable.all.routes.map { "\($0.method.rawValue) \($0.path)" }
+    private static let routes = ServerFixture.routes.map { "\($0.method.rawValue) \($0.path)" }
     /// What HTTP itself may be answered with, on any path.
     private static let wire = [400, 408, 413, 414, 417, 431, 500, 501, 503, 505]
 
@@ -25,10 +25,10 @@ import Testing
         #expect(Set(ids).count == Self.routes.count)
     }
 
-    @Test(arguments: RouteTable.all.routes.map { "\($0.method.rawValue) \($0.path)" })
+    @Test(arguments: ServerFixture.routes.map { "\($0.method.rawValue) \($0.path)" })
     func anOperationsSecurityIsTheRoutesAccess(name: String) throws {
         let operation = try #require(Self.operations[name])
-        let route = try #require(RouteTable.all.routes.first { "\($0.method.rawValue) \($0.path)" == name })
+        let route = try #require(ServerFixture.routes.first { "\($0.method.rawValue) \($0.path)" == name })
         let description = try #require(operation["description"]?.text)
         switch route.access {
         case .anybody:
@@ -42,11 +42,11 @@ import Testing
         }
     }
 
-    @Test(arguments: RouteTable.all.routes.map { "\($0.method.rawValue) \($0.path)" })
+    @Test(arguments: ServerFixture.routes.map { "\($0.method.rawValue) \($0.path)" })
     func anOperationListsTheStatusesThatItCanHave(name: String) throws {
         let responses = try #require(Self.operations[name]?["responses"]).members
         let listed = responses.compactMap { Int($0.name) }
-        let route = try #require(RouteTable.all.routes.first { "\($0.method.rawValue) \($0.path)" == name })
+        let route = try #require(ServerFixture.routes.first { "\($0.method.rawValue) \($0.path)" == name })
         let expected = Self.wire + (route.access == .anybody ? [] : [401, 403, 429])
         #expect(Set(expected).isSubset(of: listed), "\(Set(expected).subtracting(listed))")
         #expect(listed.contains { (200...299).contains($0) })

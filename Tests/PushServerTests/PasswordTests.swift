@@ -66,7 +66,7 @@ import Testing
             let hash = PasswordHash.decoy(try #require(Self.strong))
             try await fixture.storage.addUser("strong\(number)", role: .device, hash)
         }
-        let (authenticator, reader) = (fixture.server.authenticator, fixture.storage.reader)
+        let (authenticator, reader) = (fixture.authenticator, fixture.storage.reader)
         let names = try (0..<400).map { try #require(Username("nobody\($0)")) }
         let costs = try names.map { try authenticator.decoy(for: $0, reader: reader).parameters }
         // Four users have either.
@@ -91,7 +91,7 @@ import Testing
         let costs = try [first, second, other].map { fixture in
             try (0..<400).map { number in
                 let name = try #require(Username("nobody\(number)"))
-                return try fixture.server.authenticator.decoy(for: name, reader: fixture.storage.reader).parameters
+                return try fixture.authenticator.decoy(for: name, reader: fixture.storage.reader).parameters
             }
         }
         #expect(costs[0] == costs[1])
@@ -101,7 +101,7 @@ import Testing
     @Test func withoutUsersANameCostsWhatPasswordsWillCost() async throws {
         let fixture = try await ServerFixture(storage: StoreFixture(), parameters: Self.strong)
         let name = try #require(Username("nobody"))
-        let decoy = try fixture.server.authenticator.decoy(for: name, reader: fixture.storage.reader)
+        let decoy = try fixture.authenticator.decoy(for: name, reader: fixture.storage.reader)
         #expect(decoy.parameters == Self.strong)
         #expect(try await fixture.list("nobody") == .unauthorized)
     }

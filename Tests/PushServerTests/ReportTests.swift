@@ -14,7 +14,7 @@ import Testing
         let fixture = try await ServerFixture()
         // Known from here on: what follows waits for nothing else.
         #expect(try await fixture.send(.get, path, user: "ada").status == .ok)
-        let reports = fixture.server.reports
+        let reports = fixture.reports
         // For the thread of the reports, which is there to be kept.
         let gate = DispatchSemaphore(value: 0)
         try await withThrowingTaskGroup(of: Bool.self) { group in

@@ -29,11 +29,16 @@ struct ServerFixture: Sendable {
 
     let storage: StoreFixture
     let server: PushServer
+    let authenticator: Authenticator
+    let reports: ReportReader
+    let lists: ListPool
+    let signingKeys: SigningKeys
+    let settlements = SettlementWatch()
     let log = LogRecorder()
     let wakeUps = Counter()
-    let settlements = SettlementWatch()
 
-    /// `storage` is for a second server on the same store, without users of its own.
+    /// `storage` is for a second server on the same store, without users of its own; without `parameters` passwords are
+    /// hashed as usual.
     init(
         settings: ServerSettings = .forTests,
         keyring: String = Keyring.generateText(),
@@ -43,26 +48,47 @@ struct ServerFixture: Sendable {
         signingKeys: SigningKeys = SigningKeys(.random()),
         troubles: [String] = []
     ) async throws {
-        self.storage = try storage ?? StoreFixture(keyring: keyring)
-        if storage == nil {
-            for (name, role) in Self.roles { try await self.storage.addUser(name, role: role, Self.passwordHash) }
-        }
-        let (clock, wakeUps, log) = (self.storage.clock, self.wakeUps, self.log)
+        let users = storage == nil ? Self.roles : [:]
+        let storage = try storage ?? StoreFixture(keyring: keyring)
+        for (name, role) in users { try await storage.addUser(name, role: role, Self.passwordHash) }
+        try self.init(
+            on: storage,
+            settings: settings,
+            parameters: parameters,
+            quotas: quotas,
+            signingKeys: signingKeys,
+            troubles: troubles
+        )
+    }
+
+    private init(
+        on storage: StoreFixture,
+        settings: ServerSettings = .forTests,
+        parameters: PasswordParameters? = Self.parameters,
+        quotas: [Role: Quota] = [:],
+        signingKeys: SigningKeys = SigningKeys(.random()),
+        troubles: [String] = []
+    ) throws {
+        let (store, clock, log, wakeUps) = (storage.store, storage.clock, self.log, self.wakeUps)
         let logger = Logger(label: "test") { _ in log }
+        self.storage = storage
+        self.reports = ReportReader(try store.makeReader())
+        self.lists = ListPool([try store.makeReader()])
+        self.authenticator = Authenticator(
+            store: store,
+            parameters: parameters ?? .usual,
+            loops: Self.loops,
+            workers: 2,
+            quotas: quotas,
+            logger: logger
+        )
+        self.signingKeys = signingKeys
         self.server = PushServer(
-            store: self.storage.store,
-            readers: try [self.storage.reader]
-                + (1..<Self.loops).map { [storage = self.storage] _ in try storage.store.makeReader() },
-            reports: ReportReader(try self.storage.store.makeReader()),
-            lists: ListPool([try self.storage.store.makeReader()]),
-            authenticator: Authenticator(
-                store: self.storage.store,
-                parameters: parameters ?? .usual,
-                loops: Self.loops,
-                workers: 2,
-                quotas: quotas,
-                logger: logger
-            ),
+            store: store,
+            readers: try [storage.reader] + (1..<Self.loops).map { _ in try store.makeReader() },
+            reports: self.reports,
+            lists: self.lists,
+            authenticator: self.authenticator,
             settings: settings,
             signingKeys: signingKeys,
             settlements: self.settlements,
@@ -72,6 +98,14 @@ struct ServerFixture: Sendable {
             now: { clock.now }
         )
     }
+
+    /// The routes that every server has, for tables of tests.
+    static let routes: [Route] = {
+        guard let fixture = try? ServerFixture(on: StoreFixture()) else {
+            preconditionFailure("a server starts on a new database")
+        }
+        return fixture.server.routes.routes
+    }()
 
     var clock: ManualClock { self.storage.clock }
 

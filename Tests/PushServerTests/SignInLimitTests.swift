@@ -56,7 +56,7 @@ import Testing
 
     private func signIn(_ user: String = "alice", from client: PeerAddress?) async throws -> Int {
         // No loop remembers for the other, and each forgets.
-        self.fixture.server.authenticator.accountsChanged()
+        self.fixture.authenticator.accountsChanged()
         return try await self.fixture.send(.get, "/api/register", user: user, client: client ?? .unknown).status.code
     }
 
@@ -87,7 +87,7 @@ import Testing
 
     /// Every closed route, a path that there is not, and a method that one does not know.
     static let targets: [String] =
-        RouteTable.all.routes.filter { $0.access != .anybody }.map { "\($0.method.rawValue) \($0.path)" }
+        ServerFixture.routes.filter { $0.access != .anybody }.map { "\($0.method.rawValue) \($0.path)" }
         + ["GET /api/nothing", "GET /api", "DELETE /api/notifications", "OPTIONS /api/register", "PUT /metrics"]
 
     @Test(arguments: targets, Kind.allCases)
@@ -167,7 +167,7 @@ import Testing
             #expect(password.status == .ok)
         }
         for loop in 0..<2 {
-            self.fixture.server.authenticator.accountsChanged()
+            self.fixture.authenticator.accountsChanged()
             let response = try await self.fixture.send(
                 .get,
                 "/api/register",

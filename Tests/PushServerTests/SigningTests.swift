@@ -64,7 +64,7 @@ import Testing
         let response = try await fixture.send(.head, path, user: "paul", headers: Self.asking)
         #expect(response.status == .ok)
         #expect(response.fields[.contentDigest] == ContentDigest.field(of: []))
-        try self.verify(response, by: fixture.server.signingKeys, isHead: true, now: fixture.clock.now)
+        try self.verify(response, by: fixture.signingKeys, isHead: true, now: fixture.clock.now)
     }
 
     /// Its digest is made where the list is made, unless nothing of it goes out.
@@ -72,16 +72,16 @@ import Testing
         let fixture = try await ServerFixture()
         for _ in 0..<101 { _ = try await fixture.post(#"{"Payload":1}"#, user: "alice") }
         let path = "\(Paths.notifications)?limit=500"
-        let (server, now) = (fixture.server, fixture.clock.now)
+        let now = fixture.clock.now
         for method in [HTTPRequest.Method.get, .head] {
             let response = try await fixture.send(method, path, headers: Self.asking)
             #expect(response.fields.lines.count { $0.name == .contentDigest } == 1)
-            try self.verify(response, by: server.signingKeys, isHead: method == .head, now: now)
+            try self.verify(response, by: fixture.signingKeys, isHead: method == .head, now: now)
         }
         let tag = try #require(try await fixture.send(.get, path).fields[.eTag])
         let unchanged = try await fixture.send(.get, path, headers: Self.asking + [("If-None-Match", tag)])
         #expect(unchanged.status == .notModified)
-        try self.verify(unchanged, by: server.signingKeys, now: now)
+        try self.verify(unchanged, by: fixture.signingKeys, now: now)
     }
 
     @Test func whatIsDeletedIsSignedOverNothing() async throws {
@@ -89,7 +89,7 @@ import Testing
         let path = try await fixture.post(#"{"Payload":1}"#)
         let response = try await fixture.send(.delete, path, user: "paul", headers: Self.asking)
         #expect(response.status == .noContent)
-        try self.verify(response, by: fixture.server.signingKeys, now: fixture.clock.now)
+        try self.verify(response, by: fixture.signingKeys, now: fixture.clock.now)
     }
 
     @Test func whatMayBeKeptUnsignedMayNotBeKeptSigned() async throws {
@@ -99,7 +99,7 @@ import Testing
         #expect(unsigned.fields[.cacheControl] == "private, max-age=60")
         #expect(unsigned.fields[.expires] != nil)
         let signed = try await fixture.send(.get, path, user: "paul", headers: Self.asking)
-        try self.verify(signed, by: fixture.server.signingKeys, now: fixture.clock.now)
+        try self.verify(signed, by: fixture.signingKeys, now: fixture.clock.now)
         #expect(signed.fields[.eTag] == unsigned.fields[.eTag])
         #expect(signed.body == unsigned.body)
     }
@@ -110,7 +110,7 @@ import Testing
         let headers = [("mytoken", "1000"), ("accept-signature", field)]
         let response = try await fixture.send(.get, "/healthz", headers: headers)
         #expect(response.fields[.signature]?.hasPrefix("my.own=:") == true)
-        try self.verify(response, by: fixture.server.signingKeys, now: fixture.clock.now)
+        try self.verify(response, by: fixture.signingKeys, now: fixture.clock.now)
     }
 
     /// Before anything is done: whoever sees the answer must be able to trust it, and this one cannot be signed.
@@ -137,7 +137,7 @@ import Testing
         let headers = [("MyToken", token), Self.asking[1]]
         let response = try await fixture.send(.get, "/healthz", headers: headers)
         try response.expectProblem(.invalidToken)
-        try self.verify(response, by: fixture.server.signingKeys, token: token, now: fixture.clock.now)
+        try self.verify(response, by: fixture.signingKeys, token: token, now: fixture.clock.now)
     }
 
     @Test(arguments: [[("MyToken", "1"), ("MyToken", "1")], [("MyToken", "ü")]])
@@ -155,7 +155,7 @@ import Testing
         for refusal in [Refusal.bodyTooLarge, .timedOut, .handlerTooSlow, .badRequest("x"), .overloaded] {
             let response = fixture.server.refuse(refusal, head: head)
             #expect(response.status == refusal.status)
-            try self.verify(response, by: fixture.server.signingKeys, now: fixture.clock.now)
+            try self.verify(response, by: fixture.signingKeys, now: fixture.clock.now)
         }
         #expect(self.isUnsigned(fixture.server.refuse(.badRequest("x"), head: nil)))
     }
@@ -170,16 +170,16 @@ import Testing
             let headers = [Self.asking[0], ("Accept-Signature", ResponseVerifier.acceptSignature(keyID: asked))]
             let response = try await fixture.send(.get, "/healthz", headers: headers)
             #expect(response.fields[.signatureInput]?.contains("keyid=\"\(signer.id)\"") == true)
-            try self.verify(response, by: fixture.server.signingKeys, now: fixture.clock.now)
+            try self.verify(response, by: fixture.signingKeys, now: fixture.clock.now)
         }
     }
 
     @Test func otherKeysSignFromTheExchangeOn() async throws {
         let fixture = try await ServerFixture()
-        let old = SigningKeys(fixture.server.signingKeys.current)
-        fixture.server.signingKeys.exchange(.random())
+        let old = SigningKeys(fixture.signingKeys.current)
+        fixture.signingKeys.exchange(.random())
         let response = try await fixture.send(.get, "/healthz", headers: Self.asking)
-        try self.verify(response, by: fixture.server.signingKeys, now: fixture.clock.now)
+        try self.verify(response, by: fixture.signingKeys, now: fixture.clock.now)
         #expect(throws: SignatureFailure.self) { try self.verify(response, by: old, now: fixture.clock.now) }
     }
 
@@ -203,7 +203,7 @@ import Testing
             }
         }
         let signed = try await fixture.send(.get, Paths.signatureKeys, user: nil, headers: Self.asking)
-        try self.verify(signed, by: fixture.server.signingKeys, now: fixture.clock.now)
+        try self.verify(signed, by: fixture.signingKeys, now: fixture.clock.now)
     }
 }
 

@@ -133,7 +133,7 @@ import Testing
 
     @Test func anOpenStreamOfADisabledUserIsNoLongerGood() async throws {
         let alice = try self.fixture.storage.user("alice")
-        let (authenticator, reader) = (self.fixture.server.authenticator, self.fixture.storage.reader)
+        let (authenticator, reader) = (self.fixture.authenticator, self.fixture.storage.reader)
         let credentials: [Credentials] = [
             .basic(field: ServerFixture.basic("alice")), .certificate(name: "alice"), .identity(name: "alice"),
         ]

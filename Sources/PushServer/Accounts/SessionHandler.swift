@@ -5,27 +5,34 @@ internal import PushCore
 internal import PushStore
 internal import SocketHTTP
 
-extension PushServer {
-    static let sessionRoutes = [
-        Route(.post, Paths.sessions, .atLeast(.device, [])) { try await $0.beginSession($1) },
-        Route(.delete, Paths.currentSession, .atLeast(.device, [])) { try await $0.endSession($1) },
-    ]
+/// Begins and ends sessions: tokens that users get for their password.
+struct SessionHandler: Handler {
+    let store: Store
+    let authenticator: Authenticator
+    let revoker: TokenRevoker
+    let lifetime: Duration
+
+    var routes: [Route] {
+        [
+            Route(.post, Paths.sessions, .atLeast(.device, [])) { try await self.beginSession($0) },
+            Route(.delete, Paths.currentSession, .atLeast(.device, [])) { try await self.endSession($0) },
+        ]
+    }
 
     /// Gives the caller a token in place of the password. One token cannot get another, or none would ever end.
-    private func beginSession(_ call: Call) async throws -> Response {
-        guard try call.token == nil else { throw Problem(.forbidden, "a session begins with the password") }
-        let user = try call.user
-        let bytes = try await call.request.body.collect()
+    private func beginSession(_ context: RequestContext) async throws -> Response {
+        guard try context.token == nil else { throw Problem(.forbidden, "a session begins with the password") }
+        let user = try context.user
+        let bytes = try await context.request.body.collect()
         let body = try bytes.isEmpty ? JSONBody(.object([])) : JSONBody(bytes)
-        let lifetime = self.settings.sessionLifetime
-        let order = try TokenOrder(body, role: user.role, usual: lifetime, maximum: lifetime)
-        let expiresAt = call.now + TimeInterval(order.lifetime.components.seconds)
+        let order = try TokenOrder(body, role: user.role, usual: self.lifetime, maximum: self.lifetime)
+        let expiresAt = context.now + TimeInterval(order.lifetime.components.seconds)
         let session = try await self.store.addSession(
             for: user,
             scopes: order.scopes,
             expiresAt: expiresAt,
-            by: call.record(.beginSession, of: user.name.description),
-            now: call.now
+            by: context.record(.beginSession, of: user.name.description),
+            now: context.now
         )
         guard let session else { throw Problem(.unauthorized) }
         for fingerprint in session.ended { self.authenticator.tokenEnded(fingerprint) }
@@ -40,9 +47,9 @@ extension PushServer {
     }
 
     /// Ends the token of this request.
-    private func endSession(_ call: Call) async throws -> Response {
-        guard let token = try call.token else { throw Problem(.notFound, "the caller came without a token") }
-        try await self.revokeToken(token.prefix, by: call.record(.revokeToken, of: call.user.name.description))
+    private func endSession(_ context: RequestContext) async throws -> Response {
+        guard let token = try context.token else { throw Problem(.notFound, "the caller came without a token") }
+        try await self.revoker.revoke(token.prefix, by: context.record(.revokeToken, of: context.user.name.description))
         return .noContent
     }
 }

@@ -6,43 +6,45 @@ internal import PushCore
 internal import PushStore
 internal import SocketHTTP
 
-extension PushServer {
-    static let tokenRoutes = [
-        Route(.post, Paths.tokens, .atLeast(.admin, .manage)) { try await $0.addToken($1) },
-        Route(.get, Paths.tokens, .atLeast(.admin, .manage)) { try await $0.listTokens($1) },
-        Route(.delete, Paths.token("{id}"), .atLeast(.admin, .manage)) { try await $0.deleteToken($1) },
-    ]
+/// Makes, lists and revokes tokens of any user.
+struct TokenHandler: Handler {
+    let store: Store
+    let reports: ReportReader
+    let revoker: TokenRevoker
+    /// How long a token is good that asks for no lifetime.
+    let usualLifetime: Duration
+    let logger: Logger
 
-    /// Ends a token, on all loops, before it is answered; `false` if there is none.
-    @discardableResult
-    func revokeToken(_ prefix: TokenPrefix, by record: AuditRecord) async throws -> Bool {
-        guard let fingerprint = try await self.store.revokeToken(prefix, by: record) else { return false }
-        self.authenticator.tokenEnded(fingerprint)
-        return true
+    var routes: [Route] {
+        [
+            Route(.post, Paths.tokens, .atLeast(.admin, .manage)) { try await self.addToken($0) },
+            Route(.get, Paths.tokens, .atLeast(.admin, .manage)) { try await self.listTokens($0) },
+            Route(.delete, Paths.token("{id}"), .atLeast(.admin, .manage)) { try await self.deleteToken($0) },
+        ]
     }
 
     /// Gives any user a token.
-    private func addToken(_ call: Call) async throws -> Response {
-        let caller = try call.user.name
-        let body = try JSONBody(try await call.request.body.collect())
+    private func addToken(_ context: RequestContext) async throws -> Response {
+        let caller = try context.user.name
+        let body = try JSONBody(try await context.request.body.collect())
         let unknown = Problem(.unknownUser, "User is nobody")
         guard
             let name = Username(try body.requiredString("User")),
-            let user = try self.readers[call.request.loopIndex].user(named: name)
+            let user = try context.reader.user(named: name)
         else { throw unknown }
         let order = try TokenOrder(
             body,
             role: user.role,
-            usual: self.settings.sessionLifetime,
+            usual: self.usualLifetime,
             maximum: BearerToken.lifetime.upperBound
         )
-        let expiresAt = call.now + TimeInterval(order.lifetime.components.seconds)
+        let expiresAt = context.now + TimeInterval(order.lifetime.components.seconds)
         let token = try await self.store.addToken(
             for: name,
             scopes: order.scopes,
             expiresAt: expiresAt,
-            by: call.record(.addToken, of: user.name.description),
-            now: call.now
+            by: context.record(.addToken, of: user.name.description),
+            now: context.now
         )
         guard let token else { throw unknown }
         self.logger.info(
@@ -61,8 +63,8 @@ extension PushServer {
     }
 
     /// Lists tokens by their prefixes, a page at a time: `user`, `after` (a prefix) and `limit`.
-    private func listTokens(_ call: Call) async throws -> Response {
-        let query = try Query(call.request.head.query)
+    private func listTokens(_ context: RequestContext) async throws -> Response {
+        let query = try Query(context.request.head.query)
         let user = try query["user"].map { text in
             guard let name = Username(text) else { throw Problem(.invalidParameter, "user is not a user's name") }
             return name
@@ -72,7 +74,7 @@ extension PushServer {
             return prefix
         }
         let size = try query.limit
-        let now = call.now
+        let now = context.now
         let tokens = try await self.reports.run { try $0.tokens(of: user, after: last, limit: size + 1, now: now) }
         return Response(
             uncached: .object([
@@ -82,11 +84,11 @@ extension PushServer {
         )
     }
 
-    private func deleteToken(_ call: Call) async throws -> Response {
-        let caller = try call.user.name
+    private func deleteToken(_ context: RequestContext) async throws -> Response {
+        let caller = try context.user.name
         guard
-            let prefix = TokenPrefix(call.parameter),
-            try await self.revokeToken(prefix, by: call.record(.revokeToken, of: prefix.description))
+            let prefix = TokenPrefix(context.parameter),
+            try await self.revoker.revoke(prefix, by: context.record(.revokeToken, of: prefix.description))
         else { throw Problem(.notFound) }
         self.logger.info("token revoked", metadata: ["token": "\(prefix)", "by": "\(caller)"])
         return .noContent

@@ -5,25 +5,31 @@ internal import PushStore
 internal import SocketHTTP
 
 /// Manages users while the daemon runs, which no other process can.
-extension PushServer {
-    static let userRoutes = [
-        Route(.post, Paths.users, .atLeast(.admin, .manage)) { try await $0.addUser($1) },
-        Route(.get, Paths.users, .atLeast(.admin, .manage)) { try await $0.listUsers($1) },
-        Route(.get, Paths.user("{id}"), .atLeast(.admin, .manage)) { try $0.showUser($1) },
-        Route(.patch, Paths.user("{id}"), .atLeast(.admin, .manage)) { try await $0.changeUser($1) },
-        Route(.delete, Paths.user("{id}"), .atLeast(.admin, .manage)) { try await $0.deleteUser($1) },
-        Route(.put, Paths.ownPassword, .atLeast(.device, [])) { try await $0.changeOwnPassword($1) },
-    ]
+struct UserHandler: Handler {
+    let store: Store
+    let reports: ReportReader
+    let authenticator: Authenticator
 
-    private func addUser(_ call: Call) async throws -> Response {
-        let body = try JSONBody(try await call.request.body.collect())
+    var routes: [Route] {
+        [
+            Route(.post, Paths.users, .atLeast(.admin, .manage)) { try await self.addUser($0) },
+            Route(.get, Paths.users, .atLeast(.admin, .manage)) { try await self.listUsers($0) },
+            Route(.get, Paths.user("{id}"), .atLeast(.admin, .manage)) { try self.showUser($0) },
+            Route(.patch, Paths.user("{id}"), .atLeast(.admin, .manage)) { try await self.changeUser($0) },
+            Route(.delete, Paths.user("{id}"), .atLeast(.admin, .manage)) { try await self.deleteUser($0) },
+            Route(.put, Paths.ownPassword, .atLeast(.device, [])) { try await self.changeOwnPassword($0) },
+        ]
+    }
+
+    private func addUser(_ context: RequestContext) async throws -> Response {
+        let body = try JSONBody(try await context.request.body.collect())
         guard let name = Username(try body.requiredString("Name")) else {
             throw Problem(.invalidMember, "Name is not 1 to 100 letters, digits, -, _, @, # or .")
         }
         let role = try self.role(body) ?? .device
         let hash = try await self.hash(Secret(try body.requiredString("Password")), chosenFor: name)
-        let record = try call.record(.addUser, of: name.description, detail: role.rawValue)
-        guard try await self.store.addUser(name, role: role, password: hash, by: record, now: call.now) else {
+        let record = try context.record(.addUser, of: name.description, detail: role.rawValue)
+        guard try await self.store.addUser(name, role: role, password: hash, by: record, now: context.now) else {
             throw Problem(.conflict, "there is a user \(name)")
         }
         return Response(
@@ -33,8 +39,8 @@ extension PushServer {
     }
 
     /// Lists users, a page at a time: `after` (a name) and `limit`.
-    private func listUsers(_ call: Call) async throws -> Response {
-        let query = try Query(call.request.head.query)
+    private func listUsers(_ context: RequestContext) async throws -> Response {
+        let query = try Query(context.request.head.query)
         let last = try query["after"].map { text in
             guard let name = Username(text) else { throw Problem(.invalidParameter, "after is not a user's name") }
             return name
@@ -49,21 +55,21 @@ extension PushServer {
         )
     }
 
-    private func showUser(_ call: Call) throws -> Response {
+    private func showUser(_ context: RequestContext) throws -> Response {
         guard
-            let name = Username(call.parameter),
-            let user = try self.readers[call.request.loopIndex].userEntry(named: name)
+            let name = Username(context.parameter),
+            let user = try context.reader.userEntry(named: name)
         else { throw Problem(.notFound) }
         return Response(uncached: user.json)
     }
 
     /// All of it holds from the next request on; a new password ends the sessions of the old one.
-    private func changeUser(_ call: Call) async throws -> Response {
-        let body = try JSONBody(try await call.request.body.collect())
+    private func changeUser(_ context: RequestContext) async throws -> Response {
+        let body = try JSONBody(try await context.request.body.collect())
         let role = try self.role(body)
         let isDisabled = try body.bool("Disabled")
         let text = try body.string("Password")
-        guard let name = Username(call.parameter) else { throw Problem(.notFound) }
+        guard let name = Username(context.parameter) else { throw Problem(.notFound) }
         var password: PasswordHash?
         if let text { password = try await self.hash(Secret(text), chosenFor: name) }
         let changes = [
@@ -76,15 +82,15 @@ extension PushServer {
             role: role,
             password: password,
             isDisabled: isDisabled,
-            by: call.record(.changeUser, of: name.description, detail: detail),
-            now: call.now
+            by: context.record(.changeUser, of: name.description, detail: detail),
+            now: context.now
         )
         return try self.answer(to: change)
     }
 
-    private func deleteUser(_ call: Call) async throws -> Response {
-        guard let name = Username(call.parameter) else { throw Problem(.notFound) }
-        let record = try call.record(.deleteUser, of: name.description)
+    private func deleteUser(_ context: RequestContext) async throws -> Response {
+        guard let name = Username(context.parameter) else { throw Problem(.notFound) }
+        let record = try context.record(.deleteUser, of: name.description)
         return try self.answer(to: try await self.store.deleteUser(name, by: record))
     }
 
@@ -100,18 +106,18 @@ extension PushServer {
     }
 
     /// For whoever knows the present password, so that no token alone can take an account over.
-    private func changeOwnPassword(_ call: Call) async throws -> Response {
-        let body = try JSONBody(try await call.request.body.collect())
+    private func changeOwnPassword(_ context: RequestContext) async throws -> Response {
+        let body = try JSONBody(try await context.request.body.collect())
         let (current, new) = (try body.requiredString("Current"), try body.requiredString("New"))
-        let user = try call.user
+        let user = try context.user
         let isChanged = try await self.naming("New") {
             try await self.authenticator.changePassword(
                 of: user,
                 from: Secret(current),
                 to: Secret(new),
-                by: call.record(.changeUser, of: user.name.description, detail: "own password"),
-                from: call.request.origin,
-                reader: self.readers[call.request.loopIndex]
+                by: context.record(.changeUser, of: user.name.description, detail: "own password"),
+                from: context.request.origin,
+                reader: context.reader
             )
         }
         // Not 401: who called is known, and a client would only ask for the credentials again.

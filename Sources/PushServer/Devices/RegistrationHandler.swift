@@ -4,41 +4,49 @@ internal import PushCore
 internal import PushStore
 internal import SocketHTTP
 
-extension PushServer {
-    static let registrationRoutes = [
-        Route(.post, Paths.register, .atLeast(.device, .register)) { try await $0.requestRegistration($1) },
-        Route(.get, Paths.register, .atLeast(.device, .register)) { try $0.listRegistrations($1) },
-        Route(.put, Paths.registration("{id}"), .atLeast(.device, .register)) { try await $0.register($1) },
-        Route(.delete, Paths.registration("{id}"), .atLeast(.device, .register)) { try await $0.unregister($1) },
-    ]
+/// Registers and unregisters the devices of a user.
+struct RegistrationHandler: Handler {
+    let store: Store
+    let settings: ServerSettings
+    /// Tells the delivery that there is work.
+    let workIsWaiting: @Sendable () -> Void
+
+    var routes: [Route] {
+        [
+            Route(.post, Paths.register, .atLeast(.device, .register)) { try await self.requestRegistration($0) },
+            Route(.get, Paths.register, .atLeast(.device, .register)) { try self.listRegistrations($0) },
+            Route(.put, Paths.registration("{id}"), .atLeast(.device, .register)) { try await self.register($0) },
+            Route(.delete, Paths.registration("{id}"), .atLeast(.device, .register)) { try await self.unregister($0) },
+        ]
+    }
 
     /// The tutorial's clients cut the first and the last character off the body: it must be a quoted string.
-    private func requestRegistration(_ call: Call) async throws -> Response {
+    private func requestRegistration(_ context: RequestContext) async throws -> Response {
         // A body is allowed and means nothing.
-        _ = try await call.request.body.collect()
-        let handle = try Query(call.request.head.query)["handle"].map { text in
+        _ = try await context.request.body.collect()
+        let handle = try Query(context.request.head.query)["handle"].map { text in
             guard let handle = self.settings.handle(of: text) else {
                 throw Problem(.invalidParameter, "handle \(DeviceHandle.rule)")
             }
             return handle
         }
-        let id = try await self.store.requestRegistration(ofUser: call.user.id, handle: handle, now: call.now)
+        let id = try await self.store.requestRegistration(ofUser: context.user.id, handle: handle, now: context.now)
         return Response(uncached: .string(id.description))
     }
 
-    private func register(_ call: Call) async throws -> Response {
-        let id = try self.registrationID(call)
-        let body = try JSONBody(try await call.request.body.collect())
+    private func register(_ context: RequestContext) async throws -> Response {
+        let id = try self.registrationID(context)
+        let body = try JSONBody(try await context.request.body.collect())
         let registration = try DeviceRegistration(body, id: id, settings: self.settings)
-        let record = try call.record(.registerDevice, of: id.description, detail: registration.platform.description)
-        let bounds = try self.settings.storage[call.user.role]
+        let record = try context.record(.registerDevice, of: id.description, detail: registration.platform.description)
+        let bounds = try self.settings.storage[context.user.role]
         let outcome = try await self.store.register(
             registration,
             as: id,
-            for: call.user,
+            for: context.user,
             by: record,
             within: bounds,
-            now: call.now
+            now: context.now
         )
         switch outcome {
         case .registered(let moved):
@@ -53,15 +61,15 @@ extension PushServer {
         }
     }
 
-    private func unregister(_ call: Call) async throws -> Response {
-        let id = try self.registrationID(call)
-        let record = try call.record(.unregisterDevice, of: id.description)
-        guard try await self.store.unregister(id, ofUser: call.user.id, by: record) else { throw Problem(.notFound) }
+    private func unregister(_ context: RequestContext) async throws -> Response {
+        let id = try self.registrationID(context)
+        let record = try context.record(.unregisterDevice, of: id.description)
+        guard try await self.store.unregister(id, ofUser: context.user.id, by: record) else { throw Problem(.notFound) }
         return .empty
     }
 
-    private func listRegistrations(_ call: Call) throws -> Response {
-        let devices = try self.readers[call.request.loopIndex].devices(ofUser: call.user.id)
+    private func listRegistrations(_ context: RequestContext) throws -> Response {
+        let devices = try context.reader.devices(ofUser: context.user.id)
         return Response(
             uncached: .array(
                 devices.map { device in
@@ -80,8 +88,8 @@ extension PushServer {
 
     // MARK: - Decoding
 
-    private func registrationID(_ call: Call) throws -> RegistrationID {
-        guard let id = RegistrationID(call.parameter) else {
+    private func registrationID(_ context: RequestContext) throws -> RegistrationID {
+        guard let id = RegistrationID(context.parameter) else {
             throw Problem(.invalidParameter, "the registration id is not 1 to 128 letters, digits, -, _ or .")
         }
         return id

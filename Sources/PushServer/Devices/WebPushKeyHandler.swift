@@ -3,16 +3,18 @@ internal import PushAPI
 internal import PushCore
 internal import SocketHTTP
 
-extension PushServer {
-    static let webPushRoutes = [
-        Route(.get, Paths.webPushKey, .atLeast(.device, .register)) { server, _ in try server.webPushKey() }
-    ]
+/// Tells pages the key that browsers subscribe with.
+struct WebPushKeyHandler: Handler {
+    /// `nil` without a sender of Web Push.
+    let key: String?
 
-    /// What a page passes to `subscribe`. Not cached: a page with an old key would make subscriptions that are none.
-    private func webPushKey() throws -> Response {
-        guard let key = self.settings.applicationServerKey else {
-            throw Problem(.notFound, "no sender of type webpush is configured")
-        }
+    var routes: [Route] {
+        [Route(.get, Paths.webPushKey, .atLeast(.device, .register), always: self.showKey)]
+    }
+
+    /// What a page passes to `subscribe`. Not cached: a page with an old key would make subscriptions that fail.
+    private func showKey(_ context: RequestContext) throws -> Response {
+        guard let key else { throw Problem(.notFound, "no sender of type webpush is configured") }
         return Response(uncached: .object([.init("Key", .string(key))]))
     }
 }

@@ -19,11 +19,11 @@ struct IdempotencyGuard: Sendable {
         self.requests = requests
     }
 
-    /// What the store knows a call by; `nil` if it has no key.
-    func request(of call: Call, body: [UInt8]) throws(Problem) -> IdempotentRequest? {
-        guard let key = try IdempotencyKey(of: call.request.head) else { return nil }
+    /// What the store knows a request by; `nil` if it has no key.
+    func request(of context: RequestContext, body: [UInt8]) throws(Problem) -> IdempotentRequest? {
+        guard let key = try IdempotencyKey(of: context.request.head) else { return nil }
         // Lengths and blanks keep the parts apart: neither paths nor numbers have any.
-        let (head, user) = (call.request.head, try call.user.id)
+        let (head, user) = (context.request.head, try context.user.id)
         let query = head.query.map { "\($0.utf8.count) \($0)" } ?? "-"
         return IdempotentRequest(
             key: Self.hash(Array("\(user) \(head.method.rawValue) \(head.path) \(key.text)".utf8), self.keys),

@@ -6,12 +6,23 @@ internal import PushStore
 internal import SocketHTTP
 
 /// Many notifications at once: all that a device has missed, in one round trip.
-extension PushServer {
-    static let listRoutes = [
-        Route(.get, Paths.notifications, .atLeast(.device, .fetch)) {
-            try await $0.listNotifications($1)
-        }
-    ]
+struct ListHandler: Handler {
+    let store: Store
+    /// Makes the lists that take longer than a loop may wait.
+    let pool: ListPool
+    let tags: EntityTagMaker
+    let cursors: CursorMaker
+    let signer: AnswerSigner
+    let maxAge: Duration
+    let startedAt: Date
+
+    var routes: [Route] {
+        [
+            Route(.get, Paths.notifications, .atLeast(.device, .fetch)) {
+                try await self.listNotifications($0)
+            }
+        ]
+    }
 
     /// What a list may take of an event loop, so that nobody else waits for it for a millisecond; a longer one is made by the
     /// pool. Compression takes ten times as long as all the rest.
@@ -31,26 +42,26 @@ extension PushServer {
         let prefersGzip: Bool
     }
 
-    private func listNotifications(_ call: Call) async throws -> Response {
-        let inquiry = try self.inquiry(call)
-        if let response = try self.shortList(inquiry, self.readers[call.request.loopIndex]) { return response }
-        return try await self.lists.run(for: inquiry.user.id) { reader in
+    private func listNotifications(_ context: RequestContext) async throws -> Response {
+        let inquiry = try self.inquiry(context)
+        if let response = try self.shortList(inquiry, context.reader) { return response }
+        return try await self.pool.run(for: inquiry.user.id) { reader in
             guard var response = try self.list(inquiry, reader, within: .unlimited) else {
                 preconditionFailure("nothing is beyond what is unlimited")
             }
-            self.addDigest(to: &response, for: inquiry.head)
+            self.signer.addDigest(to: &response, for: inquiry.head)
             return response
         }
     }
 
-    private func inquiry(_ call: Call) throws -> Inquiry {
-        let head = call.request.head
+    private func inquiry(_ context: RequestContext) throws -> Inquiry {
+        let head = context.request.head
         return Inquiry(
             query: try NotificationListQuery(Query(head.query)),
             head: head,
-            user: try call.user,
-            quota: call.caller?.quota,
-            now: call.now,
+            user: try context.user,
+            quota: context.caller?.quota,
+            now: context.now,
             prefersGzip: self.prefersGzip(head)
         )
     }
@@ -91,7 +102,7 @@ extension PushServer {
     private func payloads(of page: NotificationPage) throws -> [Data] {
         try page.entries.compactMap { entry in
             guard !entry.isGone, !entry.isReadOnce else { return nil }
-            return try self.vault.open(entry.sealedPayload, in: .payload(entry.id, sender: entry.sender))
+            return try self.store.vault.open(entry.sealedPayload, in: .payload(entry.id, sender: entry.sender))
         }
     }
 
@@ -145,7 +156,7 @@ extension PushServer {
             // Of what is on later pages nobody knows when it was on this one.
             changedAt: page.hasMore ? nil : max(page.changedAt, self.store.removedAt ?? self.startedAt, self.startedAt),
             prefersGzip: inquiry.prefersGzip,
-            maxAge: self.settings.listMaxAge,
+            maxAge: self.maxAge,
             now: inquiry.now
         )
     }

@@ -4,14 +4,20 @@ internal import PushCore
 internal import PushStore
 internal import SocketHTTP
 
-extension PushServer {
-    static let auditRoutes = [
-        Route(.get, Paths.audit, .atLeast(.admin, .manage)) { try await $0.listAudit($1) }
-    ]
+/// Shows administrators the audit.
+struct AuditHandler: Handler {
+    let trail: AuditTrail
+    let reports: ReportReader
+
+    var routes: [Route] {
+        [
+            Route(.get, Paths.audit, .atLeast(.admin, .manage)) { try await self.listAudit($0) }
+        ]
+    }
 
     /// Lists who did what, the newest first, a page at a time: `before` (an entry's number) and `limit`.
-    private func listAudit(_ call: Call) async throws -> Response {
-        let query = try Query(call.request.head.query)
+    private func listAudit(_ context: RequestContext) async throws -> Response {
+        let query = try Query(context.request.head.query)
         let limit = try query.limit
         let before = try query["before"].map { text in
             guard let number = Int64(text), number > 0 else {
@@ -19,9 +25,8 @@ extension PushServer {
             }
             return number
         }
-        let trail = self.store.audit
         // One more than asked for tells whether there are more.
-        let entries = try await self.reports.run { try $0.audit(trail, before: before, limit: limit + 1) }
+        let entries = try await self.reports.run { [trail] in try $0.audit(trail, before: before, limit: limit + 1) }
         return Response(
             uncached: .object([
                 .init("Entries", .array(entries.prefix(limit).map(\.json))),

@@ -2,23 +2,25 @@ internal import HTTPTypes
 internal import PushAPI
 internal import SocketHTTP
 
-extension PushServer {
-    static let healthRoutes = [
-        Route(
-            .get,
-            "/healthz",
-            .anybody,
-            always: { _, _ in Response(uncached: .object([.init("Status", .string("alive"))])) }
-        ),
-        Route(
-            .get,
-            "/readyz",
-            .anybody,
-            always: { server, _ in
-                let troubles = server.troubles()
-                guard troubles.isEmpty else { throw Problem(.busy, troubles.joined(separator: "; ")) }
-                return Response(uncached: .object([.init("Status", .string("ready"))]))
-            }
-        ),
-    ]
+/// Tells load balancers whether the process lives, and whether it is ready to serve.
+struct HealthHandler: Handler {
+    /// What keeps the server from storing or sending; empty when it is ready.
+    let troubles: @Sendable () -> [String]
+
+    var routes: [Route] {
+        [
+            Route(.get, "/healthz", .anybody, always: { _ in Self.response("alive") }),
+            Route(.get, "/readyz", .anybody, always: self.showReadiness),
+        ]
+    }
+
+    private func showReadiness(_ context: RequestContext) throws -> Response {
+        let troubles = self.troubles()
+        guard troubles.isEmpty else { throw Problem(.busy, troubles.joined(separator: "; ")) }
+        return Self.response("ready")
+    }
+
+    private static func response(_ status: String) -> Response {
+        Response(uncached: .object([.init("Status", .string(status))]))
+    }
 }

@@ -4,21 +4,30 @@ internal import PushCore
 internal import PushStore
 internal import SocketHTTP
 
-extension PushServer {
-    static let metricRoutes = [
-        Route(.get, "/metrics", .atLeast(.admin, .manage)) { try $0.showMetrics($1) }
-    ]
+/// Shows administrators the metrics, in Prometheus' text format.
+struct MetricHandler: Handler {
+    let store: Store
+    let authenticator: Authenticator
+    let identityField: IdentityField?
+    /// What else is measured than the store counts.
+    let samples: @Sendable () -> [MetricSample]
+    let startedAt: Date
 
-    private func showMetrics(_ call: Call) throws -> Response {
+    var routes: [Route] {
+        [
+            Route(.get, "/metrics", .atLeast(.admin, .manage)) { try self.showMetrics($0) }
+        ]
+    }
+
+    private func showMetrics(_ context: RequestContext) throws -> Response {
         var samples = self.samples() + self.authenticator.samples
         samples.append(MetricSample(.startTime, [:], self.startedAt.timeIntervalSince1970.rounded()))
-        let reader = self.readers[call.request.loopIndex]
-        samples.append(MetricSample(.auditEntries, [:], Double(try reader.lastAuditNumber())))
+        samples.append(MetricSample(.auditEntries, [:], Double(try context.reader.lastAuditNumber())))
         samples += self.store.writerReport.samples
-        if let field = self.settings.identityField {
+        if let field = self.identityField {
             samples.append(MetricSample(.identityIgnored, [:], Double(field.ignoredCount)))
         }
-        for (lane, tally) in try reader.tallies() {
+        for (lane, tally) in try context.reader.tallies() {
             let counts = [
                 ("enqueued", tally.enqueued), ("accepted", tally.accepted), ("expired", tally.expired),
                 ("failed", tally.failed), ("cancelled", tally.cancelled),

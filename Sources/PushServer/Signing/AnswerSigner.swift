@@ -1,25 +1,20 @@
+internal import Foundation
 internal import HTTPSignatures
 internal import HTTPTypes
 internal import Logging
 internal import PushAPI
 internal import SocketHTTP
 
-extension PushServer {
-    static let signatureRoutes = [
-        Route(.get, Paths.signatureKeys, .anybody) { server, _ in
-            Response(status: .ok, fields: PushServer.signatureKeyFields, body: server.signingKeys.current.published)
-        }
-    ]
-
-    // A kept answer would have the echo of another token.
-    private static let signatureKeyFields: ResponseFields = [
-        .contentType: "application/json; charset=utf-8", .cacheControl: "no-store",
-    ]
+/// Signs answers for clients that ask for it (RFC 9421), over status, content and the request's own `MyToken`.
+struct AnswerSigner: Sendable {
+    let keys: SigningKeys
+    let logger: Logger
+    let now: @Sendable () -> Date
 
     /// Throws an `unsupported-signature` problem if the request, which has an `Accept-Signature`, asks for one that cannot be
     /// made: before anything is done, for the answer to that would be unsigned.
     @inline(never)
-    func checkSignatureRequest(of head: RequestHead) throws(Problem) {
+    func check(_ head: RequestHead) throws(Problem) {
         do throws(SignatureFailure) {
             _ = try SignatureRequest(acceptSignature: head.values(.acceptSignature))
         } catch {
@@ -61,7 +56,7 @@ extension PushServer {
                 validator: validator,
                 token: tokens[0],
                 label: request.label,
-                key: self.signingKeys.current.key(request.keyID),
+                key: self.keys.current.key(request.keyID),
                 created: self.now()
             )
             var response = response

@@ -10,11 +10,11 @@ internal import SocketHTTP
 /// It ends when the client leaves or the server stops; at a heartbeat, when the credentials are no longer good or its
 /// devices are others than at the start. The client then connects again, and hears why it may not.
 struct EventStream: Sendable {
-    let server: PushServer
+    let handler: StreamHandler
     let caller: Caller
     let credentials: Credentials
-    /// The index of the connection's loop.
-    let loop: Int
+    /// That of the connection's loop.
+    let reader: Reader
     /// The one that was asked for; `nil`: all of the user's.
     let device: String?
     let devices: [RegistrationID]
@@ -36,7 +36,7 @@ struct EventStream: Sendable {
         try await writer.write(Self.greeting)
         var isOwed = await !self.makeDue(after: self.last)
         var sent: [NotificationID] = []
-        var beat = ContinuousClock.now + self.server.settings.streamHeartbeat
+        var beat = ContinuousClock.now + self.handler.settings.streamHeartbeat
         var look: ContinuousClock.Instant? = .now + Self.secondLook
         while true {
             try await self.send(self.subscription.mailbox.take(), after: &sent, to: writer)
@@ -51,7 +51,7 @@ struct EventStream: Sendable {
                 guard try self.mayGoOn() else { return }
                 try await writer.write(Self.heartbeat)
                 try await self.lookForMissed(&isOwed)
-                beat = .now + self.server.settings.streamHeartbeat
+                beat = .now + self.handler.settings.streamHeartbeat
             }
         }
     }
@@ -79,16 +79,15 @@ struct EventStream: Sendable {
     }
 
     private func mayGoOn() throws -> Bool {
-        let reader = self.server.readers[self.loop]
         guard
-            try self.server.authenticator.isStillGood(
+            try self.handler.authenticator.isStillGood(
                 self.caller,
                 by: self.credentials,
-                reader: reader,
-                now: self.server.now()
+                reader: self.reader,
+                now: self.handler.now()
             )
         else { return false }
-        let devices = try self.server.streamDevices(self.device, of: self.caller.user, loop: self.loop)
+        let devices = try self.handler.streamDevices(self.device, of: self.caller.user, self.reader)
         return devices.map(\.id) == self.devices
     }
 
@@ -96,25 +95,24 @@ struct EventStream: Sendable {
     /// store cannot do so now.
     private func makeDue(after last: NotificationID?) async -> Bool {
         do {
-            let count = try await self.server.store.makeDue(
+            let count = try await self.handler.store.makeDue(
                 for: self.devices,
                 ofUser: self.caller.user.id,
                 after: last,
-                now: self.server.now()
+                now: self.handler.now()
             )
-            if count > 0 { self.server.workIsWaiting() }
+            if count > 0 { self.handler.workIsWaiting() }
             return true
         } catch {
             // The next heartbeat tries again.
-            self.server.logger.warning("what waits for a stream is not sent yet", metadata: ["error": "\(error)"])
+            self.handler.logger.warning("what waits for a stream is not sent yet", metadata: ["error": "\(error)"])
             return false
         }
     }
 
     /// A push that was tried just before the stream opened may have been put aside just after.
     private func lookForMissed(_ isOwed: inout Bool) async throws {
-        let reader = self.server.readers[self.loop]
-        if try isOwed || reader.isAnythingWaiting(for: self.devices, now: self.server.now()) {
+        if try isOwed || reader.isAnythingWaiting(for: self.devices, now: self.handler.now()) {
             isOwed = await !self.makeDue(after: nil)
         }
     }

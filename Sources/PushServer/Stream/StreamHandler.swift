@@ -1,13 +1,27 @@
+internal import Foundation
 internal import HTTPTypes
+internal import Logging
 internal import PushAPI
 internal import PushCore
 internal import PushStore
 internal import SocketHTTP
 
-extension PushServer {
-    static let streamRoutes = [
-        Route(.get, Paths.stream, .atLeast(.device, .fetch)) { try $0.openStream($1) }
-    ]
+/// Opens event streams: the way of pushes to devices of the platform type `stream`.
+struct StreamHandler: Handler {
+    let store: Store
+    let settings: ServerSettings
+    let authenticator: Authenticator
+    /// The event streams that are open.
+    let streams: StreamHub
+    let workIsWaiting: @Sendable () -> Void
+    let logger: Logger
+    let now: @Sendable () -> Date
+
+    var routes: [Route] {
+        [
+            Route(.get, Paths.stream, .atLeast(.device, .fetch)) { try self.openStream($0) }
+        ]
+    }
 
     private static let streamFields: ResponseFields = [
         .contentType: "text/event-stream", .cacheControl: "no-store",
@@ -15,32 +29,33 @@ extension PushServer {
         .accelBuffering: "no",
     ]
 
-    private func openStream(_ call: Call) throws -> Response {
-        let device = try Query(call.request.head.query)["device"]
-        let devices = try self.streamDevices(device, of: call.user, loop: call.request.loopIndex)
+    private func openStream(_ context: RequestContext) throws -> Response {
+        let device = try Query(context.request.head.query)["device"]
+        let devices = try self.streamDevices(device, of: context.user, context.reader)
         guard !devices.isEmpty else {
             // Another's device and none at all are one answer.
             guard device == nil else { throw Problem(.notFound) }
             throw Problem(.notFound, "no device of this user is registered on a platform with streams")
         }
         var response = Response(status: .ok, fields: Self.streamFields)
-        guard call.request.head.method == .get else {
+        guard context.request.head.method == .get else {
             response.production = { _ in }
             return response
         }
         let handles = devices.map(\.handle)
-        guard let subscription = self.streams.open(handles, ofUser: try call.user.id), let caller = call.caller else {
+        let caller = try context.known
+        guard let subscription = self.streams.open(handles, ofUser: caller.user.id) else {
             throw Problem(.tooManyStreams, "at most \(StreamHub.maximumPerUser) at once")
         }
         let stream = EventStream(
-            server: self,
+            handler: self,
             caller: caller,
-            credentials: try self.credentials(of: call.request),
-            loop: call.request.loopIndex,
+            credentials: try Credentials(of: context.request, identityField: self.settings.identityField),
+            reader: context.reader,
             device: device,
             devices: devices.map(\.id),
             // WHATWG HTML §9.2.4. What is none of our ids asks for nothing.
-            last: call.request.head[.lastEventID].flatMap { NotificationID($0) },
+            last: context.request.head[.lastEventID].flatMap { NotificationID($0) },
             subscription: subscription
         )
         response.production = stream.run
@@ -48,8 +63,8 @@ extension PushServer {
     }
 
     /// The living devices of a user that have an event stream: the one of that id, or all.
-    func streamDevices(_ id: String?, of user: User, loop: Int) throws -> [RegisteredDevice] {
-        try self.readers[loop].devices(ofUser: user.id).filter { device in
+    func streamDevices(_ id: String?, of user: User, _ reader: Reader) throws -> [RegisteredDevice] {
+        try reader.devices(ofUser: user.id).filter { device in
             self.settings.platforms[device.platform]?.isStream == true
                 && (id == nil || id == device.id.description)
         }

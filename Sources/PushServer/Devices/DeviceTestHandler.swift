@@ -1,0 +1,73 @@
+internal import Foundation
+internal import HTTPTypes
+internal import PushAPI
+internal import PushCore
+internal import PushStore
+internal import SocketHTTP
+
+/// Sends one device a push, and answers what its provider says.
+struct DeviceTestHandler: Handler {
+    let poster: NotificationPoster
+    /// Tells when the delivery has written down the outcome of pushes.
+    let settlements: SettlementWatch
+
+    var routes: [Route] {
+        [Route(.post, Paths.deviceTest("{id}"), .atLeast(.device, .send)) { try await self.testDevice($0) }]
+    }
+
+    /// How long the provider's answer is waited for; shorter than a handler may take.
+    private static let testDeadline = Duration.seconds(20)
+    /// What nobody tells of, such as a push that expires before it is sent, is looked for after so long.
+    static let testPause = Duration.seconds(5)
+
+    private func testDevice(_ context: RequestContext) async throws -> Response {
+        let user = try context.user
+        guard
+            let device = try context.reader.devices(ofUser: user.id).first(where: {
+                $0.id.description == context.parameter
+            })
+        else { throw Problem(.notFound) }
+        let order = NotificationOrder(testing: device.id, of: user.id)
+        let id = try await self.poster.post(order, payload: order.payload.bytes, of: context) { _ in
+            try context.record(.testDevice, of: device.id.description)
+        }.id
+        let answer = try await self.settlements.watching(id) { bell in
+            try await self.answer(to: id, at: device.number, context.reader, bell)
+        }
+        return Response(
+            uncached: .object([
+                .init("Device", .string(device.id.description)),
+                .init("State", .string(answer.state)),
+                .init("Reason", answer.reason.map { .string($0) } ?? .null),
+            ])
+        )
+    }
+
+    /// Looks at once, whenever the bell rings, and now and then.
+    private func answer(
+        to id: NotificationID,
+        at device: Int64,
+        _ reader: Reader,
+        _ bell: Signal?
+    ) async throws -> (state: String, reason: String?) {
+        let deadline = ContinuousClock.now + Self.testDeadline
+        while true {
+            let entry = try reader.deliveries(of: id, after: device - 1, limit: 1).first
+            if let answer = Self.answer(to: entry, isLate: bell == nil || .now >= deadline) { return answer }
+            await bell?.wait(atMost: min(Self.testPause, max(.zero, deadline - .now)))
+            try Task.checkCancellation()
+        }
+    }
+
+    /// `nil` as long as the provider may still say something.
+    private static func answer(to entry: DeliveryEntry?, isLate: Bool) -> (state: String, reason: String?)? {
+        switch entry?.state {
+        case .accepted, .fetched, .read: ("accepted", nil)
+        case .failed, .expired, .cancelled: ("failed", entry?.reason)
+        case .queued where entry?.reason != nil: ("queued", entry?.reason)
+        // The device has gone away meanwhile.
+        case nil: ("failed", "the device is gone")
+        case .queued, .sending: isLate ? ("queued", "the provider has not answered yet") : nil
+        }
+    }
+}

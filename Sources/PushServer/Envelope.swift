@@ -1,0 +1,148 @@
+internal import Foundation
+internal import HTTPTypes
+internal import Logging
+internal import PushAPI
+internal import PushStore
+internal import SocketHTTP
+
+/// What every answer carries, whoever made it and whatever its status: the echo of `MyToken`, the request's id, what is left
+/// of the quota, and the signature.
+struct Envelope: Sendable {
+    private let signer: AnswerSigner
+    private let logger: Logger
+    /// Asked of the logger once, which copies its handler to tell.
+    private let logsRequests: Bool
+
+    init(signer: AnswerSigner, logger: Logger) {
+        self.signer = signer
+        self.logger = logger
+        self.logsRequests = logger.logLevel <= .debug
+    }
+
+    /// Reads what the answer repeats. Throws a problem if it cannot, or if a signature is asked for that cannot be made.
+    func read(_ exchange: Exchange) throws {
+        let head = exchange.request.head
+        exchange.token = try MyToken(of: head)
+        if exchange.isToBeSigned { try self.signer.check(head) }
+    }
+
+    /// The answer to a request that the HTTP server refuses; `nil` if it has not read its head.
+    func refuse(_ refusal: Refusal, head: RequestHead?) -> Response {
+        let id = RequestID(head)
+        var response = Response(Problem(refusal), request: id)
+        // A token that is not one has no echo; the refusal stands all the same.
+        let token = head.flatMap { try? MyToken(of: $0) }
+        Self.address(&response, id: id, token: token)
+        guard let head, head.count(of: .acceptSignature) > 0 else { return response }
+        return self.signer.signed(response, for: head)
+    }
+
+    // Not inlined: a connection keeps what the frames of waiting functions have taken once.
+
+    @inline(never)
+    func finish(_ response: consuming Response, of context: RequestContext, in exchange: Exchange) -> Response {
+        // Some requests have a price that is known only when they are answered.
+        let quota = context.caller?.quota?.state(now: context.now)
+        self.complete(&response, quota, in: exchange)
+        return response
+    }
+
+    @inline(never)
+    func finish(_ error: any Error, in exchange: Exchange) -> Response {
+        var response = self.response(to: error, id: exchange.id)
+        self.complete(&response, exchange.quota, in: exchange)
+        return response
+    }
+
+    // MARK: - Private
+
+    private func complete(_ response: inout Response, _ quota: QuotaPolicy.State?, in exchange: Exchange) {
+        if let quota { quota.policy.addFields(quota, to: &response.fields) }
+        if self.logsRequests { self.log(response, in: exchange) }
+        Self.address(&response, id: exchange.id, token: exchange.token)
+        // Last of all, for it is over what goes out.
+        if exchange.isToBeSigned { response = self.signer.signed(response, for: exchange.request.head) }
+    }
+
+    private static func address(_ response: inout Response, id: RequestID, token: MyToken?) {
+        if let token { response.fields.append(line: "MyToken: ") { $0.append(contentsOf: token.echo.utf8) } }
+        response.fields.append(line: "X-Request-Id: ") { $0.append(contentsOf: id.description.utf8) }
+        response.fields.append(lines: "X-Content-Type-Options: nosniff\r\n")
+    }
+
+    private func log(_ response: Response, in exchange: Exchange) {
+        self.logger.debug(
+            "request answered",
+            metadata: [
+                "request": "\(exchange.id)", "method": "\(exchange.request.head.method)",
+                "status": "\(response.status.code)", "client": "\(exchange.request.client)",
+            ]
+        )
+    }
+
+    /// Words for the client, who learns the code; the log learns the reason.
+    private func response(to error: any Error, id: RequestID) -> Response {
+        switch error {
+        case let problem as Problem:
+            return Response(problem, request: id)
+        case let error as InsufficientScope:
+            return Response(error, request: id)
+        case let error as TryLater:
+            var response = Response(Problem(error.code), request: id)
+            response.fields.append(.retryAfter) { $0.append(decimal: error.seconds) }
+            return response
+        case let error as WrongMethod:
+            var response = Response(Problem(.methodNotAllowed), request: id)
+            response.fields.append(.allow, error.allowed.joined(separator: ", "))
+            return response
+        case let error as BodyError:
+            return Response(Problem(error.refusal), request: id)
+        case StoreError.busy:
+            self.logger.warning("write refused: too many are waiting", metadata: ["request": "\(id)"])
+            return Response(Problem(.busy, "too many writes are waiting"), request: id)
+        case StoreError.full:
+            // The store has told it once.
+            return Response(Problem(.storageFull), request: id)
+        default:
+            self.logger.error("request failed", metadata: ["request": "\(id)", "error": "\(error)"])
+            return Response(Problem(.internalError), request: id)
+        }
+    }
+}
+
+/// A request, with what its answer repeats or depends on. A class, as it goes through many hands; it stays on its loop.
+final class Exchange {
+    let request: Request
+    let id: RequestID
+    let isToBeSigned: Bool
+    var token: MyToken?
+    /// What the caller has left, if it has a quota.
+    var quota: QuotaPolicy.State?
+
+    init(_ request: Request) {
+        self.request = request
+        self.id = RequestID(request.head)
+        self.isToBeSigned = request.head.count(of: .acceptSignature) > 0
+    }
+}
+
+/// A path that there is, with a method that it does not know.
+struct WrongMethod: Error {
+    let allowed: [String]
+}
+
+extension MyToken {
+    /// The token of a request, if it has one; throws an `invalid-mytoken` problem that says what is wrong with it.
+    fileprivate init?(of head: RequestHead) throws(Problem) {
+        guard let text = head[.myToken] else { return nil }
+        guard head.count(of: .myToken) == 1 else { throw Problem(.invalidToken, "MyToken is there more than once") }
+        do throws(MyToken.Invalid) {
+            self = try MyToken(text: text)
+        } catch {
+            switch error {
+            case .notANumber: throw Problem(.invalidToken, "MyToken is not a decimal number")
+            case .outOfRange: throw Problem(.invalidToken, "MyToken is above \(MyToken.range.upperBound)")
+            }
+        }
+    }
+}

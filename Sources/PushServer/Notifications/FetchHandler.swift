@@ -1,0 +1,76 @@
+internal import Foundation
+internal import HTTPTypes
+internal import PushAPI
+internal import PushCore
+internal import PushStore
+internal import SocketHTTP
+
+/// Hands out payloads, one at a time. A class, since every phone of a broadcast comes here: a struct's members would each be
+/// counted at each request.
+final class FetchHandler: Handler {
+    private let store: Store
+    private let vault: Vault
+    private let visible: VisibleNotifications
+
+    init(store: Store, visible: VisibleNotifications) {
+        self.store = store
+        self.vault = store.vault
+        self.visible = visible
+    }
+
+    var routes: [Route] {
+        [
+            Route(
+                .get,
+                "\(Paths.notifications)/{id}",
+                .atLeast(.device, .fetch),
+                atOnce: self.fetch,
+                self.take
+            )
+        ]
+    }
+
+    /// The answer to a fetch; `nil` for a payload that goes with it.
+    private func fetch(_ context: RequestContext) throws -> Response? {
+        let user = try context.user
+        let (id, found) = try self.visible.find(context, for: user)
+        guard !found.isReadOnce else { return nil }
+        let view = self.visible.view(of: id, found, for: user, now: context.now)
+        let isUnchanged = try context.request.head.isConditional && self.isUnchanged(view, for: context)
+        let response =
+            isUnchanged
+            ? view.notModified
+            : view.full(payload: try self.vault.open(found.sealedPayload, in: .payload(id, sender: found.sender)))
+        if found.isRecipient, found.fetchedAt == nil, context.request.head.method == .get {
+            self.store.noteFetch(of: id, by: user.id, now: context.now)
+        }
+        return response
+    }
+
+    /// Whether the client has this already. Throws a `precondition-failed` problem if it expects another state.
+    @inline(never)
+    private func isUnchanged(_ view: NotificationView, for context: RequestContext) throws(Problem) -> Bool {
+        switch Preconditions(context.request.head).outcome(for: view.validators, now: context.now) {
+        case .proceed: return false
+        case .unchanged: return true
+        case .failed: throw Problem(.preconditionFailed)
+        }
+    }
+
+    /// Answers a payload that goes with being collected. `HEAD` shows it without taking it.
+    private func take(_ context: RequestContext) async throws -> Response {
+        let user = try context.user
+        let (id, found) = try self.visible.find(context, for: user)
+        let view = self.visible.view(of: id, found, for: user, now: context.now)
+        // Nobody can have it already, but it may be asked for only in a certain state.
+        if context.request.head.isConditional { _ = try self.isUnchanged(view, for: context) }
+        let payload = try self.vault.open(found.sealedPayload, in: .payload(id, sender: found.sender))
+        if found.isRecipient, context.request.head.method == .get {
+            let record = try context.record(.take, of: "\(id)")
+            guard try await self.store.take(id, by: user.id, noting: record, now: context.now) else {
+                throw Problem(.notFound)
+            }
+        }
+        return view.full(payload: payload)
+    }
+}

@@ -1,0 +1,63 @@
+internal import Foundation
+internal import PushAPI
+internal import PushCore
+internal import PushStore
+
+/// Seals and stores notifications, with the work of pushing them.
+struct NotificationPoster: Sendable {
+    let store: Store
+    let collapseIDs: CollapseIDs
+    let ids: NotificationIDs
+    /// What users of a role may have stored at a time.
+    let bounds: [Role: StorageBounds]
+    /// Tells the delivery that there is work.
+    let workIsWaiting: @Sendable () -> Void
+
+    /// A notification as its sender is told of it.
+    struct Posted {
+        let id: NotificationID
+        let createdAt: Date
+        let expiresAt: Date
+    }
+
+    /// Stores what an order of a request asks for, or finds the result of the same request before, which was to be answered
+    /// `once`. Throws a problem if a recipient is unknown or the sender has stored too much.
+    func post(
+        _ order: NotificationOrder,
+        payload: [UInt8],
+        of context: RequestContext,
+        once request: IdempotentRequest? = nil,
+        record: (NotificationID) throws -> AuditRecord
+    ) async throws -> Posted {
+        let (sender, now) = (try context.user, context.now)
+        let bounds = self.bounds[sender.role]
+        // Random ids of 31 bits do meet; the tries are bounded only so that a full table ends in an error.
+        for _ in 0..<100 {
+            guard let id = self.ids.draw(at: now) else { continue }
+            let notification = NewNotification(
+                id: id,
+                sender: sender.id,
+                sealedPayload: try self.store.vault.seal(payload, in: .payload(id, sender: sender.id)),
+                audience: order.audience,
+                isStoredByClients: order.isStoredByClients,
+                isReadOnce: order.isReadOnce,
+                priority: order.priority,
+                collapseID: order.collapseKey.map { self.collapseIDs.id(of: $0, from: sender.id) },
+                createdAt: now,
+                expiresAt: now + TimeInterval(order.lifetime.components.seconds)
+            )
+            switch try await self.store.post(notification, once: request, by: record(id), within: bounds) {
+            case .stored(_, let hasWork):
+                if hasWork { self.workIsWaiting() }
+                return Posted(id: id, createdAt: now, expiresAt: notification.expiresAt)
+            case .repeated(let id, let createdAt, let expiresAt):
+                return Posted(id: id, createdAt: createdAt, expiresAt: expiresAt)
+            case .keyReused: throw Problem(.idempotencyKeyReused)
+            case .tooMuch(let excess): throw Problem(.tooMuchStored, bounds.map(excess.detail))
+            case .idTaken: continue
+            case .unknownUser(let name): throw Problem(.unknownUser, "there is no user \(name)")
+            }
+        }
+        throw Problem(.busy, "no id is free")
+    }
+}

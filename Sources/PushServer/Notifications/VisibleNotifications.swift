@@ -1,0 +1,52 @@
+internal import Foundation
+internal import HTTPTypes
+internal import PushAPI
+internal import PushCore
+internal import PushStore
+internal import SocketHTTP
+
+/// Notifications as a caller may see them: those that were sent to it, and for publishers those that it has sent.
+struct VisibleNotifications: Sendable {
+    let tags: EntityTagMaker
+    /// How long a phone may answer from its cache.
+    let maxAge: Duration
+
+    /// The notification of the path. Throws a `not-found` problem if the caller cannot see it.
+    func find(_ context: RequestContext, for user: User) throws -> (NotificationID, StoredNotification) {
+        guard
+            let id = NotificationID(context.parameter),
+            let found = try context.reader.notification(
+                id,
+                for: user.id,
+                alsoAsSender: user.role >= .publisher,
+                now: context.now
+            )
+        else { throw Problem(.notFound) }
+        return (id, found)
+    }
+
+    /// A notification as that user sees it.
+    func view(of id: NotificationID, _ found: StoredNotification, for user: User, now: Date) -> NotificationView {
+        NotificationView(
+            id: id,
+            notification: found,
+            tag: self.tags.tag(of: id, for: user.id, isRead: found.readAt != nil, createdAt: found.createdAt),
+            maxAge: self.maxAge,
+            now: now
+        )
+    }
+
+    /// Throws a `precondition-failed` problem if a request that changes something expects another state.
+    func check(
+        _ preconditions: Preconditions,
+        against found: StoredNotification,
+        _ id: NotificationID,
+        for user: User,
+        now: Date
+    ) throws(Problem) {
+        let view = self.view(of: id, found, for: user, now: now)
+        guard preconditions.outcome(for: view.validators, now: now) == .proceed else {
+            throw Problem(.preconditionFailed)
+        }
+    }
+}

@@ -1,0 +1,87 @@
+internal import HTTPTypes
+internal import PushCore
+internal import SocketHTTP
+
+/// Who may use a route: whoever is not named, may not.
+enum Access: Sendable, Hashable {
+    case anybody
+    /// Whoever has the role, or a higher one; with a token only if it has the scopes, too.
+    case atLeast(Role, Scopes)
+}
+
+/// Answers the requests of some routes. Holds what it needs for that, and nothing else.
+protocol Handler: Sendable {
+    var routes: [Route] { get }
+}
+
+/// A method and a path, who may, and what happens. A class, so that looking for one copies none.
+final class Route: Sendable {
+    let method: HTTPRequest.Method
+    /// `{id}` stands for any one segment.
+    let path: String
+    let access: Access
+    /// Answers what needs no waiting. `nil`: `run` answers, and only then.
+    let atOnce: @Sendable (RequestContext) throws -> Response?
+    let run: @Sendable (RequestContext) async throws -> Response
+
+    /// What stands before and after the parameter.
+    let prefix: [UInt8]
+    private let suffix: [UInt8]
+    let hasParameter: Bool
+
+    init(
+        _ method: HTTPRequest.Method,
+        _ path: String,
+        _ access: Access,
+        atOnce: @escaping @Sendable (RequestContext) throws -> Response? = { _ in nil },
+        _ run: @escaping @Sendable (RequestContext) async throws -> Response
+    ) {
+        self.method = method
+        self.path = path
+        self.access = access
+        self.atOnce = atOnce
+        self.run = run
+        let parts = path.split(separator: "{id}", omittingEmptySubsequences: false)
+        self.prefix = Array(parts[0].utf8)
+        self.suffix = parts.count > 1 ? Array(parts[1].utf8) : []
+        self.hasParameter = parts.count > 1
+    }
+
+    /// One that never needs to wait.
+    convenience init(
+        _ method: HTTPRequest.Method,
+        _ path: String,
+        _ access: Access,
+        always answer: @escaping @Sendable (RequestContext) throws -> Response
+    ) {
+        self.init(method, path, access, atOnce: answer) { try answer($0) }
+    }
+
+    /// The parameter, empty if the route has none; `nil` if the path is another's.
+    ///
+    /// Fixed segments are compared without case, as ASP.NET does with the names of controllers.
+    func parameter(of path: UnsafeBufferPointer<UInt8>) -> Slice<UnsafeBufferPointer<UInt8>>? {
+        let length = path.count - self.prefix.count - self.suffix.count
+        guard
+            self.hasParameter ? length > 0 : length == 0,
+            path.has(self.prefix, at: 0),
+            path.has(self.suffix, at: path.count - self.suffix.count)
+        else { return nil }
+        let parameter = path[self.prefix.count..<self.prefix.count + length]
+        return parameter.contains(UInt8(ascii: "/")) ? nil : parameter
+    }
+}
+
+extension UnsafeBufferPointer<UInt8> {
+    /// Whether `text`, which must be in lower case, stands there in any case of its ASCII letters.
+    func has(_ text: [UInt8], at start: Int) -> Bool {
+        guard text.count <= self.count - start else { return false }
+        for index in text.indices {
+            let (own, sent) = (text[index], self[start + index])
+            guard
+                own == sent || (own == sent | 0x20 && (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(sent))
+            else { return false }
+        }
+        return true
+    }
+}

@@ -1,0 +1,21 @@
+internal import HTTPTypes
+internal import PushAPI
+internal import SocketHTTP
+
+/// Publishes the keys that verify signed answers.
+struct SigningKeyHandler: Handler {
+    let keys: SigningKeys
+
+    var routes: [Route] {
+        [Route(.get, Paths.signatureKeys, .anybody, always: self.showKeys)]
+    }
+
+    private func showKeys(_ context: RequestContext) -> Response {
+        // A kept answer would have the echo of another token.
+        Response(
+            status: .ok,
+            fields: [.contentType: "application/json; charset=utf-8", .cacheControl: "no-store"],
+            body: self.keys.current.published
+        )
+    }
+}
