@@ -532,7 +532,7 @@ PROBLEMS = {
     431: ("HeaderFieldsTooLarge", "The fields are too large, or too many."),
     500: ("InternalServerError", "A mistake of the server's; its log has the reason under the request's id."),
     501: ("NotImplemented", "A method or transfer coding that the server does not know."),
-    503: ("ServiceUnavailable", "The server cannot take more work just now, or cannot store or send. Nothing was done, unless `detail` says that it may have been."),
+    503: ("ServiceUnavailable", "The server cannot take the request now, or cannot store or send. Nothing was done, unless `detail` says that it may have been."),
     505: ("VersionNotSupported", "The server speaks HTTP/1.1 and HTTP/1.0."),
     507: ("InsufficientStorage", "The server's disk is full. Nothing was stored; it goes on by itself once there is room."),
 }

@@ -69,4 +69,4 @@ class Sealing:
 
 def check(result):
     if result != 1:
-        raise SystemExit("a sealed value does not open")
+        raise SystemExit("an encrypted value cannot be decrypted")

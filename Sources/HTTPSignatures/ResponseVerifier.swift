@@ -44,7 +44,7 @@ public struct ResponseVerifier: Sendable {
             let expected = InnerList(components.map(\.item)).text
             throw SignatureFailure(.wrongComponents, "the signature is over \(list.text), not \(expected)")
         }
-        guard !list.parameters.hasRepeated else { throw SignatureFailure(.duplicate, "a parameter is there twice") }
+        guard !list.parameters.hasRepeated else { throw SignatureFailure(.duplicate, "a parameter appears twice") }
         guard [nil, .string(SigningKey.algorithm)].contains(list.parameters["alg"]) else {
             throw SignatureFailure(.wrongAlgorithm, "the signature claims to be another than the key's")
         }
@@ -63,7 +63,7 @@ public struct ResponseVerifier: Sendable {
     ) throws(SignatureFailure) -> (key: VerificationKey, label: String, list: InnerList) {
         guard !message.signatureInput.isEmpty else { throw SignatureFailure(.missing, "there is no Signature-Input") }
         let inputs = try StructuredFieldParser.dictionary(message.signatureInput, of: "Signature-Input")
-        guard !inputs.hasRepeated else { throw SignatureFailure(.duplicate, "a label is there twice") }
+        guard !inputs.hasRepeated else { throw SignatureFailure(.duplicate, "a label appears twice") }
         var found: [(key: VerificationKey, label: String, list: InnerList)] = []
         for entry in inputs.entries {
             guard case .list(let list) = entry.value else {
@@ -79,7 +79,7 @@ public struct ResponseVerifier: Sendable {
 
     private func signature(of message: SignedMessage, label: String) throws(SignatureFailure) -> [UInt8] {
         let signatures = try StructuredFieldParser.dictionary(message.signature, of: "Signature")
-        guard !signatures.hasRepeated else { throw SignatureFailure(.duplicate, "a signature is there twice") }
+        guard !signatures.hasRepeated else { throw SignatureFailure(.duplicate, "a signature appears twice") }
         guard let member = signatures[label] else { throw SignatureFailure(.missing, "there is no Signature \(label)") }
         guard case .item(let item) = member, case .bytes(let signature) = item.value else {
             throw SignatureFailure(.malformed, "the Signature \(label) is not of bytes")

@@ -52,7 +52,7 @@ public struct SignatureBase: Sendable, Hashable {
     /// Values in their order, and the parameters' text as it is to stand in `Signature-Input`, in front of which the
     /// components are put.
     ///
-    /// Throws if something is there twice, or a value could be taken for more than one line.
+    /// Throws if something appears twice, or a value could be taken for more than one line.
     public init(
         _ components: [(component: SignatureComponent, value: String)],
         created: Int64,

@@ -31,7 +31,7 @@ public struct SignatureFailure: Error, Sendable, Hashable, CustomStringConvertib
         public static let badSignature = Self(description: "bad signature")
         /// It is good, but made too long ago, or in the future.
         public static let stale = Self(description: "stale")
-        /// Something is there twice, of which one must not choose.
+        /// Something appears twice, of which one must not choose.
         public static let duplicate = Self(description: "duplicate")
     }
 }

@@ -12,7 +12,7 @@ public struct SignatureRequest: Sendable, Hashable {
     /// Throws if none can be made: over anything else, with another algorithm, or with parameters that are not ours.
     public init(acceptSignature lines: [String]) throws(SignatureFailure) {
         let dictionary = try StructuredFieldParser.dictionary(lines, of: "Accept-Signature")
-        guard !dictionary.hasRepeated else { throw SignatureFailure(.duplicate, "a label is there twice") }
+        guard !dictionary.hasRepeated else { throw SignatureFailure(.duplicate, "a label appears twice") }
         guard let request = dictionary.entries.lazy.compactMap({ Self($0.key, $0.value) }).first else {
             throw SignatureFailure(.wrongComponents, "what can be signed is \(Self.components)")
         }

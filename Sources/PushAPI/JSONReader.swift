@@ -34,7 +34,7 @@ private struct JSONReader {
     mutating func readText() throws(JSONSyntaxError) -> JSONValue {
         let value = try self.readValue()
         self.skipBlanks()
-        guard self.position == self.bytes.count else { throw self.error("something follows the value") }
+        guard self.position == self.bytes.count else { throw self.error("unexpected data after the value") }
         return value
     }
 
@@ -48,7 +48,7 @@ private struct JSONReader {
         case UInt8(ascii: "f"): return try self.readWord("false", .bool(false))
         case UInt8(ascii: "n"): return try self.readWord("null", .null)
         case UInt8(ascii: "-"), .some(0x30...0x39): return try self.readNumber()
-        case .some: throw self.error("no value begins like this")
+        case .some: throw self.error("unexpected character")
         case nil: throw self.error("a value is missing")
         }
     }
@@ -96,7 +96,7 @@ private struct JSONReader {
     private mutating func readWord(_ word: StaticString, _ value: JSONValue) throws(JSONSyntaxError) -> JSONValue {
         let end = self.position + word.utf8CodeUnitCount
         guard end <= self.bytes.count, self.bytes[self.position..<end].elementsEqual(word.description.utf8) else {
-            throw self.error("no value begins like this")
+            throw self.error("unexpected character")
         }
         self.position = end
         return value

@@ -46,13 +46,13 @@ package enum KeyringError: Error, Hashable, CustomStringConvertible {
 
     package var description: String {
         switch self {
-        case .malformed(let line): "line \(line) is not a number and 32 bytes in base64"
-        case .repeated(let number): "key \(number) is there twice"
-        case .empty: "it holds no key"
-        case .missing(let number): "it holds no key \(number)"
-        case .sealing(let number): "key \(number) is the one that seals"
-        case .signing(let number): "key \(number) is the one that signs"
-        case .full: "no number is left for another key"
+        case .malformed(let line): "line \(line) must be a number and 32 bytes in base64"
+        case .repeated(let number): "key \(number) appears twice"
+        case .empty: "it contains no key"
+        case .missing(let number): "it contains no key \(number)"
+        case .sealing(let number): "key \(number) is the one in use for encryption"
+        case .signing(let number): "key \(number) is the one in use for signing"
+        case .full: "the key numbers are used up"
         }
     }
 }

@@ -125,8 +125,8 @@ package enum VaultError: Error, Hashable, CustomStringConvertible {
 
     package var description: String {
         switch self {
-        case .unreadable: "a sealed value does not open"
-        case .keyMissing(let number): "a value is sealed with key \(number), which the keyring does not have"
+        case .unreadable: "an encrypted value cannot be decrypted"
+        case .keyMissing(let number): "a value is encrypted with key \(number), which the keyring lacks"
         }
     }
 }

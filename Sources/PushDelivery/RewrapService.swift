@@ -42,12 +42,15 @@ package struct RewrapService: Sendable {
                 )
             }
             let unused = result.unused.map { "\($0)" }.joined(separator: " ")
-            self.logger.info("sealed anew", metadata: ["values": "\(result.renewed)", "unused": "\(unused)"])
+            self.logger.info(
+                "re-encryption completed",
+                metadata: ["values": "\(result.renewed)", "unused": "\(unused)"]
+            )
             return true
         } catch is CancellationError {
             return true
         } catch {
-            self.logger.report("not sealed anew", error)
+            self.logger.report("re-encryption failed", error)
             return false
         }
     }

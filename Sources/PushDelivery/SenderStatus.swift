@@ -24,7 +24,7 @@ package final class SenderStatus: Sendable {
     /// A line for each lane that rests until an operator acts; what passes by itself is none.
     package var troubles: [String] {
         self.troubleByLane.compactMap { lane, trouble in
-            trouble.flatMap { $0.needsOperator ? "the sender \(lane) rests: \($0.reason)" : nil }
+            trouble.flatMap { $0.needsOperator ? "sender \(lane) is paused: \($0.reason)" : nil }
         }.sorted()
     }
 

@@ -98,8 +98,8 @@ struct Envelope: Sendable {
         case let error as BodyError:
             return Response(Problem(error.refusal), request: id)
         case StoreError.busy:
-            self.logger.warning("write refused: too many are waiting", metadata: ["request": "\(id)"])
-            return Response(Problem(.busy, "too many writes are waiting"), request: id)
+            self.logger.warning("write refused; the write queue is full", metadata: ["request": "\(id)"])
+            return Response(Problem(.busy, "the write queue is full"), request: id)
         case StoreError.full:
             // The store has told it once.
             return Response(Problem(.storageFull), request: id)
@@ -135,7 +135,7 @@ extension MyToken {
     /// The token of a request, if it has one; throws an `invalid-mytoken` problem that says what is wrong with it.
     fileprivate init?(of head: RequestHead) throws(Problem) {
         guard let text = head[.myToken] else { return nil }
-        guard head.count(of: .myToken) == 1 else { throw Problem(.invalidToken, "MyToken is there more than once") }
+        guard head.count(of: .myToken) == 1 else { throw Problem(.invalidToken, "MyToken appears more than once") }
         do throws(MyToken.Invalid) {
             self = try MyToken(text: text)
         } catch {

@@ -26,15 +26,16 @@ package enum StoreError: Error, CustomStringConvertible {
     package var description: String {
         switch self {
         case .inUse(let path): "the database \(path) is in use by another process"
-        case .tooNew(let migration): "the database was written by a later version: it knows the migration \(migration)"
+        case .tooNew(let migration):
+            "the database was written by a later version with the migration \(migration); use that version"
         case .changedMigration(let migration):
             "the database was made with another migration \(migration) than this version has: use the version that made it"
-        case .wrongKeyring(let reason): "the keyring cannot be used: \(reason)"
+        case .wrongKeyring(let reason): "the keyring does not match the database: \(reason)"
         case .full: "the disk is full"
-        case .busy: "too many writes are waiting"
-        case .broken(let reason): "the database failed and must be opened anew: \(reason)"
+        case .busy: "the write queue is full"
+        case .broken(let reason): "the database failed; restart the server: \(reason)"
         case .cannotOpen(let path, let reason): "cannot open \(path): \(reason)"
-        case .damaged(let row): "the database is damaged: \(row) is not as it was written"
+        case .damaged(let row): "the database is damaged: \(row) cannot be decoded"
         case .failed(let reason): "the database failed: \(reason)"
         }
     }
@@ -55,7 +56,7 @@ extension StoreError {
         case let error as StoreError: self = error
         case let error as DatabaseError: self.init(error)
         case let error as VaultError: self = .failed(reason: error.description)
-        case is RowDecodingError, is DecodingError: self = .failed(reason: "a row is not as it was written")
+        case is RowDecodingError, is DecodingError: self = .failed(reason: "a row cannot be decoded")
         default: return nil
         }
     }

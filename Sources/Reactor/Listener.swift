@@ -116,9 +116,8 @@ package final class Listener: Sendable {
                 let accepted = cepoll_accept(duplicate)
                 if accepted >= 0 {
                     connection(accepted)
-                    // The kernel gives the lowest number that is free.
                     let mayBeLast = accepted + 1 >= usable
-                    while mayBeLast, !self.isStopped, !Task.isCancelled, Self.lowestFree(duplicate) >= usable {
+                    while mayBeLast, !self.isStopped, !Task.isCancelled, Self.lowestFree >= usable {
                         await Self.rest()
                     }
                     taken += 1
@@ -140,21 +139,24 @@ package final class Listener: Sendable {
         }
     }
 
-    /// The number of descriptors that connections may take: some are left for files and for calls to other servers.
+    /// The number below which connections may have descriptors. Half of those that are free now, at most 256, are left for
+    /// files and for calls to other servers.
     package static var usableDescriptors: Int {
         var limit = rlimit()
         guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return .max }
-        return Int(clamping: limit.rlim_cur - min(limit.rlim_cur / 4, 256))
+        let all = Int(clamping: limit.rlim_cur)
+        return all - min(max(0, all - self.lowestFree) / 2, 256)
+    }
+
+    /// The kernel gives the lowest number that is free.
+    private static var lowestFree: Int {
+        let descriptor = epoll_create1(Int32(EPOLL_CLOEXEC))
+        guard descriptor >= 0 else { return .max }
+        close(descriptor)
+        return Int(descriptor)
     }
 
     // MARK: - Private
-
-    private static func lowestFree(_ descriptor: Int32) -> Int {
-        let copy = dup(descriptor)
-        guard copy >= 0 else { return .max }
-        close(copy)
-        return Int(copy)
-    }
 
     private static func rest() async {
         // Ends early by cancellation only, which the next turn sees.

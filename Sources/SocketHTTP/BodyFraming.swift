@@ -16,14 +16,14 @@ extension RequestHead {
         var codings: [ByteRange]?
         for field in self.lines {
             if bytes.equals(field.name, anyCase: "content-length") {
-                guard length == nil else { throw .badRequest("There is more than one Content-Length.") }
+                guard length == nil else { throw .badRequest("The Content-Length field appears more than once.") }
                 length = try Self.contentLength(bytes, field.value)
             } else if bytes.equals(field.name, anyCase: "transfer-encoding") {
                 codings = (codings ?? []) + bytes.listElements(field.value)
             }
         }
         guard let codings else { return length.map { $0 == 0 ? .none : .length($0) } ?? .none }
-        guard length == nil else { throw .badRequest("There are both Content-Length and Transfer-Encoding.") }
+        guard length == nil else { throw .badRequest("Content-Length and Transfer-Encoding cannot be combined.") }
         guard !self.isVersion10 else { throw .badRequest("HTTP/1.0 has no Transfer-Encoding.") }
         guard
             let last = codings.last,

@@ -38,13 +38,13 @@ package enum Refusal: Error, Hashable {
         case .targetTooLong: "The request target is too long."
         case .headerTooLarge: "The header fields are too large or too many."
         case .bodyTooLarge: "The request's body is too large."
-        case .expectationFailed: "The only expectation understood is 100-continue."
+        case .expectationFailed: "The only supported expectation is 100-continue."
         case .notImplemented: "The method or the transfer coding is not implemented."
-        case .versionNotSupported: "Only HTTP/1.1 and HTTP/1.0 are spoken here."
+        case .versionNotSupported: "Only HTTP/1.1 and HTTP/1.0 are supported."
         case .timedOut: "The request took too long to arrive."
         case .overloaded: "The server has too many connections; try again later."
         case .tooManyConnections: "There are too many connections from this address."
-        case .handlerTooSlow: "The server took too long; whether the request had an effect is not known."
+        case .handlerTooSlow: "The server took too long; the request may or may not have taken effect."
         }
     }
 }

@@ -18,7 +18,7 @@ extension RequestHead {
     /// Exactly one `Host` that makes sense; only HTTP/1.0 may leave it out (RFC 9112 §3.2).
     private mutating func readHost(_ bytes: Span<UInt8>) throws(Refusal) {
         for line in self.lines where bytes.equals(line.name, anyCase: "host") {
-            guard self.host == nil else { throw .badRequest("There is more than one Host.") }
+            guard self.host == nil else { throw .badRequest("The Host field appears more than once.") }
             guard Authority.isValid(bytes, line.value) else { throw .badRequest("Host is invalid.") }
             self.host = line.value
         }

@@ -13,17 +13,17 @@ package struct TLSIdentity: Sendable {
         do throws(OpenSSLError) {
             self.chain = try PEM.readCertificates(certificates)
         } catch {
-            throw .certificates("holds no certificate in PEM that can be read (\(error))")
+            throw .certificates("contains no readable PEM certificate (\(error))")
         }
-        if privateKey.contains("ENCRYPTED") { throw .privateKey("is encrypted; there is nobody to ask for a password") }
+        if privateKey.contains("ENCRYPTED") { throw .privateKey("is encrypted; use a key without a password") }
         do throws(OpenSSLError) {
             self.privateKey = try PEM.readPrivateKey(privateKey)
         } catch {
-            throw .privateKey("holds no private key in PEM that can be read (\(error))")
+            throw .privateKey("contains no readable PEM private key (\(error))")
         }
         guard X509_check_private_key(self.leaf.pointer, self.privateKey.pointer) == 1 else {
             ERR_clear_error()
-            throw .privateKey("does not belong to the first certificate, which must be the server's own")
+            throw .privateKey("does not match the first certificate, which must be the server's own")
         }
         do throws(OpenSSLError) {
             // What the security level refuses, such as a short key, is refused here, where it can be named.

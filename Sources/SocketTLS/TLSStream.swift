@@ -142,7 +142,7 @@ package final class TLSStream: ByteStream {
         guard
             SSL_get_verify_result(self.session) == X509_V_OK,
             X509_cmp_current_time(X509_get0_notAfter(certificate)) > 0
-        else { throw StreamError("TLS handshake: the client's certificate is not good any more") }
+        else { throw StreamError("TLS handshake: the client's certificate is no longer valid") }
         return X509Name.commonName(of: X509_get_subject_name(certificate))
     }
 

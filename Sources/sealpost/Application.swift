@@ -199,7 +199,7 @@ struct Application: Sendable {
             self.keyringHasChanged()
             self.logger.info("keyring reloaded", metadata: ["seals": "\(keyring.sealing)"])
         } catch {
-            self.logger.error("keyring not reloaded, the old one stays", metadata: ["error": "\(error)"])
+            self.logger.error("keyring reload failed; the old keyring stays in use", metadata: ["error": "\(error)"])
         }
     }
 
@@ -210,7 +210,7 @@ struct Application: Sendable {
             self.signingKeys.exchange(new)
             self.logger.info("signing keys reloaded", metadata: ["signs": "\(new.keys[0].key.id)"])
         } catch {
-            self.logger.error("signing keys not reloaded, the old ones stay", metadata: ["error": "\(error)"])
+            self.logger.error("signing key reload failed; the old keys stay in use", metadata: ["error": "\(error)"])
         }
     }
 

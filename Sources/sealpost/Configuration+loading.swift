@@ -75,10 +75,10 @@ extension Configuration {
         self.identityHeader = try section.string("identityHeader")
         if let identityHeader {
             guard IdentityField(identityHeader) != nil else {
-                throw section.error("identityHeader", nil, "\"\(identityHeader)\" is not the name of a field")
+                throw section.error("identityHeader", nil, "\"\(identityHeader)\" is not a valid field name")
             }
             guard !self.trustedProxies.isEmpty else {
-                throw section.error("identityHeader", nil, "nobody is believed it without trustedProxies")
+                throw section.error("identityHeader", nil, "it needs trustedProxies, which is empty")
             }
         }
         self.tls = try TLS(section.section("tls"))
@@ -202,7 +202,7 @@ extension Configuration.TLS.Identity {
 extension SenderConfiguration {
     fileprivate init(_ section: ConfigurationSection, name: String) throws {
         guard Tag(name) != nil, name == name.lowercased() else {
-            throw section.error("type", nil, "a sender's name is made of lower case letters, digits, - and _")
+            throw section.error("type", nil, "a sender's name must consist of a-z, 0-9, - and _")
         }
         switch try section.requiredString("type") {
         case "apns": self = .apns(try APNs(section))

@@ -12,7 +12,7 @@ enum KeyringFile {
     static func load(_ path: String, database: String) throws -> Keyring {
         let isMissing = !FileManager.default.fileExists(atPath: path)
         guard !isMissing || !FileManager.default.fileExists(atPath: database) else {
-            throw ConfigurationError("the keyring \(path) is missing, without which \(database) cannot be read")
+            throw ConfigurationError("the keyring \(path) is missing; \(database) cannot be decrypted without it")
         }
         let text = try PrivateFile.load(path, what: self.what, ifMissing: Keyring.generateText)
         return try self.read(path) { () throws(KeyringError) in try Keyring(text: text) }
@@ -43,7 +43,7 @@ enum KeyringFile {
         do throws(KeyringError) {
             return try body()
         } catch {
-            throw ConfigurationError("the keyring \(path) cannot be used: \(error)")
+            throw ConfigurationError("the keyring \(path) is not valid: \(error)")
         }
     }
 }

@@ -25,7 +25,10 @@ struct MemoryProtection {
     /// Warns of what could not be had.
     func report(to logger: Logger) {
         for failure in self.failures {
-            logger.warning("memory is not kept from core dumps and other processes", metadata: ["error": "\(failure)"])
+            logger.warning(
+                "memory protection failed; core dumps and debuggers can read secrets",
+                metadata: ["error": "\(failure)"]
+            )
         }
     }
 }

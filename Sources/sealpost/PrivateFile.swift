@@ -15,7 +15,7 @@ enum PrivateFile {
                     attributes: [.posixPermissions: 0o700]
                 )
             } catch {
-                throw ConfigurationError("\(what) \(path) cannot be made: \(error.localizedDescription)")
+                throw ConfigurationError("\(what) \(path) cannot be created: \(error.localizedDescription)")
             }
             _ = try self.create(path, what: what, content: make())
         }
@@ -27,7 +27,7 @@ enum PrivateFile {
         do {
             let mode = try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int ?? 0
             guard mode & 0o077 == 0 else {
-                throw ConfigurationError("\(what) \(path) may be read by others; make its mode 0600")
+                throw ConfigurationError("\(what) \(path) is readable by other users; set its mode to 0600")
             }
             return try String(contentsOfFile: path, encoding: .utf8)
         } catch let error as ConfigurationError {
@@ -64,7 +64,7 @@ enum PrivateFile {
     private static func create(_ path: String, what: String, content: String) throws -> FileHandle {
         let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else {
-            throw ConfigurationError("\(what) \(path) cannot be made: \(String(cString: strerror(errno)))")
+            throw ConfigurationError("\(what) \(path) cannot be created: \(String(cString: strerror(errno)))")
         }
         let file = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
         do {
@@ -84,7 +84,7 @@ enum PrivateFile {
         let descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         defer { if descriptor >= 0 { close(descriptor) } }
         guard descriptor >= 0, fsync(descriptor) == 0 else {
-            throw ConfigurationError("\(what) \(path) cannot be kept: \(String(cString: strerror(errno)))")
+            throw ConfigurationError("\(what) \(path) cannot be synced to disk: \(String(cString: strerror(errno)))")
         }
     }
 }

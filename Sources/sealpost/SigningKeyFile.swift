@@ -7,7 +7,7 @@ enum SigningKeyFile {
 
     /// Reads it; makes it, with one new key and for its owner only, if it is not there.
     ///
-    /// Throws `ConfigurationError` if it cannot be made or read, if others may read it, or if it holds no keys.
+    /// Throws `ConfigurationError` if it cannot be made or read, if others may read it, or if it contains no keys.
     static func load(_ path: String) throws -> SigningKeySet {
         let text = try PrivateFile.load(path, what: self.what, ifMissing: SigningKeySet.generateText)
         return try self.read(path) { () throws(SigningKeyError) in try SigningKeySet(text: text) }
@@ -40,7 +40,7 @@ enum SigningKeyFile {
         do throws(SigningKeyError) {
             return try body()
         } catch {
-            throw ConfigurationError("\(self.what) \(path) cannot be used: \(error)")
+            throw ConfigurationError("\(self.what) \(path) is not valid: \(error)")
         }
     }
 }

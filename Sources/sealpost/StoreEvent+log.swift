@@ -8,22 +8,26 @@ extension Logger {
         switch event {
         case .broken(let reason):
             self.critical(
-                "storage failed; the process ends at once, because nothing that it would store is safe",
+                "storage failed; exiting, because later writes would not be safe",
                 metadata: ["reason": "\(reason)"]
             )
             exit(1)
-        case .diskFull: self.error("disk full, nothing is stored until there is room")
-        case .roomAgain: self.info("disk has room again")
-        case .notWiped(let reason): self.error("what was erased may stay in pages", metadata: ["reason": "\(reason)"])
+        case .diskFull: self.error("disk full; writes are refused until space is freed")
+        case .roomAgain: self.info("disk has space again; writes are accepted")
+        case .notWiped(let reason):
+            self.error(
+                "page wiping failed; erased data may remain in the database file",
+                metadata: ["reason": "\(reason)"]
+            )
         case .setAside(let row):
-            self.error("a damaged row was set aside; the others go on", metadata: ["row": "\(row)"])
+            self.error("damaged row skipped", metadata: ["row": "\(row)"])
         case .receiptsDropped(let count):
-            self.error("receipts dropped, because too many waited to be written", metadata: ["sinceStart": "\(count)"])
+            self.error("receipts dropped; the receipt queue is full", metadata: ["sinceStart": "\(count)"])
         case .checkpointFailed(let reason):
             self.error("checkpoint failed; the write-ahead log grows", metadata: ["reason": "\(reason)"])
         case .logIsLong(let bytes):
             self.warning(
-                "write-ahead log is long, because something reads the database without an end",
+                "write-ahead log is long; a reader holds an old snapshot",
                 metadata: ["bytes": "\(bytes)"]
             )
         }

@@ -21,7 +21,7 @@ struct TLSSetup: Sendable {
         let (context, ends) = try Self.context(configuration, ticketKeys: self.ticketKeys, logger: logger)
         self.ends = Expiries(ends)
         self.acceptor = TLSAcceptor(context, handshakeTimeout: handshakeTimeout) { error in
-            logger.debug("handshake failed", metadata: ["error": "\(error)"])
+            logger.debug("TLS handshake failed", metadata: ["error": "\(error)"])
         }
     }
 
@@ -38,7 +38,10 @@ struct TLSSetup: Sendable {
             self.ends.set(ends)
             self.logger.info("certificates reloaded")
         } catch {
-            self.logger.error("certificates not reloaded, the old ones stay", metadata: ["error": "\(error)"])
+            self.logger.error(
+                "certificate reload failed; the old certificates stay in use",
+                metadata: ["error": "\(error)"]
+            )
         }
     }
 
@@ -115,7 +118,7 @@ struct TLSSetup: Sendable {
         do throws(OpenSSLError) {
             return try TLSClientAuthorities(certificates: certificates)
         } catch {
-            throw ConfigurationError("\(key): \(file) holds no certificate in PEM that can be read (\(error))")
+            throw ConfigurationError("\(key): \(file) contains no readable PEM certificate (\(error))")
         }
     }
 }

@@ -54,7 +54,7 @@ import Testing
         let restored = try await self.shell(self.documented("Restoring"))
         #expect(restored.code == 0, "\(restored.errors)")
         let looked = try await Daemon.run(["doctor"], in: self.folder)
-        #expect(looked.output.contains("sealpost.db is whole and up to date"), "\(looked.output)")
+        #expect(looked.output.contains("sealpost.db is intact and up to date"), "\(looked.output)")
         daemon = try await Daemon(in: self.folder)
         client = PushClient(
             server: try daemon.server,
@@ -71,12 +71,12 @@ import Testing
 
     @Test func aBackupIsItsOwnersOnlyAndReplacesNothing() async throws {
         _ = try await Daemon.run(["user", "add", "alice", "--password-stdin"], in: folder, input: "correct horse\n")
-        #expect(try await Daemon.run(["backup", "copy.db"], in: self.folder).output == "copy.db is written\n")
+        #expect(try await Daemon.run(["backup", "copy.db"], in: self.folder).output == "backup written to copy.db\n")
         let attributes = try FileManager.default.attributesOfItem(atPath: self.folder.file("copy.db"))
         #expect(attributes[.posixPermissions] as? Int == 0o600)
         let again = try await Daemon.run(["backup", "copy.db"], in: self.folder)
         #expect(again.code == 1)
-        #expect(again.errors == "sealpost: cannot open copy.db: it exists already\n")
+        #expect(again.errors == "sealpost: cannot open copy.db: the file already exists\n")
         #expect(try FileManager.default.contentsOfDirectory(atPath: self.folder.path).sorted() == ["copy.db", "var"])
     }
 

@@ -57,11 +57,11 @@ import Testing
         ("server: {forwardedField: Via}", "server.forwardedField: must be one of X-Forwarded-For, Forwarded"),
         (
             "server: {trustedProxies: [unix], identityHeader: 'X Remote'}",
-            "server.identityHeader: \"X Remote\" is not the name of a field"
+            "server.identityHeader: \"X Remote\" is not a valid field name"
         ),
         (
             "server: {identityHeader: X-Remote-User}",
-            "server.identityHeader: nobody is believed it without trustedProxies"
+            "server.identityHeader: it needs trustedProxies, which is empty"
         ),
         ("passwords: {memory: 19455}", "passwords.memory: must be at least 19456 with 2 passes"),
         ("passwords: {memory: 1048577}", "passwords.memory: must be a whole number from 8 to 1048576"),
@@ -80,7 +80,7 @@ import Testing
         ("senders: {x: {type: webpush}}", "senders.x: subject is missing"),
         ("senders: {x: {type: webhook, url: a}}", "senders.x: secretFile is missing"),
         ("senders: {x: {type: webpush, subject: a, connections: 0}}", "senders.x.connections: must be a whole number"),
-        ("senders: {X: {type: apns}}", "a sender's name is made of lower case"),
+        ("senders: {X: {type: apns}}", "a sender's name must consist of"),
         ("senders: {x: {type: fcm, serviceAccount: a, topic: b}}", "senders.x.topic: is not known here"),
         ("[1]", "must be a mapping"), ("a: [", "is not YAML"),
     ])
@@ -192,7 +192,7 @@ import Testing
         let error = #expect(throws: ConfigurationError.self) {
             try KeyringFile.load(self.keyring, database: self.database)
         }
-        #expect("\(try #require(error))".contains("is missing, without which"))
+        #expect("\(try #require(error))".contains("cannot be decrypted without it"))
         #expect(!FileManager.default.fileExists(atPath: self.keyring))
     }
 
@@ -202,7 +202,7 @@ import Testing
         let error = #expect(throws: ConfigurationError.self) {
             try KeyringFile.load(self.keyring, database: self.database)
         }
-        #expect("\(try #require(error))".contains("may be read by others"))
+        #expect("\(try #require(error))".contains("is readable by other users"))
     }
 
     @Test func aDamagedOneIsRefusedWithItsLine() throws {
@@ -214,6 +214,6 @@ import Testing
         let error = #expect(throws: ConfigurationError.self) {
             try KeyringFile.load(self.keyring, database: self.database)
         }
-        #expect("\(try #require(error))".contains("line 1 is not a number and 32 bytes"))
+        #expect("\(try #require(error))".contains("line 1 must be a number and 32 bytes"))
     }
 }

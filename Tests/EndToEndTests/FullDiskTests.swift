@@ -69,7 +69,7 @@ import Testing
         #expect(ended.code == 0)
         let log = ended.errors.split(separator: "\n")
         #expect(log.count { $0.contains("disk full") } == 1, "\(ended.errors)")
-        #expect(log.count { $0.contains("disk has room again") } == 1, "\(ended.errors)")
+        #expect(log.count { $0.contains("disk has space again; writes are accepted") } == 1, "\(ended.errors)")
         #expect(!ended.errors.contains("request failed"))
     }
 

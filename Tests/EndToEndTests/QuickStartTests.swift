@@ -19,7 +19,7 @@ import Testing
             ]
         ).end()
         #expect(ended.code == 0, "\(ended.errors)")
-        #expect(ended.output.contains("alice may sign in as device"))
+        #expect(ended.output.contains("user alice created with the role device"))
         #expect(ended.output.contains(#"{"Status":"ready"}"#))
         #expect(ended.output.contains(/id: (\d+)\ndata: {"secureId":"\1"}\n/))
         #expect(ended.output.contains(#""Payload":"Secure confirmation.""#))

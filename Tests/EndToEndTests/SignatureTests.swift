@@ -164,7 +164,7 @@ import Testing
                 try bad.write(toFile: file, atomically: false, encoding: .utf8)
                 daemon.process.signal(SIGHUP)
                 let line = await daemon.process.errors(until: "error=")
-                #expect(line.contains("signing keys not reloaded, the old ones stay"), "\(line)")
+                #expect(line.contains("signing key reload failed; the old keys stay in use"), "\(line)")
                 #expect(try await self.publishedKeys(site) == both)
             }
             try good.write(toFile: file, atomically: false, encoding: .utf8)
@@ -211,13 +211,13 @@ import Testing
         _ = try SigningKeyFile.load(self.path)
         try FileManager.default.setAttributes([.posixPermissions: 0o640], ofItemAtPath: self.path)
         let error = #expect(throws: ConfigurationError.self) { try SigningKeyFile.load(self.path) }
-        #expect("\(try #require(error))".contains("may be read by others"))
+        #expect("\(try #require(error))".contains("is readable by other users"))
     }
 
     @Test func aDamagedOneIsRefusedWithItsLine() throws {
         _ = try SigningKeyFile.load(self.path)
         try "1 AAAA\n".write(toFile: self.path, atomically: false, encoding: .utf8)
         let error = #expect(throws: ConfigurationError.self) { try SigningKeyFile.load(self.path) }
-        #expect("\(try #require(error))".contains("line 1 is not a number and 32 bytes"))
+        #expect("\(try #require(error))".contains("line 1 must be a number and 32 bytes"))
     }
 }

@@ -104,7 +104,7 @@ import Testing
         #expect(code == 1)
         if isRead {
             let lines = String(decoding: pipe.readSome(), as: UTF8.self)
-            #expect(lines.contains(#"level=critical storage failed; the process ends at once"#))
+            #expect(lines.contains(#"level=critical storage failed; exiting"#))
         }
     }
 

@@ -78,22 +78,28 @@ import Testing
         ("{certificate: cert.pem, privateKey: none.pem}", "server.tls.privateKey: none.pem cannot be read"),
         ("{certificate: binary, privateKey: key.pem}", "server.tls.certificate: binary cannot be read"),
         ("{certificate: ., privateKey: key.pem}", "server.tls.certificate: . cannot be read"),
-        ("{certificate: empty, privateKey: key.pem}", "server.tls.certificate: empty holds no certificate in PEM"),
-        ("{certificate: key.pem, privateKey: key.pem}", "server.tls.certificate: key.pem holds no certificate in PEM"),
+        (
+            "{certificate: empty, privateKey: key.pem}",
+            "server.tls.certificate: empty contains no readable PEM certificate"
+        ),
+        (
+            "{certificate: key.pem, privateKey: key.pem}",
+            "server.tls.certificate: key.pem contains no readable PEM certificate"
+        ),
         (
             "{certificate: cert.pem, privateKey: cert.pem}",
-            "server.tls.privateKey: cert.pem holds no private key in PEM"
+            "server.tls.privateKey: cert.pem contains no readable PEM private key"
         ),
-        ("{certificate: cert.pem, privateKey: other.key}", "server.tls.privateKey: other.key does not belong to the"),
+        ("{certificate: cert.pem, privateKey: other.key}", "server.tls.privateKey: other.key does not match the"),
         ("{certificate: cert.pem, privateKey: locked.key}", "server.tls.privateKey: locked.key is encrypted"),
         ("{certificate: cert.pem, privateKey: key.pem, clientCA: none.pem}", "server.tls.clientCA: none.pem cannot be"),
         (
             "{certificate: cert.pem, privateKey: key.pem, clientCA: key.pem}",
-            "server.tls.clientCA: key.pem holds no certificate in PEM"
+            "server.tls.clientCA: key.pem contains no readable PEM certificate"
         ),
         (
             "{certificate: cert.pem, privateKey: key.pem, additional: [{certificate: cert.pem, privateKey: other.key}]}",
-            "server.tls.additional.0.privateKey: other.key does not belong to the first certificate"
+            "server.tls.additional.0.privateKey: other.key does not match the first certificate"
         ),
         (
             "{certificate: short.pem, privateKey: short.key}",

@@ -123,7 +123,7 @@ import Testing
                 #expect(reading.written == nil, "\(field)")
                 continue
             }
-            // It has no dictionary without members, dates of its own, and one entry for what is there twice.
+            // It has no dictionary without members, dates of its own, and one entry for what appears twice.
             guard !own.entries.isEmpty, !own.text.contains("@"), !own.hasRepeated, !own.repeatsAParameter else {
                 continue
             }

@@ -38,7 +38,7 @@ import Testing
         problem.instance = "abc"
         let text = String(decoding: problem.json.bytes, as: UTF8.self)
         #expect(
-            text == #"{"type":"urn:sealpost:problem:not-found","title":"There is nothing here","status":404,"#
+            text == #"{"type":"urn:sealpost:problem:not-found","title":"Not found","status":404,"#
                 + #""detail":"say \"what\"","instance":"abc"}"#
         )
     }

@@ -84,7 +84,7 @@ import Testing
         self.apns.pushes.answerNext(status: 403, body: #"{"reason":"InvalidProviderToken"}"#)
         try await self.rig.run { _, status in
             try await eventually { !status.troubles.isEmpty }
-            #expect(status.troubles == ["the sender apns rests: InvalidProviderToken"])
+            #expect(status.troubles == ["sender apns is paused: InvalidProviderToken"])
         }
         #expect(self.apns.pushes.received.count == 1)
         let due = try #require(try self.fixture.nextDue())

@@ -150,9 +150,9 @@ import Testing
     }
 
     @Test func aTestTellsWhyItIsPutOff() async throws {
-        let answer = try await self.test { .retried(at: $0 + 60, reason: "no stream is open") }
+        let answer = try await self.test { .retried(at: $0 + 60, reason: "no event stream is open") }
         #expect(answer["State"]?.text == "queued")
-        #expect(answer["Reason"]?.text == "no stream is open")
+        #expect(answer["Reason"]?.text == "no event stream is open")
     }
 
     @Test func onlyOnesOwnDeviceCanBeTested() async throws {

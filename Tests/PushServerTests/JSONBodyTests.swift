@@ -29,19 +29,20 @@ import Testing
 
     @Test(arguments: [
         (" ", "a value is missing at byte 1"), ("{", "a member's name is missing at byte 1"),
-        (#"{"a"}"#, "a colon is missing at byte 4"), (#"{"a":}"#, "no value begins like this at byte 5"),
+        (#"{"a"}"#, "a colon is missing at byte 4"), (#"{"a":}"#, "unexpected character at byte 5"),
         (#"{"a":1"#, "the object does not end at byte 6"), (#"{"a":1,}"#, "a member's name is missing at byte 7"),
-        (#"{"a":1} x"#, "something follows the value at byte 8"), ("{}{}", "something follows the value at byte 2"),
+        (#"{"a":1} x"#, "unexpected data after the value at byte 8"),
+        ("{}{}", "unexpected data after the value at byte 2"),
         (#"{"a":[1,2}"#, "the array does not end at byte 9"), (#"{"a":01}"#, "the object does not end at byte 6"),
-        (#"{"a":.5}"#, "no value begins like this at byte 5"), (#"{"a":1.}"#, "a digit is missing at byte 7"),
-        (#"{"a":+1}"#, "no value begins like this at byte 5"), (#"{"a":NaN}"#, "no value begins like this at byte 5"),
-        (#"{"a":tru}"#, "no value begins like this at byte 5"), (#"{"a":"x}"#, "the string does not end at byte 8"),
+        (#"{"a":.5}"#, "unexpected character at byte 5"), (#"{"a":1.}"#, "a digit is missing at byte 7"),
+        (#"{"a":+1}"#, "unexpected character at byte 5"), (#"{"a":NaN}"#, "unexpected character at byte 5"),
+        (#"{"a":tru}"#, "unexpected character at byte 5"), (#"{"a":"x}"#, "the string does not end at byte 8"),
         (#"{"a":"\x"}"#, "an unknown escape at byte 8"), ("{'a':1}", "a member's name is missing at byte 1"),
         ("{\"a\":\"\n\"}", "a control character in a string at byte 6"),
         (#"{"a":"\ud800"}"#, "half a surrogate pair at byte 12"), (#"{"a":"\u12"}"#, "four hexadecimal digits"),
-        ("\u{FEFF}{}", "no value begins like this at byte 0"),
-        ("Payload=x&To=y", "no value begins like this at byte 0"),
-        ("<xml/>", "no value begins like this at byte 0"), ("// x\n{}", "no value begins like this at byte 0"),
+        ("\u{FEFF}{}", "unexpected character at byte 0"),
+        ("Payload=x&To=y", "unexpected character at byte 0"),
+        ("<xml/>", "unexpected character at byte 0"), ("// x\n{}", "unexpected character at byte 0"),
     ])
     func whatIsNoJSONIsToldWhere(body: String, detail: String) async throws {
         try await self.each(body) { try $0.expectProblem(.invalidJSON, detail) }

@@ -37,7 +37,7 @@ import Testing
 
     @Test func aLabelCannotBreakOutOfItsLine() {
         let sample = MetricSample(.resting, ["lane": "a\"b\\c\nd"], 1)
-        #expect([sample].exposition.hasSuffix(#"sealpost_lane_resting{lane="a\"b\\c\nd"} 1"# + "\n"))
+        #expect([sample].exposition.hasSuffix(#"sealpost_lane_paused{lane="a\"b\\c\nd"} 1"# + "\n"))
     }
 
     @Test func theOperatorsPageListsThemAll() throws {

@@ -56,7 +56,7 @@ import Testing
         (#""To":"username:bob""#, "To must be an array of strings, not a string"),
         (#""To":[1]"#, "To must be an array of strings, not a number"),
         (#""To":[["news"]]"#, "To must be an array of strings, not an array"),
-        (#""To":[""]"#, "To has an element that is no tag expression"), (#""To":["a &&"]"#, "To has an element"),
+        (#""To":[""]"#, "To has an element that is not a tag expression"), (#""To":["a &&"]"#, "To has an element"),
         (#""To":["a b"]"#, "To has an element"), (#""To":["(a"]"#, "To has an element"),
         (#""To":["ä"]"#, "To has an element"), (#""To":[\#(quoted(121, "t"))]"#, "To has an element"),
         (#""To":[\#(quoted(9999, "!"))]"#, "To has an element"),

@@ -47,7 +47,7 @@ import Testing
         let fixture = try await ServerFixture()
         // Not 401, at which a client would ask for the credentials again.
         let response = try await self.change(fixture, from: current, to: "another password")
-        try response.expectProblem(.forbidden, "Current is not the password")
+        try response.expectProblem(.forbidden, "Current is not the current password")
         #expect(response.fields[.wwwAuthenticate] == nil)
         #expect(try fixture.storedPassword() == ServerFixture.passwordHash)
     }

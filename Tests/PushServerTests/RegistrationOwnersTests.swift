@@ -35,7 +35,7 @@ import Testing
     @Test func aRegistrationWhoseHandleWasRegisteredAnewIsGoneAndTheDanceHealsIt() async throws {
         #expect(try await self.put("old", handle: "aa").status == .ok)
         #expect(try await self.put("new", handle: "AA").status == .ok)
-        try await self.put("old", handle: "aa").expectProblem(.registrationGone, "registered anew")
+        try await self.put("old", handle: "aa").expectProblem(.registrationGone, "registered again")
         // What the tutorial's clients do then: forget the id, ask for another, and register once more.
         let id = try await self.fixture.requestRegistration(handle: "aa")
         #expect(try await self.put(id, handle: "aa").status == .ok)

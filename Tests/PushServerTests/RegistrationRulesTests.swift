@@ -59,7 +59,7 @@ import Testing
 
     @Test func aHandleThatItsPlatformCannotHaveIsToldWhy() async throws {
         let response = try await self.put(#"{"Platform":"wns","Handle":"http://wns.example"}"#)
-        try response.expectProblem(.invalidMember, "Handle is none of wns: it must be https")
+        try response.expectProblem(.invalidMember, "Handle is not valid for wns: it must be https")
     }
 
     // MARK: Tags
@@ -82,7 +82,7 @@ import Testing
 
     @Test(arguments: ["username:bob", "username:alice", "Username:bob", "USERNAME:", "from:bob", "From:x"])
     func tagsThatOnlyTheServerGivesAreRefused(tag: String) async throws {
-        try await self.put(tags: ["news", tag]).expectProblem(.invalidMember, "only the server")
+        try await self.put(tags: ["news", tag]).expectProblem(.invalidMember, "reserved")
         #expect(try await self.fixture.send(.get, "/api/register").text == "[]")
     }
 

@@ -95,7 +95,7 @@ import Testing
 
     @Test(arguments: ["?to_tag=nobody", "?to_tag=alic", "?pns=apns&to_tag=alice2"])
     func aUserWhoIsNotThereIsNamed(query: String) async throws {
-        try await self.post(query, body: #""x""#).expectProblem(.unknownUser, "there is no user")
+        try await self.post(query, body: #""x""#).expectProblem(.unknownUser, "does not exist")
         #expect(try await self.waiting() == [])
         #expect(self.fixture.wakeUps.count == 0)
     }
@@ -189,7 +189,7 @@ import Testing
         }
         #expect(ids == [1, 2, 3])
         let response = try await fixture.send(.post, Paths.notifications)
-        try response.expectProblem(.busy, "no id is free")
+        try response.expectProblem(.busy, "no free notification id was found")
         #expect(response.fields[.retryAfter] == "1")
         #expect(fixture.wakeUps.count == 0, "nothing is to be sent")
     }

@@ -25,7 +25,7 @@ import Testing
         #expect(try await self.post(fixture, as: "alice").status == .created)
         try await self.post(fixture, as: "alice").expectProblem(
             .tooMuchStored,
-            "at most 1 notifications at once; each counts until it expires"
+            "at most 1 stored notifications per user; each counts until it expires"
         )
         // Each user and each role has its own; one without bounds has none.
         #expect(try await self.post(fixture, as: "bob").status == .created)
@@ -33,7 +33,7 @@ import Testing
         try await self.post(fixture, as: "paul", String(repeating: "x", count: 100))
             .expectProblem(
                 .tooMuchStored,
-                "at most 100 bytes of payloads at once; a recalled one does not count any more"
+                "at most 100 bytes of stored payloads per user; recalled notifications do not count"
             )
         for _ in 0..<3 { #expect(try await self.post(fixture, as: "ada").status == .created) }
     }
@@ -48,7 +48,7 @@ import Testing
             )
         }
         #expect(try await put("one", "aa").status == .ok)
-        try await put("two", "bb").expectProblem(.tooManyDevices, "at most 1 at once; unregister one that is not used")
+        try await put("two", "bb").expectProblem(.tooManyDevices, "at most 1 devices per user; unregister one")
         #expect(try await put("one", "bb").status == .ok)
     }
 }

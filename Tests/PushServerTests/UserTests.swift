@@ -46,7 +46,7 @@ import Testing
     @Test(arguments: ["bob", "Bob", "BOB", "ada"])
     func aNameIsTakenOnceInAnyCase(name: String) async throws {
         let response = try await self.add(#"{"Name":"\#(name)","Password":"long enough","Role":"admin"}"#)
-        try response.expectProblem(.conflict, "there is a user")
+        try response.expectProblem(.conflict, "already exists")
         #expect(try await self.signIn(name, password: "long enough") == .unauthorized)
         #expect(try self.fixture.storage.user("bob").role == .device)
     }

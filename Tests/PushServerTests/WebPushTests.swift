@@ -50,10 +50,10 @@ import Testing
     }
 
     @Test(arguments: [
-        ("{}", "Handle is none of webpush: it must have an endpoint"),
-        (#""https://a""#, "Handle is none of webpush: it must have an endpoint"),
-        (#"{"endpoint":"a b"}"#, "Handle is none of webpush: it has blanks"),
-        (#"{"endpoint":"https://evil"}"#, "Handle is none of webpush: endpoint must be elsewhere"),
+        ("{}", "Handle is not valid for webpush: it must have an endpoint"),
+        (#""https://a""#, "Handle is not valid for webpush: it must have an endpoint"),
+        (#"{"endpoint":"a b"}"#, "Handle is not valid for webpush: it has blanks"),
+        (#"{"endpoint":"https://evil"}"#, "Handle is not valid for webpush: endpoint must be elsewhere"),
         ("[]", "Handle must be a string, not an array"), ("7", "Handle must be a string, not a number"),
         ("null", "Handle is missing"),
     ])

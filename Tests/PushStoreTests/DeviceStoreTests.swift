@@ -71,7 +71,7 @@ import Testing
             for: bob,
             now: fixture.now
         )
-        #expect(outcome == .gone(reason: "its handle is registered to another account"))
+        #expect(outcome == .gone(reason: "the handle is registered to another account"))
         #expect(try fixture.reader.devices(ofUser: alice.id).count == 1)
     }
 
@@ -85,14 +85,14 @@ import Testing
         let leased = try await fixture.claim()
         #expect(leased.isEmpty)
         let outcome = try await store.register(registration("abc"), as: old, for: alice, now: fixture.now)
-        #expect(outcome == .gone(reason: "its handle was registered anew"))
+        #expect(outcome == .gone(reason: "the handle was registered again"))
     }
 
     @Test func anotherUsersIDCannotBeTakenOver() async throws {
         let (alice, bob) = (try await fixture.addUser("alice"), try await fixture.addUser("bob"))
         let id = try await fixture.addDevice(of: alice, handle: "abc")
         let outcome = try await store.register(registration("xyz"), as: id, for: bob, now: fixture.now)
-        #expect(outcome == .gone(reason: "it was not issued to this account"))
+        #expect(outcome == .gone(reason: "the registration id was not issued to this account"))
         #expect(try await !store.unregister(id, ofUser: bob.id))
         #expect(try fixture.reader.devices(ofUser: alice.id).map(\.handle) == [DeviceHandle("abc")])
     }
@@ -145,7 +145,7 @@ import Testing
         try await fixture.addDevice(of: bob, handle: "abc")
         let first = try await store.register(registration("abc"), as: ids[0], for: alice, now: fixture.now)
         let last = try await store.register(registration("abc"), as: ids[24], for: alice, now: fixture.now)
-        #expect(first == .gone(reason: "its handle is registered to another account"))
+        #expect(first == .gone(reason: "the handle is registered to another account"))
         #expect(last == .registered(moved: 0))
     }
 }

@@ -24,7 +24,7 @@ import Testing
         // A log that never begins anew is always longer than what was moved out of it. How soon it can depends on how often
         // the readers' threads are kept from running just while they read.
         var (longest, moved) = (0, 0)
-        for _ in 0..<200 where moved < longest + 16 << 20 {
+        for _ in 0..<1000 where moved < longest + 16 << 20 {
             try await store.writer.write { db in
                 try db.execute(
                     sql: """

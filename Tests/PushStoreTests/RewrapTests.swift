@@ -142,7 +142,7 @@ import Testing
         let other = Keyring.generateText()
         let another = try Keyring(text: Keyring.addingKey(to: other).text)
         let missing = try Keyring(text: Keyring.removingKey(1, from: Keyring.addingKey(to: other).text))
-        for (keyring, words) in [(another, "key 1 is not the one"), (missing, "no key 1")] {
+        for (keyring, words) in [(another, "key 1 is not the key that"), (missing, "lacks key 1")] {
             let error = await #expect(throws: StoreError.self) {
                 try await fixture.store.exchange(keyring, now: fixture.now)
             }

@@ -166,7 +166,7 @@ import Testing
         let rows = try await fixture.store.writer.write { try Int.fetchOne($0, sql: "select count(*) from device") }
         #expect(rows == 101)
         #expect(
-            try await self.register("id-128", "bb", within: bounds) == .gone(reason: "its handle was registered anew")
+            try await self.register("id-128", "bb", within: bounds) == .gone(reason: "the handle was registered again")
         )
     }
 

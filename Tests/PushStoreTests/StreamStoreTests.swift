@@ -42,7 +42,7 @@ import Testing
 
     @Test func whatWaitsForADeviceIsMadeDueForItAlone() async throws {
         let other = try await self.fixture.addDevice(of: self.alice, platform: "stream", handle: "two")
-        try await self.post(1, as: .retried(at: self.fixture.now + 600, reason: "no stream is open"))
+        try await self.post(1, as: .retried(at: self.fixture.now + 600, reason: "no event stream is open"))
         #expect(try self.fixture.reader.isAnythingWaiting(for: [other], now: self.fixture.now))
         #expect(try self.fixture.reader.isAnythingWaiting(for: [self.device], now: self.fixture.now))
         #expect(try await self.claimed() == [])

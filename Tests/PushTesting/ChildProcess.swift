@@ -60,6 +60,7 @@ package final class ChildProcess: Sendable {
         // The shell changes the folder, which posix_spawn cannot, and becomes the command.
         let words = ["/bin/sh", "-c", "cd \"$0\" && exec \"$@\"", folder, executable] + arguments
         let variables = environment.merging(Self.sanitizing) { own, _ in own }.map { "\($0)=\($1)" }
+        Self.keepDescriptors()
         var id = pid_t()
         let code = Self.withCStrings(words) { words in
             Self.withCStrings(variables) { posix_spawn(&id, "/bin/sh", &actions, &attributes, words, $0) }
@@ -117,6 +118,14 @@ package final class ChildProcess: Sendable {
         while waitpid(self.id, &status, 0) == -1, errno == EINTR {}
         self.isReaped.store(true, ordering: .releasing)
         return status
+    }
+
+    /// Has no command inherit what was opened without a word about that, as Foundation's sockets are.
+    private static func keepDescriptors() {
+        // One that is closed meanwhile is not inherited either.
+        for name in (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")) ?? [] {
+            if let descriptor = Int32(name) { _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC) }
+        }
     }
 
     private static func makePair() throws -> (ours: Int32, theirs: Int32) {

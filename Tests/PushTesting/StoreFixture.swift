@@ -38,7 +38,7 @@ package struct StoreFixture: Sendable {
 
     package func user(_ name: String) throws -> User {
         guard let username = Username(name), let user = try self.reader.user(named: username) else {
-            throw Missing("there is no user \(name)")
+            throw Missing("user \(name) does not exist")
         }
         return user
     }

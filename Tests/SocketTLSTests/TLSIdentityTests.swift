@@ -13,7 +13,7 @@ import Testing
         let authority = try TestAuthority()
         let (one, other) = (try authority.makeServerIdentity(), try authority.makeServerIdentity())
         let error = Self.error(certificates: one.certificate, privateKey: other.privateKey)
-        #expect(error == .privateKey("does not belong to the first certificate, which must be the server's own"))
+        #expect(error == .privateKey("does not match the first certificate, which must be the server's own"))
     }
 
     @Test(arguments: ["", "no PEM", "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"])
@@ -24,7 +24,7 @@ import Testing
                 Issue.record("the certificate is to blame")
                 return
             }
-            #expect(reason.hasPrefix("holds no certificate in PEM"))
+            #expect(reason.hasPrefix("contains no readable PEM certificate"))
         }
     }
 
@@ -39,7 +39,7 @@ import Testing
     }
 
     @Test(arguments: [
-        ("", "holds no private key in PEM"), ("no PEM", "holds no private key in PEM"),
+        ("", "contains no readable PEM private key"), ("no PEM", "contains no readable PEM private key"),
         ("-----BEGIN ENCRYPTED PRIVATE KEY-----\nAAAA\n-----END ENCRYPTED PRIVATE KEY-----\n", "is encrypted"),
         ("-----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\n", "is encrypted"),
     ])

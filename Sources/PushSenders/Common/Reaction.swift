@@ -53,7 +53,7 @@ extension Reaction {
     /// - Parameters:
     ///   - reason: The provider's words, made fit for a log.
     ///   - retryAfter: What the answer's `Retry-After` says.
-    ///   - since: When the provider last saw that the device is gone.
+    ///   - since: When the provider last saw that the device is no longer registered.
     func failure(reason: String, retryAfter: Duration?, since: Date? = nil) -> SendFailure? {
         switch self {
         case .accepted, .renewToken: nil

@@ -15,11 +15,11 @@ package struct StreamSender: PushSender {
     }
 
     package func send(_ push: Push) async throws(SendFailure) -> Acceptance {
-        guard let device = DeviceHandle(push.handle) else { throw .rejected(reason: "it is no device's") }
+        guard let device = DeviceHandle(push.handle) else { throw .rejected(reason: "not a device handle") }
         switch await self.hub.deliver(push.notification, to: device) {
         case .handedOver: return Acceptance(providerID: Acceptance.byStream)
-        case .nobodyThere: throw .offline(reason: "no stream is open")
-        case .full: throw .deviceBusy(reason: "its stream is full", retryAfter: Self.moment)
+        case .nobodyThere: throw .offline(reason: "no event stream is open")
+        case .full: throw .deviceBusy(reason: "the event stream is full", retryAfter: Self.moment)
         }
     }
 }

@@ -38,7 +38,7 @@ struct WebPushRequest: Sendable {
             body = try WebPushEncryption(for: subscription)
                 .seal(Array("{\"secureId\":\"\(push.notification.rawValue)\"}".utf8))
         } catch {
-            throw .rejected(reason: "cannot be encrypted for this subscription")
+            throw .rejected(reason: "encryption for this subscription failed")
         }
         return OutboundRequest(.post, subscription.endpoint, headers: headers, body: body, timeout: self.timeout)
     }

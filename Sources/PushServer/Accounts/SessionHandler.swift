@@ -21,7 +21,9 @@ struct SessionHandler: Handler {
 
     /// Gives the caller a token in place of the password. One token cannot get another, or none would ever end.
     private func beginSession(_ context: RequestContext) async throws -> Response {
-        guard try context.token == nil else { throw Problem(.forbidden, "a session begins with the password") }
+        guard try context.token == nil else {
+            throw Problem(.forbidden, "a session starts with the password, not with a token")
+        }
         let user = try context.user
         let bytes = try await context.request.body.collect()
         let body = try bytes.isEmpty ? JSONBody(.object([])) : JSONBody(bytes)
@@ -48,7 +50,7 @@ struct SessionHandler: Handler {
 
     /// Ends the token of this request.
     private func endSession(_ context: RequestContext) async throws -> Response {
-        guard let token = try context.token else { throw Problem(.notFound, "the caller came without a token") }
+        guard let token = try context.token else { throw Problem(.notFound, "the request has no bearer token") }
         try await self.revoker.revoke(token.prefix, by: context.record(.revokeToken, of: context.user.name.description))
         return .noContent
     }

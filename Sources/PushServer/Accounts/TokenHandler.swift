@@ -27,7 +27,7 @@ struct TokenHandler: Handler {
     private func addToken(_ context: RequestContext) async throws -> Response {
         let caller = try context.user.name
         let body = try JSONBody(try await context.request.body.collect())
-        let unknown = Problem(.unknownUser, "User is nobody")
+        let unknown = Problem(.unknownUser, "User does not exist")
         guard
             let name = Username(try body.requiredString("User")),
             let user = try context.reader.user(named: name)
@@ -66,11 +66,13 @@ struct TokenHandler: Handler {
     private func listTokens(_ context: RequestContext) async throws -> Response {
         let query = try Query(context.request.head.query)
         let user = try query["user"].map { text in
-            guard let name = Username(text) else { throw Problem(.invalidParameter, "user is not a user's name") }
+            guard let name = Username(text) else { throw Problem(.invalidParameter, "user is not a user name") }
             return name
         }
         let last = try query["after"].map { text in
-            guard let prefix = TokenPrefix(text) else { throw Problem(.invalidParameter, "after is no prefix") }
+            guard let prefix = TokenPrefix(text) else {
+                throw Problem(.invalidParameter, "after is not a token prefix")
+            }
             return prefix
         }
         let size = try query.limit

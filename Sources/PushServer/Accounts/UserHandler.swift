@@ -30,7 +30,7 @@ struct UserHandler: Handler {
         let hash = try await self.hash(Secret(try body.requiredString("Password")), chosenFor: name)
         let record = try context.record(.addUser, of: name.description, detail: role.rawValue)
         guard try await self.store.addUser(name, role: role, password: hash, by: record, now: context.now) else {
-            throw Problem(.conflict, "there is a user \(name)")
+            throw Problem(.conflict, "user \(name) already exists")
         }
         return Response(
             created: Paths.user(name.description.percentEncoded),
@@ -42,7 +42,7 @@ struct UserHandler: Handler {
     private func listUsers(_ context: RequestContext) async throws -> Response {
         let query = try Query(context.request.head.query)
         let last = try query["after"].map { text in
-            guard let name = Username(text) else { throw Problem(.invalidParameter, "after is not a user's name") }
+            guard let name = Username(text) else { throw Problem(.invalidParameter, "after is not a user name") }
             return name
         }
         let size = try query.limit
@@ -101,7 +101,7 @@ struct UserHandler: Handler {
             return .noContent
         case .missing: throw Problem(.notFound)
         case .lastAdministrator:
-            throw Problem(.lastAdministrator, "without this user there would be no administrator who is not disabled")
+            throw Problem(.lastAdministrator, "this user is the last enabled administrator")
         }
     }
 
@@ -121,7 +121,7 @@ struct UserHandler: Handler {
             )
         }
         // Not 401: who called is known, and a client would only ask for the credentials again.
-        guard isChanged else { throw Problem(.forbidden, "Current is not the password") }
+        guard isChanged else { throw Problem(.forbidden, "Current is not the current password") }
         return .noContent
     }
 

@@ -11,7 +11,7 @@ extension DeviceRegistration {
         let lane: Lane
         switch rule?.judge(handle) {
         case .accepted(let own): lane = own
-        case .refused(let why): throw Problem(.invalidMember, "Handle is none of \(platform): \(why)")
+        case .refused(let why): throw Problem(.invalidMember, "Handle is not valid for \(platform): \(why)")
         case nil: lane = Lane(platform)
         }
         self.init(platform: platform, lane: lane, handle: handle, tags: try Self.tags(body.strings("Tags") ?? []))
@@ -40,7 +40,7 @@ extension DeviceRegistration {
         }
         switch readObject(text) {
         case .handle(let handle): return handle
-        case .refused(let why): throw Problem(.invalidMember, "Handle is none of \(platform): \(why)")
+        case .refused(let why): throw Problem(.invalidMember, "Handle is not valid for \(platform): \(why)")
         }
     }
 
@@ -51,10 +51,13 @@ extension DeviceRegistration {
         return Set(
             try texts.map { text in
                 guard let tag = Tag(text) else {
-                    throw Problem(.invalidMember, "Tags has an element that is not 1 to 120 of -_@#.:A-Za-z0-9")
+                    throw Problem(
+                        .invalidMember,
+                        "Tags has an element that is not 1 to 120 characters of A-Z a-z 0-9 - _ @ # . :"
+                    )
                 }
                 guard !tag.isReserved else {
-                    throw Problem(.invalidMember, "Tags has an element that only the server may give: \(tag)")
+                    throw Problem(.invalidMember, "Tags has a reserved element: \(tag)")
                 }
                 return tag
             }

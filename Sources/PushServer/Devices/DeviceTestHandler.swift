@@ -66,7 +66,7 @@ struct DeviceTestHandler: Handler {
         case .failed, .expired, .cancelled: ("failed", entry?.reason)
         case .queued where entry?.reason != nil: ("queued", entry?.reason)
         // The device has gone away meanwhile.
-        case nil: ("failed", "the device is gone")
+        case nil: ("failed", "the device is no longer registered")
         case .queued, .sending: isLate ? ("queued", "the provider has not answered yet") : nil
         }
     }

@@ -56,7 +56,7 @@ struct RegistrationHandler: Handler {
         case .tooMany:
             throw Problem(
                 .tooManyDevices,
-                bounds.map { "at most \($0.devices) at once; unregister one that is not used" }
+                bounds.map { "at most \($0.devices) devices per user; unregister one" }
             )
         }
     }

@@ -15,11 +15,11 @@ struct Query {
         self.parameters = parameters
     }
 
-    /// The value of a parameter; throws an `invalid-parameter` problem if it is there twice.
+    /// The value of a parameter; throws an `invalid-parameter` problem if it appears twice.
     subscript(_ name: String) -> String? {
         get throws(Problem) {
             let values = self.parameters.filter { $0.name == name }.map(\.value)
-            guard values.count <= 1 else { throw Problem(.invalidParameter, "\(name) is there more than once") }
+            guard values.count <= 1 else { throw Problem(.invalidParameter, "\(name) appears more than once") }
             return values.first
         }
     }

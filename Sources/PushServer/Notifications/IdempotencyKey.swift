@@ -14,9 +14,9 @@ struct IdempotencyKey: Hashable, Sendable {
     init?(of head: RequestHead) throws(Problem) {
         let count = head.count(of: .idempotencyKey)
         guard count > 0, let field = head[.idempotencyKey] else { return nil }
-        guard count == 1 else { throw Problem(.invalidIdempotencyKey, "Idempotency-Key is there more than once") }
+        guard count == 1 else { throw Problem(.invalidIdempotencyKey, "Idempotency-Key appears more than once") }
         guard let key = Self(field: field) else {
-            throw Problem(.invalidIdempotencyKey, "it has to be \(Self.lengths) visible ASCII characters")
+            throw Problem(.invalidIdempotencyKey, "Idempotency-Key must be 1 to 255 visible ASCII characters")
         }
         self = key
     }

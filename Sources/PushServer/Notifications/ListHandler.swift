@@ -127,7 +127,7 @@ struct ListHandler: Handler {
     /// Throws an `invalid-cursor` problem for one that was not given out with that list.
     private func change(at cursor: String, of list: CursorMaker.List) throws(Problem) -> Int64 {
         guard let change = self.cursors.change(at: cursor, of: list), change <= self.store.newestChange else {
-            throw Problem(.invalidCursor, "begin anew without since")
+            throw Problem(.invalidCursor, "restart the list without since")
         }
         return change
     }

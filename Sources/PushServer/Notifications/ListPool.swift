@@ -37,7 +37,7 @@ package final class ListPool: Sendable {
         try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Value, any Error>) in
             let job = Job(
                 run: { reader in continuation.resume(with: Result { try work(reader) }) },
-                refuse: { continuation.resume(throwing: Problem(.busy, "too many long lists are waiting")) },
+                refuse: { continuation.resume(throwing: Problem(.busy, "the queue of long lists is full")) },
                 lateAt: .now + Self.patience
             )
             switch self.queue.withLock({ $0.add(job, of: user) }) {

@@ -16,7 +16,7 @@ enum NotificationListQuery: Sendable, Hashable {
         let unread = try query["unread"]
         if let ids = try query["ids"] {
             guard since == nil, try query["limit"] == nil, unread == nil else {
-                throw Problem(.invalidParameter, "ids stands alone, without since, limit and unread")
+                throw Problem(.invalidParameter, "ids cannot be combined with since, limit or unread")
             }
             self = .ids(try Self.ids(ids))
             return
@@ -30,12 +30,12 @@ enum NotificationListQuery: Sendable, Hashable {
     private static func ids(_ text: String) throws(Problem) -> [NotificationID] {
         let words = text.split(separator: ",", omittingEmptySubsequences: false)
         guard words.count <= self.maximumIDs else {
-            throw Problem(.invalidParameter, "ids may be \(self.maximumIDs) at most")
+            throw Problem(.invalidParameter, "ids has more than \(self.maximumIDs) ids")
         }
         var ids: [NotificationID] = []
         for word in words {
             guard let id = NotificationID(String(word)) else {
-                throw Problem(.invalidParameter, "ids must be the ids of notifications, with commas in between")
+                throw Problem(.invalidParameter, "ids must be notification ids separated by commas")
             }
             ids.append(id)
         }

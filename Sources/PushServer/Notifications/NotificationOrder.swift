@@ -64,7 +64,7 @@ struct NotificationOrder {
         do throws(TagExpression.Invalid) {
             return try TagExpression(text)
         } catch {
-            throw Problem(.invalidMember, "To has an element that is no tag expression: \(error)")
+            throw Problem(.invalidMember, "To has an element that is not a tag expression: \(error)")
         }
     }
 

@@ -55,9 +55,9 @@ struct NotificationPoster: Sendable {
             case .keyReused: throw Problem(.idempotencyKeyReused)
             case .tooMuch(let excess): throw Problem(.tooMuchStored, bounds.map(excess.detail))
             case .idTaken: continue
-            case .unknownUser(let name): throw Problem(.unknownUser, "there is no user \(name)")
+            case .unknownUser(let name): throw Problem(.unknownUser, "user \(name) does not exist")
             }
         }
-        throw Problem(.busy, "no id is free")
+        throw Problem(.busy, "no free notification id was found")
     }
 }

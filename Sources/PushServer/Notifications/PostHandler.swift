@@ -31,11 +31,11 @@ struct PostHandler: Handler {
         let (order, isFullForm) = try self.order(bytes, context)
         let user = try context.user
         guard user.role >= .publisher || order.isOnly(for: user.name) else {
-            throw Problem(.forbidden, "a device may send to its own user only")
+            throw Problem(.forbidden, "the role device may send only to its own user")
         }
         let payload = order.payload.bytes
         guard payload.count <= self.settings.maximumPayload else {
-            throw Problem(.payloadTooLarge, "Payload is over \(self.settings.maximumPayload) bytes")
+            throw Problem(.payloadTooLarge, "Payload is larger than \(self.settings.maximumPayload) bytes")
         }
         let posted = try await self.poster.post(order, payload: payload, of: context, once: request) { id in
             try context.record(.send, of: "\(id)")
@@ -77,7 +77,7 @@ struct PostHandler: Handler {
     }
 
     private func username(_ text: String) throws -> Username {
-        guard let name = Username(text) else { throw Problem(.invalidParameter, "to_tag is not a user's name") }
+        guard let name = Username(text) else { throw Problem(.invalidParameter, "to_tag is not a user name") }
         return name
     }
 }

@@ -24,7 +24,7 @@ struct ReadStateHandler: Handler {
         guard let isRead = try body.bool("Read") else { throw Problem(.invalidMember, "Read is missing") }
         let user = try context.user
         let (id, found) = try self.visible.find(context, for: user)
-        guard found.isRecipient else { throw Problem(.forbidden, "only its recipients mark it as read") }
+        guard found.isRecipient else { throw Problem(.forbidden, "only a recipient can mark the notification as read") }
         var expected: Store.ReadMark?
         if context.request.head.isConditional {
             try self.visible.check(Preconditions(context.request.head), against: found, id, for: user, now: context.now)
@@ -61,7 +61,7 @@ struct ReadStateHandler: Handler {
             throw Problem(.invalidMember, "Ids must be 1 to \(NotificationListQuery.maximumIDs) ids")
         }
         let ids = numbers.compactMap { NotificationID(rawValue: Int64($0)) }
-        guard ids.count == numbers.count else { throw Problem(.invalidMember, "Ids must be the ids of notifications") }
+        guard ids.count == numbers.count else { throw Problem(.invalidMember, "Ids must be notification ids") }
         let read = try await self.store.markRead(ids, by: context.user.id, now: context.now)
         return Response(uncached: .object([.init("Read", .array(read.map { .number($0.rawValue) }))]))
     }

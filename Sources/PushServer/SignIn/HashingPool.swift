@@ -37,7 +37,7 @@ final class HashingPool: Sendable {
             case .full: job.refuse()
             }
         }
-        guard let value else { throw Problem(.busy, "too many sign-ins are waiting") }
+        guard let value else { throw Problem(.busy, "the queue of sign-ins is full") }
         return value
     }
 

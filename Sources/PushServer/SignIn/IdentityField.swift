@@ -17,7 +17,7 @@ package final class IdentityField: Sendable {
 
     /// Whom the request comes from, in the proxy's words; `nil` if it says nothing, or is not to be believed.
     ///
-    /// If the field is there twice, one may be the client's. The values come with a comma between them, which no name has.
+    /// If the field appears twice, one may be the client's. The values come with a comma between them, which no name has.
     func name(in request: Request) -> String? {
         guard request.isFromTrustedProxy, let name = request.head[self.field], !name.isEmpty else { return nil }
         return name

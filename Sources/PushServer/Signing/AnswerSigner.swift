@@ -21,7 +21,7 @@ struct AnswerSigner: Sendable {
             throw Problem(.unsupportedSignature, "\(error)")
         }
         guard head.count(of: .myToken) > 0 else {
-            throw Problem(.unsupportedSignature, "the request has no MyToken, which the signature would be over")
+            throw Problem(.unsupportedSignature, "a signed answer needs a MyToken field in the request")
         }
     }
 
@@ -74,7 +74,7 @@ struct AnswerSigner: Sendable {
             // A token that is not of ASCII, which has been answered with a problem, too.
             return response
         } catch {
-            self.logger.error("answer not signed", metadata: ["error": "\(error)"])
+            self.logger.error("answer signing failed; sent unsigned", metadata: ["error": "\(error)"])
             return response
         }
     }

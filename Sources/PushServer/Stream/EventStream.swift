@@ -105,7 +105,10 @@ struct EventStream: Sendable {
             return true
         } catch {
             // The next heartbeat tries again.
-            self.handler.logger.warning("what waits for a stream is not sent yet", metadata: ["error": "\(error)"])
+            self.handler.logger.warning(
+                "event stream catch-up failed; the next heartbeat retries",
+                metadata: ["error": "\(error)"]
+            )
             return false
         }
     }

@@ -152,7 +152,7 @@ extension Store {
             )
             if let reason = try known?["retired_reason"] as String? { return (.gone(reason: reason), nil) }
             if let known, try known["user_id"] != userID {
-                return (.gone(reason: "it was not issued to this account"), nil)
+                return (.gone(reason: "the registration id was not issued to this account"), nil)
             }
             let holder = try Row.fetchOne(
                 db.cachedStatement(
@@ -173,9 +173,9 @@ extension Store {
             if let holder {
                 // An id that was never issued must not take an address away from somebody else.
                 if known == nil, try holder["user_id"] != userID {
-                    return (.gone(reason: "its handle is registered to another account"), nil)
+                    return (.gone(reason: "the handle is registered to another account"), nil)
                 }
-                try Self.retire(db, device: holder["number"], reason: "its handle was registered anew", now: now)
+                try Self.retire(db, device: holder["number"], reason: "the handle was registered again", now: now)
             }
             if holder != nil || known != nil { writer.noteErasure() }
             let device = try Self.save(db, registration, sealing, id: id, user: userID, userTag: userTag, now: now)

@@ -19,7 +19,7 @@ extension Reader {
 
 extension Store {
     /// Why a push waits until its device comes by itself.
-    static let away = "no stream is open"
+    static let away = "no event stream is open"
 
     /// Makes due at once what waits for the devices; returns how many pushes that are.
     ///

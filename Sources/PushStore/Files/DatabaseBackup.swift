@@ -13,7 +13,7 @@ package enum DatabaseBackup {
     package static func write(_ database: String, to path: String) throws(StoreError) {
         let partial = path + ".partial"
         guard !FileManager.default.fileExists(atPath: path) else {
-            throw .cannotOpen(path: path, reason: "it exists already")
+            throw .cannotOpen(path: path, reason: "the file already exists")
         }
         // Made before SQLite does, which asks for no mode of its own.
         let descriptor = open(partial, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)

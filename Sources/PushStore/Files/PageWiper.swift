@@ -157,7 +157,7 @@ final class PageWiper: Sendable {
         }
         if isFirst {
             self.onEvent(
-                .notWiped(reason: "the file has \(file.pageCount) pages, and at most 33,554,431 can be told apart")
+                .notWiped(reason: "the file has \(file.pageCount) pages; at most 33,554,431 are supported")
             )
         }
         return nil

@@ -32,8 +32,8 @@ extension [DataKeyEntry] {
             switch keyring.checkValue(of: key.number) {
             case key.checkValue: continue
             case .some:
-                throw .wrongKeyring(reason: "its key \(key.number) is not the one that the database is sealed with")
-            case nil: throw .wrongKeyring(reason: "it has no key \(key.number), which the database is sealed with")
+                throw .wrongKeyring(reason: "its key \(key.number) is not the key that the database was encrypted with")
+            case nil: throw .wrongKeyring(reason: "it lacks key \(key.number), which the database was encrypted with")
             }
         }
     }

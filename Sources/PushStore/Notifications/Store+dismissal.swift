@@ -50,7 +50,7 @@ extension Store {
                     """
             )
             guard db.changesCount == 1 else { return false }
-            try Self.cancel(db, id, of: user, reason: "the user has collected it", now: now)
+            try Self.cancel(db, id, of: user, reason: "fetched by the user", now: now)
             if try Self.noteTaken(db, id.rawValue, by: user) { writer.noteErasure() }
             return true
         }

@@ -36,7 +36,7 @@ extension Store {
             let lane = try Self.cancel(
                 id,
                 device: device,
-                reason: "the device has fetched it",
+                reason: "fetched by the device",
                 db,
                 now: Date(milliseconds: receipt.fetchedAt)
             )

@@ -97,12 +97,14 @@ struct DueDelivery {
         // One damaged row must not stop the others.
         if case .failure(let error) = self.handle { return .settle(.failed, reason: "\(error)") }
         guard !self.isRetired, let push = self.push else {
-            return .settle(.cancelled, reason: "the device is gone")
+            return .settle(.cancelled, reason: "the device is no longer registered")
         }
         guard let interval else { return .send(push) }
         let rested = self.acceptedAt.map { Date(milliseconds: $0) + interval.timeInterval <= now } ?? true
         if rested, self.isAlone { return .send(push) }
-        if try self.isOutdated(db) { return .settle(.cancelled, reason: "a newer one took its place") }
+        if try self.isOutdated(db) {
+            return .settle(.cancelled, reason: "replaced by a newer push with the same CollapseKey")
+        }
         let rest = try self.lastPush(db, now: now).map { $0 + interval.timeInterval }
         return rest.map { $0 > now ? .wait(until: $0) : .send(push) } ?? .send(push)
     }

@@ -137,7 +137,7 @@ struct PushInsertion {
         let lane = try Store.cancel(
             notification,
             device: device.number,
-            reason: "a newer one took its place",
+            reason: "replaced by a newer push with the same CollapseKey",
             db,
             now: self.now
         )

@@ -70,7 +70,7 @@ extension Store {
                     leased.append(own)
                 } catch let error as DatabaseError where !error.concernsAll {
                     // What is damaged must not stop the others, nor be met again by the next claim.
-                    try DueDelivery.settle(key, db, as: .failed, reason: "its row is damaged", now: now)
+                    try DueDelivery.settle(key, db, as: .failed, reason: "the row is damaged", now: now)
                     tally.add(.failed, lane: claim.lane.description)
                     writer.noteSetAside(.push(notification: key.notification, device: key.device))
                 }

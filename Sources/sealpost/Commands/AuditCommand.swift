@@ -6,20 +6,20 @@ import PushStore
 struct AuditCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "audit",
-        abstract: "Read who did what.",
-        discussion: "While the server runs, it holds the database: use GET /api/audit instead.",
+        abstract: "Read the audit.",
+        discussion: "A running server locks the database: use GET /api/audit instead.",
         subcommands: [List.self, Verify.self]
     )
 
     struct List: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Print the newest entries, the newest first, with tabs between their fields.",
+            abstract: "Print entries, newest first, as tab-separated fields.",
             discussion: "number, time, action, subject, detail, actor, token (a keyed hash), client, request"
         )
 
         @OptionGroup var options: ConfigurationOptions
 
-        @Option(help: "Entries at most.")
+        @Option(help: "Maximum number of entries.")
         var limit = 100
 
         func run() async throws {
@@ -41,7 +41,7 @@ struct AuditCommand: AsyncParsableCommand {
 
     struct Verify: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Check that no entry was changed or taken out since it was written.",
+            abstract: "Verify that no entry was changed or removed.",
             discussion: """
                 The newest entries may have been cut off all the same: compare the last number with one seen before, \
                 such as sealpost_audit_entries_total.
@@ -55,9 +55,11 @@ struct AuditCommand: AsyncParsableCommand {
                 try await withStore(try self.options.load()) { store in
                     let reader = try store.makeReader()
                     if let fault = try reader.auditFault(store.audit) {
-                        throw CommandFailure("the audit is not as it was written, from entry \(fault.number) on")
+                        throw CommandFailure(
+                            "the audit was changed: entry \(fault.number) does not match its predecessor"
+                        )
                     }
-                    print("the audit is as it was written, to entry \(try reader.lastAuditNumber())")
+                    print("audit verified up to entry \(try reader.lastAuditNumber())")
                 }
             }
         }

@@ -4,7 +4,7 @@ import PushStore
 struct BackupCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "backup",
-        abstract: "Write a copy of the database, also while the server runs.",
+        abstract: "Back up the database, also while the server is running.",
         discussion: """
             The copy is of one moment, and sealed as the database is: whoever restores it needs the keyring of that day. How \
             it is restored is in docs/operations.md.
@@ -13,13 +13,13 @@ struct BackupCommand: AsyncParsableCommand {
 
     @OptionGroup var options: ConfigurationOptions
 
-    @Argument(help: "The file to be made.")
+    @Argument(help: "The backup file to create.")
     var file: String
 
     func run() async throws {
         try await reportingErrors {
             try DatabaseBackup.write(try self.options.load().database, to: self.file)
-            print("\(self.file) is written")
+            print("backup written to \(self.file)")
         }
     }
 }

@@ -2,7 +2,7 @@ import ArgumentParser
 
 struct Demo: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Tell the whole story on this machine: three phones, one secret, and who got to see what."
+        abstract: "Run a demonstration on this machine: three phones, one secret, and what each party sees of it."
     )
 
     func run() async throws {

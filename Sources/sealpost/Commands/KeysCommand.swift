@@ -16,8 +16,8 @@ struct KeysCommand: AsyncParsableCommand {
 
     struct List: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "List the keys by their numbers, the one that seals first.",
-            discussion: "The exit code is 78 if a key that is in use is missing or another one."
+            abstract: "List the data keys; the first one encrypts.",
+            discussion: "Exits with 78 if a key in use is missing or does not match."
         )
 
         @OptionGroup var options: ConfigurationOptions
@@ -39,8 +39,8 @@ struct KeysCommand: AsyncParsableCommand {
 
     struct Rotate: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Make a new key that seals from the next SIGHUP or start on.",
-            discussion: "What is sealed with older keys is then sealed anew in the background."
+            abstract: "Create a data key; it encrypts after the next SIGHUP or start.",
+            discussion: "Data under older keys is then re-encrypted in the background."
         )
 
         @OptionGroup var options: ConfigurationOptions
@@ -49,20 +49,20 @@ struct KeysCommand: AsyncParsableCommand {
             try await reportingErrors {
                 let configuration = try self.options.load()
                 let number = try KeyringFile.rotate(configuration.keyring)
-                print("key \(number) is the first of \(configuration.keyring); a server that runs takes it at SIGHUP")
+                print("key \(number) added to \(configuration.keyring); send SIGHUP to a running server")
             }
         }
     }
 
     struct Remove: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Take a key out of the keyring that is not in use.",
-            discussion: "Backups of the database that are sealed with it can then not be read any more."
+            abstract: "Remove an unused key from the keyring.",
+            discussion: "Backups of the database that are encrypted with it become unreadable."
         )
 
         @OptionGroup var options: ConfigurationOptions
 
-        @Argument(help: "Its number.")
+        @Argument(help: "The number of the key.")
         var number: UInt32
 
         func run() async throws {
@@ -76,7 +76,7 @@ struct KeysCommand: AsyncParsableCommand {
                     )
                 }
                 try KeyringFile.remove(self.number, from: configuration.keyring)
-                print("key \(self.number) is no longer in \(configuration.keyring)")
+                print("key \(self.number) removed from \(configuration.keyring)")
             }
         }
     }

@@ -3,8 +3,8 @@ import PushStore
 
 struct Migrate: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Bring the database's schema up to date.",
-        discussion: "`serve` does so by itself; this is for doing it beforehand."
+        abstract: "Migrate the database's schema.",
+        discussion: "`serve` migrates automatically; this command does so beforehand."
     )
 
     @OptionGroup var options: ConfigurationOptions

@@ -9,7 +9,7 @@ import Reactor
 struct Sealpost: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "sealpost",
-        abstract: "Keeps what is secret at home, and sends only a claim ticket through other people's networks.",
+        abstract: "A push server that keeps payloads at home and sends only an id through the push services.",
         subcommands: [
             Serve.self, Demo.self, Simulate.self, UserCommand.self, TokenCommand.self, AuditCommand.self,
             KeysCommand.self, SigningKeysCommand.self, BackupCommand.self, Migrate.self,
@@ -20,7 +20,7 @@ struct Sealpost: AsyncParsableCommand {
 
 /// What every command that touches the database takes.
 struct ConfigurationOptions: ParsableArguments {
-    @Option(name: .customLong("config"), help: "The configuration file; without one, the defaults hold.")
+    @Option(name: .customLong("config"), help: "The configuration file. Default: built-in settings.")
     var file: String?
 
     func load() throws -> Configuration {

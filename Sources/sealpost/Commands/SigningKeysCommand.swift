@@ -15,7 +15,7 @@ struct SigningKeysCommand: AsyncParsableCommand {
 
     struct List: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "List the keys as apps pin them: number, task, keyid and public key, the one that signs first."
+            abstract: "List the keys as apps pin them: number, state, keyid and public key. The first one signs."
         )
 
         @OptionGroup var options: ConfigurationOptions
@@ -33,8 +33,8 @@ struct SigningKeysCommand: AsyncParsableCommand {
 
     struct Rotate: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Make a new key that signs from the next SIGHUP or start on.",
-            discussion: "Apps that ask for an older key by its keyid go on getting that one until it is removed."
+            abstract: "Create a signing key; it signs after the next SIGHUP or start.",
+            discussion: "Apps that request an older key by its keyid get signatures of that key until it is removed."
         )
 
         @OptionGroup var options: ConfigurationOptions
@@ -43,27 +43,27 @@ struct SigningKeysCommand: AsyncParsableCommand {
             try await reportingErrors {
                 let path = try self.options.load().signingKeys
                 let number = try SigningKeyFile.rotate(path)
-                print("key \(number) is the first of \(path); a server that runs takes it at SIGHUP")
+                print("key \(number) added to \(path); send SIGHUP to a running server")
             }
         }
     }
 
     struct Remove: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Take a key out that is not the first.",
-            discussion: "Apps that pin nothing else refuse every answer from the next SIGHUP or start on."
+            abstract: "Remove a key other than the first.",
+            discussion: "Apps that pin only this key refuse every answer after the next SIGHUP or start."
         )
 
         @OptionGroup var options: ConfigurationOptions
 
-        @Argument(help: "Its number.")
+        @Argument(help: "The number of the key.")
         var number: UInt32
 
         func run() async throws {
             try await reportingErrors {
                 let path = try self.options.load().signingKeys
                 try SigningKeyFile.remove(self.number, from: path)
-                print("key \(self.number) is no longer in \(path)")
+                print("key \(self.number) removed from \(path)")
             }
         }
     }

@@ -12,13 +12,13 @@ struct Simulate: AsyncParsableCommand {
             """
     )
 
-    @Option(help: "The folder for credentials and configuration.")
+    @Option(help: "The directory for credentials and configuration.")
     var folder = "var/simulators"
 
-    @Option(help: "Which simulators, separated by commas.")
+    @Option(help: "The simulators to run, separated by commas.")
     var only = Providers.allNames.joined(separator: ",")
 
-    @Option(help: "The first one's port; the others take the next. Without it, free ones are taken.")
+    @Option(help: "The port of the first simulator; the others use the following ports. Default: free ports.")
     var port: UInt16?
 
     @Option(
@@ -29,10 +29,10 @@ struct Simulate: AsyncParsableCommand {
     )
     var fault: [String] = []
 
-    @Option(help: "A file that gets a line for each push, in place of what is printed.")
+    @Option(help: "A file to write a line for each push to, instead of standard output.")
     var log: String?
 
-    @Option(help: "How many channels for Windows to open; they are in the file `channels` of the folder.")
+    @Option(help: "The number of WNS channels to open. The file `channels` of the directory lists them.")
     var channels = 1
 
     func run() async throws {

@@ -7,27 +7,28 @@ struct TokenCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "token",
         abstract: "Manage bearer tokens.",
-        discussion: "While the server runs, it holds the database: use /api/tokens instead.",
+        discussion: "A running server locks the database: use /api/tokens instead.",
         subcommands: [Create.self, List.self, Revoke.self]
     )
 
     struct Create: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Make a token for a user and print it; it is shown only this once."
+            abstract: "Create a token for a user and print it; it is shown only once."
         )
 
         @OptionGroup var options: ConfigurationOptions
 
-        @Argument(help: "The user.")
+        @Argument(help: "The user name.")
         var name: String
 
         @Option(
             name: .customLong("scope"),
-            help: "\(Scopes.all.names.joined(separator: ", ")); may be repeated. Without it: all of the user's role."
+            help:
+                "\(Scopes.all.names.joined(separator: ", ")); may be repeated. Default: all scopes of the user's role."
         )
         var scopes: [String] = []
 
-        @Option(help: "Seconds, at most a year. Without it: sessions.expiresIn of the configuration.")
+        @Option(help: "Lifetime in seconds, at most a year. Default: sessions.expiresIn of the configuration.")
         var expiresIn: Int?
 
         func run() async throws {
@@ -36,7 +37,7 @@ struct TokenCommand: AsyncParsableCommand {
                 let lifetime = Duration.seconds(self.expiresIn ?? configuration.sessionExpiresIn)
                 guard BearerToken.lifetime.contains(lifetime) else {
                     let seconds = BearerToken.lifetime.upperBound.components.seconds
-                    throw ValidationError("a token is good for 1 to \(seconds) seconds")
+                    throw ValidationError("a token's lifetime must be 1 to \(seconds) seconds")
                 }
                 try await withStore(configuration) { store in
                     print(
@@ -48,7 +49,7 @@ struct TokenCommand: AsyncParsableCommand {
 
         private func create(in store: Store, expiresAt: Date) async throws -> String {
             guard let name = Username(self.name), let user = try store.makeReader().user(named: name) else {
-                throw CommandFailure("there is no user \(self.name)")
+                throw CommandFailure("user \(self.name) does not exist")
             }
             let scopes: Scopes
             do throws(ScopeError) {
@@ -63,22 +64,22 @@ struct TokenCommand: AsyncParsableCommand {
                 by: AuditRecord(.addToken, of: user.name.description),
                 now: Date()
             )
-            guard let token else { throw CommandFailure("there is no user \(self.name)") }
+            guard let token else { throw CommandFailure("user \(self.name) does not exist") }
             return token.text.exposed
         }
     }
 
     struct List: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "List the tokens that are good, by their prefixes.")
+        static let configuration = CommandConfiguration(abstract: "List the valid tokens by prefix.")
 
         @OptionGroup var options: ConfigurationOptions
 
-        @Option(help: "Only this user's.")
+        @Option(help: "Only the tokens of this user.")
         var user: String?
 
         func run() async throws {
             let user = try self.user.map { text in
-                guard let name = Username(text) else { throw ValidationError("\"\(text)\" is no user's name") }
+                guard let name = Username(text) else { throw ValidationError("\"\(text)\" is not a user name") }
                 return name
             }
             try await reportingErrors {
@@ -107,11 +108,11 @@ struct TokenCommand: AsyncParsableCommand {
     }
 
     struct Revoke: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "End a token.")
+        static let configuration = CommandConfiguration(abstract: "Revoke a token.")
 
         @OptionGroup var options: ConfigurationOptions
 
-        @Argument(help: "What lists show of it: spt_ and eight characters.")
+        @Argument(help: "The prefix that `list` shows: spt_ and eight characters.")
         var prefix: String
 
         func run() async throws {
@@ -121,8 +122,8 @@ struct TokenCommand: AsyncParsableCommand {
                     guard
                         let prefix = TokenPrefix(self.prefix),
                         try await store.revokeToken(prefix, by: record) != nil
-                    else { throw CommandFailure("there is no token \(self.prefix)") }
-                    print("\(prefix) has ended")
+                    else { throw CommandFailure("token \(self.prefix) does not exist") }
+                    print("token \(prefix) revoked")
                 }
             }
         }

@@ -5,7 +5,7 @@ import PushStore
 
 extension UserCommand {
     struct ChangeRole: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(commandName: "role", abstract: "Give a user another role.")
+        static let configuration = CommandConfiguration(commandName: "role", abstract: "Change a user's role.")
 
         @OptionGroup var options: ConfigurationOptions
         @OptionGroup var user: ExistingUser
@@ -24,7 +24,7 @@ extension UserCommand {
     struct ChangePassword: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "passwd",
-            abstract: "Give a user another password, and end the sessions of the old one.",
+            abstract: "Change a user's password and end the user's sessions.",
             discussion: PasswordInput.discussion
         )
 
@@ -43,8 +43,8 @@ extension UserCommand {
 
     struct Disable: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Let a user in no more, neither by password nor by token.",
-            discussion: "Nothing is deleted: what waits for the user can be collected once `enable` has ended that."
+            abstract: "Disable a user: neither password nor tokens are accepted.",
+            discussion: "Nothing is deleted. After `enable` the user can collect what is waiting."
         )
 
         @OptionGroup var options: ConfigurationOptions
@@ -59,7 +59,7 @@ extension UserCommand {
     }
 
     struct Enable: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Let a disabled user in again.")
+        static let configuration = CommandConfiguration(abstract: "Enable a disabled user.")
 
         @OptionGroup var options: ConfigurationOptions
         @OptionGroup var user: ExistingUser
@@ -74,7 +74,7 @@ extension UserCommand {
 
     struct Remove: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Delete a user, with tokens, devices and all that was sent to the user."
+            abstract: "Delete a user with all tokens, devices and received notifications."
         )
 
         @OptionGroup var options: ConfigurationOptions
@@ -90,7 +90,7 @@ extension UserCommand {
 
 /// The user whom a command changes.
 struct ExistingUser: ParsableArguments {
-    @Argument(help: "The user.")
+    @Argument(help: "The user name.")
     var name: String
 
     /// Makes the change, and says in words what has become of the user.
@@ -101,12 +101,12 @@ struct ExistingUser: ParsableArguments {
     ) async throws {
         try await reportingErrors {
             try await withStore(try options.load()) { store in
-                guard let name = Username(self.name) else { throw CommandFailure("there is no user \(self.name)") }
+                guard let name = Username(self.name) else { throw CommandFailure("user \(self.name) does not exist") }
                 switch try await body(store, name) {
                 case .done: print("\(name) \(result)")
-                case .missing: throw CommandFailure("there is no user \(name)")
+                case .missing: throw CommandFailure("user \(name) does not exist")
                 case .lastAdministrator:
-                    throw CommandFailure("\(name) is the only administrator who is not disabled")
+                    throw CommandFailure("\(name) is the last enabled administrator")
                 }
             }
         }

@@ -7,14 +7,17 @@ struct UserCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "user",
         abstract: "Manage users.",
-        discussion: "While the server runs, it holds the database: use /api/users instead.",
+        discussion: "A running server locks the database: use /api/users instead.",
         subcommands: [
             Add.self, List.self, ChangeRole.self, ChangePassword.self, Disable.self, Enable.self, Remove.self,
         ]
     )
 
     struct Add: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Make a user.", discussion: PasswordInput.discussion)
+        static let configuration = CommandConfiguration(
+            abstract: "Create a user.",
+            discussion: PasswordInput.discussion
+        )
 
         @OptionGroup var options: ConfigurationOptions
 
@@ -36,16 +39,16 @@ struct UserCommand: AsyncParsableCommand {
                 try await withStore(configuration) { store in
                     let record = AuditRecord(.addUser, of: name.description, detail: self.role.rawValue)
                     guard try await store.addUser(name, role: self.role, password: hash, by: record, now: Date()) else {
-                        throw CommandFailure("there is a user \(name)")
+                        throw CommandFailure("user \(name) already exists")
                     }
                 }
-                print("\(name) may sign in as \(self.role.rawValue)")
+                print("user \(name) created with the role \(self.role.rawValue)")
             }
         }
     }
 
     struct List: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "List the users, each with role and day of making.")
+        static let configuration = CommandConfiguration(abstract: "List the users with role and creation date.")
 
         @OptionGroup var options: ConfigurationOptions
 

@@ -36,9 +36,9 @@ struct Doctor: Sendable {
     func judge(_ expiry: CredentialExpiry) -> Finding {
         let left = expiry.expiresAt.timeIntervalSince(self.now)
         let day = expiry.expiresAt.formatted(.iso8601.year().month().day())
-        if left <= 0 { return Finding(.fail, expiry.name, "ended on \(day)") }
+        if left <= 0 { return Finding(.fail, expiry.name, "expired on \(day)") }
         let days = Int(left / 86_400)
-        return Finding(left < Self.noticePeriod ? .warn : .ok, expiry.name, "good until \(day), \(days) days")
+        return Finding(left < Self.noticePeriod ? .warn : .ok, expiry.name, "valid until \(day), \(days) days")
     }
 
     // MARK: - Private
@@ -64,7 +64,7 @@ struct Doctor: Sendable {
         let folder = URL(fileURLWithPath: self.configuration.database).deletingLastPathComponent().path
         var status = statvfs()
         guard statvfs(FileManager.default.fileExists(atPath: folder) ? folder : ".", &status) == 0 else {
-            return Finding(.fail, "disk", "\(folder) cannot be looked at: \(String(cString: strerror(errno)))")
+            return Finding(.fail, "disk", "\(folder) cannot be inspected: \(String(cString: strerror(errno)))")
         }
         let free = UInt64(status.f_bavail).multipliedReportingOverflow(by: UInt64(status.f_frsize)).partialValue
         let grade: Finding.Grade = free < Self.leastSpace ? .fail : free < Self.comfortableSpace ? .warn : .ok
@@ -74,7 +74,7 @@ struct Doctor: Sendable {
     private var keyring: Finding {
         let (path, database) = (self.configuration.keyring, self.configuration.database)
         if !FileManager.default.fileExists(atPath: path), !FileManager.default.fileExists(atPath: database) {
-            return Finding(.warn, "keyring", "\(path) is not there; the first start makes it")
+            return Finding(.warn, "keyring", "\(path) does not exist; the first start creates it")
         }
         do {
             let keyring = try KeyringFile.load(path, database: database)
@@ -85,7 +85,7 @@ struct Doctor: Sendable {
                 return Finding(
                     .warn,
                     "keyring",
-                    "key \(key.number) has sealed \(key.seals) values: sealpost keys rotate"
+                    "key \(key.number) has encrypted \(key.seals) values; run sealpost keys rotate"
                 )
             }
             return Finding(.ok, "keyring", "\(path) can be used")
@@ -97,7 +97,7 @@ struct Doctor: Sendable {
     private var signingKeys: Finding {
         let path = self.configuration.signingKeys
         guard FileManager.default.fileExists(atPath: path) else {
-            return Finding(.warn, "signing.keys", "\(path) is not there; the next start makes it")
+            return Finding(.warn, "signing.keys", "\(path) does not exist; the next start creates it")
         }
         do {
             let first = try SigningKeyFile.loadExisting(path).keys[0].key
@@ -110,21 +110,21 @@ struct Doctor: Sendable {
     private var database: Finding {
         let path = self.configuration.database
         guard FileManager.default.fileExists(atPath: path) else {
-            return Finding(.warn, "database", "\(path) is not there; the first start makes it")
+            return Finding(.warn, "database", "\(path) does not exist; the first start creates it")
         }
         do throws(StoreError) {
             let inspection = try DatabaseInspection(path: path)
             if let line = inspection.damage.first { return Finding(.fail, "database", "\(path) is damaged: \(line)") }
             if let name = inspection.unknownMigration {
-                return Finding(.fail, "database", "\(path) is of a newer version, which made \(name)")
+                return Finding(.fail, "database", "\(path) was written by a newer version with the migration \(name)")
             }
             if let name = inspection.changedMigration {
-                return Finding(.fail, "database", "\(path) was made with another \(name) than this version has")
+                return Finding(.fail, "database", "\(path) was written with a different migration \(name)")
             }
             if let name = inspection.missingMigrations.first {
-                return Finding(.warn, "database", "\(path) is older; the next start makes \(name)")
+                return Finding(.warn, "database", "\(path) needs the migration \(name); the next start applies it")
             }
-            return Finding(.ok, "database", "\(path) is whole and up to date")
+            return Finding(.ok, "database", "\(path) is intact and up to date")
         } catch {
             return Finding(.fail, "database", "\(error)")
         }

@@ -39,7 +39,7 @@ extension SenderConfiguration {
     private static func reach(_ endpoint: String, caFile: String?, name: Platform, on loop: EventLoop) async -> Finding
     {
         let subject = "senders.\(name)"
-        guard let url = OutboundURL(endpoint) else { return Finding(.fail, subject, "\(endpoint) is no URL") }
+        guard let url = OutboundURL(endpoint) else { return Finding(.fail, subject, "\(endpoint) is not a URL") }
         do throws(OutboundError) {
             let client = try HTTPClient(HTTPClientSettings(caFile: caFile, addresses: .any), on: loop)
             let status: Int
@@ -50,7 +50,7 @@ extension SenderConfiguration {
                 throw error
             }
             await client.close()
-            return Finding(.ok, subject, "\(endpoint) answers, with \(status)")
+            return Finding(.ok, subject, "\(endpoint) answers with \(status)")
         } catch {
             return Finding(.fail, subject, "\(endpoint) cannot be reached: \(error)")
         }

@@ -141,5 +141,5 @@ extension WireRow {
     }
 
     private static let closeOnRequest = Answer.ok("GET / @h", "Connection: close").closing
-    private static let unmet = Answer.refused(417, "The only expectation understood is 100-continue.", fields: 3)
+    private static let unmet = Answer.refused(417, "The only supported expectation is 100-continue.", fields: 3)
 }

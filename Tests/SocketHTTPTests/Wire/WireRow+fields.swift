@@ -106,5 +106,5 @@ extension WireRow {
     private static let badName = "A field name is invalid."
     private static let controlCharacter = "A field value has a control character."
     private static let noCarriageReturn = "A line ends without a carriage return."
-    private static let twoHosts = "There is more than one Host."
+    private static let twoHosts = "The Host field appears more than once."
 }

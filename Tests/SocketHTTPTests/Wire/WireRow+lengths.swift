@@ -84,17 +84,17 @@ extension WireRow {
         WireRow(
             "with a length before",
             post("Content-Length: 3\r\nTransfer-Encoding: chunked", "0\r\n\r\n"),
-            .refused(400, "There are both Content-Length and Transfer-Encoding.", fields: 3)
+            .refused(400, "Content-Length and Transfer-Encoding cannot be combined.", fields: 3)
         ),
         WireRow(
             "with a length after",
             post("Transfer-Encoding: chunked\r\nContent-Length: 3", "0\r\n\r\n"),
-            .refused(400, "There are both Content-Length and Transfer-Encoding.", fields: 3)
+            .refused(400, "Content-Length and Transfer-Encoding cannot be combined.", fields: 3)
         ),
         WireRow(
             "with a length of zero, and another request smuggled in",
             post("Content-Length: 0\r\nTransfer-Encoding: chunked", "0\r\n\r\nGET /admin HTTP/1.1\r\nHost: h\r\n\r\n"),
-            .refused(400, "There are both Content-Length and Transfer-Encoding.", fields: 3)
+            .refused(400, "Content-Length and Transfer-Encoding cannot be combined.", fields: 3)
         ),
         WireRow(
             "in HTTP/1.0",
@@ -163,5 +163,5 @@ extension WireRow {
         fields: 3
     )
     private static let tooLarge = "Content-Length is empty or too large."
-    private static let twice = "There is more than one Content-Length."
+    private static let twice = "The Content-Length field appears more than once."
 }

@@ -106,5 +106,5 @@ extension WireRow {
     private static let malformed = "The request line is malformed."
     private static let malformedVersion = "The HTTP version is malformed."
     private static let notAMethod = "The request does not start with a method."
-    private static let otherVersion = "Only HTTP/1.1 and HTTP/1.0 are spoken here."
+    private static let otherVersion = "Only HTTP/1.1 and HTTP/1.0 are supported."
 }
