@@ -9,7 +9,7 @@ import Testing
 #endif
 
 /// What an operator meets at the command line.
-@Suite struct CommandLineTests {
+@Suite(.timeLimit(.minutes(5))) struct CommandLineTests {
     private let folder: TemporaryFolder
 
     init() throws {
@@ -23,6 +23,21 @@ import Testing
             #expect(ended.errors.isEmpty)
             #expect(ended.output.contains("the secret stayed at home"))
         }
+    }
+
+    @Test func theVersionIsTheOneOfTheChangelogAndOfTheDocument() async throws {
+        let ended = try await Daemon.run(["--version"], in: self.folder)
+        #expect(ended.code == 0)
+        let version = ended.output.trimmingCharacters(in: .newlines)
+        let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appending(path: "../..")
+        let changelog = try String(contentsOf: root.appending(path: "CHANGELOG.md"), encoding: .utf8)
+        let newest = changelog.firstMatch(of: /(?m)^## (\d\S+) - \d{4}-\d\d-\d\d$/)?.output.1
+        #expect(newest.map(String.init) == version)
+        let document = try String(
+            contentsOf: root.appending(path: "Sources/PushServer/openapi.json"),
+            encoding: .utf8
+        )
+        #expect(document.contains("\"version\": \"\(version)\""))
     }
 
     @Test func aUserIsMadeOnceAndMaySignIn() async throws {
@@ -143,7 +158,7 @@ import Testing
         (["user", "passwd", "bob", "--password-stdin"], "long enough", 1, "user bob does not exist"),
         (["user", "passwd", "alice", "--password-stdin"], "Password1", 64, "this password is too common"),
         (["user", "add", "alice2", "--password-stdin"], "password", 64, "this password is too common"),
-        (["user", "add", "alicealice", "--password-stdin"], "ALICEalice", 64, "a password is not the user's name"),
+        (["user", "add", "alicealice", "--password-stdin"], "ALICEalice", 64, "a password must not be the user name"),
     ])
     func aUserWhoCannotBeIsSaidSo(arguments: [String], input: String, code: Int32, message: String) async throws {
         _ = try await Daemon.run(["user", "add", "alice", "--password-stdin"], in: folder, input: "correct horse\n")
@@ -171,8 +186,14 @@ import Testing
 
     @Test(arguments: [
         (["user", "add", "a:b", "--password-stdin"], "long enough", "\"a:b\" is not 1 to 100 letters"),
-        (["user", "add", "bob", "--password-stdin"], "short", "a password has 8 characters to 256 bytes"),
-        (["user", "add", "bob", "--password-stdin"], "", "a password has 8 characters to 256 bytes"),
+        (
+            ["user", "add", "bob", "--password-stdin"], "short",
+            "a password must have at least 8 characters and at most 256 bytes"
+        ),
+        (
+            ["user", "add", "bob", "--password-stdin"], "",
+            "a password must have at least 8 characters and at most 256 bytes"
+        ),
         (["user", "add", "bob", "--role", "king", "--password-stdin"], "long enough", "The value 'king' is invalid"),
         (["fly"], "", "Unexpected argument 'fly'"),
     ])

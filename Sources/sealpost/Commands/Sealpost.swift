@@ -10,6 +10,7 @@ struct Sealpost: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "sealpost",
         abstract: "A push server that keeps payloads at home and sends only an id through the push services.",
+        version: Version.current,
         subcommands: [
             Serve.self, Demo.self, Simulate.self, UserCommand.self, TokenCommand.self, AuditCommand.self,
             KeysCommand.self, SigningKeysCommand.self, BackupCommand.self, Migrate.self,
