@@ -4,7 +4,7 @@ import Testing
 
 /// What a caller gets when the peer goes wrong, over real sockets; the deadline of each call is twenty seconds unless the
 /// test says otherwise, so a call that hung would show.
-@Suite struct FaultTests {
+@Suite(.timeLimit(.minutes(5))) struct FaultTests {
     /// One fault in the middle of many calls costs none of them.
     @Test(
         arguments: [false, true],

@@ -4,7 +4,7 @@ import Testing
 
 private let ok = Reply.text("HTTP/1.1 200 OK\r\nContent-Length: 2\r\nX-Two-Words: a b\r\n\r\nhi")
 
-@Suite struct HTTPClientTests {
+@Suite(.timeLimit(.minutes(5))) struct HTTPClientTests {
     @Test func aResponseComesBackWithItsStatusHeadersAndBody() async throws {
         let response = try await withPeer(ok) { try await $0.get().get() }
         #expect(response.status == 200)
@@ -218,7 +218,7 @@ private let ok = Reply.text("HTTP/1.1 200 OK\r\nContent-Length: 2\r\nX-Two-Words
     }
 }
 
-@Suite struct RefusedPlacesTests {
+@Suite(.timeLimit(.minutes(5))) struct RefusedPlacesTests {
     /// Every spelling of a loopback, private or metadata address that a resolver understands.
     @Test(arguments: [
         "127.0.0.1", "127.1", "0x7f.1", "2130706433", "017700000001", "0.0.0.0", "localhost", "10.0.0.1", "192.168.1.1",

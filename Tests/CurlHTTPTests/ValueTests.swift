@@ -3,7 +3,7 @@ import Testing
 
 @testable import CurlHTTP
 
-@Suite struct OutboundURLTests {
+@Suite(.timeLimit(.minutes(5))) struct OutboundURLTests {
     @Test(arguments: [
         ("https://a.example", "a.example", UInt16(443)),
         ("https://A.Example:8443/x?y=%2f", "a.example", 8443),
@@ -36,7 +36,7 @@ import Testing
     }
 }
 
-@Suite struct HostPatternTests {
+@Suite(.timeLimit(.minutes(5))) struct HostPatternTests {
     @Test(arguments: [
         ("*.notify.windows.com", "https://db3.notify.windows.com/?t=1", true),
         ("*.notify.windows.com", "https://DB3.Notify.Windows.com/", true),
@@ -65,7 +65,7 @@ import Testing
     }
 }
 
-@Suite struct AddressPolicyTests {
+@Suite(.timeLimit(.minutes(5))) struct AddressPolicyTests {
     @Test(arguments: [
         "1.1.1.1", "9.255.255.255", "11.0.0.0", "100.63.255.255", "100.128.0.0", "126.255.255.255", "128.0.0.0",
         "169.253.255.255", "169.255.0.0", "172.15.255.255", "172.32.0.0", "192.0.1.0", "192.167.255.255", "192.169.0.0",

@@ -5,7 +5,7 @@ import PushTesting
 import Testing
 
 /// A backup that is made while the server runs, and put back as docs/operations.md says.
-@Suite struct BackupTests {
+@Suite(.timeLimit(.minutes(5))) struct BackupTests {
     private let folder: TemporaryFolder
 
     init() throws {

@@ -2,7 +2,7 @@ import Glibc
 import PushTesting
 import Testing
 
-@Suite struct ChildProcessTests {
+@Suite(.timeLimit(.minutes(5))) struct ChildProcessTests {
     @Test func aCommandThatSaysMuchOnBothSidesEnds() async throws {
         let folder = try TemporaryFolder()
         let script = "head -c 1000000 /dev/zero >&2; head -c 1000000 /dev/zero; exit 7"

@@ -8,7 +8,7 @@ import Testing
 
 @testable import sealpost
 
-@Suite struct ConfigurationTests {
+@Suite(.timeLimit(.minutes(5))) struct ConfigurationTests {
     private let folder: TemporaryFolder
 
     init() throws {
@@ -168,7 +168,7 @@ import Testing
     }
 }
 
-@Suite struct KeyringFileTests {
+@Suite(.timeLimit(.minutes(5))) struct KeyringFileTests {
     private let folder: TemporaryFolder
     private var keyring: String { self.folder.file("keyring") }
     private var database: String { self.folder.file("a.db") }

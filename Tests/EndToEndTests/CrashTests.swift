@@ -12,7 +12,7 @@ import Testing
 #endif
 
 /// Nothing that was acknowledged is lost, whatever happens to the process.
-@Suite struct CrashTests {
+@Suite(.timeLimit(.minutes(5))) struct CrashTests {
     private let handle = String(repeating: "cd", count: 32)
 
     /// Kills the daemon in the middle of a stream of posts, several times, and then asks for every post it confirmed.

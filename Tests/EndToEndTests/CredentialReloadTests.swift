@@ -9,7 +9,7 @@ import Testing
 
 @testable import sealpost
 
-@Suite struct CredentialReloadTests {
+@Suite(.timeLimit(.minutes(5))) struct CredentialReloadTests {
     private struct Sink: PushSender {
         func send(_ push: Push) async throws(SendFailure) -> Acceptance { Acceptance() }
     }

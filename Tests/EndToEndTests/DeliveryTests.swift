@@ -8,7 +8,7 @@ import Testing
 @testable import sealpost
 
 /// What becomes of pushes when providers are not well.
-@Suite struct DeliveryTests {
+@Suite(.timeLimit(.minutes(5))) struct DeliveryTests {
     private let handle = String(repeating: "ab", count: 32)
 
     private func client(_ stack: Stack, as user: String = "alice") -> PushClient {

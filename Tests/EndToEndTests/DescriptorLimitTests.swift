@@ -6,7 +6,7 @@ import Testing
 @testable import sealpost
 
 /// A daemon that may have few descriptors.
-@Suite struct DescriptorLimitTests {
+@Suite(.timeLimit(.minutes(5))) struct DescriptorLimitTests {
     private let folder: TemporaryFolder
 
     init() throws {

@@ -9,7 +9,7 @@ import Testing
 
 @testable import sealpost
 
-@Suite struct DoctorTests {
+@Suite(.timeLimit(.minutes(5))) struct DoctorTests {
     private let folder: TemporaryFolder
     private var configuration = Configuration()
 

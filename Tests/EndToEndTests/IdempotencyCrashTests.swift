@@ -10,7 +10,7 @@ import Testing
 #endif
 
 /// A post with an `Idempotency-Key` is stored once, whatever happened to its first answer.
-@Suite struct IdempotencyCrashTests {
+@Suite(.timeLimit(.minutes(5))) struct IdempotencyCrashTests {
     private static let rounds = 4
     private static let posters = 8
 

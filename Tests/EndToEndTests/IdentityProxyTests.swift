@@ -3,7 +3,7 @@ import PushTesting
 import Testing
 
 /// Callers whom a real nginx signs in, with its file in `config/`.
-@Suite struct IdentityProxyTests {
+@Suite(.timeLimit(.minutes(5))) struct IdentityProxyTests {
     private static let password = "of the proxy"
 
     /// Runs nginx, which knows `users`, in front of a daemon that trusts nothing but the socket between the two, and has

@@ -7,7 +7,7 @@ import Testing
 @testable import sealpost
 
 /// The keys change under a daemon that runs, and under one that is killed meanwhile.
-@Suite struct KeyRotationTests {
+@Suite(.timeLimit(.minutes(5))) struct KeyRotationTests {
     private let folder: TemporaryFolder
     private var configuration = Configuration()
 

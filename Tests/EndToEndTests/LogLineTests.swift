@@ -5,7 +5,7 @@ import Testing
 @testable import sealpost
 
 /// Lines whose values are chosen by somebody who wants to be believed.
-@Suite struct LogLineTests {
+@Suite(.timeLimit(.minutes(5))) struct LogLineTests {
     private func line(_ value: String, name: String = "reason", message: String = "request failed") -> LogLine {
         LogLine(
             time: Date(timeIntervalSince1970: 1_800_000_000),

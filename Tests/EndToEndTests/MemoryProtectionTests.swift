@@ -4,7 +4,7 @@ import PushTesting
 import Testing
 
 /// What others on the machine get to see of a daemon's memory.
-@Suite struct MemoryProtectionTests {
+@Suite(.timeLimit(.minutes(5))) struct MemoryProtectionTests {
     private let folder: TemporaryFolder
 
     init() throws {

@@ -7,7 +7,7 @@ import Testing
 @testable import sealpost
 
 /// A body that nests without end costs the server nothing worth mentioning, measured from the outside.
-@Suite struct NestingTests {
+@Suite(.timeLimit(.minutes(5))) struct NestingTests {
     private static let depth = 100_000
 
     private static func repeated(_ text: String) -> String { String(repeating: text, count: Self.depth) }

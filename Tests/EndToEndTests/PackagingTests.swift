@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 /// What is said in two places and must be the same.
-@Suite struct PackagingTests {
+@Suite(.timeLimit(.minutes(5))) struct PackagingTests {
     private func file(_ name: String) throws -> String {
         let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appending(path: "../../\(name)")
         return try String(contentsOf: file, encoding: .utf8)

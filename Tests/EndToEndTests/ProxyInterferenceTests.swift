@@ -5,7 +5,7 @@ import PushClient
 import Testing
 
 /// A phone that comes into networks whose proxies keep, change, cut off and invent answers.
-@Suite struct ProxyInterferenceTests {
+@Suite(.timeLimit(.minutes(5))) struct ProxyInterferenceTests {
     @Test(arguments: Interferer.all, Interferer.Trust.allCases)
     func nothingWrongIsBelievedAndWhatIsWrongIsNamed(interferer: Interferer, trust: Interferer.Trust) async throws {
         try await Visit.run(trust, payload: interferer.payload) { visit in

@@ -3,7 +3,7 @@ import PushTesting
 import Testing
 
 /// The API through real proxies, whose files in `config/` are thereby known to work.
-@Suite struct ProxyTests {
+@Suite(.timeLimit(.minutes(5))) struct ProxyTests {
     @Test(arguments: Site.Way.all)
     func theApiIsTheSameBehindAProxy(way: Site.Way) async throws {
         _ = try await Site.run(way.proxy, way.link) { site in

@@ -4,7 +4,7 @@ import Reactor
 import Testing
 
 /// The README's lines, run as a reader would paste them.
-@Suite struct QuickStartTests {
+@Suite(.timeLimit(.minutes(5))) struct QuickStartTests {
     @Test func theReadmesLinesWorkAsPasted() async throws {
         let folder = try TemporaryFolder()
         let port = try Self.freePort()

@@ -3,7 +3,7 @@ import PushTesting
 import Testing
 
 /// What `make e2e` does at length, in short.
-@Suite struct ScriptTests {
+@Suite(.timeLimit(.minutes(5))) struct ScriptTests {
     @Test(arguments: ["nginx", "haproxy"])
     func noRequestFailsWhileTheDaemonIsRestarted(proxy: String) async throws {
         let script = try Scripts.start("restarts", [Daemon.executable, "--count", "10", "--proxy", proxy])

@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 /// What `docs/security.md` calls a proof must be one that runs.
-@Suite struct SecurityPageTests {
+@Suite(.timeLimit(.minutes(5))) struct SecurityPageTests {
     private static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appending(path: "../..")
         .standardized
 

@@ -9,7 +9,7 @@ import Testing
 
 /// The clients of the other documents: the one that checks a token, the one that answers challenges, the one that
 /// shows what it had when the server is gone.
-@Suite struct SeedClientTests {
+@Suite(.timeLimit(.minutes(5))) struct SeedClientTests {
     @Test func theTokenComesBackCalculatedOnAnswersOfEachStatus() async throws {
         try await Stack.run { stack in
             let paths = ["/api/register": 200, "/api/notifications/1": 404, "/healthz": 200, "/nothing": 404]

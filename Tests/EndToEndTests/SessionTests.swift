@@ -8,7 +8,7 @@ import Testing
 @testable import sealpost
 
 /// A session over real sockets, from an app's side.
-@Suite struct SessionTests {
+@Suite(.timeLimit(.minutes(5))) struct SessionTests {
     @Test func anAppSignsInOnceCollectsWithItsTokenAndSignsOut() async throws {
         try await Stack.run { stack in
             let session = try await PushClient(

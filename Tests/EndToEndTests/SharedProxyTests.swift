@@ -4,7 +4,7 @@ import PushClient
 import Testing
 
 /// Many users at once behind one proxy with its file in `config/`.
-@Suite struct SharedProxyTests {
+@Suite(.timeLimit(.minutes(5))) struct SharedProxyTests {
     private static let users = ["alice", "bob", "carol", "dave", "erin", "frank", "grace", "heidi"]
     /// Nine requests each, for each user: some thousands where there is time.
     private static let rounds = Site.hasAllProxies ? 50 : 4

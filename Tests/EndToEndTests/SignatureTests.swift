@@ -8,7 +8,7 @@ import Testing
 @testable import sealpost
 
 /// Signed answers as they come off the wire, from the daemon and from nginx in front of it.
-@Suite struct SignatureTests {
+@Suite(.timeLimit(.minutes(5))) struct SignatureTests {
     /// For the other implementation.
     private struct Question: Encodable {
         let key: String
@@ -193,7 +193,7 @@ import Testing
     }
 }
 
-@Suite struct SigningKeyFileTests {
+@Suite(.timeLimit(.minutes(5))) struct SigningKeyFileTests {
     private let folder: TemporaryFolder
     private var path: String { self.folder.file("var/signing-keys") }
 

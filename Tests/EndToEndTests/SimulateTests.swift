@@ -6,7 +6,7 @@ import Testing
 
 @testable import sealpost
 
-@Suite struct SimulateTests {
+@Suite(.timeLimit(.minutes(5))) struct SimulateTests {
     @Test func aFaultIsForAllUnlessAPlaceIsNamed() throws {
         let options = try ["every 2: reset", "apns next 1: cut", "fcm-tokens always: status 500"].map {
             try FaultOption($0)

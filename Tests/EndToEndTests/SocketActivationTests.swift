@@ -9,7 +9,7 @@ import Testing
 #endif
 
 /// Sockets that are handed over by whoever starts the daemon.
-@Suite struct SocketActivationTests {
+@Suite(.timeLimit(.minutes(5))) struct SocketActivationTests {
     @Test func whoConnectsWhileNoDaemonRunsIsAnsweredByTheNext() async throws {
         let folder = try TemporaryFolder()
         let socket = try HeldSocket()

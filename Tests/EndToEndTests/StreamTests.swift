@@ -12,7 +12,7 @@ import Testing
 #endif
 
 /// Server-sent events, from the post to the socket.
-@Suite struct StreamTests {
+@Suite(.timeLimit(.minutes(5))) struct StreamTests {
     /// The product without any provider, and what opens streams to it.
     struct Streams {
         let stack: Stack

@@ -7,7 +7,7 @@ import PushTesting
 import Testing
 
 /// What a phone has missed, from the real server in a process of its own.
-@Suite struct SyncTests {
+@Suite(.timeLimit(.minutes(5))) struct SyncTests {
     @Test(arguments: [false, true])
     func aColdStartWith200MissedNotificationsIsOneRequestAndTheSameAgainOne304(isSigned: Bool) async throws {
         let site = try await SyncSite(isSigned: isSigned)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import sealpost
 
-@Suite struct TLSConfigurationTests {
+@Suite(.timeLimit(.minutes(5))) struct TLSConfigurationTests {
     private let files: TLSFolder
 
     init() throws {

@@ -9,7 +9,7 @@ import Testing
 #endif
 
 /// The daemon's TLS, with clients that are not ours.
-@Suite struct TLSTests {
+@Suite(.timeLimit(.minutes(5))) struct TLSTests {
     private let files: TLSFolder
 
     init() throws {

@@ -9,7 +9,7 @@ import Testing
 #endif
 
 /// The published tutorial's three apps, call by call as their sources make them.
-@Suite struct TutorialClientTests {
+@Suite(.timeLimit(.minutes(5))) struct TutorialClientTests {
     /// What all three do with the body of `POST /api/register`.
     private func cutQuotes(_ text: String) -> String {
         String(text.dropFirst().dropLast())

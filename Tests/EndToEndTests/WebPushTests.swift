@@ -8,7 +8,7 @@ import Testing
 @testable import sealpost
 
 /// Browsers and webhooks through the whole product.
-@Suite struct WebPushTests {
+@Suite(.timeLimit(.minutes(5))) struct WebPushTests {
     private struct Places: Sendable {
         let browsers: WebPushSimulator
         let hook: WebhookSimulator

@@ -3,7 +3,7 @@ import Testing
 
 @testable import HTTPSignatures
 
-@Suite struct ResponseVerifierTests {
+@Suite(.timeLimit(.minutes(5))) struct ResponseVerifierTests {
     @Test(arguments: [(200, "{}"), (204, ""), (304, ""), (404, "not here"), (500, "x")])
     func whatWeSignIsAccepted(status: Int, body: String) throws {
         #expect(try SampleAnswer.signed(status: status, body: body).refusal() == nil)

@@ -5,7 +5,7 @@ import Testing
 @testable import HTTPSignatures
 
 /// http-message-signatures and http-sf of PyPI, which share nothing with us.
-@Suite struct SignatureDifferentialTests {
+@Suite(.timeLimit(.minutes(5))) struct SignatureDifferentialTests {
     private struct Question: Encodable {
         var key: String
         var seed: String?

@@ -1,7 +1,7 @@
 import HTTPSignatures
 import Testing
 
-@Suite struct SignatureRequestTests {
+@Suite(.timeLimit(.minutes(5))) struct SignatureRequestTests {
     private static let list = #"("@status" "content-digest" "mytoken";req)"#
 
     @Test func whatTheVerifierAsksForIsUnderstood() throws {

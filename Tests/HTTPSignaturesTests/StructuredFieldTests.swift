@@ -2,7 +2,7 @@ import Testing
 
 @testable import HTTPSignatures
 
-@Suite struct StructuredFieldTests {
+@Suite(.timeLimit(.minutes(5))) struct StructuredFieldTests {
     /// What is read, and how it is written.
     @Test(arguments: [
         ("", ""), ("   ", ""), ("a", "a"), ("a=?1", "a"), ("a=?0", "a=?0"), ("a=1,b=2", "a=1, b=2"),

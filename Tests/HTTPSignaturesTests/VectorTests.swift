@@ -4,7 +4,7 @@ import Testing
 @testable import HTTPSignatures
 
 /// RFC 9421's own vectors, and ours that are made of them.
-@Suite struct VectorTests {
+@Suite(.timeLimit(.minutes(5))) struct VectorTests {
     struct Vector: Sendable, CustomTestStringConvertible {
         let name: String
         let components: [(component: SignatureComponent, value: String)]

@@ -1,7 +1,7 @@
 import PushAPI
 import Testing
 
-@Suite struct JSONValueTests {
+@Suite(.timeLimit(.minutes(5))) struct JSONValueTests {
     @Test(arguments: [
         "null", "true", "false", "0", "-0", "1.10", "-12.5e+3", "1E400", "123456789012345678901234567890",
         #""""#, #""a\"b\\c""#, #"[]"#, #"{}"#, #"[1,[2,[3]]]"#, #"{"b":1,"a":{"b":null},"b":2}"#, #""é😀""#,

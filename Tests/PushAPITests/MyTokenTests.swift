@@ -1,7 +1,7 @@
 import PushAPI
 import Testing
 
-@Suite struct MyTokenTests {
+@Suite(.timeLimit(.minutes(5))) struct MyTokenTests {
     @Test(arguments: [("0", "3"), ("1", "20"), ("999999", "16999986"), ("126322567", "2147483642"), ("007", "122")])
     func theEchoIsSeventeenTimesTheNumberAndThree(sent: String, echo: String) throws {
         #expect(try MyToken(text: sent).echo == echo)
@@ -24,7 +24,7 @@ import Testing
     }
 }
 
-@Suite struct ProblemTests {
+@Suite(.timeLimit(.minutes(5))) struct ProblemTests {
     @Test func eachCodeHasATitleAndAnErrorStatusAndIsFoundAgainByItsType() {
         for code in ProblemCode.allCases {
             #expect((400...599).contains(code.status))

@@ -2,7 +2,7 @@ import Foundation
 import PushAPI
 import Testing
 
-@Suite struct NotificationItemTests {
+@Suite(.timeLimit(.minutes(5))) struct NotificationItemTests {
     private let item = NotificationItem(
         id: 7,
         payload: .string("a \"b\""),

@@ -10,7 +10,7 @@ import Testing
 #endif
 
 /// What no system lets through to a test over sockets, or only one of them.
-@Suite struct AnswerCheckTests {
+@Suite(.timeLimit(.minutes(5))) struct AnswerCheckTests {
     private static let token = MyToken.random()
 
     private static func kind(

@@ -7,7 +7,7 @@ import Testing
 @testable import PushClient
 
 /// Where values are kept.
-@Suite struct AnswerPlaceTests {
+@Suite(.timeLimit(.minutes(5))) struct AnswerPlaceTests {
     private static let key = SymmetricKey(size: .bits256)
 
     private static func name(_ name: String, of account: String = "alice", isSpare: Bool = true) -> PlaceName {

@@ -7,7 +7,7 @@ import PushTesting
 import Testing
 
 /// When a kept value is shown, and with which date.
-@Suite struct CachingTests {
+@Suite(.timeLimit(.minutes(5))) struct CachingTests {
     /// Answers as the server does: with a tag, and 304 to who names it.
     private static func server(
         _ body: String = Samples.item(7),

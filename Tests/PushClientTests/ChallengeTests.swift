@@ -7,7 +7,7 @@ import Testing
     import FoundationNetworking
 #endif
 
-@Suite struct ChallengeTests {
+@Suite(.timeLimit(.minutes(5))) struct ChallengeTests {
     @Test(
         arguments: [
             (NSURLAuthenticationMethodHTTPBasic, false, .decline),

@@ -5,7 +5,7 @@ import PushClient
 import Testing
 
 /// How a client shows who it is, and how often.
-@Suite struct CredentialTests {
+@Suite(.timeLimit(.minutes(5))) struct CredentialTests {
     private static let right = "Basic \(Data("alice:correct horse".utf8).base64EncodedString())"
 
     /// A server that lets in who shows the right password.

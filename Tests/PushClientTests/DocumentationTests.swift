@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 /// The catalogue names what is there.
-@Suite struct DocumentationTests {
+@Suite(.timeLimit(.minutes(5))) struct DocumentationTests {
     private static let sources = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
         .appending(path: "../../Sources/PushClient").standardizedFileURL
 

@@ -5,7 +5,7 @@ import Testing
 @testable import PushClient
 
 /// What two calls at the same time may do to the kept inbox.
-@Suite struct InboxKeeperTests {
+@Suite(.timeLimit(.minutes(5))) struct InboxKeeperTests {
     private static let now = Date(timeIntervalSince1970: 1_800_000_000)
 
     private static func keeper(_ store: AnswerStore) -> InboxKeeper {

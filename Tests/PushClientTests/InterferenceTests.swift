@@ -6,7 +6,7 @@ import Synchronization
 import Testing
 
 /// Somebody between the app and the server who answers in its place, or changes what it answers.
-@Suite struct InterferenceTests {
+@Suite(.timeLimit(.minutes(5))) struct InterferenceTests {
     private static func script(_ tampering: Tampering, key: SigningKey?) -> ScriptedPeer.Script {
         { request, _ in
             var answer = PeerAnswer(to: request, fields: [("ETag", "\"a\"")], body: Samples.item(7), key: key)

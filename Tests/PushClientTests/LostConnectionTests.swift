@@ -5,7 +5,7 @@ import Reactor
 import Testing
 
 /// What becomes of a call when the network does not play along.
-@Suite struct LostConnectionTests {
+@Suite(.timeLimit(.minutes(5))) struct LostConnectionTests {
     /// Loses the first request, and answers the second.
     private static let lossy: ScriptedPeer.Script = { request, index in
         guard index > 0 else { return .hangUp }

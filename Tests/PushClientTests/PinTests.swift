@@ -5,7 +5,7 @@ import Testing
 
 @testable import PushClient
 
-@Suite struct PinTests {
+@Suite(.timeLimit(.minutes(5))) struct PinTests {
     /// The key as Security gives it of a certificate, and its pin as openssl has it.
     @Test(
         arguments: [

@@ -4,7 +4,7 @@ import PushClient
 import Synchronization
 import Testing
 
-@Suite struct RegistrationTests {
+@Suite(.timeLimit(.minutes(5))) struct RegistrationTests {
     /// Gives out `id-1`, `id-2`, …, and says 410 of those that are retired.
     private final class Registry: Sendable {
         let retired = Mutex<Set<String>>([])

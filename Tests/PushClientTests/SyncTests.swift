@@ -6,7 +6,7 @@ import PushTesting
 import Testing
 
 /// Everything missed in one round trip, and nothing lost.
-@Suite struct SyncTests {
+@Suite(.timeLimit(.minutes(5))) struct SyncTests {
     private static func server(_ count: Int64) -> ListServer {
         let server = ListServer()
         for id in 1...max(1, count) where id <= count { server.put(id, Samples.item(id, "payload \(id)")) }

@@ -2,7 +2,7 @@ import Testing
 
 @testable import PushCore
 
-@Suite struct Argon2MemoryTests {
+@Suite(.timeLimit(.minutes(5))) struct Argon2MemoryTests {
     @Test func manyHashesShareFewBlocks() async throws {
         let parameters = PasswordParameters(memory: 64, passes: 1, lanes: 1)
         let hash = try PasswordHash(of: "correct horse", parameters: #require(parameters))

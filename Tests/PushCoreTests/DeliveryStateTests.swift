@@ -2,7 +2,7 @@ import Foundation
 import PushCore
 import Testing
 
-@Suite struct DeliveryStateTests {
+@Suite(.timeLimit(.minutes(5))) struct DeliveryStateTests {
     private let now = Date(timeIntervalSince1970: 1000)
 
     private func state(attempts: Int = 1, expiresIn: TimeInterval = 86_400) -> DeliveryState {

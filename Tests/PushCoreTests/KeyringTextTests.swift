@@ -2,7 +2,7 @@ import Foundation
 import PushCore
 import Testing
 
-@Suite struct KeyringTextTests {
+@Suite(.timeLimit(.minutes(5))) struct KeyringTextTests {
     private static func line(_ number: UInt32, _ byte: UInt8) -> String {
         "\(number) \(Data(repeating: byte, count: 32).base64EncodedString())"
     }

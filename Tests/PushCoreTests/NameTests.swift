@@ -2,7 +2,7 @@ import Foundation
 import PushCore
 import Testing
 
-@Suite struct UsernameTests {
+@Suite(.timeLimit(.minutes(5))) struct UsernameTests {
     @Test(arguments: ["a", "Alice", "a.b-c_d@e#f", String(repeating: "x", count: 100)])
     func namesAreTaken(text: String) {
         #expect(Username(text)?.description == text)
@@ -23,7 +23,7 @@ import Testing
     }
 }
 
-@Suite struct TagTests {
+@Suite(.timeLimit(.minutes(5))) struct TagTests {
     @Test func tagsAreKeptInLowerCase() {
         #expect(Tag("News")?.description == "news")
     }
@@ -39,7 +39,7 @@ import Testing
     }
 }
 
-@Suite struct TagExpressionTests {
+@Suite(.timeLimit(.minutes(5))) struct TagExpressionTests {
     private func tag(_ text: String) throws -> TagExpression {
         .tag(try #require(Tag(text)))
     }
@@ -71,7 +71,7 @@ import Testing
     }
 }
 
-@Suite struct DeviceTests {
+@Suite(.timeLimit(.minutes(5))) struct DeviceTests {
     @Test func hexadecimalHandlesAreComparedWithoutCase() throws {
         #expect(try #require(DeviceHandle("ABCDEF12")) == #require(DeviceHandle("abcdef12")))
         #expect(try #require(DeviceHandle("ABCDEFG")) != #require(DeviceHandle("abcdefg")))
@@ -111,7 +111,7 @@ import Testing
     }
 }
 
-@Suite struct AttemptIDTests {
+@Suite(.timeLimit(.minutes(5))) struct AttemptIDTests {
     @Test func anAttemptsIDIsAUUIDOfVersion8ThatDependsOnSeedAndDevice() {
         let id = Push.attemptID(seed: 1, device: 2)
         #expect(id == Push.attemptID(seed: 1, device: 2))

@@ -4,7 +4,7 @@ import PushTesting
 import Testing
 
 /// Our hashes read by argon2-cffi, and its hashes read by us.
-@Suite struct PasswordDifferentialTests {
+@Suite(.timeLimit(.minutes(5))) struct PasswordDifferentialTests {
     private struct Question: Encodable {
         var phc: String?
         var memory: Int?

@@ -4,7 +4,7 @@ import Testing
 @testable import PushCore
 
 /// How hashes are written, and what is read as one.
-@Suite struct PHCStringTests {
+@Suite(.timeLimit(.minutes(5))) struct PHCStringTests {
     private static let salt = "c2VhbHBvc3QtdGVzdGluZw"
     private static let digest = "NYTYUry8ig4Rbly189AQQqu+5dCLc7aNovw1CUhckrI"
 
@@ -80,7 +80,7 @@ import Testing
     }
 }
 
-@Suite struct PasswordParametersTests {
+@Suite(.timeLimit(.minutes(5))) struct PasswordParametersTests {
     @Test(arguments: [
         (19_456, 2, 1, true), (19_455, 2, 1, false), (19_456, 1, 1, false), (47_104, 1, 1, true), (47_103, 1, 1, false),
         (12_288, 3, 1, true), (12_287, 3, 1, false), (9216, 4, 1, true), (9215, 4, 1, false), (7168, 5, 1, true),
@@ -122,7 +122,7 @@ import Testing
 }
 
 /// What may be chosen.
-@Suite struct ChosenPasswordTests {
+@Suite(.timeLimit(.minutes(5))) struct ChosenPasswordTests {
     private let alice: Username
     private let parameters: PasswordParameters
 

@@ -2,7 +2,7 @@ import Foundation
 import PushCore
 import Testing
 
-@Suite struct SenderHealthTests {
+@Suite(.timeLimit(.minutes(5))) struct SenderHealthTests {
     private let now = Date(timeIntervalSince1970: 1000)
     private static let down = SendFailure.unavailable(reason: "down")
     private static let busy = SendFailure.deviceBusy(reason: "busy", retryAfter: .seconds(60))
@@ -108,7 +108,7 @@ import Testing
     }
 }
 
-@Suite struct PacerTests {
+@Suite(.timeLimit(.minutes(5))) struct PacerTests {
     /// Asks in steps of a millisecond for ten seconds, and returns when it was admitted, in milliseconds.
     private func admitted(rate: Int) -> [Int] {
         var pacer = Pacer(rate: rate)

@@ -2,7 +2,7 @@ import PushCore
 import Synchronization
 import Testing
 
-@Suite struct StreamHubTests {
+@Suite(.timeLimit(.minutes(5))) struct StreamHubTests {
     private let hub = StreamHub()
     private let device: DeviceHandle
     private let id: NotificationID

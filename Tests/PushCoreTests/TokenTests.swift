@@ -3,7 +3,7 @@ import Foundation
 import PushCore
 import Testing
 
-@Suite struct BearerTokenTests {
+@Suite(.timeLimit(.minutes(5))) struct BearerTokenTests {
     /// Made by another program: the checksum is `zlib.crc32` in base 62.
     static let sample = "spt_0000000000000000000000000000000000002V8kkg"
 
@@ -50,7 +50,7 @@ import Testing
     }
 }
 
-@Suite struct FingerprintTests {
+@Suite(.timeLimit(.minutes(5))) struct FingerprintTests {
     private func expect(_ fingerprint: Fingerprint, is expected: String) {
         #expect(fingerprint.bytes.map { String(format: "%02x", $0) }.joined() == expected)
         #expect(Fingerprint(bytes: fingerprint.bytes) == fingerprint)
@@ -76,7 +76,7 @@ import Testing
     }
 }
 
-@Suite struct ScopesTests {
+@Suite(.timeLimit(.minutes(5))) struct ScopesTests {
     @Test func scopesAreReadAsTheyAreWritten() {
         for value in UInt8(0)...15 {
             let scopes = Scopes(rawValue: value)

@@ -5,7 +5,7 @@ import PushTesting
 import Testing
 
 /// The vault's format and the derivation of keys, made and read by cryptography, which shares nothing with us.
-@Suite struct VaultDifferentialTests {
+@Suite(.timeLimit(.minutes(5))) struct VaultDifferentialTests {
     private struct Question: Encodable {
         let key: Data
         let number: UInt32

@@ -2,7 +2,7 @@ import Foundation
 import PushCore
 import Testing
 
-@Suite struct VaultTests {
+@Suite(.timeLimit(.minutes(5))) struct VaultTests {
     private let secret = Data("the payload".utf8)
 
     private func keyring(_ numbers: [Int], keys: [UInt8] = [1, 2, 3]) throws -> Keyring {
@@ -108,7 +108,7 @@ import Testing
     }
 }
 
-@Suite struct PasswordHashTests {
+@Suite(.timeLimit(.minutes(5))) struct PasswordHashTests {
     @Test func onlyThePasswordMatchesItsHash() throws {
         let hash = try PasswordHash(of: "correct horse")
         #expect(hash.phc.hasPrefix("$argon2id$v=19$m=19456,t=2,p=1$"))

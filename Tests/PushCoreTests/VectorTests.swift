@@ -4,7 +4,7 @@ import PushCore
 import Testing
 
 /// Published vectors, through the functions that the product uses.
-@Suite struct VectorTests {
+@Suite(.timeLimit(.minutes(5))) struct VectorTests {
     private static func bytes(_ hexadecimal: String) -> Data {
         let digits = Array(hexadecimal.utf8)
         return Data(

@@ -7,7 +7,7 @@ import PushTesting
 import Synchronization
 import Testing
 
-@Suite struct DeliveryServiceTests {
+@Suite(.timeLimit(.minutes(5))) struct DeliveryServiceTests {
     private let rig: Rig
     private var fixture: StoreFixture { self.rig.fixture }
     private var apns: APNsSimulator { self.rig.apns }

@@ -6,7 +6,7 @@ import Testing
 
 @testable import PushDelivery
 
-@Suite struct LaneStateTests {
+@Suite(.timeLimit(.minutes(5))) struct LaneStateTests {
     private let fixture: StoreFixture
     private let state: LaneState
     private var now: Date { self.fixture.now }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import PushDelivery
 
-@Suite struct SignalTests {
+@Suite(.timeLimit(.minutes(5))) struct SignalTests {
     @Test func aBellRungBeforeIsHeard() async {
         let signal = Signal()
         signal.set()

@@ -6,7 +6,7 @@ import PushSimulators
 import Testing
 
 /// The sender against the simulator, over HTTP/2 and TLS.
-@Suite struct APNsEndToEndTests {
+@Suite(.timeLimit(.minutes(5))) struct APNsEndToEndTests {
     /// The two clocks may be set apart, as they are in life.
     private func withAPNs<Result: Sendable>(
         change: @Sendable (inout APNsSettings) -> Void = { _ in },

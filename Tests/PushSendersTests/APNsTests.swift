@@ -7,7 +7,7 @@ import Testing
 
 @testable import PushSenders
 
-@Suite struct APNsRequestTests {
+@Suite(.timeLimit(.minutes(5))) struct APNsRequestTests {
     private func request(
         _ push: Push,
         _ envelope: APNsSettings.Envelope = .background,
@@ -69,7 +69,7 @@ import Testing
     }
 }
 
-@Suite struct APNsResponseTests {
+@Suite(.timeLimit(.minutes(5))) struct APNsResponseTests {
     @Test(arguments: [
         (400, "BadDeviceToken", Verdict.failed(.deviceUnknown(reason: "BadDeviceToken"))),
         (400, "DeviceTokenNotForTopic", .failed(.deviceUnknown(reason: "DeviceTokenNotForTopic"))),
@@ -155,7 +155,7 @@ import Testing
     }
 }
 
-@Suite struct APNsProviderTokenTests {
+@Suite(.timeLimit(.minutes(5))) struct APNsProviderTokenTests {
     private func makeTokens() throws -> APNsProviderToken {
         let key = Secret(Samples.key.pemRepresentation)
         return try APNsProviderToken(key: key, keyID: "ABC123DEFG", teamID: "DEF123GHIJ")
@@ -206,7 +206,7 @@ import Testing
     }
 }
 
-@Suite struct APNsSettingsTests {
+@Suite(.timeLimit(.minutes(5))) struct APNsSettingsTests {
     private static let good = APNsSettings(
         key: Secret(Samples.key.pemRepresentation),
         keyID: "ABC123DEFG",

@@ -7,7 +7,7 @@ import Testing
 
 @testable import PushSenders
 
-@Suite struct RetryAfterTests {
+@Suite(.timeLimit(.minutes(5))) struct RetryAfterTests {
     @Test(arguments: [
         ("0", Duration.seconds(0)), ("120", .seconds(120)), ("3600", .seconds(3600)), ("3601", .seconds(3600)),
         ("99999999999999999999", .seconds(3600)),
@@ -27,7 +27,7 @@ import Testing
     }
 }
 
-@Suite struct TextTests {
+@Suite(.timeLimit(.minutes(5))) struct TextTests {
     @Test func formFieldsAreEscapedDownToTheUnreserved() {
         let text = FormText.encoded([("a", "x+y/z=="), ("b", "https://a/.default"), ("c", "ä~-._ ")])
         #expect(text == "a=x%2By%2Fz%3D%3D&b=https%3A%2F%2Fa%2F.default&c=%C3%A4~-._%20")
@@ -54,7 +54,7 @@ import Testing
     }
 }
 
-@Suite struct TransportFailureTests {
+@Suite(.timeLimit(.minutes(5))) struct TransportFailureTests {
     @Test(arguments: [
         OutboundError.timedOut, .couldNotConnect("x"), .tls("x"), .interrupted("x"), .responseTooLarge, .overloaded,
         .cancelled, .closed,
@@ -69,7 +69,7 @@ import Testing
     }
 }
 
-@Suite struct AccessTokenTests {
+@Suite(.timeLimit(.minutes(5))) struct AccessTokenTests {
     @Test(arguments: [
         (#"{"access_token":"t","expires_in":3599,"token_type":"Bearer"}"#, 3599.0),
         (#"{"access_token":"t","expires_in":"86399","ext_expires_in":"1"}"#, 86_399),
@@ -139,7 +139,7 @@ private final class Endpoint: Sendable {
     }
 }
 
-@Suite struct AccessTokenCacheTests {
+@Suite(.timeLimit(.minutes(5))) struct AccessTokenCacheTests {
     private static let broken = SendFailure.unavailable(reason: "broken")
 
     @Test func aTokenIsFetchedOnceForAllWhoWait() async throws {

@@ -6,7 +6,7 @@ import PushSimulators
 import Testing
 
 /// The sender against the simulator, over HTTP/2 and TLS, access tokens included.
-@Suite struct FCMEndToEndTests {
+@Suite(.timeLimit(.minutes(5))) struct FCMEndToEndTests {
     private func withFCM<Result: Sendable>(
         change: @Sendable (inout FCMSettings) throws -> Void = { _ in },
         _ body: @Sendable (FCMSender, FCMSimulator) async throws -> Result

@@ -7,7 +7,7 @@ import Testing
 
 @testable import PushSenders
 
-@Suite struct FCMRequestTests {
+@Suite(.timeLimit(.minutes(5))) struct FCMRequestTests {
     private func request(_ push: Push) throws -> OutboundRequest {
         let url = try #require(OutboundURL("https://fcm.googleapis.com/v1/projects/p/messages:send"))
         return try FCMRequest(url: url, timeout: .seconds(9)).make(push, token: Secret("TOKEN"), now: Samples.now)
@@ -51,7 +51,7 @@ import Testing
     }
 }
 
-@Suite struct FCMResponseTests {
+@Suite(.timeLimit(.minutes(5))) struct FCMResponseTests {
     private static func fcm(_ code: String) -> String {
         #"{"@type":"type.googleapis.com/google.firebase.fcm.v1.FcmError","errorCode":"\#(code)"}"#
     }
@@ -129,7 +129,7 @@ import Testing
     }
 }
 
-@Suite struct ServiceAccountTests {
+@Suite(.timeLimit(.minutes(5))) struct ServiceAccountTests {
     @Test func theAssertionIsRS256OverGooglesClaims() throws {
         let account = try ServiceAccount(Samples.json(Samples.serviceAccountFields), tokenEndpoint: nil)
         let token = try DecodedToken(try account.assertion(now: Samples.now))

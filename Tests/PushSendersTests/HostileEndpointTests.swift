@@ -6,7 +6,7 @@ import Reactor
 import Testing
 
 /// Whatever a device names: our own network is not called.
-@Suite struct HostileEndpointTests {
+@Suite(.timeLimit(.minutes(5))) struct HostileEndpointTests {
     private static let count = 10_000
 
     @Test func noneIsTakenAtRegistration() throws {

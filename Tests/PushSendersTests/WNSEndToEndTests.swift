@@ -6,7 +6,7 @@ import PushSimulators
 import Testing
 
 /// The sender against the simulator, over TLS, access tokens included.
-@Suite struct WNSEndToEndTests {
+@Suite(.timeLimit(.minutes(5))) struct WNSEndToEndTests {
     private func withWNS<Result: Sendable>(
         change: @Sendable (inout WNSSettings) -> Void = { _ in },
         _ body: @Sendable (WNSSender, WNSSimulator) async throws -> Result

@@ -8,7 +8,7 @@ import Testing
 
 private let channel = "https://db3.notify.windows.com/?token=AwY%2fA%2b%3D%3d"
 
-@Suite struct WNSChannelTests {
+@Suite(.timeLimit(.minutes(5))) struct WNSChannelTests {
     private func hosts(_ patterns: String...) throws -> [HostPattern] {
         try patterns.map { try #require(HostPattern($0)) }
     }
@@ -41,7 +41,7 @@ private let channel = "https://db3.notify.windows.com/?token=AwY%2fA%2b%3D%3d"
     }
 }
 
-@Suite struct WNSRequestTests {
+@Suite(.timeLimit(.minutes(5))) struct WNSRequestTests {
     private func request(_ push: Push) throws -> OutboundRequest {
         let hosts = [try #require(HostPattern("*.notify.windows.com"))]
         return try WNSRequest(allowedHosts: hosts, timeout: .seconds(9))
@@ -93,7 +93,7 @@ private let channel = "https://db3.notify.windows.com/?token=AwY%2fA%2b%3D%3d"
     }
 }
 
-@Suite struct WNSResponseTests {
+@Suite(.timeLimit(.minutes(5))) struct WNSResponseTests {
     @Test(arguments: [
         (200, ["x-wns-status": "received", "x-wns-msg-id": "4A1B"], Verdict.accepted(Acceptance(providerID: "4A1B"))),
         (200, [:], .accepted(Acceptance())),
@@ -127,7 +127,7 @@ private let channel = "https://db3.notify.windows.com/?token=AwY%2fA%2b%3D%3d"
     }
 }
 
-@Suite struct WNSSettingsTests {
+@Suite(.timeLimit(.minutes(5))) struct WNSSettingsTests {
     private static let good = WNSSettings(
         clientID: "id",
         clientSecret: Secret("hunter2"),

@@ -6,7 +6,7 @@ import PushTesting
 import Testing
 
 /// What our sender really sends, read by http_ece and py_vapid, which share nothing with us.
-@Suite struct WebPushDifferentialTests {
+@Suite(.timeLimit(.minutes(5))) struct WebPushDifferentialTests {
     private struct Message: Encodable {
         let body: String
         let authorization: String

@@ -5,7 +5,7 @@ import Testing
 @testable import PushSenders
 
 /// The examples of the RFCs, to the byte.
-@Suite struct WebPushEncryptionTests {
+@Suite(.timeLimit(.minutes(5))) struct WebPushEncryptionTests {
     /// RFC 8291 section 5 and appendix A.
     private enum Example {
         static let plaintext = "V2hlbiBJIGdyb3cgdXAsIEkgd2FudCB0byBiZSBhIHdhdGVybWVsb24"

@@ -6,7 +6,7 @@ import PushSimulators
 import Testing
 
 /// The sender against the simulator, over TLS; its browsers decrypt with OpenSSL.
-@Suite struct WebPushEndToEndTests {
+@Suite(.timeLimit(.minutes(5))) struct WebPushEndToEndTests {
     @Test func aBrowserReadsTheIDAndNothingElse() async throws {
         let (outcome, requests, texts) = try await withWebPush { sender, service, key in
             let subscription = try service.makeSubscription(applicationServerKey: key.publicText)
@@ -114,7 +114,7 @@ import Testing
     }
 }
 
-@Suite struct WebhookEndToEndTests {
+@Suite(.timeLimit(.minutes(5))) struct WebhookEndToEndTests {
     private func withWebhook<Result: Sendable>(
         _ body: @Sendable (WebhookSender, WebhookSimulator) async throws -> Result,
         secret: @Sendable (String) -> String = { $0 }

@@ -6,7 +6,7 @@ import Testing
 @testable import PushSimulators
 
 /// The simulator's judgement on what a sender got right, and on the same with one thing wrong.
-@Suite struct WebPushSimulatorTests {
+@Suite(.timeLimit(.minutes(5))) struct WebPushSimulatorTests {
     /// What the sender has really sent, judged again after `change`.
     private func status(_ change: @Sendable (inout SimulatedRequest) -> Void) async throws -> Int {
         try await withWebPush { sender, service, key in

@@ -19,7 +19,7 @@ private func subscription(
     #"{"endpoint":"\#(endpoint)","keys":{"p256dh":"\#(key)","auth":"\#(auth)"}}"#
 }
 
-@Suite struct WebPushSubscriptionTests {
+@Suite(.timeLimit(.minutes(5))) struct WebPushSubscriptionTests {
     @Test(arguments: [
         subscription(),
         #"""
@@ -58,7 +58,7 @@ private func subscription(
     }
 }
 
-@Suite struct VAPIDTests {
+@Suite(.timeLimit(.minutes(5))) struct VAPIDTests {
     private func tokens(_ key: VAPIDKey, subject: String = "mailto:ops@example.com") throws -> VAPIDTokens {
         try VAPIDTokens(key: key, subject: subject)
     }
@@ -146,7 +146,7 @@ private func subscription(
     }
 }
 
-@Suite struct WebPushRequestTests {
+@Suite(.timeLimit(.minutes(5))) struct WebPushRequestTests {
     private func request(
         _ endpoint: String = "https://fcm.googleapis.com/fcm/send/abc:1",
         expiresIn: TimeInterval = 86_400,
@@ -205,7 +205,7 @@ private func subscription(
     }
 }
 
-@Suite struct WebPushResponseTests {
+@Suite(.timeLimit(.minutes(5))) struct WebPushResponseTests {
     @Test(arguments: [
         (201, "", [:], Verdict.accepted(Acceptance())),
         (200, "", [:], .accepted(Acceptance())), (202, "", [:], .accepted(Acceptance())),
@@ -263,7 +263,7 @@ private func subscription(
     }
 }
 
-@Suite struct WebPushSenderTests {
+@Suite(.timeLimit(.minutes(5))) struct WebPushSenderTests {
     private func sender<Result>(
         _ change: (inout WebPushSettings) -> Void = { _ in },
         _ body: (WebPushSender) throws -> Result

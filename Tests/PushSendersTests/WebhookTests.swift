@@ -7,7 +7,7 @@ import Testing
 
 @testable import PushSenders
 
-@Suite struct WebhookTests {
+@Suite(.timeLimit(.minutes(5))) struct WebhookTests {
     private func request(secret: String, handle: String = "device-1") throws -> OutboundRequest {
         let hook = WebhookRequest(
             url: try #require(OutboundURL("https://hooks.example/in?a=b")),

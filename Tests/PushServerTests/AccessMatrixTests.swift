@@ -10,7 +10,7 @@ import Testing
 @testable import PushServer
 
 /// Every route, to everybody, about what is their own, another's and nobody's; generated from the route table.
-@Suite struct AccessMatrixTests {
+@Suite(.timeLimit(.minutes(5))) struct AccessMatrixTests {
     private enum Owner: CaseIterable {
         // The caller's own last: it may be what the caller needs.
         case nobody, another, caller

@@ -9,7 +9,7 @@ import Testing
 
 @testable import PushServer
 
-@Suite struct AuditTests {
+@Suite(.timeLimit(.minutes(5))) struct AuditTests {
     /// Each route that changes something, and what the audit calls it; `nil` where there is nothing worth keeping.
     private static let actions: [String: [AuditRecord.Action]?] = [
         "POST /api/register": nil, "PUT /api/register/{id}": [.registerDevice],

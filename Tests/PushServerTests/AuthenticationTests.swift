@@ -8,7 +8,7 @@ import Testing
 
 @testable import PushServer
 
-@Suite struct AuthenticationTests {
+@Suite(.timeLimit(.minutes(5))) struct AuthenticationTests {
     /// Fields that are no right credentials, each for a reason of its own; `nil` stands for no field.
     static let wrong: [String?] = [
         nil, "", "Basic", "Basic ", "Basic !!!!", "Basic \(encoded("alice"))", "Basic \(encoded("alice:wrong"))",
@@ -137,7 +137,7 @@ import Testing
 }
 
 /// RFC 7617.
-@Suite struct BasicCredentialsTests {
+@Suite(.timeLimit(.minutes(5))) struct BasicCredentialsTests {
     @Test(arguments: [
         ("Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ==", "Aladdin", "open sesame"),
         ("Basic dGVzdDoxMjPCow==", "test", "123£"),

@@ -9,7 +9,7 @@ import Testing
 
 @testable import PushServer
 
-@Suite struct AuthorisationTests {
+@Suite(.timeLimit(.minutes(5))) struct AuthorisationTests {
     /// Every route, and the least role and the scopes with which it may be used; `nil` is anybody.
     static let least: [String: (role: Role, scopes: Scopes)?] = [
         "POST /api/register": (.device, .register), "GET /api/register": (.device, .register),
@@ -162,7 +162,7 @@ import Testing
     }
 }
 
-@Suite struct RoutingTests {
+@Suite(.timeLimit(.minutes(5))) struct RoutingTests {
     @Test(arguments: [
         ("/api/register", "POST, GET, HEAD"), ("/api/register/x", "PUT, DELETE"),
         ("/api/notifications", "POST, GET, HEAD"),
@@ -205,7 +205,7 @@ import Testing
     }
 }
 
-@Suite struct HealthTests {
+@Suite(.timeLimit(.minutes(5))) struct HealthTests {
     @Test func whatLivesSaysSo() async throws {
         let response = try await ServerFixture(troubles: ["x"]).send(.get, "/healthz", user: nil)
         #expect(response.text == #"{"Status":"alive"}"#)

@@ -9,7 +9,7 @@ import Testing
 @testable import PushServer
 
 /// Callers who are known by their TLS certificate.
-@Suite struct CertificateTests {
+@Suite(.timeLimit(.minutes(5))) struct CertificateTests {
     private let fixture: ServerFixture
 
     init() async throws {

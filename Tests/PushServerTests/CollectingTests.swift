@@ -10,7 +10,7 @@ import Testing
 @testable import PushServer
 
 /// `GET` and `HEAD` of a notification: its members, its freshness, its end.
-@Suite struct CollectingTests {
+@Suite(.timeLimit(.minutes(5))) struct CollectingTests {
     private let fixture: ServerFixture
 
     init() async throws {

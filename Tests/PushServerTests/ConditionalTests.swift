@@ -10,7 +10,7 @@ import Testing
 @testable import PushServer
 
 /// RFC 9110 section 13, as far as the API has something to compare.
-@Suite struct ConditionalTests {
+@Suite(.timeLimit(.minutes(5))) struct ConditionalTests {
     private let fixture: ServerFixture
 
     init() async throws {

@@ -6,7 +6,7 @@ import Testing
 
 @testable import PushServer
 
-@Suite struct CredentialCacheTests {
+@Suite(.timeLimit(.minutes(5))) struct CredentialCacheTests {
     private let cache = CredentialCache()
     private let key = Fingerprint(of: "Basic YTpi")
     private let start = Date(timeIntervalSince1970: 1_800_000_000)
@@ -93,7 +93,7 @@ import Testing
     }
 }
 
-@Suite struct QueryTests {
+@Suite(.timeLimit(.minutes(5))) struct QueryTests {
     @Test(arguments: [
         (nil, nil), ("", nil), ("a", ""), ("a=", ""), ("a=1", "1"), ("b=2&a=1", "1"), ("a=%31", "1"), ("%61=1", "1"),
         ("a=x+y", "x y"), ("a=x%2By", "x+y"), ("a==", "="), ("a=%C3%A4", "ä"), ("A=1", nil), ("&&a=1&", "1"),

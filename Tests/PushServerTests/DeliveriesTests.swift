@@ -9,7 +9,7 @@ import Testing
 
 @testable import PushServer
 
-@Suite struct DeliveriesTests {
+@Suite(.timeLimit(.minutes(5))) struct DeliveriesTests {
     private let fixture: ServerFixture
 
     init() async throws {

@@ -6,7 +6,7 @@ import Testing
 @testable import PushServer
 
 /// How often a notification's pushes are counted.
-@Suite struct DeliveryCountsTests {
+@Suite(.timeLimit(.minutes(5))) struct DeliveryCountsTests {
     private static let start = Date(timeIntervalSince1970: 1_800_000_000)
     private let counts = DeliveryCounts()
 

@@ -9,7 +9,7 @@ import Testing
 
 @testable import PushServer
 
-@Suite struct DismissalTests {
+@Suite(.timeLimit(.minutes(5))) struct DismissalTests {
     private let fixture: ServerFixture
 
     init() async throws {

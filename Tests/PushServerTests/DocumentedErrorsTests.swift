@@ -3,7 +3,7 @@ import PushAPI
 import Testing
 
 /// What the server can say is what its documentation explains.
-@Suite struct DocumentedErrorsTests {
+@Suite(.timeLimit(.minutes(5))) struct DocumentedErrorsTests {
     /// The headings of `docs/errors.md`.
     private func headings() throws -> [Substring] {
         let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appending(path: "../..").standardized

@@ -10,7 +10,7 @@ import Testing
 @testable import PushServer
 
 /// What every answer has, whatever it says. Most of it is checked by the fixture, on every request of every test.
-@Suite struct EnvelopeTests {
+@Suite(.timeLimit(.minutes(5))) struct EnvelopeTests {
     /// One request for each status that can be had without breaking something first.
     enum Sample: Int, CaseIterable, Sendable {
         case ok = 200

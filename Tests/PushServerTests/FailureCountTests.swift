@@ -3,7 +3,7 @@ import Testing
 
 @testable import PushServer
 
-@Suite struct FailureCountTests {
+@Suite(.timeLimit(.minutes(5))) struct FailureCountTests {
     private static let start = Date(timeIntervalSince1970: 1_800_000_000)
 
     /// Failures at once, and the seconds to wait after them.
@@ -55,7 +55,7 @@ import Testing
     }
 }
 
-@Suite struct BoundedTableTests {
+@Suite(.timeLimit(.minutes(5))) struct BoundedTableTests {
     @Test func itNeverHoldsMoreAndForgetsTheOldest() {
         var table = BoundedTable<Int, Int>(bound: 100)
         for key in 0..<1000 {

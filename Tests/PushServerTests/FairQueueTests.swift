@@ -3,7 +3,7 @@ import Testing
 @testable import PushServer
 
 /// Whose job is next.
-@Suite struct FairQueueTests {
+@Suite(.timeLimit(.minutes(5))) struct FairQueueTests {
     @Test func eachWorkerStartsOnceAndComesBack() {
         var queue = FairQueue<Int>(workers: 2)
         #expect([1, 2, 3].map { queue.add($0, of: 7) } == [.starts(worker: 0), .starts(worker: 1), .waits])

@@ -7,7 +7,7 @@ import Testing
 @testable import PushServer
 
 /// Somebody with an account of their own who tries the ids of others.
-@Suite struct GuessedIDTests {
+@Suite(.timeLimit(.minutes(5))) struct GuessedIDTests {
     /// How many ids are guessed; `make e2e` asks for more.
     private static let count = ProcessInfo.processInfo.environment["SEALPOST_TEST_GUESSES"].flatMap { Int($0) } ?? 5000
     private static let headers = [("X-Request-Id", "same"), ("MyToken", "7")]

@@ -5,7 +5,7 @@ import Testing
 
 @testable import PushServer
 
-@Suite struct HashingQueueTests {
+@Suite(.timeLimit(.minutes(5))) struct HashingQueueTests {
     /// With one worker, which is at work.
     private var queue = HashingQueue<Int>(workers: 1)
 
@@ -90,7 +90,7 @@ import Testing
     }
 }
 
-@Suite struct HashingPoolTests {
+@Suite(.timeLimit(.minutes(5))) struct HashingPoolTests {
     @Test func whatHasNoPlaceIsToldAndTheRestIsDone() async throws {
         let pool = HashingPool(workers: 1)
         let gate = NSCondition()

@@ -9,7 +9,7 @@ import Testing
 
 @testable import PushServer
 
-@Suite struct IdempotencyTests {
+@Suite(.timeLimit(.minutes(5))) struct IdempotencyTests {
     private static let key = "8e03978e-40d5-43dd-bc93-6894a57f9324"
     private static let body = #"{"Payload":{"b":1.10,"a":[]},"ExpiresIn":172800}"#
 

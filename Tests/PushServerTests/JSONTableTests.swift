@@ -8,7 +8,7 @@ import Testing
 @testable import PushServer
 
 /// Valid and invalid documents as bodies, and what becomes of them on their way through the server.
-@Suite struct JSONTableTests {
+@Suite(.timeLimit(.minutes(5))) struct JSONTableTests {
     private struct Question: Encodable {
         let document: Data
     }

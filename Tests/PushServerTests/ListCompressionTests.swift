@@ -9,7 +9,7 @@ import Testing
 @testable import PushServer
 
 /// Long lists for those who accept gzip.
-@Suite struct ListCompressionTests {
+@Suite(.timeLimit(.minutes(5))) struct ListCompressionTests {
     private let fixture: ServerFixture
 
     init() async throws {

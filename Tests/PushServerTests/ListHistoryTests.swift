@@ -10,7 +10,7 @@ import Testing
 @testable import PushServer
 
 /// Whatever happens to a user's notifications, and whenever: lists stay true.
-@Suite struct ListHistoryTests {
+@Suite(.timeLimit(.minutes(5))) struct ListHistoryTests {
     /// What some device has made of the pages that it got.
     private struct Copy {
         var items: [Int: JSONValue] = [:]

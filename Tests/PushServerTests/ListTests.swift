@@ -10,7 +10,7 @@ import Testing
 @testable import PushServer
 
 /// `GET /api/notifications`: what it shows to whom, and from where on.
-@Suite struct ListTests {
+@Suite(.timeLimit(.minutes(5))) struct ListTests {
     private let fixture: ServerFixture
 
     init() async throws {

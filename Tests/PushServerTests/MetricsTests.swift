@@ -8,7 +8,7 @@ import Testing
 
 @testable import PushServer
 
-@Suite struct MetricsTests {
+@Suite(.timeLimit(.minutes(5))) struct MetricsTests {
     @Test func theDeliveriesOfEachLaneAreCountedByWhatBecameOfThem() async throws {
         let fixture = try await ServerFixture()
         let alice = try fixture.storage.user("alice")

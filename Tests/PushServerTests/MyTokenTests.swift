@@ -5,7 +5,7 @@ import Testing
 
 @testable import PushServer
 
-@Suite struct MyTokenTests {
+@Suite(.timeLimit(.minutes(5))) struct MyTokenTests {
     static let refusals: [Refusal] = [
         .badRequest("Host is missing."), .targetTooLong, .headerTooLarge, .bodyTooLarge, .expectationFailed,
         .notImplemented, .versionNotSupported, .timedOut, .overloaded,

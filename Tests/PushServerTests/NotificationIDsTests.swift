@@ -4,7 +4,7 @@ import Testing
 
 @testable import PushServer
 
-@Suite struct NotificationIDsTests {
+@Suite(.timeLimit(.minutes(5))) struct NotificationIDsTests {
     @Test(arguments: [2, 16, 24, 25, 31, 53])
     func anIDHasNoMoreBitsThanItMay(bits: Int) {
         let ids = NotificationIDs(bits: bits)

@@ -10,7 +10,7 @@ import Testing
 @testable import PushServer
 
 /// The members of the full form, each at its boundaries.
-@Suite struct NotificationOrderTests {
+@Suite(.timeLimit(.minutes(5))) struct NotificationOrderTests {
     static let longest = 2_592_000
 
     private let fixture: ServerFixture

@@ -9,7 +9,7 @@ import Testing
 @testable import PushServer
 
 /// What the server really answers is what its document says, in the eyes of jsonschema.
-@Suite struct OpenAPIDifferentialTests {
+@Suite(.timeLimit(.minutes(5))) struct OpenAPIDifferentialTests {
     private struct Question: Encodable {
         let route: String
         let status: Int

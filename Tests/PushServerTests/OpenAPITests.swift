@@ -8,7 +8,7 @@ import Testing
 @testable import PushServer
 
 /// The document that is given out tells of every route, and of nothing else.
-@Suite struct OpenAPITests {
+@Suite(.timeLimit(.minutes(5))) struct OpenAPITests {
     private static let document = (try? JSONValue(reading: OpenAPIDocument.bytes)) ?? .null
     /// Each operation by its method and path.
     private static let operations = paths.reduce(into: [String: JSONValue]()) { operations, path in

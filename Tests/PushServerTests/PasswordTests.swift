@@ -10,7 +10,7 @@ import Testing
 @testable import PushServer
 
 /// What becomes of the hashes of passwords, and what stands in for them.
-@Suite struct PasswordTests {
+@Suite(.timeLimit(.minutes(5))) struct PasswordTests {
     private static let weak = PasswordParameters(memory: 8, passes: 1, lanes: 1)
     private static let strong = PasswordParameters(memory: 16, passes: 2, lanes: 2)
 

@@ -6,7 +6,7 @@ import Testing
 @testable import PushServer
 
 /// RFC 9110 section 13.2.2, row by row.
-@Suite struct PreconditionTests {
+@Suite(.timeLimit(.minutes(5))) struct PreconditionTests {
     struct Row: Sendable, CustomTestStringConvertible {
         enum Expected: Sendable { case proceed, unchanged, failed }
 

@@ -10,7 +10,7 @@ import Testing
 
 @testable import PushServer
 
-@Suite struct AllowanceTests {
+@Suite(.timeLimit(.minutes(5))) struct AllowanceTests {
     private static let start = Date(timeIntervalSince1970: 1_800_000_000)
 
     private static func policy(_ requests: Int, _ window: Int) throws -> QuotaPolicy {
@@ -100,7 +100,7 @@ import Testing
     }
 }
 
-@Suite struct QuotaTests {
+@Suite(.timeLimit(.minutes(5))) struct QuotaTests {
     private static let quotas = [
         Role.device: Quota(requests: 3, window: 60), .publisher: Quota(requests: 1000, window: 60),
     ].compactMapValues(\.self)

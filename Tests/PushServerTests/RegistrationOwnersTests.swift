@@ -9,7 +9,7 @@ import Testing
 @testable import PushServer
 
 /// To whom ids and handles belong, and what becomes of the others.
-@Suite struct RegistrationOwnersTests {
+@Suite(.timeLimit(.minutes(5))) struct RegistrationOwnersTests {
     private let fixture: ServerFixture
 
     init() async throws {

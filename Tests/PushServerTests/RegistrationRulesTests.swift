@@ -8,7 +8,7 @@ import Testing
 @testable import PushServer
 
 /// What a registration may hold.
-@Suite struct RegistrationRulesTests {
+@Suite(.timeLimit(.minutes(5))) struct RegistrationRulesTests {
     private let fixture: ServerFixture
 
     init() async throws {

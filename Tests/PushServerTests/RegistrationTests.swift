@@ -10,7 +10,7 @@ import Testing
 @testable import PushServer
 
 /// The tutorial's dialect: what its published clients rely on.
-@Suite struct RegistrationTests {
+@Suite(.timeLimit(.minutes(5))) struct RegistrationTests {
     private let fixture: ServerFixture
 
     init() async throws {

@@ -10,7 +10,7 @@ import Testing
 @testable import PushServer
 
 /// The three forms of `POST /api/notifications`, and what the answers say.
-@Suite struct SendingTests {
+@Suite(.timeLimit(.minutes(5))) struct SendingTests {
     private let fixture: ServerFixture
 
     init() async throws {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import PushServer
 
-@Suite struct SignInFailuresTests {
+@Suite(.timeLimit(.minutes(5))) struct SignInFailuresTests {
     private static let start = Date(timeIntervalSince1970: 1_800_000_000)
 
     private var failures = SignInFailures()

@@ -9,7 +9,7 @@ import Testing
 @testable import PushServer
 
 /// What the limiter means over HTTP.
-@Suite struct SignInLimitTests {
+@Suite(.timeLimit(.minutes(5))) struct SignInLimitTests {
     /// Wrong credentials of each kind; the number makes them another each time.
     enum Kind: String, CaseIterable, Sendable {
         case password, nobodysPassword, malformed, token, almostToken, certificate

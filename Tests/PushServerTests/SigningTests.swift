@@ -11,7 +11,7 @@ import Testing
 
 /// What is signed, with which key, and what the signed answer then says about caches. That the bytes of the wire verify is
 /// in `SignatureTests`.
-@Suite struct SigningTests {
+@Suite(.timeLimit(.minutes(5))) struct SigningTests {
     private static let asking = [("MyToken", "1000"), ("Accept-Signature", ResponseVerifier.acceptSignature())]
 
     /// Throws what the verifier says.
@@ -207,7 +207,7 @@ import Testing
     }
 }
 
-@Suite struct SigningKeySetTests {
+@Suite(.timeLimit(.minutes(5))) struct SigningKeySetTests {
     private static func line(_ number: UInt32, _ byte: UInt8) -> String {
         "\(number) \(Data(repeating: byte, count: 32).base64EncodedString())"
     }

@@ -9,7 +9,7 @@ import Testing
 @testable import PushServer
 
 /// What users of a role may have stored, as they meet it.
-@Suite struct StorageBoundsTests {
+@Suite(.timeLimit(.minutes(5))) struct StorageBoundsTests {
     private static func fixture() async throws -> ServerFixture {
         let few = try #require(StorageBounds(devices: 1, notifications: 1, bytes: 1000))
         let more = try #require(StorageBounds(devices: 2, notifications: 2, bytes: 100))

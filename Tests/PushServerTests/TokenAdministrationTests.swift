@@ -9,7 +9,7 @@ import Testing
 @testable import PushServer
 
 /// What administrators do with tokens.
-@Suite struct TokenAdministrationTests {
+@Suite(.timeLimit(.minutes(5))) struct TokenAdministrationTests {
     private let fixture: ServerFixture
 
     init() async throws {

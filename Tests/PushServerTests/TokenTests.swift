@@ -10,7 +10,7 @@ import Testing
 @testable import PushServer
 
 /// Signing in for a token, using it, and its end.
-@Suite struct TokenTests {
+@Suite(.timeLimit(.minutes(5))) struct TokenTests {
     private let fixture: ServerFixture
 
     init() async throws {

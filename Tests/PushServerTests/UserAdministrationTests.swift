@@ -10,7 +10,7 @@ import Testing
 @testable import PushServer
 
 /// Administrators look at users, and disable them.
-@Suite struct UserAdministrationTests {
+@Suite(.timeLimit(.minutes(5))) struct UserAdministrationTests {
     private let fixture: ServerFixture
 
     init() async throws {
@@ -87,7 +87,7 @@ import Testing
 
     @Test(arguments: [
         ("Password", "Password: this password is too common"),
-        ("Bobbybob", "Password: a password is not the user's name"),
+        ("Bobbybob", "Password: a password must not be the user name"),
     ])
     func aPasswordThatIsGuessedFirstIsRefused(password: String, detail: String) async throws {
         let body = #"{"Name":"bobbyBOB","Password":"\#(password)"}"#

@@ -9,7 +9,7 @@ import Testing
 @testable import PushServer
 
 /// Platforms whose handles are JSON objects, of which there is one spelling, and the key that browsers subscribe with.
-@Suite struct WebPushTests {
+@Suite(.timeLimit(.minutes(5))) struct WebPushTests {
     private static let rule = ServerSettings.PlatformRule(
         readObject: { text in
             guard let json = try? JSONValue(reading: Array(text.utf8)), let endpoint = json["endpoint"]?.text else {

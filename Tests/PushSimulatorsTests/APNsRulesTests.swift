@@ -3,7 +3,7 @@ import Testing
 
 @testable import PushSimulators
 
-@Suite struct APNsRulesTests {
+@Suite(.timeLimit(.minutes(5))) struct APNsRulesTests {
     private static let good = SimulatedRequest(
         path: "/3/device/abcd",
         headers: [

@@ -4,7 +4,7 @@ import Testing
 
 @testable import PushSimulators
 
-@Suite struct APNsSimulatorTests {
+@Suite(.timeLimit(.minutes(5))) struct APNsSimulatorTests {
     private let authority: TestAuthority
     private let apns: APNsSimulator
 

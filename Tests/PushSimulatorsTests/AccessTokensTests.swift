@@ -3,7 +3,7 @@ import Testing
 
 @testable import PushSimulators
 
-@Suite struct AccessTokensTests {
+@Suite(.timeLimit(.minutes(5))) struct AccessTokensTests {
     @Test func aTokenIsGoodUntilItsEnd() {
         let tokens = AccessTokens()
         let header = "Bearer " + tokens.issue(now: Tokens.now.addingTimeInterval(-60), until: Tokens.now)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import PushSimulators
 
-@Suite struct FCMRulesTests {
+@Suite(.timeLimit(.minutes(5))) struct FCMRulesTests {
     private func refusal(of body: String, type: String = "application/json") -> FCMRefusal? {
         var rules = FCMRules(projectID: "p")
         rules.retired = ["dead"]

@@ -3,7 +3,7 @@ import Testing
 
 @testable import PushSimulators
 
-@Suite struct FCMSimulatorTests {
+@Suite(.timeLimit(.minutes(5))) struct FCMSimulatorTests {
     private let authority: TestAuthority
     private let fcm: FCMSimulator
     private let message =

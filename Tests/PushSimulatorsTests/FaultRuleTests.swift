@@ -5,7 +5,7 @@ import Testing
 
 @testable import PushSimulators
 
-@Suite struct FaultRuleTests {
+@Suite(.timeLimit(.minutes(5))) struct FaultRuleTests {
     @Test(arguments: [
         ("always: no-answer", FaultRule(.noAnswer)),
         (

@@ -4,7 +4,7 @@ import Testing
 
 @testable import PushSimulators
 
-@Suite struct HTTP1ConnectionTests {
+@Suite(.timeLimit(.minutes(5))) struct HTTP1ConnectionTests {
     private static let limits = SimulatorServer.Limits(streamsBeforeProof: 1, streams: 1)
 
     /// Sends the text, ends the writing, and returns all that is answered; bodies are echoed.

@@ -29,7 +29,7 @@ extension SocketStream {
     }
 }
 
-@Suite struct HTTP2ConnectionTests {
+@Suite(.timeLimit(.minutes(5))) struct HTTP2ConnectionTests {
     private static let limits = SimulatorServer.Limits(streamsBeforeProof: 100, streams: 100)
 
     @Test func aRequestThatTakesLongDoesNotHoldUpTheNext() async throws {

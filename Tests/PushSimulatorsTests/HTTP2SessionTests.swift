@@ -2,7 +2,7 @@ import Testing
 
 @testable import PushSimulators
 
-@Suite struct HTTP2SessionTests {
+@Suite(.timeLimit(.minutes(5))) struct HTTP2SessionTests {
     private let session: HTTP2Session
 
     init() throws {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import PushSimulators
 
-@Suite struct PushLogTests {
+@Suite(.timeLimit(.minutes(5))) struct PushLogTests {
     private static func push(_ number: Int, _ verdict: PushVerdict = .accepted) -> ReceivedPush {
         ReceivedPush(request: SimulatedRequest(path: "/\(number)"), verdict: verdict)
     }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import PushSimulators
 
-@Suite struct PushTallyTests {
+@Suite(.timeLimit(.minutes(5))) struct PushTallyTests {
     private static let apns = SimulatedRequest(path: "/3/device/ABCD", headers: [HeaderField("apns-id", "id-1")])
     private static let fcm = SimulatedRequest(
         path: "/v1/projects/p/messages:send",

@@ -3,7 +3,7 @@ import Testing
 
 @testable import PushSimulators
 
-@Suite struct ProviderTokenVerifierTests {
+@Suite(.timeLimit(.minutes(5))) struct ProviderTokenVerifierTests {
     private let key: SigningKey
     private let verifier: ProviderTokenVerifier
 
@@ -71,7 +71,7 @@ import Testing
     }
 }
 
-@Suite struct AssertionVerifierTests {
+@Suite(.timeLimit(.minutes(5))) struct AssertionVerifierTests {
     private static let verifier = Result {
         AssertionVerifier(key: try .rsa2048(), clientEmail: "push@example.com", keyID: "KEY")
     }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import PushSimulators
 
-@Suite struct VAPIDVerifierTests {
+@Suite(.timeLimit(.minutes(5))) struct VAPIDVerifierTests {
     /// Each token is made by hand, right but for one thing.
     @Test(arguments: [
         (#"{"aud":"AUD","exp":43200,"sub":"mailto:a@b.example"}"#, 200),

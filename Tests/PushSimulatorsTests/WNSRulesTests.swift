@@ -2,7 +2,7 @@ import Testing
 
 @testable import PushSimulators
 
-@Suite struct WNSRulesTests {
+@Suite(.timeLimit(.minutes(5))) struct WNSRulesTests {
     private static func request(_ changes: KeyValuePairs<String, String?> = [:], size: Int = 2) -> SimulatedRequest {
         var headers = [
             "authorization": "Bearer good", "x-wns-type": "wns/raw", "content-type": "application/octet-stream",

@@ -2,7 +2,7 @@ import Foundation
 import PushSimulators
 import Testing
 
-@Suite struct WNSSimulatorTests {
+@Suite(.timeLimit(.minutes(5))) struct WNSSimulatorTests {
     private let authority: TestAuthority
     private let wns: WNSSimulator
 

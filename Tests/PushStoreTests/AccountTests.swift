@@ -6,7 +6,7 @@ import Testing
 @testable import PushStore
 
 /// Changes of users.
-@Suite struct AccountTests {
+@Suite(.timeLimit(.minutes(5))) struct AccountTests {
     private let fixture: StoreFixture
 
     init() throws {

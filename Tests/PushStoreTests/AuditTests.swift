@@ -6,7 +6,7 @@ import Testing
 
 @testable import PushStore
 
-@Suite struct AuditTests {
+@Suite(.timeLimit(.minutes(5))) struct AuditTests {
     private let fixture: StoreFixture
 
     init() throws {

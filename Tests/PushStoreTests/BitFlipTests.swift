@@ -5,7 +5,7 @@ import PushTesting
 import Testing
 
 /// A disk that turns a bit over, anywhere in the database.
-@Suite struct BitFlipTests {
+@Suite(.timeLimit(.minutes(5))) struct BitFlipTests {
     /// A closed database and what is in it.
     private struct Original {
         let bytes: Data

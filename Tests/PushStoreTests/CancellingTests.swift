@@ -7,7 +7,7 @@ import Testing
 @testable import PushStore
 
 /// What takes a queued push back, and that each push ends in exactly one way.
-@Suite struct CancellingTests {
+@Suite(.timeLimit(.minutes(5))) struct CancellingTests {
     private let fixture: StoreFixture
     private var store: Store { self.fixture.store }
     private let alice: User

@@ -4,7 +4,7 @@ import PushStore
 import PushTesting
 import Testing
 
-@Suite struct DeviceStoreTests {
+@Suite(.timeLimit(.minutes(5))) struct DeviceStoreTests {
     private let fixture: StoreFixture
     private var store: Store { self.fixture.store }
 

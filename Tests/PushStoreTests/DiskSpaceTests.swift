@@ -8,7 +8,7 @@ import Testing
 @testable import PushStore
 
 /// A disk that is full for a while, here by a bound of SQLite's that has the same effect.
-@Suite struct DiskSpaceTests {
+@Suite(.timeLimit(.minutes(5))) struct DiskSpaceTests {
     @Test func aFullDiskIsToldOnceAndHealsByItself() async throws {
         let folder = try TemporaryFolder()
         let events = Mutex<[StoreEvent]>([])

@@ -5,7 +5,7 @@ import PushTesting
 import Testing
 
 /// Broadcasts that are walked along page by page.
-@Suite struct FanoutTests {
+@Suite(.timeLimit(.minutes(5))) struct FanoutTests {
     private let fixture: StoreFixture
     private var store: Store { self.fixture.store }
     private let alice: User

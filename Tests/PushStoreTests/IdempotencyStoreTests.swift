@@ -6,7 +6,7 @@ import Testing
 
 @testable import PushStore
 
-@Suite struct IdempotencyStoreTests {
+@Suite(.timeLimit(.minutes(5))) struct IdempotencyStoreTests {
     private let fixture: StoreFixture
 
     init() throws {

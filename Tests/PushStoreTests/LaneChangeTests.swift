@@ -8,7 +8,7 @@ import Testing
 
 /// A device that registers an address at another provider: its pushes follow it, no provider is shown another's handle, and
 /// every lane's tally adds up.
-@Suite struct LaneChangeTests {
+@Suite(.timeLimit(.minutes(5))) struct LaneChangeTests {
     private let fixture: StoreFixture
     private let alice: User
     private let device: RegistrationID

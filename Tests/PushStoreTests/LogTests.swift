@@ -6,7 +6,7 @@ import Testing
 
 @testable import PushStore
 
-@Suite struct LogTests {
+@Suite(.timeLimit(.minutes(5))) struct LogTests {
     /// Readers that always have a transaction open keep SQLite from beginning its log anew by itself.
     @Test func theLogStaysShortBesideReadersThatNeverRest() async throws {
         let fixture = try StoreFixture()

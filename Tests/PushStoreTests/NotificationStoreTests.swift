@@ -4,7 +4,7 @@ import PushStore
 import PushTesting
 import Testing
 
-@Suite struct NotificationStoreTests {
+@Suite(.timeLimit(.minutes(5))) struct NotificationStoreTests {
     private let fixture: StoreFixture
     private var store: Store { self.fixture.store }
 

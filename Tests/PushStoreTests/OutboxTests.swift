@@ -4,7 +4,7 @@ import PushStore
 import PushTesting
 import Testing
 
-@Suite struct OutboxTests {
+@Suite(.timeLimit(.minutes(5))) struct OutboxTests {
     private let fixture: StoreFixture
 
     init() throws {

@@ -7,7 +7,7 @@ import Testing
 @testable import PushStore
 
 /// Lists, as the database gives them.
-@Suite struct PageTests {
+@Suite(.timeLimit(.minutes(5))) struct PageTests {
     private let fixture: StoreFixture
     private let alice: User
 

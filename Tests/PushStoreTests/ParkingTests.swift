@@ -7,7 +7,7 @@ import Testing
 @testable import PushStore
 
 /// Pushes to devices that are not there, which are in no index until their device comes or something happens to it.
-@Suite struct ParkingTests {
+@Suite(.timeLimit(.minutes(5))) struct ParkingTests {
     private let folder: TemporaryFolder
     private let fixture: StoreFixture
     private let alice: User

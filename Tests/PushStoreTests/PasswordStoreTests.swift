@@ -6,7 +6,7 @@ import Testing
 @testable import PushStore
 
 /// Hashes that take another's place, or stand in for one.
-@Suite struct PasswordStoreTests {
+@Suite(.timeLimit(.minutes(5))) struct PasswordStoreTests {
     private let fixture: StoreFixture
 
     init() throws {

@@ -5,7 +5,7 @@ import Testing
 @testable import PushStore
 
 /// What an operation costs must not grow with what else is in the database.
-@Suite struct PlanTests {
+@Suite(.timeLimit(.minutes(5))) struct PlanTests {
     private static let queries: [(name: String, sql: String, indexes: [String])] = [
         ("receipt", Store.pacedDevices, ["device_by_user", "PRIMARY KEY (notification_id=? AND device=?)"]),
         ("what is due", DueDelivery.due, ["INDEX delivery_by_due (lane=? AND is_bulk=? AND due_at<?)"]),

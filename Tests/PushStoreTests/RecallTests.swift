@@ -4,7 +4,7 @@ import PushStore
 import PushTesting
 import Testing
 
-@Suite struct RecallTests {
+@Suite(.timeLimit(.minutes(5))) struct RecallTests {
     private let fixture: StoreFixture
     private let alice: User
     private let id: NotificationID

@@ -7,7 +7,7 @@ import Testing
 @testable import PushStore
 
 /// What becomes of sealed values when the keys change.
-@Suite struct RewrapTests {
+@Suite(.timeLimit(.minutes(5))) struct RewrapTests {
     private let old = Keyring.generateText()
     private let fixture: StoreFixture
 

@@ -7,7 +7,7 @@ import Testing
 @testable import PushStore
 
 /// Rows that are changed past the store: by the disk, or by somebody who has the file.
-@Suite struct RowSealTests {
+@Suite(.timeLimit(.minutes(5))) struct RowSealTests {
     private let fixture: StoreFixture
     private let alice: User
     private let mallory: User

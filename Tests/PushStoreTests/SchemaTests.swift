@@ -7,7 +7,7 @@ import Testing
 
 @testable import PushStore
 
-@Suite struct SchemaTests {
+@Suite(.timeLimit(.minutes(5))) struct SchemaTests {
     private let connection: DatabaseQueue
 
     init() throws {

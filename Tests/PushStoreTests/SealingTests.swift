@@ -7,7 +7,7 @@ import Testing
 @testable import PushStore
 
 /// What a thief of the database can neither read nor move.
-@Suite struct SealingTests {
+@Suite(.timeLimit(.minutes(5))) struct SealingTests {
     private let fixture: StoreFixture
 
     init() throws {

@@ -6,7 +6,7 @@ import Testing
 @testable import PushStore
 
 /// The page that says what a thief sees says it of every column there is.
-@Suite struct StolenDatabaseTests {
+@Suite(.timeLimit(.minutes(5))) struct StolenDatabaseTests {
     @Test func eachColumnIsInTheTableAndWhatIsSealedIsCalledSealed() async throws {
         let fixture = try StoreFixture()
         let columns = try await fixture.store.writer.write { db in

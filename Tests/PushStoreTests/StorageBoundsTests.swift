@@ -7,7 +7,7 @@ import Testing
 @testable import PushStore
 
 /// What one user may leave behind.
-@Suite struct StorageBoundsTests {
+@Suite(.timeLimit(.minutes(5))) struct StorageBoundsTests {
     private let fixture: StoreFixture
     private let alice: User
     /// Sealed, 9 bytes of payload.

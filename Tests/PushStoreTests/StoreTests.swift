@@ -4,7 +4,7 @@ import PushStore
 import PushTesting
 import Testing
 
-@Suite struct StoreTests {
+@Suite(.timeLimit(.minutes(5))) struct StoreTests {
     private let keyring: Keyring
 
     init() throws {

@@ -5,7 +5,7 @@ import PushTesting
 import Synchronization
 import Testing
 
-@Suite struct StreamStoreTests {
+@Suite(.timeLimit(.minutes(5))) struct StreamStoreTests {
     private let fixture: StoreFixture
     private let alice: User
     private let device: RegistrationID

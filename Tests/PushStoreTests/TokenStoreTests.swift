@@ -5,7 +5,7 @@ import Testing
 
 @testable import PushStore
 
-@Suite struct TokenStoreTests {
+@Suite(.timeLimit(.minutes(5))) struct TokenStoreTests {
     private let fixture: StoreFixture
     private let alice: User
 

@@ -10,7 +10,7 @@ import Testing
 
 /// What was erased is not in the database's file any more, and not in its log: neither where it was nor where SQLite has
 /// once moved it from.
-@Suite struct WipingTests {
+@Suite(.timeLimit(.minutes(5))) struct WipingTests {
     enum Way: Sendable {
         case readOnce, recall, expiry
     }

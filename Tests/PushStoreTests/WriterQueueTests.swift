@@ -2,7 +2,7 @@ import Testing
 
 @testable import PushStore
 
-@Suite struct WriterQueueTests {
+@Suite(.timeLimit(.minutes(5))) struct WriterQueueTests {
     private let start = ContinuousClock.now
 
     private func queue(bound: Int = 10, bytes: Int = 100, batch: Int = 2) -> WriterQueue<String> {

@@ -8,7 +8,7 @@ import Testing
 @testable import PushStore
 
 /// Work that is committed together, of which none may spoil it for the others.
-@Suite struct WriterTests {
+@Suite(.timeLimit(.minutes(5))) struct WriterTests {
     private let fixture: StoreFixture
     private var writer: Writer { self.fixture.store.writer }
 

@@ -4,7 +4,7 @@ import Testing
 @testable import Reactor
 
 /// A listening socket that somebody else has made, as systemd does.
-@Suite struct AdoptionTests {
+@Suite(.timeLimit(.minutes(5))) struct AdoptionTests {
     @Test(arguments: [
         SocketAddress.tcp(host: "127.0.0.1", port: 0), .tcp(host: "::1", port: 0),
         .unix(path: "/tmp/sealpost-\(UInt64.random(in: 0 ... .max)).sock"),

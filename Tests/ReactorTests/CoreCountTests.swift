@@ -3,7 +3,7 @@ import Testing
 
 @testable import Reactor
 
-@Suite struct CoreCountTests {
+@Suite(.timeLimit(.minutes(5))) struct CoreCountTests {
     /// Files of a system, by path, and how many of 8 cores are left.
     @Test(
         arguments: [

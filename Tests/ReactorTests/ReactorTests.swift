@@ -33,7 +33,7 @@ private func socketPair(on loop: EventLoop) throws -> (SocketStream, SocketStrea
     return (SocketStream(try Descriptor(pair[0], on: loop)), SocketStream(try Descriptor(pair[1], on: loop)))
 }
 
-@Suite struct EventLoopTests {
+@Suite(.timeLimit(.minutes(5))) struct EventLoopTests {
     @Test func aTaskRunsOnItsLoopFromStartToEndAlsoAfterAWait() async throws {
         let places = try await withLoop { loop in
             var places = [loop.isCurrent]
@@ -342,7 +342,7 @@ private func socketPair(on loop: EventLoop) throws -> (SocketStream, SocketStrea
     }
 }
 
-@Suite struct SocketAddressTests {
+@Suite(.timeLimit(.minutes(5))) struct SocketAddressTests {
     @Test(arguments: [
         ("127.0.0.1:8080", SocketAddress.tcp(host: "127.0.0.1", port: 8080)),
         ("[::1]:0", .tcp(host: "::1", port: 0)),
@@ -372,7 +372,7 @@ private func socketPair(on loop: EventLoop) throws -> (SocketStream, SocketStrea
     }
 }
 
-@Suite struct ListenerTests {
+@Suite(.timeLimit(.minutes(5))) struct ListenerTests {
     @Test func aStoppedListenerTakesWhatWaitsAndEnds() async throws {
         let listener = try Listener(.tcp(host: "127.0.0.1", port: 0))
         #expect(try self.connect(to: listener) == 0)

@@ -6,7 +6,7 @@ import Testing
 
 @testable import SocketHTTP
 
-@Suite struct AdmissionTests {
+@Suite(.timeLimit(.minutes(5))) struct AdmissionTests {
     private static let origins = (0..<8).map { PeerAddress.ip(IPAddress(in_addr(s_addr: UInt32($0)))) }
     private var admission = Admission(limits: ServerLimits(maxConnections: 20, maxConnectionsPerAddress: 4))
 

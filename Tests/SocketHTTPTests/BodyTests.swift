@@ -6,7 +6,7 @@ import Testing
 
 private let goOn = RawClient.Response(status: "HTTP/1.1 100 Continue")
 
-@Suite struct BodyTests {
+@Suite(.timeLimit(.minutes(5))) struct BodyTests {
     @Test func aClientThatAsksIsToldToGoOnWhenTheBodyIsWanted() async throws {
         try await withServer { test in
             let client = try test.client()

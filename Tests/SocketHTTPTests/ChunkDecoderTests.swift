@@ -11,7 +11,7 @@ private func decode(_ text: String, limit: Int = 1000) throws(BodyError) -> (con
 }
 
 /// What the table of `WireTests` cannot show.
-@Suite struct ChunkDecoderTests {
+@Suite(.timeLimit(.minutes(5))) struct ChunkDecoderTests {
     @Test func anUnfinishedBodyWaitsForMore() throws {
         let text = "3;a=\"b\"\r\nabc\r\n0\r\nX: y\r\n\r\n"
         for end in 0..<text.utf8.count {

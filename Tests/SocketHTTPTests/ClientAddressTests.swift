@@ -2,7 +2,7 @@ import Testing
 
 @testable import SocketHTTP
 
-@Suite struct ClientAddressTests {
+@Suite(.timeLimit(.minutes(5))) struct ClientAddressTests {
     @Test(arguments: [
         ("192.0.2.1", "192.0.2.1"),
         ("::ffff:192.0.2.1", "192.0.2.1"),

@@ -5,7 +5,7 @@ import Testing
 
 @testable import SocketHTTP
 
-@Suite struct ExchangeTests {
+@Suite(.timeLimit(.minutes(5))) struct ExchangeTests {
     @Test func aConnectionServesOneRequestAfterTheOther() async throws {
         try await withServer { test in
             let client = try test.client()

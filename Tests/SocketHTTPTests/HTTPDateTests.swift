@@ -1,7 +1,7 @@
 import SocketHTTP
 import Testing
 
-@Suite struct HTTPDateTests {
+@Suite(.timeLimit(.minutes(5))) struct HTTPDateTests {
     private let date = HTTPDate(seconds: 784_111_777)
 
     @Test(arguments: [

@@ -4,7 +4,7 @@ import Testing
 @testable import SocketHTTP
 
 /// What the table of `WireTests` cannot show.
-@Suite struct HeadParserTests {
+@Suite(.timeLimit(.minutes(5))) struct HeadParserTests {
     @Test func aTargetIsTakenUpToItsLimitAndNoFurther() {
         let limits = ServerLimits(targetBytes: 100)
         for (count, expected) in [(100, nil), (101, Refusal.targetTooLong), (10_000, .targetTooLong)] {
@@ -91,7 +91,7 @@ import Testing
     }
 }
 
-@Suite struct HeadParserRoomTests {
+@Suite(.timeLimit(.minutes(5))) struct HeadParserRoomTests {
     @Test func aLongHeadsRoomIsGivenBack() throws {
         var parser = HeadParser(limits: ServerLimits())
         let head = Array("GET / HTTP/1.1\r\nHost: h\r\nX: \(String(repeating: "x", count: 10_000))\r\n\r\n".utf8)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import SocketHTTP
 
-@Suite struct InterimTests {
+@Suite(.timeLimit(.minutes(5))) struct InterimTests {
     /// An answer behind half a line would be read as its continuation.
     @Test func nothingFollowsAnInterimResponseThatWasSentInPart() async throws {
         let loops = try EventLoopGroup(count: 1)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import SocketHTTP
 
-@Suite struct LimitTests {
+@Suite(.timeLimit(.minutes(5))) struct LimitTests {
     @Test(arguments: [
         ("G@T / HTTP/1.1\r\n", "400 Bad Request", "no head"),
         ("GET / HTTP/1.1\r\n\r\n", "400 Bad Request", "head"),

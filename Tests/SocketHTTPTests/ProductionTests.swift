@@ -5,7 +5,7 @@ import Testing
 
 @testable import SocketHTTP
 
-@Suite struct ProductionTests {
+@Suite(.timeLimit(.minutes(5))) struct ProductionTests {
     private static let get = "GET / HTTP/1.1\r\nHost: h\r\n\r\n"
 
     /// Answers `/` with a body that comes about, and all else with an echo.

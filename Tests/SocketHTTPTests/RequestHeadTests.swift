@@ -7,7 +7,7 @@ private func parsed(target: String, method: String = "GET") -> RequestHead? {
     RequestHead("\(method) \(target) HTTP/1.1\r\nHost: h\r\n\r\n")
 }
 
-@Suite struct RequestHeadTests {
+@Suite(.timeLimit(.minutes(5))) struct RequestHeadTests {
     @Test(arguments: [
         ("/", "/", nil as String?, "h"),
         ("/a/b", "/a/b", nil, "h"),

@@ -17,7 +17,7 @@ private func encode(
 
 private let date = "Date: Sun, 06 Nov 1994 08:49:37 GMT\r\n"
 
-@Suite struct ResponseEncoderTests {
+@Suite(.timeLimit(.minutes(5))) struct ResponseEncoderTests {
     @Test func fieldsKeepTheirOrderAndSpellingAndOursFollow() throws {
         let name = try #require(HTTPField.Name("MyToken"))
         let response = Response(

@@ -6,7 +6,7 @@ import Testing
 
 @testable import SocketHTTP
 
-@Suite struct StopTests {
+@Suite(.timeLimit(.minutes(5))) struct StopTests {
     @Test func aRunningRequestFinishesAndAnIdleConnectionCloses() async throws {
         let (running, started) = AsyncStream.makeStream(of: Void.self)
         let (gate, open) = AsyncStream.makeStream(of: Void.self)

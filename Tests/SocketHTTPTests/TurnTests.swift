@@ -7,7 +7,7 @@ import Testing
 @testable import SocketHTTP
 
 /// A client that always has something more to ask shares its loop with the others.
-@Suite struct TurnTests {
+@Suite(.timeLimit(.minutes(5))) struct TurnTests {
     private final class Observed: Sendable {
         /// Answers to the client that has much to ask.
         let answers = Atomic(0)

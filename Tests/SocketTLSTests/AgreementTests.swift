@@ -4,7 +4,7 @@ import SocketTLS
 import Testing
 
 /// What client and server agree upon, and what they cannot.
-@Suite struct AgreementTests {
+@Suite(.timeLimit(.minutes(5))) struct AgreementTests {
     @Test(arguments: [TLS1_2_VERSION, TLS1_3_VERSION])
     func theNewestVersionOfTheClientIsSpoken(newest: Int32) async throws {
         var options = TLSTestClient.Options()

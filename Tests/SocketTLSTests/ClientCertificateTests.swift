@@ -3,7 +3,7 @@ import PushSimulators
 import SocketTLS
 import Testing
 
-@Suite struct ClientCertificateTests {
+@Suite(.timeLimit(.minutes(5))) struct ClientCertificateTests {
     private static let versions = [TLS1_2_VERSION, TLS1_3_VERSION]
 
     private let authority: TestAuthority

@@ -3,7 +3,7 @@ import SocketTLS
 import Testing
 
 /// Bodies that come about while they go out, through TLS.
-@Suite struct ProductionTests {
+@Suite(.timeLimit(.minutes(5))) struct ProductionTests {
     @Test(arguments: [TLS1_2_VERSION, TLS1_3_VERSION])
     func piecesArriveAndAClientThatLeavesIsNoticed(version: Int32) async throws {
         var options = TLSTestClient.Options()

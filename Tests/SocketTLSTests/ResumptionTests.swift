@@ -5,7 +5,7 @@ import Testing
 
 @testable import SocketTLS
 
-@Suite struct ResumptionTests {
+@Suite(.timeLimit(.minutes(5))) struct ResumptionTests {
     private static let versions = [TLS1_2_VERSION, TLS1_3_VERSION]
 
     private func options(_ version: Int32, resuming session: TLSTestClient.Session? = nil) -> TLSTestClient.Options {

@@ -6,7 +6,7 @@ import SocketTLS
 import Testing
 
 /// The HTTP server with TLS, over TCP.
-@Suite struct TLSAcceptorTests {
+@Suite(.timeLimit(.minutes(5))) struct TLSAcceptorTests {
     private static let versions = [TLS1_2_VERSION, TLS1_3_VERSION]
 
     private static func options(_ newest: Int32, portion: Int? = nil) -> TLSTestClient.Options {

@@ -2,7 +2,7 @@ import PushSimulators
 import SocketTLS
 import Testing
 
-@Suite struct TLSIdentityTests {
+@Suite(.timeLimit(.minutes(5))) struct TLSIdentityTests {
     private static func error(certificates: String, privateKey: String) -> TLSIdentityError? {
         #expect(throws: TLSIdentityError.self) {
             try TLSIdentity(certificates: certificates, privateKey: privateKey)

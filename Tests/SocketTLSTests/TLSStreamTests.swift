@@ -5,7 +5,7 @@ import Reactor
 import SocketTLS
 import Testing
 
-@Suite struct TLSStreamTests {
+@Suite(.timeLimit(.minutes(5))) struct TLSStreamTests {
     private static let versions = [TLS1_2_VERSION, TLS1_3_VERSION]
 
     private static func options(_ newest: Int32) -> TLSTestClient.Options {

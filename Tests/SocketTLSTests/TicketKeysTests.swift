@@ -3,7 +3,7 @@ import Testing
 
 @testable import SocketTLS
 
-@Suite struct TicketKeysTests {
+@Suite(.timeLimit(.minutes(5))) struct TicketKeysTests {
     /// A clock that is moved by hand.
     private final class Clock: Sendable {
         private let time = Mutex(ContinuousClock.now)

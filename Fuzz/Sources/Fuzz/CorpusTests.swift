@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 /// What the fuzzer begins with, and what it has found before, in the ordinary suite.
-@Suite struct CorpusTests {
+@Suite(.timeLimit(.minutes(5))) struct CorpusTests {
     private static let folder = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../Corpus")
 
     @Test(arguments: FuzzTarget.allCases)

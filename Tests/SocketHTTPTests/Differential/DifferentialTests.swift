@@ -6,7 +6,7 @@ import Testing
 @testable import SocketHTTP
 
 /// Our server against h11, the HTTP/1.1 implementation of Python's httpx and uvicorn.
-@Suite struct DifferentialTests {
+@Suite(.timeLimit(.minutes(5))) struct DifferentialTests {
     private static let seed: UInt64 = 9112
     private static let count = 50_000
 

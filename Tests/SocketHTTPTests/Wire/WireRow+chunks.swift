@@ -99,7 +99,7 @@ extension WireRow {
     }
 
     private static func badChunks(_ description: String, _ chunks: String) -> WireRow {
-        WireRow(description, head + chunks, .failed(400, "The body is not framed as announced.").closing)
+        WireRow(description, head + chunks, .failed(400, "The body does not match its framing.").closing)
     }
 
     private static func cutOffChunks(_ description: String, _ chunks: String) -> WireRow {

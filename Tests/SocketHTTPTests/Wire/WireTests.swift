@@ -9,7 +9,7 @@ import Testing
 /// A border between two portions is certain to reach the parser only without a socket, so the splits run over
 /// `ScriptedStream`, which is fast as well; that sockets make no difference is tried with the whole and with single
 /// bytes.
-@Suite struct WireTests {
+@Suite(.timeLimit(.minutes(5))) struct WireTests {
     @Test(arguments: WireRow.all) func aStreamIsAnsweredExactlyInWhateverPortionsItComes(row: WireRow) async throws {
         let loops = try EventLoopGroup(count: 1)
         defer { loops.stop() }
