@@ -1,0 +1,89 @@
+import Crypto
+import Foundation
+import PushAPI
+import PushClient
+import PushTesting
+import Testing
+
+#if canImport(FoundationNetworking)
+    import FoundationNetworking
+#endif
+
+/// What the folder `examples` has for publishers and receivers, run as it is.
+@Suite(.timeLimit(.minutes(5))) struct ExamplesTests {
+    private static let examples = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+        .appending(path: "../../examples").standardizedFileURL.path
+
+    private let folder: TemporaryFolder
+
+    init() throws {
+        self.folder = try TemporaryFolder()
+    }
+
+    @Test(arguments: ["publish.sh", "publish.py"])
+    func aPublisherReachesOneUser(name: String) async throws {
+        for (user, role) in [("alice", "device"), ("paul", "publisher")] {
+            let arguments = ["user", "add", user, "--role", role, "--password-stdin"]
+            #expect(try await Daemon.run(arguments, in: self.folder, input: "correct horse\n").code == 0)
+        }
+        let token = try await Daemon.run(["token", "create", "paul", "--scope", "send"], in: self.folder).output
+            .trimmingCharacters(in: .newlines)
+        let daemon = try await Daemon(in: self.folder)
+        let text = #"It's "ready" \ now."#
+        func publish(to user: String, with token: String) async throws -> ChildProcess.Ended {
+            try await ChildProcess(
+                "\(Self.examples)/\(name)",
+                ["http://127.0.0.1:\(daemon.port)", user, text],
+                in: self.folder.path,
+                environment: ["SEALPOST_TOKEN": token, "PATH": "/usr/bin:/bin"]
+            ).end()
+        }
+        let sent = try await publish(to: "alice", with: token)
+        #expect(sent.code == 0, "\(sent.errors)")
+        let path = sent.output.trimmingCharacters(in: .newlines)
+        let id = try #require(Int64(path.split(separator: "/").last ?? ""))
+        let client = PushClient(
+            server: try daemon.server,
+            credentials: .basic(username: "alice", password: "correct horse")
+        )
+        #expect(try await client.notification(id).value.payload == .string(text))
+        let unknown = try await publish(to: "nobody", with: token)
+        #expect(unknown.code != 0)
+        #expect(unknown.errors.contains("urn:sealpost:problem:unknown-user"), "\(unknown.errors)")
+        #expect(try await publish(to: "alice", with: "spt_none").code != 0)
+        #expect(await daemon.terminate() == 0)
+    }
+
+    @Test func aReceiverTakesWhatIsSignedOnce() async throws {
+        let key = SymmetricKey(size: .bits256)
+        let secret = "whsec_" + key.withUnsafeBytes { Data($0).base64EncodedString() }
+        try Data("\(secret)\n".utf8).write(to: URL(fileURLWithPath: self.folder.file("hook.secret")))
+        let receiver = try ChildProcess(
+            "\(Self.examples)/webhook-receiver.py",
+            ["--secret-file", "hook.secret", "--port", "0"],
+            in: self.folder.path,
+            environment: ["PATH": "/usr/bin:/bin"]
+        )
+        let port = try #require(await receiver.output(until: "\n").firstMatch(of: /port (\d+)/)?.output.1)
+        let now = Int(Date().timeIntervalSince1970)
+        func send(_ id: String, at time: Int, signedFor signed: String? = nil) async throws -> Int {
+            let body = #"{"secureId":"7","handle":"abcd"}"#
+            let content = Data("\(signed ?? id).\(time).\(body)".utf8)
+            let code = Data(HMAC<SHA256>.authenticationCode(for: content, using: key)).base64EncodedString()
+            var request = URLRequest(url: try #require(URL(string: "http://127.0.0.1:\(port)/push")))
+            request.httpMethod = "POST"
+            request.httpBody = Data(body.utf8)
+            request.setValue(id, forHTTPHeaderField: "webhook-id")
+            request.setValue("\(time)", forHTTPHeaderField: "webhook-timestamp")
+            request.setValue("v1,\(code)", forHTTPHeaderField: "webhook-signature")
+            let (_, response) = try await URLSession.shared.data(for: request)
+            return try #require(response as? HTTPURLResponse).statusCode
+        }
+        #expect(try await send("first", at: now) == 204)
+        #expect(try await send("first", at: now) == 204)
+        #expect(try await send("old", at: now - 1000) == 401)
+        #expect(try await send("forged", at: now, signedFor: "another") == 401)
+        receiver.signal(SIGTERM)
+        #expect(await receiver.end().output == "wake abcd for 7\n")
+    }
+}

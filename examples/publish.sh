@@ -1,0 +1,22 @@
+#!/bin/sh
+# Sends a notification to one user, and prints its path. It is stored once, however often the request has to be sent.
+#
+#   SEALPOST_TOKEN=spt_… examples/publish.sh https://push.example.com alice "Your test result is in."
+#
+# The token is a publisher's, with the scope `send`: sealpost token create NAME --scope send
+set -eu
+[ $# -eq 3 ] || { echo "usage: $0 SERVER USER TEXT" >&2; exit 64; }
+
+# JSON's two characters that must be escaped in a line of text.
+text=$(printf '%s' "$3" | sed 's/[\\"]/\\&/g')
+answer=$(mktemp)
+trap 'rm -f "$answer"' EXIT
+# Repeats what may succeed later: a timeout, 408, 429, 500, 502, 503 and 504.
+curl --silent --show-error --fail-with-body --output "$answer" --write-out '%header{location}\n' \
+    --max-time 20 --retry 5 --retry-connrefused --retry-max-time 120 \
+    --header "Authorization: Bearer $SEALPOST_TOKEN" --header "Idempotency-Key: $(cat /proc/sys/kernel/random/uuid)" \
+    --data "{\"Payload\": \"$text\", \"To\": [\"username:$2\"]}" "$1/api/notifications" || {
+    code=$?
+    cat "$answer" >&2
+    exit "$code"
+}
