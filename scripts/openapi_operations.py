@@ -168,9 +168,9 @@ operation(
 operation(
     "DELETE", "/api/notifications/{id}", "deleteNotification", "notifications", "Dismiss or recall a notification",
     """\
-A recipient puts the notification away for itself. Its sender, if it is a publisher, or an administrator takes it back from
+A recipient dismisses the notification for itself. Its sender, if it is a publisher, or an administrator recalls it from
 everybody: pushes that have not been sent are cancelled, and the payload is erased. With a token without the scope `send`
-one's own is always only put away.""",
+one's own is always only dismissed.""",
     "device", "fetch", parameters=(ID, *CONDITIONS), answers={204: ("It is gone.", None, {})}, problems=[404, 412],
 )
 operation(

@@ -36,7 +36,7 @@ extension OutboundError: CustomStringConvertible {
         case .timedOut: "timed out"
         case .interrupted(let detail): "interrupted: \(detail)"
         case .responseTooLarge: "response too large"
-        case .overloaded: "too many calls"
+        case .overloaded: "too many concurrent calls"
         case .cancelled: "cancelled"
         case .closed: "client closed"
         }

@@ -37,7 +37,7 @@ package struct StructuredFieldParser {
         parser.skipBlanks()
         let item = try parser.item()
         parser.skipBlanks()
-        guard parser.isAtEnd else { throw parser.error("something follows") }
+        guard parser.isAtEnd else { throw parser.error("unexpected data at the end") }
         return item
     }
 
@@ -63,7 +63,7 @@ package struct StructuredFieldParser {
             if self.take(")") { return InnerList(items, parameters: try self.parameters()) }
             items.append(try self.item())
             guard self.next == 0x20 || self.next == UInt8(ascii: ")") else {
-                throw self.error("a list has neither a blank nor its end")
+                throw self.error("a space or a closing parenthesis is missing")
             }
         }
     }
@@ -110,7 +110,9 @@ package struct StructuredFieldParser {
         let sign: Int64 = self.take("-") ? -1 : 1
         let whole = self.prefix { $0.isDigit }
         guard self.take(".") else {
-            guard (1...15).contains(whole.utf8.count), let value = Int64(whole) else { throw self.error("no integer") }
+            guard (1...15).contains(whole.utf8.count), let value = Int64(whole) else {
+                throw self.error("invalid integer")
+            }
             return .integer(sign * value)
         }
         let fraction = self.prefix { $0.isDigit }
@@ -118,20 +120,20 @@ package struct StructuredFieldParser {
         guard
             (1...12).contains(whole.utf8.count), (1...3).contains(fraction.utf8.count),
             let value = Int64(whole + fraction + padding)
-        else { throw self.error("no decimal") }
+        else { throw self.error("invalid decimal") }
         return .decimal(thousandths: sign * value)
     }
 
     private mutating func date() throws(StructuredFieldError) -> Int64 {
         _ = self.take("@")
-        guard case .integer(let seconds) = try self.number() else { throw self.error("no date") }
+        guard case .integer(let seconds) = try self.number() else { throw self.error("invalid date") }
         return seconds
     }
 
     private mutating func boolean() throws(StructuredFieldError) -> Bool {
         _ = self.take("?")
         if self.take("1") { return true }
-        guard self.take("0") else { throw self.error("no boolean") }
+        guard self.take("0") else { throw self.error("invalid boolean") }
         return false
     }
 
@@ -144,7 +146,7 @@ package struct StructuredFieldParser {
                 return String(decoding: content, as: UTF8.self)
             case UInt8(ascii: "\\"):
                 guard let escaped = self.pop(), escaped == UInt8(ascii: "\"") || escaped == UInt8(ascii: "\\") else {
-                    throw self.error("a backslash escapes nothing")
+                    throw self.error("a string has an invalid escape")
                 }
                 content.append(escaped)
             case 0x20...0x7E:
@@ -153,28 +155,28 @@ package struct StructuredFieldParser {
                 throw self.error("a string is not of printable ASCII")
             }
         }
-        throw self.error("a string does not end")
+        throw self.error("a string is not terminated")
     }
 
     private mutating func byteSequence() throws(StructuredFieldError) -> [UInt8] {
         _ = self.take(":")
         let text = self.prefix { $0.isLetter || $0.isDigit || "+/=".utf8.contains($0) }
-        guard self.take(":") else { throw self.error("bytes do not end") }
-        guard let bytes = Base64.bytes(of: text) else { throw self.error("no base64") }
+        guard self.take(":") else { throw self.error("a byte sequence is not terminated") }
+        guard let bytes = Base64.bytes(of: text) else { throw self.error("invalid base64") }
         return bytes
     }
 
     private mutating func display() throws(StructuredFieldError) -> String {
-        guard self.take("%"), self.take("\"") else { throw self.error("no display string") }
+        guard self.take("%"), self.take("\"") else { throw self.error("invalid display string") }
         var content: [UInt8] = []
         while let byte = self.pop() {
             switch byte {
             case UInt8(ascii: "\""):
-                guard let text = String(validating: content, as: UTF8.self) else { throw self.error("no UTF-8") }
+                guard let text = String(validating: content, as: UTF8.self) else { throw self.error("invalid UTF-8") }
                 return text
             case UInt8(ascii: "%"):
                 guard let high = self.pop()?.lowerHexDigit, let low = self.pop()?.lowerHexDigit else {
-                    throw self.error("a percent sign encodes nothing")
+                    throw self.error("a display string has an invalid percent-encoding")
                 }
                 content.append(high << 4 | low)
             case 0x20...0x7E:
@@ -183,7 +185,7 @@ package struct StructuredFieldParser {
                 throw self.error("a display string is not of printable ASCII")
             }
         }
-        throw self.error("a display string does not end")
+        throw self.error("a display string is not terminated")
     }
 
     // MARK: - Bytes

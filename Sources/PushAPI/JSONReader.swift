@@ -77,7 +77,7 @@ private struct JSONReader {
             members.append(.init(name, try self.readValue()))
             self.skipBlanks()
         } while self.take(",")
-        guard self.take("}") else { throw self.error("the object does not end") }
+        guard self.take("}") else { throw self.error("the object is not terminated") }
         return .object(members)
     }
 
@@ -89,7 +89,7 @@ private struct JSONReader {
             elements.append(try self.readValue())
             self.skipBlanks()
         } while self.take(",")
-        guard self.take("]") else { throw self.error("the array does not end") }
+        guard self.take("]") else { throw self.error("the array is not terminated") }
         return .array(elements)
     }
 
@@ -140,12 +140,12 @@ private struct JSONReader {
                 self.position += 1
             }
         }
-        throw self.error("the string does not end")
+        throw self.error("the string is not terminated")
     }
 
     private mutating func readEscape(into text: inout [UInt8]) throws(JSONSyntaxError) {
         self.position += 1
-        guard let byte = self.peek else { throw self.error("the string does not end") }
+        guard let byte = self.peek else { throw self.error("the string is not terminated") }
         self.position += 1
         switch byte {
         case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"): text.append(byte)
@@ -155,7 +155,7 @@ private struct JSONReader {
         case UInt8(ascii: "r"): text.append(0x0D)
         case UInt8(ascii: "t"): text.append(0x09)
         case UInt8(ascii: "u"): text.append(contentsOf: String(Character(try self.readScalar())).utf8)
-        default: throw self.error("an unknown escape")
+        default: throw self.error("unknown escape")
         }
     }
 
@@ -163,13 +163,13 @@ private struct JSONReader {
     private mutating func readScalar() throws(JSONSyntaxError) -> Unicode.Scalar {
         let high = try self.readHex()
         if let scalar = Unicode.Scalar(high) { return scalar }
-        guard high < 0xDC00, self.take("\\"), self.take("u") else { throw self.error("half a surrogate pair") }
+        guard high < 0xDC00, self.take("\\"), self.take("u") else { throw self.error("incomplete surrogate pair") }
         let low = try self.readHex()
         guard
             (0xDC00...0xDFFF).contains(low),
             let scalar = Unicode.Scalar(0x10000 + (high - 0xD800) << 10 + (low - 0xDC00))
         else {
-            throw self.error("half a surrogate pair")
+            throw self.error("incomplete surrogate pair")
         }
         return scalar
     }

@@ -147,10 +147,13 @@ package enum PasswordError: Error, Hashable, CustomStringConvertible {
     package var description: String {
         switch self {
         case .length:
-            "a password has \(PasswordHash.minimumCharacters) characters to \(PasswordHash.maximumLength) bytes"
-        case .controlCharacter: "a password has no control characters"
+            """
+            a password must have at least \(PasswordHash.minimumCharacters) characters and at most \
+            \(PasswordHash.maximumLength) bytes
+            """
+        case .controlCharacter: "a password must not contain control characters"
         case .tooCommon: "this password is too common"
-        case .name: "a password is not the user's name"
+        case .name: "a password must not be the user name"
         case .failed(let code): "argon2 failed with code \(code)"
         }
     }

@@ -37,7 +37,7 @@ package struct RewrapService: Sendable {
             guard let result = try await self.store.rewrap() else { return true }
             if result.unreadable > 0 {
                 self.logger.error(
-                    "values do not open, so that their key stays in use",
+                    "values cannot be decrypted; their key stays in use",
                     metadata: ["values": "\(result.unreadable)"]
                 )
             }

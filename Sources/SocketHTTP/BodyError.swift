@@ -11,7 +11,7 @@ package enum BodyError: Error, Hashable {
         switch self {
         case .tooLarge: .bodyTooLarge
         case .timedOut: .timedOut
-        case .malformed: .badRequest("The body is not framed as announced.")
+        case .malformed: .badRequest("The body does not match its framing.")
         case .closed: .badRequest("The body is incomplete.")
         }
     }

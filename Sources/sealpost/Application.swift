@@ -222,7 +222,7 @@ struct Application: Sendable {
             self.logger.info("credentials reloaded", metadata: ["sender": "\(name)"])
         } catch {
             self.logger.error(
-                "credentials not reloaded, the old ones stay",
+                "credential reload failed; the old credentials stay in use",
                 metadata: ["sender": "\(name)", "error": "\(error)"]
             )
         }

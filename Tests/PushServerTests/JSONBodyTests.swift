@@ -38,7 +38,7 @@ import Testing
         (#"{"a":.5}"#, "unexpected character at byte 5"), (#"{"a":1.}"#, "a digit is missing at byte 7"),
         (#"{"a":+1}"#, "unexpected character at byte 5"), (#"{"a":NaN}"#, "unexpected character at byte 5"),
         (#"{"a":tru}"#, "unexpected character at byte 5"), (#"{"a":"x}"#, "the string is not terminated at byte 8"),
-        (#"{"a":"\x"}"#, "an unknown escape at byte 8"), ("{'a':1}", "a member's name is missing at byte 1"),
+        (#"{"a":"\x"}"#, "unknown escape at byte 8"), ("{'a':1}", "a member's name is missing at byte 1"),
         ("{\"a\":\"\n\"}", "a control character in a string at byte 6"),
         (#"{"a":"\ud800"}"#, "incomplete surrogate pair at byte 12"), (#"{"a":"\u12"}"#, "four hexadecimal digits"),
         ("\u{FEFF}{}", "unexpected character at byte 0"),

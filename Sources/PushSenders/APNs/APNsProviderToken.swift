@@ -87,7 +87,7 @@ final class APNsProviderToken: Sendable {
                 try self.key.signature(for: bytes).rawRepresentation
             }
         } catch {
-            throw .misconfigured(reason: "the key cannot sign")
+            throw .misconfigured(reason: "signing with the key failed")
         }
     }
 

@@ -60,7 +60,7 @@ package final class FCMSender: PushSender {
     ) throws(SendFailure) -> OutboundRequest {
         // Signing fails only for want of memory; the error says nothing more.
         guard let assertion = try? account.assertion(now: now) else {
-            throw .misconfigured(reason: "the key cannot sign")
+            throw .misconfigured(reason: "signing with the key failed")
         }
         let form = FormText.encoded([
             ("grant_type", "urn:ietf:params:oauth:grant-type:jwt-bearer"),

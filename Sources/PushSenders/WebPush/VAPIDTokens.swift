@@ -45,7 +45,7 @@ final class VAPIDTokens: Sendable {
             do {
                 text = try self.key.token(audience: origin, end: end, subject: self.subject)
             } catch {
-                throw .misconfigured(reason: "the key cannot sign")
+                throw .misconfigured(reason: "signing with the key failed")
             }
             let authorization = Secret("vapid t=\(text), k=\(self.key.publicText)")
             if tokens.count >= Self.maximumOrigins { tokens.removeAll() }

@@ -48,7 +48,7 @@ struct TokenHandler: Handler {
         )
         guard let token else { throw unknown }
         self.logger.info(
-            "token made",
+            "token created",
             metadata: ["token": "\(token.prefix)", "user": "\(user.name)", "by": "\(caller)"]
         )
         return Response(

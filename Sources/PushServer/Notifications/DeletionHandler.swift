@@ -24,7 +24,7 @@ struct DeletionHandler: Handler {
     private func deleteNotification(_ context: RequestContext) async throws -> Response {
         guard let id = NotificationID(context.parameter) else { throw Problem(.notFound) }
         let user = try context.user
-        // A phone's token that may only fetch puts away also what its user has sent.
+        // A phone's token that may only fetch also dismisses what its user has sent.
         let maySend = try context.token.map { $0.scopes.isSuperset(of: .send) } ?? true
         let expected = try context.request.head.isConditional ? self.expectation(id, of: user, context) : nil
         if maySend, user.role >= .publisher, try await self.recall(id, by: .sender(user.id), context) {
@@ -44,7 +44,7 @@ struct DeletionHandler: Handler {
         let reader = context.reader
         let maySeeOwn = user.role >= .publisher
         guard let found = try reader.notification(id, for: user.id, alsoAsSender: maySeeOwn, now: context.now) else {
-            // Who cannot collect it may still take it back, and has no representation of it.
+            // Who cannot collect it may still recall it, and has no representation of it.
             let sender = user.role == .admin ? nil : user.id
             if maySeeOwn, preconditions.outcome(for: nil, now: context.now) == .failed,
                 try reader.isThere(id, from: sender, now: context.now)

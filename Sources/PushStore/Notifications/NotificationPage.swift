@@ -9,7 +9,7 @@ package struct NotificationPage: Sendable, Hashable {
         /// The number of that change. It stands for all that the user sees of it: whatever changes has another.
         package let change: Int64
         package let sender: Int64
-        /// Not shown any more: recalled, put away, taken, or read in a list of what is not.
+        /// Not shown any more: recalled, dismissed, taken, or read in a list of what is not.
         package let isGone: Bool
         package let isStoredByClients: Bool
         package let isReadOnce: Bool

@@ -30,7 +30,7 @@ extension Store {
         }
     }
 
-    /// Gives a payload that may be read once to a recipient: `false` if it was given already, or put away.
+    /// Gives a payload that may be read once to a recipient: `false` if it was given already, or dismissed.
     ///
     /// The recipient's row stays and tells the user's other devices. With the last recipient the payload is erased.
     package func take(
@@ -194,6 +194,6 @@ extension Store {
         }
     }
 
-    /// Why a push is not sent whose notification was taken back.
+    /// Why a push is not sent whose notification was recalled.
     static let recalled = "recalled"
 }

@@ -8,8 +8,8 @@ struct KeysCommand: AsyncParsableCommand {
         commandName: "keys",
         abstract: "Manage the data keys.",
         discussion: """
-            No key is ever printed. All of this may be done while the server runs: it changes the keyring's file only, which \
-            the server reads again at SIGHUP.
+            No key is ever printed. These commands change only the keyring file, also beside a running server, which \
+            reads it again at SIGHUP.
             """,
         subcommands: [List.self, Rotate.self, Remove.self]
     )

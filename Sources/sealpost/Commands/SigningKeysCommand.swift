@@ -7,8 +7,8 @@ struct SigningKeysCommand: AsyncParsableCommand {
         commandName: "signing-keys",
         abstract: "Manage the keys that answers are signed with.",
         discussion: """
-            No private key is ever printed. All of this may be done while the server runs: it changes the file only, which \
-            the server reads again at SIGHUP.
+            No private key is ever printed. These commands change only the file of the keys, also beside a running server, \
+            which reads it again at SIGHUP.
             """,
         subcommands: [List.self, Rotate.self, Remove.self]
     )

@@ -5,7 +5,7 @@ import UnixSignals
 
 struct Simulate: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Run simulators of APNs, FCM and WNS, for developing against.",
+        abstract: "Run simulators of APNs, FCM and WNS, for development.",
         discussion: """
             Writes their credentials and a configuration for `serve` into a folder, and prints it and what arrives. Ends \
             with SIGTERM or SIGINT. Faults are described in docs/providers.md.
@@ -23,8 +23,9 @@ struct Simulate: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Lets requests fail, such as \"every 10: status 503 retry-after 5\"; may be given again.",
-            discussion: "Before a rule may stand where it holds: apns, fcm, wns, fcm-tokens, wns-tokens."
+            "A fault rule, such as \"every 10: status 503 retry-after 5\"; may be repeated.",
+            discussion:
+                "A rule may be preceded by the endpoint that it applies to: apns, fcm, wns, fcm-tokens, wns-tokens."
         )
     )
     var fault: [String] = []
