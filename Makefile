@@ -15,7 +15,7 @@ TARGETS =
 # All at once, five hundred tests would starve each other's deadlines on a busy machine.
 export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH = 4
 
-.PHONY: demo test check build release bench fuzz growth sanitize e2e format docker packages test-packages e2e-packages bench-packages
+.PHONY: demo test check build release bench bench-fetches bench-delivery bench-herd bench-posts bench-tools fuzz growth sanitize e2e format docker packages test-packages e2e-packages bench-packages
 
 demo: packages
 	swift build --product sealpost
@@ -35,13 +35,25 @@ build: packages
 release: packages
 	swift build $(RELEASE) --product sealpost
 
-# Requests a second against Hummingbird and nginx, pushes a second against libcurl and AsyncHTTPClient, and posts a second
-# against PostgreSQL and a loop over SQLite, as ratios of one run each.
-bench: packages bench-packages
+# Requests a second against Hummingbird and nginx, pushes a second against libcurl and AsyncHTTPClient, a herd against plain
+# fetches, and posts a second against PostgreSQL and a loop over SQLite, as ratios of one run each. Each fails below its limits;
+# make --keep-going bench goes on with the others.
+bench: bench-fetches bench-delivery bench-herd bench-posts
+
+bench-fetches: packages bench-packages
 	scripts/bench $(RELEASE)
+
+bench-delivery: bench-tools
 	scripts/bench-delivery .build/release/sealpost .build-benchmarks/release
+
+bench-herd: bench-tools
 	scripts/herd .build/release/sealpost .build-benchmarks/release
+
+bench-posts: bench-tools
 	scripts/bench-posts .build/release/sealpost .build-benchmarks/release/sqlite-posts
+
+bench-tools: release bench-packages
+	swift build $(RELEASE) --package-path Benchmarks --scratch-path .build-benchmarks
 
 # Any bytes to the parsers of what comes from outside, under libFuzzer and the address sanitizer; some minutes each.
 fuzz: packages
