@@ -11,7 +11,7 @@ public import Foundation
 /// let store = AnswerStore.folder(folder.appending(path: "push"), key: keyFromKeychain)
 /// ```
 public struct AnswerStore: Sendable {
-    let place: any AnswerPlace
+    let place: any KeyValueStore
 
     /// In memory, for as long as this store is held.
     public static var memory: AnswerStore { AnswerStore(place: MemoryPlace()) }
@@ -27,7 +27,7 @@ public struct AnswerStore: Sendable {
 }
 
 /// What an answer store needs of a place: whole values under names.
-protocol AnswerPlace: Sendable {
+protocol KeyValueStore: Sendable {
     func read(_ name: PlaceName) -> Data?
     /// Puts a value in the place of an older one, or leaves that as it is and throws.
     func write(_ value: Data, as name: PlaceName) throws
@@ -41,7 +41,7 @@ struct PlaceName: Hashable, Sendable {
     let account: String
     let name: String
     /// Whether it may go when there is too much, the oldest first.
-    let isSpare: Bool
+    let isEvictable: Bool
 }
 
 /// How much is kept: of spare values, and of all accounts.

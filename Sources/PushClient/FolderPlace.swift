@@ -5,7 +5,7 @@ internal import Foundation
 ///
 /// A file takes another's place at once, so that a crash leaves the old or the new one. What is damaged does not open,
 /// and is removed. Two processes may use one folder: each file is a whole value.
-struct FolderPlace: AnswerPlace {
+struct FolderPlace: KeyValueStore {
     private let folder: URL
     private let names: SymmetricKey
     private let contents: SymmetricKey
@@ -48,7 +48,7 @@ struct FolderPlace: AnswerPlace {
         #else
             try sealed.write(to: file, options: .atomic)
         #endif
-        guard name.isSpare else { return }
+        guard name.isEvictable else { return }
         self.thin(account, count: self.limits.spareCount, bytes: self.limits.spareBytes, except: file) {
             $0.pathExtension == Self.spare
         }
@@ -80,7 +80,7 @@ struct FolderPlace: AnswerPlace {
     private func file(_ name: PlaceName) -> URL {
         let hash = self.hash("value\n\(name.account)\n\(name.name)")
         return self.folder(of: name.account)
-            .appending(path: "\(hash).\(name.isSpare ? Self.spare : "kept")", directoryHint: .notDirectory)
+            .appending(path: "\(hash).\(name.isEvictable ? Self.spare : "kept")", directoryHint: .notDirectory)
     }
 
     private func hash(_ text: String) -> String {

@@ -2,7 +2,7 @@ internal import Foundation
 internal import Synchronization
 
 /// Values in memory.
-final class MemoryPlace: AnswerPlace {
+final class MemoryPlace: KeyValueStore {
     private struct State {
         var values: [PlaceName: (value: Data, order: Int)] = [:]
         var nextOrder = 0
@@ -24,8 +24,8 @@ final class MemoryPlace: AnswerPlace {
         self.state.withLock { state in
             state.values[name] = (value, state.nextOrder)
             state.nextOrder += 1
-            guard name.isSpare else { return }
-            var spare = state.values.filter { $0.key.isSpare }.sorted { $0.value.order < $1.value.order }[...]
+            guard name.isEvictable else { return }
+            var spare = state.values.filter { $0.key.isEvictable }.sorted { $0.value.order < $1.value.order }[...]
             var bytes = spare.reduce(0) { $0 + $1.value.value.count }
             while spare.count > self.limits.spareCount || bytes > self.limits.spareBytes, let oldest = spare.popFirst()
             {

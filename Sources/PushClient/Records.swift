@@ -5,7 +5,7 @@ internal import PushAPI
 ///
 /// Answers that were believed for their `MyToken` alone are not found by a client that demands signatures.
 struct Records: Sendable {
-    private let place: any AnswerPlace
+    private let place: any KeyValueStore
     private let account: String
     private let proof: String
 
@@ -61,14 +61,18 @@ struct Records: Sendable {
     // MARK: - Private
 
     private func name(of id: Int64) -> PlaceName {
-        PlaceName(account: self.account, name: "\(self.proof)/\(id)", isSpare: true)
+        PlaceName(account: self.account, name: "\(self.proof)/\(id)", isEvictable: true)
     }
 
-    private var inboxName: PlaceName { PlaceName(account: self.account, name: "\(self.proof)/inbox", isSpare: false) }
-    private var confirmationName: PlaceName {
-        PlaceName(account: self.account, name: "\(self.proof)/confirmation", isSpare: false)
+    private var inboxName: PlaceName {
+        PlaceName(account: self.account, name: "\(self.proof)/inbox", isEvictable: false)
     }
-    private var registrationName: PlaceName { PlaceName(account: self.account, name: "registration", isSpare: false) }
+    private var confirmationName: PlaceName {
+        PlaceName(account: self.account, name: "\(self.proof)/confirmation", isEvictable: false)
+    }
+    private var registrationName: PlaceName {
+        PlaceName(account: self.account, name: "registration", isEvictable: false)
+    }
 
     private func read<Value: Decodable>(_ name: PlaceName) -> Value? {
         guard let bytes = self.place.read(name) else { return nil }

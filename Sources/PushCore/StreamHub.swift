@@ -45,12 +45,12 @@ package final class StreamHub: Sendable {
     package func deliver(_ id: NotificationID, to device: DeviceHandle) async -> Delivery {
         let mailboxes = self.streams.withLock { $0.byDevice[device] ?? [] }
         guard !mailboxes.isEmpty else { return .nobodyThere }
-        let letter = StreamLetter(id, copies: mailboxes.count)
+        let event = PendingEvent(id, copies: mailboxes.count)
         var isTaken = false
-        for mailbox in mailboxes where mailbox.put(letter) { isTaken = true }
+        for mailbox in mailboxes where mailbox.put(event) { isTaken = true }
         // One that has just been closed is full, too: trying again soon tells which it was.
         guard isTaken else { return .full }
-        return await letter.isHandedOver ? .handedOver : .nobodyThere
+        return await event.isHandedOver ? .handedOver : .nobodyThere
     }
 
     fileprivate func close(_ mailbox: StreamMailbox, of devices: [DeviceHandle], user: Int64) {

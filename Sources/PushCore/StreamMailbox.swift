@@ -6,7 +6,7 @@ package final class StreamMailbox: Sendable {
     private static let bound = 100
 
     private struct Content {
-        var letters: [StreamLetter] = []
+        var events: [PendingEvent] = []
         var isClosed = false
         var ring: (@Sendable () -> Void)?
     }
@@ -20,38 +20,38 @@ package final class StreamMailbox: Sendable {
     }
 
     /// Takes everything out; each must then be told what became of it.
-    package func take() -> [StreamLetter] {
+    package func take() -> [PendingEvent] {
         self.content.withLock { content in
-            defer { content.letters = [] }
-            return content.letters
+            defer { content.events = [] }
+            return content.events
         }
     }
 
     /// `false` if it is full or closed.
-    func put(_ letter: StreamLetter) -> Bool {
+    func put(_ event: PendingEvent) -> Bool {
         let (isTaken, ring) = self.content.withLock { content in
-            guard !content.isClosed, content.letters.count < Self.bound else { return (false, content.ring) }
-            content.letters.append(letter)
+            guard !content.isClosed, content.events.count < Self.bound else { return (false, content.ring) }
+            content.events.append(event)
             // Whoever has been rung for the first will take the others, too.
-            return (true, content.letters.count == 1 ? content.ring : nil)
+            return (true, content.events.count == 1 ? content.ring : nil)
         }
-        if isTaken { ring?() } else { letter.lost() }
+        if isTaken { ring?() } else { event.fail() }
         return isTaken
     }
 
     func close() {
-        let letters = self.content.withLock { content in
+        let events = self.content.withLock { content in
             content.isClosed = true
             content.ring = nil
-            defer { content.letters = [] }
-            return content.letters
+            defer { content.events = [] }
+            return content.events
         }
-        for letter in letters { letter.lost() }
+        for event in events { event.fail() }
     }
 }
 
 /// One push on its way into the streams of a device, of which one is enough.
-package final class StreamLetter: Sendable {
+package final class PendingEvent: Sendable {
     private enum State {
         case underway(copies: Int, waiter: CheckedContinuation<Bool, Never>?)
         case ended(isHandedOver: Bool)
@@ -66,12 +66,12 @@ package final class StreamLetter: Sendable {
     }
 
     /// To be called when a socket has taken it.
-    package func handedOver() {
+    package func succeed() {
         self.end(isHandedOver: true)
     }
 
     /// To be called, or `handedOver`, once for each copy.
-    package func lost() {
+    package func fail() {
         self.end(isHandedOver: false)
     }
 

@@ -15,7 +15,7 @@ struct FanoutLoop: Sendable {
 
     /// Works until graceful shutdown or cancellation; the next process goes on where this one stopped.
     func run() async {
-        await self.signal.ringingAtTheEnd {
+        await self.signal.signallingAtShutdown {
             while !Task.isShuttingDownGracefully, !Task.isCancelled {
                 if await self.expand() { continue }
                 await self.signal.wait(atMost: self.rest)

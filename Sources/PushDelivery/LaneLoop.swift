@@ -26,7 +26,7 @@ struct LaneLoop: Sendable {
 
     /// Works until graceful shutdown or cancellation; returns when nothing is on the way any more.
     func run() async {
-        await self.signal.ringingAtTheEnd { await self.work() }
+        await self.signal.signallingAtShutdown { await self.work() }
     }
 
     private func work() async {

@@ -23,7 +23,7 @@ package struct RewrapService: Sendable {
     package func run() async throws {
         let signal = self.keyringHasChanged.makeSignal()
         await cancelWhenGracefulShutdown {
-            await signal.ringingAtTheEnd {
+            await signal.signallingAtShutdown {
                 while !Task.isCancelled {
                     let isDone = await self.rewrap()
                     await signal.wait(atMost: isDone ? Self.rest : Self.pause)

@@ -21,7 +21,7 @@ package final class WakeUp: Sendable {
 
 extension Signal {
     /// Runs a loop that listens, and rings when it is to end: at graceful shutdown and at cancellation.
-    func ringingAtTheEnd(_ loop: () async -> Void) async {
+    func signallingAtShutdown(_ loop: () async -> Void) async {
         await withTaskCancellationHandler {
             await withGracefulShutdownHandler {
                 await loop()

@@ -23,7 +23,7 @@ package final class BodyWriter: @unchecked Sendable {
     private var isRung = false
 
     init(_ connection: Connection, isChunked: Bool) {
-        self.loop = connection.others.loop
+        self.loop = connection.loopState.loop
         self.isChunked = isChunked
         self.connection = connection
     }
@@ -45,7 +45,7 @@ package final class BodyWriter: @unchecked Sendable {
     /// Throws `ClientGone` as soon as the client ends its side, which is how one that listens goes away.
     package func wait(until deadline: ContinuousClock.Instant) async throws(ClientGone) -> Awakening {
         while let connection {
-            if connection.others.isStopping { return .serverStops }
+            if connection.loopState.isStopping { return .serverStops }
             if self.isRung {
                 self.isRung = false
                 return .rung

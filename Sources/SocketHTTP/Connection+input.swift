@@ -97,7 +97,7 @@ extension Connection {
     }
 
     private func fillOrWait(until deadline: ContinuousClock.Instant) async throws(BodyError) {
-        if self.budget.isSpent { await self.others.loop.yield() }
+        if self.budget.isSpent { await self.loopState.loop.yield() }
         switch self.fill() {
         case .bytes: return
         case .ended: throw .closed

@@ -62,7 +62,7 @@ extension Connection {
         }
         let bodyLength = response.body.count
         self.output.reserveCapacity(512 + (bodyLength <= Self.copiedBytes ? bodyLength : 0))
-        self.others.encoder.appendHead(
+        self.loopState.encoder.appendHead(
             of: response,
             isHead: request.isHead,
             framing: response.production == nil ? .length : request.isVersion10 ? .untilClose : .chunked,
@@ -107,7 +107,7 @@ extension Connection {
         var written = 0
         do {
             while written < bytes.count {
-                if self.budget.isSpent { await self.others.loop.yield() }
+                if self.budget.isSpent { await self.loopState.loop.yield() }
                 if let count = try self.writeOnce(bytes, from: written) {
                     written += count
                     self.budget.spend(bytes: count)

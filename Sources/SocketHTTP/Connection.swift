@@ -23,7 +23,7 @@ final class Connection {
 
     let stream: any ByteStream
     let limits: ServerLimits
-    let others: LoopConnections
+    let loopState: LoopConnections
     var state = ConnectionState.idle
     var input = InputBuffer()
     var output: [UInt8] = []
@@ -37,7 +37,7 @@ final class Connection {
     private var served = 0
     /// What `state` means by it; not in it, because an instant is dear to copy with an enum.
     private var mark: ContinuousClock.Instant
-    private lazy var handlerTimer = LoopTimer(loop: self.others.loop) { [weak self] in self?.answerForHandler() }
+    private lazy var handlerTimer = LoopTimer(loop: self.loopState.loop) { [weak self] in self?.answerForHandler() }
 
     init(
         _ stream: any ByteStream,
@@ -45,22 +45,22 @@ final class Connection {
         limits: ServerLimits,
         proxies: TrustedProxies,
         responder: any Responder,
-        others: LoopConnections
+        loopState: LoopConnections
     ) {
         self.stream = stream
         self.peer = peer
         self.limits = limits
         self.proxies = proxies
         self.responder = responder
-        self.others = others
-        self.mark = others.loop.now
-        self.budget = TurnBudget(on: others.loop)
+        self.loopState = loopState
+        self.mark = loopState.loop.now
+        self.budget = TurnBudget(on: loopState.loop)
         self.parser = HeadParser(limits: limits)
     }
 
     /// Serves until one side has had enough, and closes.
     func serve() async {
-        if self.others.insert(self) {
+        if self.loopState.insert(self) {
             do throws(Ending) {
                 while true {
                     while let pause = try self.readHead() {
@@ -83,7 +83,7 @@ final class Connection {
             } catch {
                 if case .refused(let refusal) = error { await self.refuse(refusal) }
             }
-            self.others.remove(self)
+            self.loopState.remove(self)
         }
         self.handlerTimer.abandon()
         self.close()
@@ -91,9 +91,9 @@ final class Connection {
 
     /// Refuses the connection itself.
     func turnAway(_ refusal: Refusal) async {
-        if self.others.insert(self) {
+        if self.loopState.insert(self) {
             await self.refuse(refusal)
-            self.others.remove(self)
+            self.loopState.remove(self)
         }
         self.close()
     }
@@ -124,12 +124,12 @@ final class Connection {
         self.parser.reset()
         guard self.input.isEmpty else { return self.awaitHead() }
         self.state = .idle
-        self.mark = self.others.loop.now
+        self.mark = self.loopState.loop.now
     }
 
     private func awaitHead() {
         self.state = .reading
-        self.mark = self.others.loop.now + self.limits.headerTimeout
+        self.mark = self.loopState.loop.now + self.limits.headerTimeout
     }
 
     /// Reads on. `nil`: the head is whole.
@@ -148,7 +148,7 @@ final class Connection {
 
     private func resume(_ waiter: Waiter, after pause: Pause) {
         switch pause {
-        case .turn: self.others.loop.afterOthers(resume: waiter)
+        case .turn: self.loopState.loop.afterOthers(resume: waiter)
         case .input(let deadline): self.stream.whenReadable(until: deadline, resume: waiter)
         }
     }
@@ -161,13 +161,13 @@ final class Connection {
         self.output = []
         self.parser.release()
         let isNew = self.served == 0
-        let patience: Duration
-        if self.others.isStopping {
-            patience = isNew ? LoopConnections.firstMoment : LoopConnections.lastMoment
+        let timeout: Duration
+        if self.loopState.isStopping {
+            timeout = isNew ? LoopConnections.firstMoment : LoopConnections.lastMoment
         } else {
-            patience = isNew ? self.limits.headerTimeout : self.limits.idleTimeout
+            timeout = isNew ? self.limits.headerTimeout : self.limits.idleTimeout
         }
-        return self.mark + patience
+        return self.mark + timeout
     }
 
     private func ending(after failure: WaitError) -> Ending {
@@ -205,7 +205,7 @@ final class Connection {
             head: self.parser.head,
             body: RequestBody(framing: self.parser.head.body, limit: self.limits.bodyBytes, connection: self),
             peer: self.peer,
-            loopIndex: self.others.loop.index,
+            loopIndex: self.loopState.loop.index,
             certificateName: self.stream.certificateName,
             proxies: self.proxies
         )
@@ -222,7 +222,7 @@ final class Connection {
         }
         let rest = self.discardBuffered()
         let closes =
-            response.closesConnection || !head.keepsAlive || rest == .tooMuch || self.others.isStopping
+            response.closesConnection || !head.keepsAlive || rest == .tooMuch || self.loopState.isStopping
             || self.served >= self.limits.requestsPerConnection
             || response.production != nil && (head.isVersion10 || rest != .nothing)
         let isWhole = self.encode(response, to: RequestTraits(head), closes: closes)
@@ -233,7 +233,7 @@ final class Connection {
 
     func startHandlerTime() {
         guard case .handling = self.state else { return }
-        self.handlerTimer.arm(at: self.others.loop.now + self.limits.handlerTimeout)
+        self.handlerTimer.arm(at: self.loopState.loop.now + self.limits.handlerTimeout)
     }
 
     func stopHandlerTime() {

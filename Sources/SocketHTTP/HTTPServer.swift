@@ -25,7 +25,7 @@ package final class HTTPServer: Sendable {
     private let responder: any Responder
     private let grace: Duration
     private let makeStream: StreamMaker?
-    private let shares: [LoopConnections]
+    private let perLoop: [LoopConnections]
     private let acceptor: EventLoop
     /// A mutex, because the acceptor counts those who come and every loop those who go.
     private let admission: Mutex<Admission>
@@ -51,7 +51,7 @@ package final class HTTPServer: Sendable {
         self.counts = counts
         self.grace = grace
         self.makeStream = makeStream
-        self.shares = loops.loops.map(LoopConnections.init)
+        self.perLoop = loops.loops.map(LoopConnections.init)
     }
 
     // MARK: Life
@@ -91,7 +91,7 @@ package final class HTTPServer: Sendable {
     /// closes everything, and `run()` cancels what handlers are left. From any thread; again and again is fine.
     package func stop() {
         for listener in self.listeners { listener.stop() }
-        for share in self.shares { share.stop() }
+        for share in self.perLoop { share.stop() }
         self.acceptor.execute {
             // A timer and not a sleep, which would end at once in a task that has been cancelled.
             let timer = LoopTimer(loop: self.acceptor) { self.endGrace() }
@@ -104,7 +104,7 @@ package final class HTTPServer: Sendable {
     }
 
     private func endGrace() {
-        for share in self.shares { share.close() }
+        for share in self.perLoop { share.close() }
         self.graceEnded.continuation.yield()
     }
 
@@ -114,7 +114,7 @@ package final class HTTPServer: Sendable {
     /// the server's; stops with the server.
     package func serveConnection(_ stream: any ByteStream, peer: PeerAddress, on loop: EventLoop) async {
         loop.assertOnLoop()
-        await self.connection(stream, peer, self.shares[loop.index]).serve()
+        await self.connection(stream, peer, self.perLoop[loop.index]).serve()
     }
 
     private func serve(_ listener: Listener) async {
@@ -132,7 +132,7 @@ package final class HTTPServer: Sendable {
             $0.enter(from: origin, hearsRefusals: self.makeStream == nil || peer == .unix)
         }
         let turn = self.nextLoop.wrappingAdd(1, ordering: .relaxed).oldValue
-        let share = self.shares[Int(UInt(bitPattern: turn) % UInt(self.shares.count))]
+        let share = self.perLoop[Int(UInt(bitPattern: turn) % UInt(self.perLoop.count))]
         switch verdict {
         case .welcome(let evicts):
             self.counts.open.wrappingAdd(1, ordering: .relaxed)
@@ -187,7 +187,7 @@ package final class HTTPServer: Sendable {
             limits: self.limits,
             proxies: self.proxies,
             responder: self.responder,
-            others: share
+            loopState: share
         )
     }
 }

@@ -7,17 +7,17 @@ import Testing
 @testable import PushClient
 
 /// Where values are kept.
-@Suite(.timeLimit(.minutes(5))) struct AnswerPlaceTests {
+@Suite(.timeLimit(.minutes(5))) struct KeyValueStoreTests {
     private static let key = SymmetricKey(size: .bits256)
 
-    private static func name(_ name: String, of account: String = "alice", isSpare: Bool = true) -> PlaceName {
-        PlaceName(account: account, name: name, isSpare: isSpare)
+    private static func name(_ name: String, of account: String = "alice", isEvictable: Bool = true) -> PlaceName {
+        PlaceName(account: account, name: name, isEvictable: isEvictable)
     }
 
     private static func places(
         in folder: TemporaryFolder,
         _ limits: PlaceLimits = PlaceLimits()
-    ) -> [any AnswerPlace] {
+    ) -> [any KeyValueStore] {
         [
             MemoryPlace(limits: limits),
             FolderPlace(URL(fileURLWithPath: folder.file("new/store")), key: Self.key, limits: limits),
@@ -53,13 +53,13 @@ import Testing
     @Test func theOldestGoesWhenThereIsTooMuch() throws {
         let folder = try TemporaryFolder()
         for place in Self.places(in: folder, PlaceLimits(spareCount: 3, spareBytes: 1000)) {
-            try place.write(Data(count: 2000), as: Self.name("kept", isSpare: false))
+            try place.write(Data(count: 2000), as: Self.name("kept", isEvictable: false))
             for number in 1...5 { try place.write(Data(count: 10), as: Self.name("\(number)")) }
             #expect((1...5).filter { place.read(Self.name("\($0)")) != nil } == [3, 4, 5])
             try place.write(Data(count: 900), as: Self.name("6"))
             #expect((1...6).filter { place.read(Self.name("\($0)")) != nil } == [5, 6] || place is MemoryPlace)
             #expect(place.read(Self.name("6")) != nil)
-            #expect(place.read(Self.name("kept", isSpare: false)) != nil)
+            #expect(place.read(Self.name("kept", isEvictable: false)) != nil)
         }
     }
 
@@ -67,10 +67,10 @@ import Testing
         let folder = try TemporaryFolder()
         let place = FolderPlace(URL(fileURLWithPath: folder.path), key: Self.key, limits: PlaceLimits(accounts: 2))
         for account in ["a", "b", "c"] {
-            try place.write(Data(count: 1), as: Self.name("registration", of: account, isSpare: false))
+            try place.write(Data(count: 1), as: Self.name("registration", of: account, isEvictable: false))
         }
         #expect(
-            ["a", "b", "c"].filter { place.read(Self.name("registration", of: $0, isSpare: false)) != nil } == [
+            ["a", "b", "c"].filter { place.read(Self.name("registration", of: $0, isEvictable: false)) != nil } == [
                 "b", "c",
             ]
         )

@@ -23,10 +23,10 @@ import Testing
         return rings
     }
 
-    private func letters(of subscription: StreamSubscription, _ rings: AsyncStream<Void>) async -> [StreamLetter] {
+    private func events(of subscription: StreamSubscription, _ rings: AsyncStream<Void>) async -> [PendingEvent] {
         for await _ in rings {
-            let letters = subscription.mailbox.take()
-            if !letters.isEmpty { return letters }
+            let events = subscription.mailbox.take()
+            if !events.isEmpty { return events }
         }
         return []
     }
@@ -43,9 +43,9 @@ import Testing
         let subscription = try self.open(self.device)
         let rings = self.bell(of: subscription)
         async let delivery = self.hub.deliver(self.id, to: self.device)
-        let letters = await self.letters(of: subscription, rings)
-        #expect(letters.map(\.id) == [self.id])
-        for letter in letters { letter.handedOver() }
+        let events = await self.events(of: subscription, rings)
+        #expect(events.map(\.id) == [self.id])
+        for event in events { event.succeed() }
         #expect(await delivery == .handedOver)
     }
 
@@ -54,8 +54,8 @@ import Testing
         let second = try self.open(self.device)
         let (firstBell, secondBell) = (self.bell(of: first), self.bell(of: second))
         async let delivery = self.hub.deliver(self.id, to: self.device)
-        for letter in await self.letters(of: first, firstBell) { letter.lost() }
-        for letter in await self.letters(of: second, secondBell) { letter.handedOver() }
+        for event in await self.events(of: first, firstBell) { event.fail() }
+        for event in await self.events(of: second, secondBell) { event.succeed() }
         #expect(await delivery == .handedOver)
     }
 
@@ -78,7 +78,7 @@ import Testing
             var outcomes: [StreamHub.Delivery] = []
             // Those that are refused come first, as nobody reads.
             while outcomes.count < 50, let outcome = await group.next() { outcomes.append(outcome) }
-            for letter in subscription.mailbox.take() { letter.handedOver() }
+            for event in subscription.mailbox.take() { event.succeed() }
             for await outcome in group { outcomes.append(outcome) }
             return outcomes
         }

@@ -19,7 +19,7 @@ import Testing
                     limits: ServerLimits(),
                     proxies: .none,
                     responder: TestResponder(answer: echo),
-                    others: LoopConnections(loop: loop)
+                    loopState: LoopConnections(loop: loop)
                 ).serve()
                 return String(decoding: stream.written, as: UTF8.self)
             }

@@ -94,7 +94,7 @@ import Testing
                     limits: ServerLimits(),
                     proxies: .none,
                     responder: TestResponder(answer: echo),
-                    others: LoopConnections(loop: loop)
+                    loopState: LoopConnections(loop: loop)
                 )
                 connection.closeIfIdle()
                 let atOnce = stream.isClosed

@@ -78,7 +78,7 @@ struct EntityTagMaker: Sendable {
     }
 
     /// A number from 0 to 255 that goes with a tag, and tells nothing to whoever lacks the key.
-    func noise(of tag: EntityTag) -> Int {
+    func padding(of tag: EntityTag) -> Int {
         var hash = SHA256()
         self.key.withUnsafeBytes { hash.update(bufferPointer: $0) }
         withUnsafeBytes(of: Int64(3)) { hash.update(bufferPointer: $0) }

@@ -12,7 +12,7 @@ extension [UInt8] {
         isRead: Bool,
         createdAt: Date,
         expiresAt: Date,
-        keeping: Keeping
+        storage: StoragePolicy
     ) {
         self.append(#"{"Id":"#)
         self.append(decimal: id.rawValue)
@@ -25,7 +25,7 @@ extension [UInt8] {
         createdAt.appendRFC3339(to: &self)
         self.append(#"","ExpiresAt":""#)
         expiresAt.appendRFC3339(to: &self)
-        self.append(keeping.end)
+        self.append(storage.end)
     }
 
     /// Bytes that `append(item:…)` appends; `payloadLength` is `nil` where it has no payload.
@@ -33,12 +33,12 @@ extension [UInt8] {
         ofItem id: NotificationID,
         payloadLength: Int?,
         isRead: Bool,
-        keeping: Keeping
+        storage: StoragePolicy
     ) -> Int {
         let fixed = #"{"Id":"#.utf8.count + #","CreatedAt":""#.utf8.count + #"","ExpiresAt":""#.utf8.count + 2 * 20
         let read = isRead ? #","Read":true"#.utf8.count : #","Read":false"#.utf8.count
         let payload = payloadLength.map { #","Payload":"#.utf8.count + $0 } ?? 0
-        return fixed + Self.digits(of: id) + read + payload + keeping.end.utf8CodeUnitCount
+        return fixed + Self.digits(of: id) + read + payload + storage.end.utf8CodeUnitCount
     }
 
     /// Characters of a notification's id.
@@ -51,7 +51,7 @@ extension [UInt8] {
 
 /// What a client may do with a notification, told in the item itself: `Cache-Control` tells it to others, too, and of a list
 /// only all at once.
-enum Keeping: Sendable, Hashable {
+enum StoragePolicy: Sendable, Hashable {
     case allowed
     /// It must not be written down.
     case never

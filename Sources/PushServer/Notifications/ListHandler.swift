@@ -32,7 +32,7 @@ struct ListHandler: Handler {
     static let bytesOfARequest = 16_384
 
     /// What a list is asked for with, wherever it is made.
-    private struct Inquiry: Sendable {
+    private struct ListRequest: Sendable {
         let query: NotificationListQuery
         let head: RequestHead
         let user: User
@@ -43,20 +43,20 @@ struct ListHandler: Handler {
     }
 
     private func listNotifications(_ context: RequestContext) async throws -> Response {
-        let inquiry = try self.inquiry(context)
-        if let response = try self.shortList(inquiry, context.reader) { return response }
-        return try await self.pool.run(for: inquiry.user.id) { reader in
-            guard var response = try self.list(inquiry, reader, within: .unlimited) else {
+        let request = try self.request(context)
+        if let response = try self.shortList(request, context.reader) { return response }
+        return try await self.pool.run(for: request.user.id) { reader in
+            guard var response = try self.list(request, reader, within: .unlimited) else {
                 preconditionFailure("nothing is beyond what is unlimited")
             }
-            self.signer.addDigest(to: &response, for: inquiry.head)
+            self.signer.addDigest(to: &response, for: request.head)
             return response
         }
     }
 
-    private func inquiry(_ context: RequestContext) throws -> Inquiry {
+    private func request(_ context: RequestContext) throws -> ListRequest {
         let head = context.request.head
-        return Inquiry(
+        return ListRequest(
             query: try NotificationListQuery(Query(head.query)),
             head: head,
             user: try context.user,
@@ -68,18 +68,18 @@ struct ListHandler: Handler {
 
     /// `nil` if it is too long for a loop.
     @inline(never)
-    private func shortList(_ inquiry: Inquiry, _ reader: Reader) throws -> Response? {
-        try self.list(inquiry, reader, within: inquiry.prefersGzip ? Self.compressedBudget : Self.budget)
+    private func shortList(_ request: ListRequest, _ reader: Reader) throws -> Response? {
+        try self.list(request, reader, within: request.prefersGzip ? Self.compressedBudget : Self.budget)
     }
 
     /// `nil` if it is beyond the budget; then nothing has been done.
-    private func list(_ inquiry: Inquiry, _ reader: Reader, within budget: PageBudget) throws -> Response? {
+    private func list(_ request: ListRequest, _ reader: Reader, within budget: PageBudget) throws -> Response? {
         var seen: (view: NotificationListView, outcome: Preconditions.Outcome)?
-        let page = try self.page(inquiry, reader, within: budget) { page in
-            let view = self.view(of: page, inquiry)
+        let page = try self.page(request, reader, within: budget) { page in
+            let view = self.view(of: page, request)
             let outcome =
-                inquiry.head.isConditional
-                ? Preconditions(inquiry.head).outcome(for: view.validators, now: inquiry.now) : .proceed
+                request.head.isConditional
+                ? Preconditions(request.head).outcome(for: view.validators, now: request.now) : .proceed
             seen = (view, outcome)
             return outcome == .proceed
         }
@@ -89,11 +89,11 @@ struct ListHandler: Handler {
         case .failed: throw Problem(.preconditionFailed)
         case .unchanged(let tag): return view.notModified(tag)
         case .proceed:
-            inquiry.quota?.charge(view.length / Self.bytesOfARequest, now: inquiry.now)
-            let response = view.full(payloads: try self.payloads(of: page), noise: self.tags.noise)
-            if inquiry.head.method == .get {
+            request.quota?.charge(view.length / Self.bytesOfARequest, now: request.now)
+            let response = view.full(payloads: try self.payloads(of: page), padding: self.tags.padding)
+            if request.head.method == .get {
                 let fetched = page.entries.filter { !$0.isGone && !$0.isReadOnce && !$0.isFetched }
-                self.store.noteFetches(of: fetched.map(\.id), by: inquiry.user.id, now: inquiry.now)
+                self.store.noteFetches(of: fetched.map(\.id), by: request.user.id, now: request.now)
             }
             return response
         }
@@ -107,13 +107,13 @@ struct ListHandler: Handler {
     }
 
     private func page(
-        _ inquiry: Inquiry,
+        _ request: ListRequest,
         _ reader: Reader,
         within budget: PageBudget,
         needsPayloads: (NotificationPage) -> Bool
     ) throws -> NotificationPage {
-        let (user, now) = (inquiry.user.id, inquiry.now)
-        switch inquiry.query {
+        let (user, now) = (request.user.id, request.now)
+        switch request.query {
         case .ids(let ids):
             return try reader.notifications(ids, for: user, now: now, within: budget, needsPayloads: needsPayloads)
         case .changes(let cursor, let limit, let isUnreadOnly):
@@ -138,10 +138,10 @@ struct ListHandler: Handler {
         return AcceptedCodings(head[.acceptEncoding]).prefersGzip
     }
 
-    private func view(of page: NotificationPage, _ inquiry: Inquiry) -> NotificationListView {
-        let user = inquiry.user.id
+    private func view(of page: NotificationPage, _ request: ListRequest) -> NotificationListView {
+        let user = request.user.id
         var (cursor, start): (String?, String?)
-        if case .changes(let since, _, let isUnreadOnly) = inquiry.query {
+        if case .changes(let since, _, let isUnreadOnly) = request.query {
             let list = CursorMaker.List(user: user, isUnreadOnly: isUnreadOnly)
             (cursor, start) = (self.cursors.cursor(at: page.end, of: list), since)
         }
@@ -155,9 +155,9 @@ struct ListHandler: Handler {
                 : self.tags.tag(of: page, cursor: cursor, for: user),
             // Of what is on later pages nobody knows when it was on this one.
             changedAt: page.hasMore ? nil : max(page.changedAt, self.store.removedAt ?? self.startedAt, self.startedAt),
-            prefersGzip: inquiry.prefersGzip,
+            prefersGzip: request.prefersGzip,
             maxAge: self.maxAge,
-            now: inquiry.now
+            now: request.now
         )
     }
 }

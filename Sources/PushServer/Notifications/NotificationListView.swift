@@ -23,11 +23,11 @@ struct NotificationListView {
 
     /// The whole answer. `payloads` are JSON text, one for each entry that shows one, and go out as they were stored.
     ///
-    /// `noise` is the length of what means nothing and is added to a compressed body, whose length would tell how much of
-    /// what somebody else wrote is the same as what is secret in it.
-    func full(payloads: [Data], noise: (EntityTag) -> Int) -> Response {
+    /// `padding` gives the number of bytes without meaning that a compressed body gets, so that its length does not tell how
+    /// much of one text is in another (the BREACH attack).
+    func full(payloads: [Data], padding: (EntityTag) -> Int) -> Response {
         let body = self.body(payloads)
-        if self.isCompressed, let compressed = Gzip.compress(body, nameLength: noise(self.gzipTag)) {
+        if self.isCompressed, let compressed = Gzip.compress(body, nameLength: padding(self.gzipTag)) {
             var fields = self.fields(isFull: true, tag: self.gzipTag)
             fields.append(.contentEncoding, "gzip")
             return Response(status: .ok, fields: fields, body: compressed)
@@ -61,7 +61,7 @@ struct NotificationListView {
                         ofItem: entry.id,
                         payloadLength: payloadLength,
                         isRead: entry.isRead,
-                        keeping: entry.keeping
+                        storage: entry.storage
                     ) + 1
             }
         }
@@ -92,7 +92,7 @@ struct NotificationListView {
                 isRead: entry.isRead,
                 createdAt: entry.createdAt,
                 expiresAt: entry.expiresAt,
-                keeping: entry.keeping
+                storage: entry.storage
             )
         }
         body.append(#"],"Deleted":["#)
@@ -145,7 +145,7 @@ struct NotificationListView {
 }
 
 extension NotificationPage.Entry {
-    fileprivate var keeping: Keeping {
-        Keeping(isStoredByClients: self.isStoredByClients, isReadOnce: self.isReadOnce)
+    fileprivate var storage: StoragePolicy {
+        StoragePolicy(isStoredByClients: self.isStoredByClients, isReadOnce: self.isReadOnce)
     }
 }

@@ -48,7 +48,7 @@ struct NotificationView {
             isRead: self.notification.readAt != nil,
             createdAt: self.notification.createdAt,
             expiresAt: self.notification.expiresAt,
-            keeping: Keeping(
+            storage: StoragePolicy(
                 isStoredByClients: self.notification.isStoredByClients,
                 isReadOnce: self.notification.isReadOnce
             )

@@ -59,22 +59,22 @@ struct EventStream: Sendable {
     // MARK: - Private
 
     private func send(
-        _ letters: [StreamLetter],
+        _ events: [PendingEvent],
         after sent: inout [NotificationID],
         to writer: BodyWriter
     ) async throws {
         var text: [UInt8] = []
-        for letter in letters where !sent.contains(letter.id) {
-            text.append(contentsOf: "id: \(letter.id)\ndata: {\"secureId\":\"\(letter.id)\"}\n\n".utf8)
-            sent.append(letter.id)
+        for event in events where !sent.contains(event.id) {
+            text.append(contentsOf: "id: \(event.id)\ndata: {\"secureId\":\"\(event.id)\"}\n\n".utf8)
+            sent.append(event.id)
         }
         do {
             try await writer.write(text)
         } catch {
-            for letter in letters { letter.lost() }
+            for event in events { event.fail() }
             throw error
         }
-        for letter in letters { letter.handedOver() }
+        for event in events { event.succeed() }
         sent.removeFirst(max(0, sent.count - Self.memory))
     }
 
