@@ -5,8 +5,8 @@ internal import PushAPI
 internal import PushStore
 internal import SocketHTTP
 
-/// What every answer carries, whoever made it and whatever its status: the echo of `MyToken`, the request's id, what is left
-/// of the quota, and the signature.
+/// The fields that every answer carries, whatever its status: the echo of `MyToken`, the request's id, the rest of the quota,
+/// and the signature.
 struct Envelope: Sendable {
     private let signer: AnswerSigner
     private let logger: Logger

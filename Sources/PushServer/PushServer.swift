@@ -55,7 +55,7 @@ package final class PushServer: Responder {
                 store: store,
                 pool: lists,
                 tags: tags,
-                // Whoever changes the form of a list changes this name: its empty answer has the cursor for a validator.
+                // A list of another form needs another name: its empty answer has the cursor for a validator.
                 cursors: CursorMaker(key: secret.derive("cursor")),
                 signer: signer,
                 maxAge: settings.listMaxAge,
@@ -168,7 +168,7 @@ package final class PushServer: Responder {
         }
     }
 
-    /// Whoever is not signed in learns nothing about what there is. `nil` if a password must be hashed for that.
+    /// A caller that is not signed in learns nothing about what exists. `nil` if a password must be hashed for that.
     private func knownCaller(of request: Request, for found: RouteTable.Match, now: Date) throws -> Caller? {
         guard found.needsCaller else { return nil }
         self.identityField?.countIfIgnored(in: request)

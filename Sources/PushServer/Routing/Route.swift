@@ -2,10 +2,10 @@ internal import HTTPTypes
 internal import PushCore
 internal import SocketHTTP
 
-/// Who may use a route: whoever is not named, may not.
+/// Which callers may use a route; all others may not.
 enum Access: Sendable, Hashable {
     case anybody
-    /// Whoever has the role, or a higher one; with a token only if it has the scopes, too.
+    /// Callers with the role or a higher one; with a token only if it has the scopes, too.
     case atLeast(Role, Scopes)
 }
 
