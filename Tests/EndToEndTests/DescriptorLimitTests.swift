@@ -50,7 +50,8 @@ import Testing
             "/bin/sh",
             ["-c", "\(limits); echo $$; exec \"$0\" serve", Daemon.executable],
             in: self.folder.path,
-            environment: ["SEALPOST_SERVER_LISTEN": "127.0.0.1:0"]
+            // On a busy machine the clients take long to ask.
+            environment: ["SEALPOST_SERVER_LISTEN": "127.0.0.1:0", "SEALPOST_SERVER_LIMITS_HEADERTIMEOUT": "600"]
         )
         return (process, await process.errors(until: "serving"))
     }
