@@ -35,7 +35,7 @@ package final class PushServer: Responder {
         let (secret, startedAt) = (store.indexSecret, now())
         let signer = AnswerSigner(keys: signingKeys, logger: logger, now: now)
         let tags = EntityTagMaker(key: secret.derive("entity tag"))
-        let visible = VisibleNotifications(tags: tags, maxAge: settings.cacheMaxAge)
+        let visible = VisibleNotifications(vault: store.vault, tags: tags, maxAge: settings.cacheMaxAge)
         let revoker = TokenRevoker(store: store, authenticator: authenticator)
         let poster = NotificationPoster(
             store: store,

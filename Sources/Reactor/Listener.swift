@@ -148,6 +148,8 @@ package final class Listener: Sendable {
         return all - min(max(0, all - self.lowestFree) / 2, 256)
     }
 
+    // MARK: - Private
+
     /// The kernel gives the lowest number that is free.
     private static var lowestFree: Int {
         let descriptor = epoll_create1(Int32(EPOLL_CLOEXEC))
@@ -155,8 +157,6 @@ package final class Listener: Sendable {
         close(descriptor)
         return Int(descriptor)
     }
-
-    // MARK: - Private
 
     private static func rest() async {
         // Ends early by cancellation only, which the next turn sees.

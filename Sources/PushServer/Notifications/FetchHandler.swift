@@ -9,12 +9,10 @@ internal import SocketHTTP
 /// counted at each request.
 final class FetchHandler: Handler {
     private let store: Store
-    private let vault: Vault
     private let visible: VisibleNotifications
 
     init(store: Store, visible: VisibleNotifications) {
         self.store = store
-        self.vault = store.vault
         self.visible = visible
     }
 
@@ -40,7 +38,7 @@ final class FetchHandler: Handler {
         let response =
             isUnchanged
             ? view.notModified
-            : view.full(payload: try self.vault.open(found.sealedPayload, in: .payload(id, sender: found.sender)))
+            : view.full(payload: try self.visible.payload(of: id, found))
         if found.isRecipient, found.fetchedAt == nil, context.request.head.method == .get {
             self.store.noteFetch(of: id, by: user.id, now: context.now)
         }
@@ -64,7 +62,7 @@ final class FetchHandler: Handler {
         let view = self.visible.view(of: id, found, for: user, now: context.now)
         // Nobody can have it already, but it may be asked for only in a certain state.
         if context.request.head.isConditional { _ = try self.isUnchanged(view, for: context) }
-        let payload = try self.vault.open(found.sealedPayload, in: .payload(id, sender: found.sender))
+        let payload = try self.visible.payload(of: id, found)
         if found.isRecipient, context.request.head.method == .get {
             let record = try context.record(.take, of: "\(id)")
             guard try await self.store.take(id, by: user.id, noting: record, now: context.now) else {

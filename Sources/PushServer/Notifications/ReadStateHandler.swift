@@ -49,9 +49,7 @@ struct ReadStateHandler: Handler {
         let (id, found) = try self.visible.find(context, for: user)
         let view = self.visible.view(of: id, found, for: user, now: context.now)
         if found.isReadOnce { return view.withoutPayload }
-        return view.full(
-            payload: try self.store.vault.open(found.sealedPayload, in: .payload(id, sender: found.sender))
-        )
+        return view.full(payload: try self.visible.payload(of: id, found))
     }
 
     private func markNotifications(_ context: RequestContext) async throws -> Response {

@@ -7,6 +7,7 @@ internal import SocketHTTP
 
 /// Notifications as a caller may see them: those that were sent to it, and for publishers those that it has sent.
 struct VisibleNotifications: Sendable {
+    let vault: Vault
     let tags: EntityTagMaker
     /// How long a phone may answer from its cache.
     let maxAge: Duration
@@ -23,6 +24,11 @@ struct VisibleNotifications: Sendable {
             )
         else { throw Problem(.notFound) }
         return (id, found)
+    }
+
+    /// The JSON text of its payload.
+    func payload(of id: NotificationID, _ found: StoredNotification) throws -> Data {
+        try self.vault.open(found.sealedPayload, in: .payload(id, sender: found.sender))
     }
 
     /// A notification as that user sees it.
