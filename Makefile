@@ -44,13 +44,13 @@ bench-fetches: packages bench-packages
 	scripts/bench $(RELEASE)
 
 bench-delivery: bench-tools
-	scripts/bench-delivery .build/release/sealpost .build-benchmarks/release
+	scripts/e2e run bench-delivery .build/release/sealpost .build-benchmarks/release
 
 bench-herd: bench-tools
-	scripts/herd .build/release/sealpost .build-benchmarks/release
+	scripts/e2e run herd .build/release/sealpost .build-benchmarks/release
 
 bench-posts: bench-tools
-	scripts/bench-posts .build/release/sealpost .build-benchmarks/release/sqlite-posts
+	scripts/e2e run bench-posts .build/release/sealpost .build-benchmarks/release/sqlite-posts
 
 bench-tools: release bench-packages
 	swift build $(RELEASE) --package-path Benchmarks --scratch-path .build-benchmarks
@@ -62,7 +62,7 @@ fuzz: packages
 # What each operation costs at a thousand, a hundred thousand and ten million stored notifications: some 15 minutes, 6 GiB of
 # disk.
 growth: release e2e-packages
-	scripts/growth .build/release/sealpost
+	scripts/e2e run growth .build/release/sealpost
 
 # All tests under the thread sanitizer, in a build folder of its own.
 sanitize: packages test-packages
@@ -75,24 +75,24 @@ sanitize: packages test-packages
 e2e: release e2e-packages
 	SEALPOST_TEST_PROXIES=all swift test --filter EndToEnd
 	SEALPOST_TEST_FLIPS=10000 SEALPOST_TEST_GUESSES=100000 swift test --filter 'BitFlip|GuessedID'
-	scripts/clients .build/release/sealpost
-	scripts/conditional .build/release/sealpost
-	scripts/lint-http .build/release/sealpost
-	scripts/schemathesis .build/release/sealpost
-	scripts/restarts .build/release/sealpost
-	scripts/restarts .build/release/sealpost --proxy haproxy --count 100
-	scripts/restarts .build/release/sealpost --proxy varnish --count 100
-	scripts/restarts .build/release/sealpost --proxy squid --count 100
-	scripts/siege .build/release/sealpost
-	scripts/busy .build/release/sealpost
-	scripts/ssrf .build/release/sealpost
-	scripts/bruteforce .build/release/sealpost
-	scripts/enumeration .build/release/sealpost --count 5000
-	scripts/privacy .build/release/sealpost
-	scripts/canaries .build/release/sealpost
-	scripts/outage .build/release/sealpost
-	scripts/crashes .build/release/sealpost
-	scripts/conservation .build/release/sealpost
+	scripts/e2e run clients .build/release/sealpost
+	scripts/e2e run conditional .build/release/sealpost
+	scripts/e2e run lint-http .build/release/sealpost
+	scripts/e2e run schemathesis .build/release/sealpost
+	scripts/e2e run restarts .build/release/sealpost
+	scripts/e2e run restarts .build/release/sealpost --proxy haproxy --count 100
+	scripts/e2e run restarts .build/release/sealpost --proxy varnish --count 100
+	scripts/e2e run restarts .build/release/sealpost --proxy squid --count 100
+	scripts/e2e run siege .build/release/sealpost
+	scripts/e2e run busy .build/release/sealpost
+	scripts/e2e run ssrf .build/release/sealpost
+	scripts/e2e run bruteforce .build/release/sealpost
+	scripts/e2e run enumeration .build/release/sealpost --count 5000
+	scripts/e2e run privacy .build/release/sealpost
+	scripts/e2e run canaries .build/release/sealpost
+	scripts/e2e run outage .build/release/sealpost
+	scripts/e2e run crashes .build/release/sealpost
+	scripts/e2e run conservation .build/release/sealpost
 	$(MAKE) sanitize
 
 format:

@@ -6,14 +6,14 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) struct ScriptTests {
     @Test(arguments: ["nginx", "haproxy"])
     func noRequestFailsWhileTheDaemonIsRestarted(proxy: String) async throws {
-        let script = try Scripts.start("restarts", [Daemon.executable, "--count", "10", "--proxy", proxy])
+        let script = try Scripts.run("restarts", [Daemon.executable, "--count", "10", "--proxy", proxy])
         let ended = await script.end()
         #expect(ended.code == 0, "\(ended.output)\(ended.errors)")
         #expect(ended.output.hasPrefix("10 restarts behind \(proxy) in "))
     }
 
     @Test func noSecretIsOutOfPlace() async throws {
-        let script = try Scripts.start("canaries", [Daemon.executable, "--count", "600"])
+        let script = try Scripts.run("canaries", [Daemon.executable, "--count", "600"])
         let ended = await script.end()
         #expect(ended.code == 0, "\(ended.output)\(ended.errors)")
     }
@@ -31,7 +31,7 @@ import Testing
         ]
     )
     func noToolOfOthersFindsAFault(script: [String]) async throws {
-        let ended = try await Scripts.start(script[0], [Daemon.executable] + script.dropFirst()).end()
+        let ended = try await Scripts.run(script[0], [Daemon.executable] + script.dropFirst()).end()
         #expect(ended.code == 0, "\(ended.output)\(ended.errors)")
     }
 
@@ -41,7 +41,7 @@ import Testing
     }
 
     @Test func noClientIsFailed() async throws {
-        let ended = try await Scripts.start("clients", [Daemon.executable, "--quick"]).end()
+        let ended = try await Scripts.run("clients", [Daemon.executable, "--quick"]).end()
         #expect(ended.code == 0, "\(ended.output)\(ended.errors)")
     }
 }

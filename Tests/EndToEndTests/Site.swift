@@ -202,6 +202,11 @@ enum Scripts {
     static let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appending(path: "../../scripts")
         .standardizedFileURL
 
+    /// Starts one of the end-to-end programs, which `scripts/e2e list` names.
+    static func run(_ program: String, _ arguments: [String]) throws -> ChildProcess {
+        try self.start("e2e", ["run", program] + arguments)
+    }
+
     /// Starts one of them.
     static func start(
         _ name: String,

@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 """What each operation costs when its tables have grown: it must cost what it answers, whatever else lies there.
 
 Three daemons stand on databases of 1,000, 100,000 and 10,000,000 notifications with a recipient and a settled push each, of
@@ -21,8 +20,7 @@ import statistics
 import subprocess
 import time
 
-import outbox
-import rig
+from sealpost_e2e import outbox, rig
 
 SIZES = {"10^3": (1000, 1000), "10^5": (100_000, 30_000), "10^7": (10_000_000, 1_000_000)}
 RATIO, COLLAPSE_RATIO = 1.25, 1.2
@@ -354,6 +352,3 @@ def main():
             site.__exit__()
     if worst > RATIO or collapsed > COLLAPSE_RATIO:
         raise SystemExit(1)
-
-
-main()

@@ -1,4 +1,4 @@
-"""The words that `scripts/canaries` hides in what it sends, who sends it, and how the words are found again."""
+"""The words that `canaries` hides in what it sends, who sends it, and how the words are found again."""
 
 import base64
 import collections

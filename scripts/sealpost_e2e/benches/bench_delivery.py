@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 """What Sealpost sends in a second from its outbox, as ratios to others on the same machine in the same run.
 
   product          a daemon started on a full outbox: from the first push that arrives until all are written down as accepted
@@ -23,9 +22,7 @@ import struct
 import subprocess
 import time
 
-import outbox
-import rig
-import sealing
+from sealpost_e2e import outbox, rig, sealing
 
 STREAMS = 300
 # Users who are not meant by the broadcast: one for each single notification, because a device that was woken rests.
@@ -215,7 +212,3 @@ def wait_for_port(port):
 def median(values):
     ordered = sorted(values)
     return ordered[len(ordered) // 2]
-
-
-if __name__ == "__main__":
-    main()

@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 """Delivers a million pushes through simulators with mixed faults, and counts in three places what has become of them.
 
 1. The daemon's own tally: accepted, expired, failed, cancelled and pending together are what was enqueued.
@@ -18,9 +17,7 @@ import http.client
 import json
 import time
 
-import outbox
-import rig
-import sealing
+from sealpost_e2e import outbox, rig, sealing
 
 # Often enough that each happens, seldom enough that the rests which they cause do not add up to hours.
 FAULTS = [
@@ -161,6 +158,3 @@ def lose_one(site):
     with site.database() as database:
         database.execute("update delivery set state = 'failed' where (notification_id, device) in "
             "(select notification_id, device from delivery where state = 'accepted' limit 1)")
-
-
-main()

@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 """One provider is down for six hours with 100,000 pushes waiting for it, in a time that goes sixty times faster.
 
 Half of the pushes expire meanwhile, the others must all be delivered when it is back. While it is down and asks for ten
@@ -16,9 +15,7 @@ import math
 import subprocess
 import time
 
-import outbox
-import rig
-import sealing
+from sealpost_e2e import outbox, rig, sealing
 
 REST, PACE = 600, 50
 # Seconds over which the pace is judged, and how much of it may come too early for having been held up on the way.
@@ -64,7 +61,7 @@ def main():
 def speed_up(site, factor):
     """All that the rig starts from here on is sped up."""
     library = site.folder / "fast-clock.so"
-    source = rig.ROOT / "scripts/fast-clock.c"
+    source = rig.ROOT / "scripts/sealpost_e2e/fast-clock.c"
     subprocess.run(["cc", "-O2", "-shared", "-fPIC", "-o", library, source], check=True)
     site.environment |= {"LD_PRELOAD": str(library), "FAST_CLOCK": f"{factor},{time.monotonic_ns()}"}
 
@@ -144,6 +141,3 @@ def most_within(times, seconds):
             first += 1
         most = max(most, position - first + 1)
     return most
-
-
-main()

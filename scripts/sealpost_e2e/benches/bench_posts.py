@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 """How many posts Sealpost makes durable in a second, as ratios to others on the same disk in the same run.
 
   product   64 users post by 64 connections, each post answered when its commit is on the disk
@@ -23,7 +22,7 @@ import statistics
 import subprocess
 import tempfile
 
-import rig
+from sealpost_e2e import rig
 
 USERS = 64
 LIMITS = {"product / postgres": 3, "product / loop": 0.5, "waiting / product": 0.8}
@@ -202,6 +201,3 @@ def measure(product, waiting, postgres, loop, options):
     print(f"99 of 100 posts, median of {options.rounds}: within {slowest:.1f} ms (at most {SLOWEST})")
     if failed or slowest > SLOWEST:
         raise SystemExit(1)
-
-
-main()

@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 """Holds thousands of hostile and of idle connections, and measures what well-behaved clients and the memory notice.
 
 1. 4,000 clients that send their header slowly and 4,000 that read their answer slowly (slowhttptest), all at once: a
@@ -18,7 +17,7 @@ import resource
 import subprocess
 import time
 
-import rig
+from sealpost_e2e import rig
 
 SLOW, IDLE = 4000, 10_000
 RATIO, BYTES_EACH = 3, 10 * 1024
@@ -163,6 +162,3 @@ def main():
     results = [slow_clients(options.sealpost, options.seconds), idle_connections(options.sealpost)]
     if not all(results):
         raise SystemExit(1)
-
-
-main()

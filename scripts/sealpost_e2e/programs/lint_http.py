@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 """Has httplint judge the daemon's answers: every route, with success and with each status that it can have.
 
 What httplint warns of and is meant to be so is in the table "What httplint remarks" of docs/http.md. Any other warning fails,
@@ -13,9 +12,8 @@ import re
 import socket
 import time
 
-import e2e  # noqa: F401, first
-import outbox
-import rig
+from sealpost_e2e import environment  # noqa: F401, first
+from sealpost_e2e import outbox, rig
 from httplint import HttpRequestLinter, HttpResponseLinter, levels
 
 SIGNED = {"Accept_Signature": 'sig=("@status" "content-digest" "mytoken";req)'}
@@ -262,6 +260,3 @@ def main():
         f"{len(met & known)} notes explained, {len(met - known)} not")
     if missing or met - known or known - met:
         raise SystemExit(f"routes not asked: {sorted(missing)}; explained and not met: {sorted(known - met)}" if missing or known - met else 1)
-
-
-main()

@@ -10,8 +10,7 @@ import subprocess
 import time
 import uuid
 
-import rig
-import sealing
+from sealpost_e2e import rig, sealing
 
 # An address at the provider, made of the user's and the device's number; WNS gives out its own.
 HANDLES = {

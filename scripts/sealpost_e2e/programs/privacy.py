@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 """Looks for secrets in all that leaves for the providers and in all that is logged at the finest level.
 
 Payloads, names of users, tags and collapse keys all hold one word, and so do passwords and the devices' addresses, which
@@ -19,8 +18,7 @@ import threading
 import time
 import urllib.parse
 
-import outbox
-import rig
+from sealpost_e2e import outbox, rig
 
 WORD = "canary"
 PLATFORMS = ("apns", "fcm", "wns", "webpush", "webhook")
@@ -285,6 +283,3 @@ def url_base64(bytes):
 def run(*command, binary=False):
     result = subprocess.run(list(map(str, command)), capture_output=True, check=True).stdout
     return result if binary else result.decode()
-
-
-main()

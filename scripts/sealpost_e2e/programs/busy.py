@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 """Keeps the server as busy as clients can, and measures how long those who behave well wait beside them.
 
 64 connections pipeline signed requests without an account, four accounts pipeline compressed lists, one address opens all
@@ -25,7 +24,7 @@ import ssl
 import subprocess
 import time
 
-import rig
+from sealpost_e2e import rig
 
 PIPELINING, LISTS, NOTICES = 64, 4, 200
 P99, LONGEST = 0.010, 0.100
@@ -190,7 +189,7 @@ def running(processes):
 
 def start_key_updates(site):
     program = site.folder / "key-updates"
-    source = rig.ROOT / "scripts/key-updates.c"
+    source = rig.ROOT / "scripts/sealpost_e2e/key-updates.c"
     subprocess.run(["gcc", "-O2", "-o", program, source, "-lssl", "-lcrypto"], check=True)
     return site.start(["nice", "-n", "19", program, str(site.port)])
 
@@ -284,7 +283,3 @@ def main():
     results = [busy(options.sealpost, tls, options.seconds, options.lists) for tls in (False, True)]
     if not all(results):
         raise SystemExit(1)
-
-
-if __name__ == "__main__":
-    main()

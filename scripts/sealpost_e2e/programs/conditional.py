@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 """Conditional requests by clients of others: curl with `--etag-save`, hishel, CacheControl and requests-cache, all with a cache.
 
 For single notifications and for lists: as long as nothing has changed the server answers 304, and when something has, 200, and
@@ -17,13 +16,13 @@ import tempfile
 import threading
 import time
 
-import e2e  # noqa: F401, first
+from sealpost_e2e import environment  # noqa: F401, first
 import cachecontrol
 import hishel
 import hishel.httpx
 import requests
 import requests_cache
-import rig
+from sealpost_e2e import rig
 
 MAX_AGE = 3
 LISTS = ("/api/notifications", "/api/notifications?unread=true&limit=50")
@@ -264,6 +263,3 @@ def main():
         f"{counts[None]} times without a request, {counts[404]} times 404; {len(failures)} wrong")
     if failures:
         raise SystemExit(1)
-
-
-main()

@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 """A broadcast wakes 100,000 phones of as many users, and all come to collect.
 
 In the first broadcast each phone asks as soon as its push has arrived, while the others are still being sent, and single
@@ -14,8 +13,6 @@ written later than 10 s after the last fetch, or the daemon takes more than 256 
 import argparse
 import hashlib
 import http.client
-import importlib.machinery
-import importlib.util
 import pathlib
 import random
 import statistics
@@ -26,9 +23,8 @@ import threading
 import time
 import zlib
 
-import outbox
-import rig
-import sealing
+from sealpost_e2e import outbox, rig, sealing
+from sealpost_e2e.benches import bench_delivery
 
 RATIO, SLOWEST, LATEST, MEMORY = 0.9, 0.050, 10, 256
 # Phones of a turn.
@@ -42,11 +38,10 @@ def main():
     parser.add_argument("peers", help="the folder with push-sink and herd-fetch")
     parser.add_argument("--phones", type=int, default=100_000)
     options = parser.parse_args()
-    delivery = load("bench-delivery")
     with outbox.Outbox(options.sealpost) as site:
         site.add_user("ada", "admin")
-        sink = delivery.Sink(site, pathlib.Path(options.peers).resolve() / "push-sink")
-        delivery.configure(site, sink)
+        sink = bench_delivery.Sink(site, pathlib.Path(options.peers).resolve() / "push-sink")
+        bench_delivery.configure(site, sink)
         with site.database() as database:
             outbox.add_devices(database, "apns", options.phones)
             tokens = add_tokens(site, database)
@@ -195,15 +190,3 @@ def make_token(numbers):
         rest, digit = divmod(rest, 62)
         digits.append(DIGITS[digit])
     return body + "".join(reversed(digits))
-
-
-def load(name):
-    """A script beside this one, as a module."""
-    path = str(rig.ROOT / "scripts" / name)
-    loader = importlib.machinery.SourceFileLoader(name.replace("-", "_"), path)
-    module = importlib.util.module_from_spec(importlib.util.spec_from_loader(loader.name, loader))
-    loader.exec_module(module)
-    return module
-
-
-main()

@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 """Lets devices name hosts whose addresses change between two questions, and watches where the daemon connects to.
 
 The daemon runs under strace in a network of its own, where a resolver of ours answers with a lifetime of 0: at first an
@@ -22,7 +21,7 @@ import tempfile
 import threading
 import time
 
-import rig
+from sealpost_e2e import rig
 
 GLOBAL, GLOBAL6 = "93.184.216.34", "2606:4700::1111"
 PRIVATE = ["127.0.0.1", "10.1.2.3", "169.254.169.254", "192.168.7.7", "100.100.100.200"]
@@ -53,8 +52,8 @@ def main():
     parser.add_argument("--inside", action="store_true", help="already in a network of its own")
     options = parser.parse_args()
     if not options.inside:
-        command = ["unshare", "--user", "--map-root-user", "--mount", "--net", sys.executable, __file__, "--inside"]
-        os.execvp("unshare", command + [str(pathlib.Path(options.sealpost).resolve())])
+        command = ["unshare", "--user", "--map-root-user", "--mount", "--net", sys.executable, rig.ROOT / "scripts/e2e"]
+        os.execvp("unshare", [*command, "run", "ssrf", "--inside", pathlib.Path(options.sealpost).resolve()])
     make_network()
     with tempfile.TemporaryDirectory(prefix="sealpost-") as folder, Resolver() as resolver, Sink() as sink:
         point_at_resolver(pathlib.Path(folder))
@@ -217,6 +216,3 @@ def judge(trace, sink, resolver):
     )
     if wrong or strangers or late or not {GLOBAL, GLOBAL6} <= set(tried) or not sink.arrivals:
         raise SystemExit(f"wrong: {wrong} {strangers} {late}")
-
-
-main()

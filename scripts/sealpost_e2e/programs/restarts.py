@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 """Restarts the daemon by SIGTERM again and again under load behind a proxy. No request may fail, none may be lost.
 
 Clients fetch and post without a pause and with pauses of all lengths, so that the proxy's kept connections are in every
@@ -19,7 +18,7 @@ import sqlite3
 import threading
 import time
 
-import rig
+from sealpost_e2e import rig
 
 FETCHERS, POSTERS = 6, 4
 
@@ -168,6 +167,3 @@ def restart(site, kind, count):
 def middle(values):
     """The median, in milliseconds."""
     return sorted(values)[len(values) // 2] * 1000
-
-
-main()

@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 """Looks for secrets in all that the server writes down or says to others, after a hundred thousand requests.
 
 Every route of `scripts/routes` is called by users of each role, rightly and wrongly: what is not JSON, of the wrong type,
@@ -19,9 +18,8 @@ import subprocess
 import threading
 import urllib.parse
 
-import outbox
-import rig
-from canary import HANDLE, NAME, SECRET, TOKENS, Caller, Client, Results, basic, check_search, find
+from sealpost_e2e import outbox, rig
+from sealpost_e2e.canary import HANDLE, NAME, SECRET, TOKENS, Caller, Client, Results, basic, check_search, find
 
 ROUTES = pathlib.Path(rig.ROOT / "scripts/routes").read_text().split("\n")[:-1]
 THREADS = 4
@@ -363,6 +361,3 @@ def report(results, site):
         f"{site.log.stat().st_size} bytes of log: {len(results.failures)} secrets out of place")
     if results.failures:
         raise SystemExit(1)
-
-
-main()

@@ -4,7 +4,7 @@ import os
 import pathlib
 import sys
 
-ENVIRONMENT = pathlib.Path(__file__).resolve().parent.parent / ".venv-e2e"
+ENVIRONMENT = pathlib.Path(__file__).resolve().parents[2] / ".venv-e2e"
 
 
 def enter():

@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 """Clients that others have written, against the daemon: none of their requests may fail.
 
 Python's http.client and curl with kept connections, chunked uploads and `Expect: 100-continue`; wrk and h2load with as
@@ -11,7 +10,7 @@ import json
 import re
 import subprocess
 
-import rig
+from sealpost_e2e import rig
 
 TEXT = "Your test result is in."
 
@@ -105,6 +104,3 @@ def main():
         code, rest = rig.terminate(daemon)
         expect((code, [line for line in rest.splitlines() if "level=info" not in line]), (0, []))
     print("no request failed:", "http.client, curl" + ("" if options.quick else ", wrk, h2load"))
-
-
-main()

@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 """Tries the daemon against its own OpenAPI document with schemathesis: all checks, thousands of requests to each operation.
 
 Requests that the document allows must be accepted, those that it forbids refused, and each answer must be one that it tells of.
@@ -17,8 +16,7 @@ import subprocess
 import threading
 import time
 
-import outbox
-import rig
+from sealpost_e2e import outbox, rig
 
 CLIENTS = rig.ROOT / "Tests/Clients"
 TOOL = rig.ROOT / ".venv-e2e/bin/schemathesis"
@@ -143,6 +141,3 @@ def main():
         f"{time.monotonic() - start:.0f} s, {len(runs.failed)} of them failed{': ' + ', '.join(runs.failed) if runs.failed else ''}")
     if runs.failed:
         raise SystemExit(1)
-
-
-main()

@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 """Kills the daemon 200 times at random instants while a broadcast goes to 100,000 devices, and looks what they got.
 
 Every device must have got its push; what came twice must carry the same apns-id, and may only have come once more for
@@ -13,9 +12,7 @@ import json
 import random
 import time
 
-import outbox
-import rig
-import sealing
+from sealpost_e2e import outbox, rig, sealing
 
 RATE = 2500
 
@@ -104,6 +101,3 @@ def compare(site, notification, under_way):
     twice = sum(got.values()) - len(got)
     unexplained = sum(max(0, times - 1 - under_way[device]) for device, times in got.items())
     return len(devices) - len(got), foreign, twice, unexplained
-
-
-main()

@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 """Guesses passwords, 10,000 in a minute, and measures what everybody else notices.
 
 The guesses come from 300 addresses, which a trusted proxy on the loopback names, half of them at alice's account and the
@@ -25,7 +24,7 @@ import re
 import threading
 import time
 
-import rig
+from sealpost_e2e import rig
 
 ADDRESSES, ACCOUNTS, CONNECTIONS = 300, 50, 16
 WINDOWS, SECONDS, FETCHES_EACH_SECOND = 6, 10, 100
@@ -227,6 +226,3 @@ def median(values):
 def report(fine, text):
     print(text if fine else f"FAILED: {text}", flush=True)
     return fine
-
-
-main()

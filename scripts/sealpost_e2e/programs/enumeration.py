@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 """Tries to tell, from answers to wrong passwords, which users there are.
 
 Wrong passwords for known and for unknown names come in random order, one at a time, each from an address of its own,
@@ -16,7 +15,7 @@ import re
 import socket
 import time
 
-import rig
+from sealpost_e2e import rig
 
 LEAST = 0.01
 KNOWN = ["alice", "bobby", "carol"]
@@ -104,6 +103,3 @@ def mann_whitney(first, second):
 
 def median(values):
     return sorted(values)[len(values) // 2]
-
-
-main()
