@@ -1,4 +1,4 @@
-"""The words that `canaries` hides in what it sends, who sends it, and how the words are found again."""
+"""The words that `canaries` hides in what it sends, who sends it, and how tokens are found."""
 
 import base64
 import collections
@@ -8,6 +8,8 @@ import re
 import secrets
 import socket
 import threading
+
+from sealpost_e2e import api, searching
 
 LETTERS = "".join(secrets.choice("bcdfghjkmnpqrstvwxz") for _ in range(24))
 SECRET, HANDLE, NAME = (LETTERS[start : start + 8] for start in (0, 8, 16))
@@ -21,7 +23,7 @@ class Caller:
     def __init__(self, number, role):
         self.number, self.role = number, role
         self.name, self.password = f"{NAME}-{number}", f"{SECRET} password {number}"
-        self.authorization = basic(self.name, self.password)
+        self.authorization = api.basic(self.name, self.password)
         self.ids, self.devices, self.sessions, self.tokens = [], [], [], []
 
 
@@ -42,7 +44,7 @@ class Client:
         for _ in range(3):
             try:
                 if self.connection is None:
-                    self.connection = http.client.HTTPConnection("127.0.0.1", self.site.port, timeout=60)
+                    self.connection = self.site.connect()
                 self.connection.request(method, path or pattern, body, headers | dict(fields))
                 response = self.connection.getresponse()
                 text = b"" if "stream" in pattern and response.status == 200 else response.read()
@@ -85,7 +87,7 @@ class Results:
             self.statuses[route][status] += 1
         if status >= 400:
             for word in (SECRET, HANDLE):
-                if hits := find(answer, word):
+                if hits := searching.find(answer, word):
                     self.fail(f"{route} answers {status} with a secret: {hits[0][:300]}")
 
     def fail(self, text):
@@ -102,32 +104,9 @@ class Results:
         return sum(sum(counts.values()) for counts in list(self.statuses.values()))
 
 
-def find(bytes, word):
-    """Where the word is, in any of its disguises, with what is around it."""
-    return [bytes[max(0, match.start() - 60) : match.end() + 60] for form in forms(word) for match in form.finditer(bytes)]
-
-
-def forms(word, cache={}):
-    if word not in cache:
-        text = word.encode()
-        spellings = [text, text.hex().encode(), b"".join(b"%%%02x" % byte for byte in text)]
-        spellings += [b"".join(b"\\u%04x" % byte for byte in text), word.encode("utf-16-le"), word.encode("utf-16-be")]
-        cache[word] = [re.compile(re.escape(spelling), re.I) for spelling in spellings]
-        # base64 and base64url are the same for letters, which begin at one of three places.
-        cache[word] += [re.compile(re.escape(core)) for core in encodings(text)]
-    return cache[word]
-
-
-def encodings(text):
-    """What is sure of a text in base64, wherever it begins: the characters at both ends depend on what is around it."""
-    for offset in range(3):
-        encoded = base64.b64encode(b"\0" * offset + text)
-        yield encoded[-(-offset * 8 // 6) : (offset + len(text)) * 8 // 6]
-
-
 # More of a token than its prefix, which may be shown; in base64 and hexadecimal nothing of it is expected.
 TOKENS = [re.compile(rb"spt_[0-9A-Za-z]{13,}"), re.compile(rb"7370745f[0-9a-f]{30,}", re.I)]
-TOKENS += [re.compile(re.escape(core) + rb"[0-9A-Za-z+/_-]{30,}") for core in encodings(b"spt_")]
+TOKENS += [re.compile(re.escape(core) + rb"[0-9A-Za-z+/_-]{30,}") for core in searching.encodings(b"spt_")]
 
 
 def check_search():
@@ -136,14 +115,4 @@ def check_search():
     for text in (token, token.hex().encode(), *(base64.b64encode(b"x" * length + token) for length in range(3))):
         if not any(form.search(text) for form in TOKENS) or any(form.search(token[:12]) for form in TOKENS):
             raise SystemExit(f"the search does not know a token in {text}")
-    disguises = [SECRET.upper(), SECRET.encode().hex().upper(), json.dumps(f"x{SECRET}"), "".join(f"%{ord(c):02X}" for c in SECRET)]
-    disguises += [base64.b64encode(b"x" * length + SECRET.encode() + b"yz").decode() for length in range(7)]
-    disguises += [base64.urlsafe_b64encode(b"\xff\xfe" * length + SECRET.encode()).decode() for length in range(4)]
-    disguises += ["".join(f"\\u{ord(c):04X}" for c in SECRET)]
-    for text in [text.encode() for text in disguises] + [SECRET.encode("utf-16"), SECRET.encode("utf-16-be")]:
-        if not find(text, SECRET) or find(text, HANDLE):
-            raise SystemExit(f"the search does not tell {text}")
-
-
-def basic(name, password):
-    return "Basic " + base64.b64encode(f"{name}:{password}".encode()).decode()
+    searching.check(SECRET, HANDLE)

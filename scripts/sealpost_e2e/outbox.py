@@ -1,16 +1,14 @@
-"""What the scripts about delivery share: an outbox that is filled while no daemon has it, and what became of it."""
+"""What the programs about delivery share: an outbox that is filled while no daemon has it, and what became of it."""
 
 import contextlib
 import hashlib
-import pathlib
 import random
 import sqlite3
 import struct
-import subprocess
 import time
 import uuid
 
-from sealpost_e2e import rig, sealing
+from sealpost_e2e import processes, rig, sealing
 
 # An address at the provider, made of the user's and the device's number; WNS gives out its own.
 HANDLES = {
@@ -72,6 +70,12 @@ class Outbox(rig.Rig):
         self.configuration = self.folder / "simulators/sealpost.yaml"
         return process
 
+    def add_senders(self):
+        """Configures senders beside the simulated ones: event streams, and browsers at a service that is not there."""
+        with open(self.configuration, "a") as file:
+            file.write("  stream: {type: stream}\n")
+            file.write('  webpush: {type: webpush, subject: "mailto:ops@example.com", allowedHosts: ["push.example.com"]}\n')
+
     def channels(self):
         """The addresses that WNS has given out."""
         return (self.folder / "simulators/channels").read_text().split()
@@ -107,6 +111,10 @@ class Outbox(rig.Rig):
             counts = dict(database.execute("select state, sum(count) from tally group by state"))
             pending = database.execute("select count(*) from delivery where settled_at is null").fetchone()[0]
         return {state: counts.get(state, 0) for state in ("enqueued", *STATES)} | {"pending": pending}
+
+    def wait_until_settled(self, seconds, what, process, pause=0.02):
+        """Waits until no push is pending; ends the program if that takes longer, or if `process` ends before."""
+        processes.wait_until(self.is_settled, seconds, what, process, pause)
 
     def is_settled(self):
         with self.database() as database:
@@ -215,22 +223,3 @@ def transaction(database):
 
 def milliseconds():
     return int(time.time() * 1000)
-
-
-def wait_until(condition, seconds, what, process, pause=0.02):
-    """Waits for something; ends the script if it does not come in time, or `process` ends before."""
-    deadline = time.monotonic() + seconds
-    while not condition():
-        if process.poll() is not None:
-            raise SystemExit(f"the daemon ended with {process.returncode} before {what}")
-        if time.monotonic() > deadline:
-            raise SystemExit(f"{what} did not come within {seconds} s")
-        time.sleep(pause)
-
-
-def status(process, field):
-    """A line of `/proc/PID/status`, in KiB."""
-    for line in pathlib.Path(f"/proc/{process.pid}/status").read_text().splitlines():
-        if line.startswith(field + ":"):
-            return int(line.split()[1])
-    raise SystemExit(f"no {field}")

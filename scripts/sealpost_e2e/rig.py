@@ -1,26 +1,17 @@
-"""What the end-to-end scripts share: a daemon on a socket that is held here, a proxy before it, and one request."""
+"""A daemon on a socket that is held here, and a proxy before it."""
 
-import base64
-import http.client
-import json
 import os
 import pathlib
-import signal
 import socket
 import subprocess
 import tempfile
 import time
 
+from sealpost_e2e import api, processes
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-PASSWORD = "correct horse battery"
-
-
-def basic(name, password=PASSWORD):
-    """The field of `Authorization` of a user."""
-    return "Basic " + base64.b64encode(f"{name}:{password}".encode()).decode()
-
-
-CREDENTIALS = basic("alice")
+# Where the sources in C lie.
+FOLDER = ROOT / "scripts/sealpost_e2e"
 # One user makes the requests of thousands here.
 ROLES = ("DEVICE", "PUBLISHER", "ADMIN")
 QUOTAS = {f"QUOTAS_{role}_REQUESTS": 100_000_000 for role in ROLES} | {f"STORAGE_{role}": "null" for role in ROLES}
@@ -52,18 +43,18 @@ class Rig:
                 process.kill()
         self.holder.cleanup()
 
-    def add_user(self, name, role="device"):
-        """Makes a user with the password that all have. No daemon may run."""
+    def add_user(self, name, role="device", password=api.PASSWORD):
+        """Makes a user. No daemon may run."""
         subprocess.run(
             [self.sealpost, "user", "add", name, "--role", role, "--password-stdin"],
-            input=PASSWORD.encode(), cwd=self.folder, env=self.environment, check=True, stdout=subprocess.DEVNULL,
+            input=password.encode(), cwd=self.folder, env=self.environment, check=True, stdout=subprocess.DEVNULL,
         )
 
     def serve(self):
         """Starts a daemon by socket activation and waits until it serves. The process, and the seconds that took."""
         start = time.monotonic()
         process = self.start_daemon()
-        wait_for_line(process, "serving")
+        processes.wait_for_line(process, "serving")
         return process, time.monotonic() - start
 
     def start_daemon(self, *arguments, **options):
@@ -84,54 +75,15 @@ class Rig:
             [ROOT / "scripts/proxy", kind, f"127.0.0.1:{port}", f"127.0.0.1:{self.port}", self.folder]
         )
         notices = {"nginx": "epoll", "haproxy": "Loading success", "varnish": "Listening", "squid": "Accepting"}
-        wait_for_line(process, notices[kind])
+        processes.wait_for_line(process, notices[kind])
         return process, port
+
+    def connect(self):
+        """A connection to the daemon."""
+        return api.connect(self.port)
 
     def start(self, command, **options):
         options = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE} | options
         process = subprocess.Popen(command, text=True, **options)
         self.processes = [other for other in self.processes if other.poll() is None] + [process]
         return process
-
-
-def wait_for_line(process, text):
-    """Reads standard error up to the line that contains `text`; ends the script if that never comes."""
-    read = []
-    for line in process.stderr:
-        read.append(line)
-        if text in line:
-            return line
-    raise SystemExit(f"{process.args[0]} ended: {''.join(read)}")
-
-
-def processor_time(process):
-    """Seconds that a process's threads have run for, also those that have ended."""
-    # The process's clock, as clock_getcpuclockid(3) makes its number.
-    return time.clock_gettime(~process.pid << 3 | 2)
-
-
-def terminate(process):
-    """SIGTERM, the rest of what it says, and its exit code."""
-    process.send_signal(signal.SIGTERM)
-    _, rest = process.communicate(timeout=60)
-    return process.returncode, rest
-
-
-def post(connection, text):
-    """Posts a payload. Its id; raises if the answer is anything but 200."""
-    answer = ask(connection, "POST", "/api/notifications", json.dumps(text))
-    return answer["Id"]
-
-
-def fetch(connection, id):
-    """Fetches a payload; raises if the answer is anything but 200."""
-    return ask(connection, "GET", f"/api/notifications/{id}")["Payload"]
-
-
-def ask(connection, method, path, body=None):
-    connection.request(method, path, body, {"Authorization": CREDENTIALS})
-    response = connection.getresponse()
-    text = response.read()
-    if response.status not in (200, 201):
-        raise http.client.HTTPException(f"{method} {path}: {response.status} {text[:200]}")
-    return json.loads(text)

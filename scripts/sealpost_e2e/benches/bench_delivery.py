@@ -12,66 +12,24 @@ Then one broadcast to a million devices, by POST: its rate, the most memory that
 notifications take that are posted meanwhile.
 """
 
-import argparse
-import http.client
 import json
-import mmap
 import pathlib
-import socket
-import struct
-import subprocess
+import statistics
 import time
 
-from sealpost_e2e import outbox, rig, sealing
+from sealpost_e2e import api, outbox, processes, sealing
+from sealpost_e2e.sink import STREAMS, Sink
 
-STREAMS = 300
 # Users who are not meant by the broadcast: one for each single notification, because a device that was woken rests.
 SINGLES = 100
-CONFIGURATION = """
-senders:
-  apns: {{type: apns, keyFile: key.p8, keyID: ABC123DEFG, teamID: DEF123GHIJ, topic: com.example.app,
-    endpoint: "{endpoint}", caFile: "{authorities}", streams: %d}}
-""" % STREAMS
-
-
-class Sink:
-    """`push-sink` with a key of its own, and what it has counted."""
-
-    def __init__(self, site, program):
-        certificate, key = site.folder / "certificate.pem", site.folder / "key.pem"
-        run("openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", 1,
-            "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost", "-keyout", key, "-out", certificate)
-        with socket.create_server(("127.0.0.1", 0)) as probe:
-            port = probe.getsockname()[1]
-        counters = site.folder / "counters"
-        counters.write_bytes(bytes(24))
-        self.process = site.start([program, str(port), certificate, key, counters], stderr=None)
-        self.endpoint, self.authorities = f"https://localhost:{port}", certificate
-        with open(counters, "r+b") as file:
-            self.memory = mmap.mmap(file.fileno(), 24)
-        wait_for_port(port)
-
-    def reset(self):
-        self.memory[:] = bytes(24)
-
-    @property
-    def count(self):
-        return struct.unpack_from("=Q", self.memory)[0]
-
-    @property
-    def first(self):
-        """When the first push came, in seconds of the monotonic clock."""
-        return struct.unpack_from("=Q", self.memory, 8)[0] / 1e9
-
-
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("sealpost", help="the executable")
+def add_options(parser):
     parser.add_argument("peers", help="the folder with push-sink, push-libcurl and push-asynchttpclient")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--pushes", type=int, default=100_000, help="of each in each round (100000)")
     parser.add_argument("--broadcast", type=int, default=1_000_000, help="devices of the broadcast (1000000); 0: none")
-    options = parser.parse_args()
+
+
+def run(options):
     peers = pathlib.Path(options.peers).resolve()
     if options.rounds:
         with outbox.Outbox(options.sealpost) as site:
@@ -84,7 +42,6 @@ def main():
 # MARK: Rounds
 
 def compare(site, sink, peers, rounds, pushes):
-    configure(site, sink)
     with site.database() as database:
         outbox.add_devices(database, "apns", pushes)
     ratios = []
@@ -98,9 +55,9 @@ def compare(site, sink, peers, rounds, pushes):
             f"{libcurl:.0f}, AsyncHTTPClient {client:.0f}; first push {first:.2f} s after exec with {pushes} pending; "
             f"{processor * 1e6 / pushes:.0f} µs of processor time a push)", flush=True
         )
-    print(f"product / libcurl, median of {rounds}: {median(row[0] for row in ratios):.2f}")
-    print(f"product / AsyncHTTPClient, median of {rounds}: {median(row[1] for row in ratios):.2f}")
-    print(f"pushes a second from the outbox, median of {rounds}: {median(row[2] for row in ratios):.0f}")
+    print(f"product / libcurl, median of {rounds}: {statistics.median(row[0] for row in ratios):.2f}")
+    print(f"product / AsyncHTTPClient, median of {rounds}: {statistics.median(row[1] for row in ratios):.2f}")
+    print(f"pushes a second from the outbox, median of {rounds}: {statistics.median(row[2] for row in ratios):.0f}")
     print(f"first push after a restart with {pushes} pending, slowest of {rounds}: {max(row[3] for row in ratios):.2f} s")
 
 
@@ -113,10 +70,10 @@ def product_round(site, sink, pushes):
         database.execute("pragma wal_checkpoint(truncate)")
     sink.reset()
     daemon, start = site.serve()
-    outbox.wait_until(lambda: sink.count >= pushes and site.is_settled(), 300, "the end of the outbox", daemon)
+    processes.wait_until(lambda: sink.count >= pushes and site.is_settled(), 300, "the end of the outbox", daemon)
     end = time.monotonic()
-    processor = rig.processor_time(daemon)
-    rig.terminate(daemon)
+    processor = processes.processor_time(daemon)
+    processes.terminate(daemon)
     tally = site.tally()
     if sink.count != pushes or tally["accepted"] != tally["enqueued"]:
         raise SystemExit(f"{sink.count} of {pushes} arrived: {tally}")
@@ -126,7 +83,7 @@ def product_round(site, sink, pushes):
 def peer_round(sink, program, pushes, *numbers):
     """Pushes a second."""
     sink.reset()
-    result = json.loads(run(program, sink.endpoint, sink.authorities, pushes, *numbers))
+    result = json.loads(processes.run(program, sink.endpoint, sink.authorities, pushes, *numbers))
     if sink.count != pushes:
         raise SystemExit(f"{sink.count} of {pushes} arrived from {program.name}")
     return result["pushes"] / result["seconds"]
@@ -135,7 +92,6 @@ def peer_round(sink, program, pushes, *numbers):
 # MARK: Broadcast
 
 def broadcast(site, sink, devices):
-    configure(site, sink)
     with site.database() as database:
         outbox.add_devices(database, "apns", devices, each_user=2)
         outbox.add_devices(database, "apns", SINGLES, tags=["beta"])
@@ -146,8 +102,8 @@ def broadcast(site, sink, devices):
         database.execute("pragma wal_checkpoint(truncate)")
         database.execute("analyze")
     daemon, _ = site.serve()
-    before = outbox.status(daemon, "VmHWM")
-    connection = http.client.HTTPConnection("127.0.0.1", site.port, timeout=60)
+    before = processes.memory(daemon, "VmHWM")
+    connection = site.connect()
     start = time.monotonic()
     post(connection, ["news && !beta"])
     answered = time.monotonic() - start
@@ -155,17 +111,17 @@ def broadcast(site, sink, devices):
     while singles and sink.count < devices * 0.9:
         latencies.append(single_latency(site, connection, daemon, f"username:{singles.pop()[0]}"))
         time.sleep(0.5)
-    outbox.wait_until(site.is_settled, 600, "the end of the broadcast", daemon)
+    site.wait_until_settled(600, "the end of the broadcast", daemon)
     seconds = time.monotonic() - start
-    most = outbox.status(daemon, "VmHWM")
-    rig.terminate(daemon)
+    most = processes.memory(daemon, "VmHWM")
+    processes.terminate(daemon)
     tally = site.tally()
     meant = devices + len(latencies)
     print(
         f"broadcast to {devices} devices: answered after {answered * 1000:.0f} ms, all sent and written down after "
-        f"{seconds:.1f} s, {devices / seconds:.0f} a second; at most {most / 1024:.0f} MiB resident, "
-        f"{before / 1024:.0f} of them before; {len(latencies)} single notifications meanwhile, the slowest accepted "
-        f"after {max(latencies) * 1000:.0f} ms, the median {median(latencies) * 1000:.0f} ms"
+        f"{seconds:.1f} s, {devices / seconds:.0f} a second; at most {most >> 20} MiB resident, "
+        f"{before >> 20} of them before; {len(latencies)} single notifications meanwhile, the slowest accepted "
+        f"after {max(latencies) * 1000:.0f} ms, the median {statistics.median(latencies) * 1000:.0f} ms"
     )
     if tally["accepted"] != meant or sink.count != meant:
         raise SystemExit(f"{sink.count} of {meant} arrived: {tally}")
@@ -178,37 +134,9 @@ def single_latency(site, connection, daemon, user):
     query = "select max(settled_at), count(settled_at) from delivery where notification_id = ?"
     with site.database() as database:
         ask = lambda: database.execute(query, [id]).fetchone()
-        outbox.wait_until(lambda: ask()[1] == 1, 60, "a single notification", daemon, pause=0.01)
+        processes.wait_until(lambda: ask()[1] == 1, 60, "a single notification", daemon, pause=0.01)
         return (ask()[0] - start) / 1000
 
 
 def post(connection, to):
-    return rig.ask(connection, "POST", "/api/notifications", json.dumps({"Payload": "news", "To": to}))["Id"]
-
-
-# MARK: Small things
-
-def configure(site, sink):
-    run("openssl", "genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256", "-out", site.folder / "key.p8")
-    site.configuration.write_text(CONFIGURATION.format(endpoint=sink.endpoint, authorities=sink.authorities))
-
-
-def run(*command):
-    result = subprocess.run(list(map(str, command)), capture_output=True, text=True)
-    if result.returncode:
-        raise SystemExit(f"{command[0]} ended with {result.returncode}: {result.stderr[-2000:]}")
-    return result.stdout
-
-
-def wait_for_port(port):
-    for _ in range(500):
-        try:
-            return socket.create_connection(("127.0.0.1", port), timeout=5).close()
-        except ConnectionRefusedError:
-            time.sleep(0.01)
-    raise SystemExit("the sink does not listen")
-
-
-def median(values):
-    ordered = sorted(values)
-    return ordered[len(ordered) // 2]
+    return api.post(connection, {"Payload": "news", "To": to})

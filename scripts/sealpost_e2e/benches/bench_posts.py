@@ -10,19 +10,16 @@ A round goes through all of them, so that what else the machine does meets each,
 counts. Fails if one is below its limit, or a post in a hundred takes longer than 50 ms. Bounded: rounds x 4 x seconds.
 """
 
-import argparse
-import http.client
-import json
 import os
 import pathlib
 import pwd
 import re
 import shutil
 import statistics
-import subprocess
 import tempfile
 
-from sealpost_e2e import rig
+from sealpost_e2e import api, rig
+from sealpost_e2e.processes import run as run_command
 
 USERS = 64
 LIMITS = {"product / postgres": 3, "product / loop": 0.5, "waiting / product": 0.8}
@@ -57,7 +54,7 @@ local tokens, next = {%s}, 0
 wrk.method, wrk.body = "POST", '"Your test result is in."'
 function request()
     next = next %% #tokens + 1
-    return wrk.format(nil, nil, {Authorization = "Bearer " .. tokens[next]})
+    return wrk.format(nil, nil, {Authorization = tokens[next]})
 end
 """
 
@@ -71,21 +68,21 @@ class Product(rig.Rig):
         for number in range(1, USERS):
             self.add_user(f"user{number}")
         self.process = self.start_daemon(stderr=None)
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+        connection = self.connect()
         tokens = []
         for name in ["alice", *(f"user{number}" for number in range(1, USERS))]:
-            token = call(connection, "POST", "/api/sessions", rig.basic(name))["Token"]
+            credentials = api.sign_in(connection, name)
             if has_device:
-                id = call(connection, "POST", "/api/register", f"Bearer {token}")
-                call(connection, "PUT", f"/api/register/{id}", f"Bearer {token}", {"Platform": "stream"})
-            tokens.append(token)
+                id = api.ask(connection, "POST", "/api/register", credentials=credentials)
+                api.ask(connection, "PUT", f"/api/register/{id}", {"Platform": "stream"}, credentials)
+            tokens.append(credentials)
         connection.close()
         self.script = self.folder / "load.lua"
         self.script.write_text(LOAD % ", ".join(f'"{token}"' for token in tokens))
 
     def rate(self, seconds):
         """Posts a second, and the milliseconds that 99 of 100 took at most."""
-        output = run(
+        output = run_command(
             "wrk", "--threads", 2, "--connections", 64, "--duration", f"{seconds}s", "--latency", "--script", self.script,
             f"http://127.0.0.1:{self.port}/api/notifications",
         )
@@ -126,7 +123,7 @@ class Postgres:
         self.run("pg_ctl", "--pgdata", self.folder / "data", "--mode", "immediate", "stop")
 
     def run(self, program, *arguments):
-        return run(POSTGRES / program, *arguments, cwd=self.folder, env=self.environment, **self.account)
+        return run_command(POSTGRES / program, *arguments, cwd=self.folder, env=self.environment, **self.account)
 
 
 class Loop:
@@ -137,35 +134,19 @@ class Loop:
         self.number += 1
         path = self.folder / f"loop{self.number}.db"
         schema = rig.ROOT / "Migrations/sql/M0001_initial.sql"
-        rate = float(run(self.program, path, schema, seconds, 24, 0))
+        rate = float(run_command(self.program, path, schema, seconds, 24, 0))
         for file in self.folder.glob(f"{path.name}*"):
             file.unlink()
         return rate
 
 
-def run(*command, **options):
-    done = subprocess.run(list(map(str, command)), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options)
-    if done.returncode:
-        raise SystemExit(f"{command[0]} failed: {done.stderr[-2000:]}")
-    return done.stdout
-
-
-def call(connection, method, path, credentials, body=None):
-    connection.request(method, path, json.dumps(body) if body else None, {"Authorization": credentials})
-    response = connection.getresponse()
-    text = response.read()
-    if response.status not in (200, 201):
-        raise SystemExit(f"{method} {path}: {response.status} {text[:200]}")
-    return json.loads(text) if text else None
-
-
-def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("sealpost", help="the executable")
+def add_options(parser):
     parser.add_argument("loop", help="the executable sqlite-posts")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seconds", type=int, default=5, help="of each measurement (5)")
-    options = parser.parse_args()
+
+
+def run(options):
     folder = pathlib.Path(tempfile.mkdtemp(prefix="sealpost-posts-"))
     folder.chmod(0o755)
     try:

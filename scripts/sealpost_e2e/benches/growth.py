@@ -12,15 +12,11 @@ Then 100,000 posts with one collapse key: the last thousand may take 1.2 times w
 without a key at the same time.
 """
 
-import argparse
-import http.client
-import json
 import re
 import statistics
-import subprocess
 import time
 
-from sealpost_e2e import outbox, rig
+from sealpost_e2e import api, outbox, processes
 
 SIZES = {"10^3": (1000, 1000), "10^5": (100_000, 30_000), "10^7": (10_000_000, 1_000_000)}
 RATIO, COLLAPSE_RATIO = 1.25, 1.2
@@ -91,10 +87,9 @@ class Site(outbox.Outbox):
 
     def begin(self):
         self.process, _ = self.serve()
-        self.connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=300)
-        self.token = ask(self, "POST", "/api/sessions", credentials=rig.CREDENTIALS)["Token"]
-        administrator = ask(self, "POST", "/api/sessions", credentials=rig.basic("ada"))["Token"]
-        self.administrator = f"Bearer {administrator}"
+        self.connection = api.connect(self.port, timeout=300)
+        self.credentials = api.sign_in(self.connection, "alice")
+        self.administrator = api.sign_in(self.connection, "ada")
         self.registration = ask(self, "POST", "/api/register")
         ask(self, "PUT", f"/api/register/{self.registration}", {"Platform": "stream"})
         self.ids = [post(self) for _ in range(100)]
@@ -102,24 +97,18 @@ class Site(outbox.Outbox):
 
     def reconnect(self, last=None):
         """Opens the event stream, and returns it when its first lines are there."""
-        stream = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
-        fields = {"Authorization": f"Bearer {self.token}"} | ({"Last-Event-ID": str(last)} if last else {})
+        stream = self.connect()
+        fields = {"Authorization": self.credentials} | ({"Last-Event-ID": str(last)} if last else {})
         stream.request("GET", "/api/stream", headers=fields)
         return stream, stream.getresponse()
 
 
-def ask(site, method, path, body=None, credentials=None, fields=None):
-    headers = {"Authorization": credentials or f"Bearer {site.token}"} | (fields or {})
-    site.connection.request(method, path, json.dumps(body) if body is not None else None, headers)
-    response = site.connection.getresponse()
-    text = response.read()
-    if response.status not in (200, 201, 204):
-        raise SystemExit(f"{method} {path}: {response.status} {text[:300]}")
-    return json.loads(text) if text.startswith((b"{", b"[", b'"')) else text.decode()
+def ask(site, method, path, body=None, credentials=None):
+    return api.ask(site.connection, method, path, body, credentials or site.credentials)
 
 
 def post(site, **options):
-    return ask(site, "POST", "/api/notifications", {"Payload": "x", **options})["Id"]
+    return api.post(site.connection, {"Payload": "x", **options}, credentials=site.credentials)
 
 
 def metric(site, name):
@@ -235,7 +224,7 @@ def starts(sites, rounds):
     times = {site.name: [] for site in sites}
     for _ in range(rounds):
         for site in sites:
-            rig.terminate(site.process)
+            processes.terminate(site.process)
             with site.database() as database:
                 database.execute(
                     """
@@ -250,21 +239,12 @@ def starts(sites, rounds):
         print(f"start at {site.name}: {1000 * statistics.median(times[site.name]):.0f} ms", flush=True)
 
 
-def await_rest(site):
-    """Waits until it does nothing: of a database that somebody else has written it wipes all pages, some at a time."""
-    for _ in range(600):
-        before = rig.processor_time(site.process)
-        time.sleep(1)
-        if rig.processor_time(site.process) - before < 0.003:
-            return
-    raise SystemExit(f"{site.name} finds no rest")
-
-
 def retention(sites, rounds, count=2000):
     """The processor time in which what has expired is deleted, whenever its turn comes; all sites wait at once."""
     times = {site.name: [] for site in sites}
     for site in sites:
-        await_rest(site)
+        # Of a database that somebody else has written it wipes all pages, some at a time.
+        processes.wait_until_idle(site.process, 0.003, 600)
         # The server has closed what did nothing for so long; the next request opens another.
         site.connection.close()
     for _ in range(rounds):
@@ -272,7 +252,7 @@ def retention(sites, rounds, count=2000):
         for site in sites:
             for _ in range(count):
                 post(site, ExpiresIn=5)
-            before[site.name] = rig.processor_time(site.process)
+            before[site.name] = processes.processor_time(site.process)
         waiting = list(sites)
         time.sleep(5)
         while waiting:
@@ -282,7 +262,7 @@ def retention(sites, rounds, count=2000):
                         "select exists (select 1 from notification where expires_at <= ?)", [outbox.milliseconds()]
                     ).fetchone()[0]
                 if not left:
-                    times[site.name].append((rig.processor_time(site.process) - before[site.name]) / count)
+                    times[site.name].append((processes.processor_time(site.process) - before[site.name]) / count)
                     waiting.remove(site)
             time.sleep(0.1)
     return compare("retention", sites, times, 1e6, "µs")
@@ -305,16 +285,15 @@ def collapse(site, count):
     script.write_text(
         f"""
         wrk.method, wrk.body = "POST", '{{"Payload":"x","CollapseKey":"growth"}}'
-        wrk.headers["Authorization"] = "Bearer {site.token}"
+        wrk.headers["Authorization"] = "{site.credentials}"
         """
     )
     done = 0
     while done < count - 2000:
-        output = subprocess.run(
-            ["wrk", "--threads", "1", "--connections", "32", "--duration", "5s", "--script", script,
-                f"http://127.0.0.1:{site.port}/api/notifications"],
-            stdout=subprocess.PIPE, text=True, check=True,
-        ).stdout
+        output = processes.run(
+            "wrk", "--threads", 1, "--connections", 32, "--duration", "5s", "--script", script,
+            f"http://127.0.0.1:{site.port}/api/notifications",
+        )
         if "Non-2xx" in output:
             raise SystemExit(output)
         done += int(re.search(r"(\d+) requests in", output)[1])
@@ -323,14 +302,14 @@ def collapse(site, count):
     return last / first
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("sealpost", help="the executable")
+def add_options(parser):
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--sizes", nargs="+", default=list(SIZES), choices=list(SIZES))
     parser.add_argument("--operations", nargs="+", help="of those above only these, as they are printed")
     parser.add_argument("--collapse", type=int, default=100_000, help="posts with one key (100,000)")
-    options = parser.parse_args()
+
+
+def run(options):
     if options.operations:
         OPERATIONS[:] = [(operation, count) for operation, count in OPERATIONS if operation.__name__ in options.operations]
     sites = [Site(options.sealpost, name) for name in options.sizes]

@@ -10,21 +10,19 @@ Fails if the rate of first fetches is below 0.9 of the plain one, a post in a hu
 written later than 10 s after the last fetch, or the daemon takes more than 256 MiB.
 """
 
-import argparse
 import hashlib
-import http.client
 import pathlib
 import random
 import statistics
 import string
 import struct
-import subprocess
 import threading
 import time
 import zlib
 
-from sealpost_e2e import outbox, rig, sealing
-from sealpost_e2e.benches import bench_delivery
+from sealpost_e2e import api, outbox, processes, sealing
+from sealpost_e2e.figures import percentile
+from sealpost_e2e.sink import Sink
 
 RATIO, SLOWEST, LATEST, MEMORY = 0.9, 0.050, 10, 256
 # Phones of a turn.
@@ -32,16 +30,15 @@ AT_ONCE = 20_000
 DIGITS = string.digits + string.ascii_uppercase + string.ascii_lowercase
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("sealpost", help="the executable")
+def add_options(parser):
     parser.add_argument("peers", help="the folder with push-sink and herd-fetch")
     parser.add_argument("--phones", type=int, default=100_000)
-    options = parser.parse_args()
+
+
+def run(options):
     with outbox.Outbox(options.sealpost) as site:
         site.add_user("ada", "admin")
-        sink = bench_delivery.Sink(site, pathlib.Path(options.peers).resolve() / "push-sink")
-        bench_delivery.configure(site, sink)
+        sink = Sink(site, pathlib.Path(options.peers).resolve() / "push-sink")
         with site.database() as database:
             outbox.add_devices(database, "apns", options.phones)
             tokens = add_tokens(site, database)
@@ -52,7 +49,7 @@ def main():
         daemon, _ = site.serve()
         site.fetcher = pathlib.Path(options.peers).resolve() / "herd-fetch"
         failed = as_they_are_pushed(site, daemon, sink, options.phones)
-        rig.terminate(daemon)
+        processes.terminate(daemon)
         if failed | all_at_once(site, sink, parts, options.phones):
             raise SystemExit(1)
 
@@ -68,8 +65,8 @@ def as_they_are_pushed(site, daemon, sink, phones):
     isOver.set()
     beside.join()
     late = await_receipts(site, daemon, id, phones) - last
-    slowest = sorted(latencies)[len(latencies) * 99 // 100]
-    memory = outbox.status(daemon, "VmHWM") // 1024
+    slowest = percentile(latencies)
+    memory = processes.memory(daemon, "VmHWM") >> 20
     print(
         f"{phones} phones that collect as they are pushed to: {phones / seconds:.0f} pushes and fetches a second; "
         f"{len(latencies)} posts beside them, 99 of 100 within {slowest * 1000:.1f} ms (at most {SLOWEST * 1000:.0f}); all receipts "
@@ -87,7 +84,7 @@ def all_at_once(site, sink, parts, phones, rounds=5):
         daemon, _ = site.serve()
         sink.reset()
         id = broadcast(site)
-        outbox.wait_until(lambda: sink.count >= phones and site.is_settled(), 300, "the end of the broadcast", daemon)
+        processes.wait_until(lambda: sink.count >= phones and site.is_settled(), 300, "the end of the broadcast", daemon)
         first = plain = late = fetched = 0
         for part in parts:
             daemon = restart(site, daemon)
@@ -95,10 +92,10 @@ def all_at_once(site, sink, parts, phones, rounds=5):
             last = time.monotonic()
             fetched = min(fetched + AT_ONCE, phones)
             late = max(late, await_receipts(site, daemon, id, fetched) - last)
-            memory = max(memory, outbox.status(daemon, "VmHWM") // 1024)
+            memory = max(memory, processes.memory(daemon, "VmHWM") >> 20)
             daemon = restart(site, daemon)
             plain += fetch(site, part, id)
-        rig.terminate(daemon)
+        processes.terminate(daemon)
         ratios.append(plain / first)
         latest = max(latest, late)
         print(
@@ -114,42 +111,37 @@ def all_at_once(site, sink, parts, phones, rounds=5):
 
 
 def restart(site, daemon):
-    rig.terminate(daemon)
+    processes.terminate(daemon)
     return site.serve()[0]
 
 
 def broadcast(site):
-    connection = http.client.HTTPConnection("127.0.0.1", site.port, timeout=60)
-    body = '{"Payload": "Your test result is in.", "To": ["news"]}'
-    id = rig.ask(connection, "POST", "/api/notifications", body)["Id"]
+    connection = site.connect()
+    id = api.post(connection, {"Payload": "Your test result is in.", "To": ["news"]})
     connection.close()
     return id
 
 
 def post_on(site, latencies, isOver):
     """Posts to oneself, a hundred a second."""
-    connection = http.client.HTTPConnection("127.0.0.1", site.port, timeout=60)
+    connection = site.connect()
     while not isOver.wait(0.01):
         start = time.monotonic()
-        rig.post(connection, "beside")
+        api.post(connection, "beside")
         latencies.append(time.monotonic() - start)
     connection.close()
 
 
 def fetch(site, tokens, id):
     """The seconds until the phones with these tokens have collected."""
-    command = [site.fetcher, site.port, tokens, id, site.folder / "counters"]
-    done = subprocess.run(list(map(str, command)), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    if done.returncode:
-        raise SystemExit(f"herd-fetch failed: {done.stderr[-1000:]}")
-    return float(done.stdout)
+    return float(processes.run(site.fetcher, site.port, tokens, id, site.folder / "counters"))
 
 
 def await_receipts(site, daemon, id, phones):
     """When the receipts of all phones were written."""
     query = "select count(*) from recipient where notification_id = ? and fetched_at is not null"
     with site.database() as database:
-        outbox.wait_until(
+        processes.wait_until(
             lambda: database.execute(query, [id]).fetchone()[0] == phones, 60, "all receipts", daemon, pause=0.1
         )
     return time.monotonic()

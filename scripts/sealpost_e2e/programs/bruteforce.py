@@ -12,19 +12,16 @@ last. In all of them bob fetches with a token and carol with her password, at a 
 4. The log has a line now and then, and not one for each guess.
 """
 
-import argparse
 import collections
 import concurrent.futures
-import http.client
-import json
 import multiprocessing
 import os
-import pathlib
-import re
+import statistics
 import threading
 import time
 
-from sealpost_e2e import rig
+from sealpost_e2e import api, processes, rig
+from sealpost_e2e.figures import percentile, report
 
 ADDRESSES, ACCOUNTS, CONNECTIONS = 300, 50, 16
 WINDOWS, SECONDS, FETCHES_EACH_SECOND = 6, 10, 100
@@ -33,50 +30,51 @@ LINES = 15
 HOME = "192.0.2.1"
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("sealpost", help="the executable")
+def add_options(parser):
     parser.add_argument("--guesses", type=int, default=10_000, help="in a minute (10000)")
-    options = parser.parse_args()
+
+
+def run(options):
     # On a busy machine it may take long until the niced threads have nothing to do, and the fetchers' connections are kept.
     settings = {"SERVER_TRUSTEDPROXIES": "127.0.0.1", "SERVER_LIMITS_IDLETIMEOUT": 600}
     with rig.Rig(options.sealpost, **settings) as site:
         for name in ("bob", "carol"):
             site.add_user(name)
         daemon, _ = site.serve()
-        results = list(attack(site.port, daemon.pid, options.guesses))
-        code, rest = rig.terminate(daemon)
+        results = list(attack(site, daemon, options.guesses))
+        code, rest = processes.terminate(daemon)
     lines = rest.count("sign-ins failed")
     results.append(report(lines <= LINES, f"{lines} lines in the log about it (at most {LINES})"))
     if not all(results) or code != 0 or "level=error" in rest:
         raise SystemExit(1)
 
 
-def attack(port, pid, guesses):
-    fetchers = [Fetcher(port, token(port, "bob")), Fetcher(port, rig.basic("carol"))]
+def attack(site, daemon, guesses):
+    port = site.port
+    fetchers = [Fetcher(port, api.sign_in(site.connect(), "bob")), Fetcher(port, api.basic("carol"))]
     # What the pool and the allocator take when they work at all.
     for number in range(20):
-        ask_once(port, spelled(number), HOME)
+        status_once(port, spelled(number), HOME)
     measure(fetchers, 2)
-    settle(pid)
-    before = most = resident(pid)
+    settle(daemon)
+    before = most = processes.memory(daemon)
     answers, owner, quiet, loud = collections.Counter(), [], [], []
     for window in range(WINDOWS):
-        settle(pid)
+        settle(daemon)
         quiet.append(measure(fetchers, SECONDS))
         count = guesses // WINDOWS
         with concurrent.futures.ProcessPoolExecutor(1, multiprocessing.get_context("fork")) as apart:
             guessing = apart.submit(guess, port, window * count, count)
             loud.append(measure(fetchers, SECONDS, lambda: owner.extend(sign_in(port, window))))
-            most = max(most, resident(pid))
+            most = max(most, processes.memory(daemon))
             answers += guessing.result()
-    settle(pid)
+    settle(daemon)
     quiet.append(measure(fetchers, SECONDS))
 
     told = ", ".join(f"{count} × {code}" for code, count in sorted(answers.items()))
     yield report(answers.total() >= guesses * 0.99 and answers[200] == 0, f"guesses: {told}")
     for index, name in enumerate(("with a token", "with a password")):
-        without, during = (median(each[index] for each in windows) for windows in (quiet, loud))
+        without, during = (statistics.median(each[index] for each in windows) for windows in (quiet, loud))
         yield report(
             during <= RATIO * without,
             f"99th percentile of fetches {name}: {without * 1000:.2f} ms without guesses, {during * 1000:.2f} ms with; "
@@ -103,14 +101,14 @@ def guess(port, start, count):
     answers, lock, began = collections.Counter(), threading.Lock(), time.monotonic()
 
     def run(numbers):
-        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+        connection = api.connect(port)
         for number in numbers:
             time.sleep(max(0, began + (number - start) * SECONDS / count - time.monotonic()))
             name = "alice" if number % 2 else f"nobody-{number // 2 % ACCOUNTS}"
             # Half as often, so that each address guesses at all accounts.
             address = number // 2 % ADDRESSES
-            credentials = rig.basic(name, f"guess {number}")
-            code = ask(connection, credentials, f"198.18.{address // 250}.{address % 250}")
+            credentials = api.basic(name, f"guess {number}")
+            code = status_for(connection, credentials, f"198.18.{address // 250}.{address % 250}")
             with lock:
                 answers[code] += 1
 
@@ -130,9 +128,8 @@ class Fetcher:
 
     def __init__(self, port, credentials):
         self.headers = {"Authorization": credentials}
-        self.connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
-        self.connection.request("POST", "/api/notifications", '"hello"', self.headers)
-        self.path = f"/api/notifications/{json.loads(self.connection.getresponse().read())['Id']}"
+        self.connection = api.connect(port)
+        self.path = f"/api/notifications/{api.post(self.connection, 'hello', credentials=credentials)}"
 
     def run(self, seconds):
         """The 99th percentile in seconds of the answers; ends the script if one is not 200."""
@@ -146,7 +143,7 @@ class Fetcher:
             durations.append(time.perf_counter() - start)
             if response.status != 200:
                 raise SystemExit(f"a fetch was answered with {response.status}")
-        return sorted(durations)[len(durations) * 99 // 100]
+        return percentile(durations)
 
 
 def measure(fetchers, seconds, meanwhile=None):
@@ -163,66 +160,30 @@ def sign_in(port, window):
     """alice's status and how long it took, from where she has been and from where she never was."""
     for place, number, address in (("known", 20, HOME), ("new", 26, f"203.0.113.{window}")):
         start = time.monotonic()
-        yield place, ask_once(port, spelled(number + window), address), time.monotonic() - start
+        yield place, status_once(port, spelled(number + window), address), time.monotonic() - start
 
 
 def spelled(number):
     """alice's credentials in a spelling of their own, up to 31, so that they are not remembered."""
     name = "".join(letter.upper() if number >> index & 1 else letter for index, letter in enumerate("alice"))
-    return rig.basic(name)
+    return api.basic(name)
 
 
-def ask_once(port, credentials, address):
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+def status_once(port, credentials, address):
+    connection = api.connect(port)
     try:
-        return ask(connection, credentials, address)
+        return status_for(connection, credentials, address)
     finally:
         connection.close()
 
 
-def ask(connection, credentials, address):
+def status_for(connection, credentials, address):
     connection.request("GET", "/api/register", headers={"Authorization": credentials, "X-Forwarded-For": address})
     response = connection.getresponse()
     response.read()
     return response.status
 
 
-def token(port, name):
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
-    connection.request("POST", "/api/sessions", headers={"Authorization": rig.basic(name)})
-    text = json.loads(connection.getresponse().read())["Token"]
-    connection.close()
-    return f"Bearer {text}"
-
-
-def settle(pid):
+def settle(daemon):
     """Waits until what has been waiting is hashed."""
-    deadline = time.monotonic() + 300
-    while True:
-        used = ticks(pid)
-        time.sleep(1)
-        if ticks(pid) - used <= 5:
-            return
-        if time.monotonic() > deadline:
-            raise SystemExit("the daemon did not come to rest within five minutes")
-
-
-def ticks(pid):
-    """Processor time, in hundredths of a second."""
-    fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(") ", 1)[1].split()
-    return int(fields[11]) + int(fields[12])
-
-
-def resident(pid):
-    text = pathlib.Path(f"/proc/{pid}/status").read_text()
-    return int(re.search(r"VmRSS:\s+(\d+) kB", text)[1]) * 1024
-
-
-def median(values):
-    values = sorted(values)
-    return values[len(values) // 2]
-
-
-def report(fine, text):
-    print(text if fine else f"FAILED: {text}", flush=True)
-    return fine
+    processes.wait_until_idle(daemon, 0.05, 300)

@@ -10,26 +10,22 @@ connects anew for each request. Once in clear and once over TLS:
 3. SIGTERM refuses new connections within 50 ms, and the daemon ends within its grace, with code 0.
 """
 
-import argparse
 import contextlib
 import http.client
-import json
 import multiprocessing
 import os
-import resource
 import selectors
 import signal
 import socket
 import ssl
-import subprocess
 import time
 
-from sealpost_e2e import rig
+from sealpost_e2e import api, processes, rig, tls
+from sealpost_e2e.figures import percentile, steady_fetches
 
 PIPELINING, LISTS, NOTICES = 64, 4, 200
 P99, LONGEST = 0.010, 0.100
 REFUSED, GRACE = 0.050, 21
-CLIENTS, RATE = 8, 50
 GREEDY = 6000
 SIGNED = (
     "GET /healthz HTTP/1.1\r\nHost: h\r\nMyToken: 1000\r\n"
@@ -41,59 +37,45 @@ LIST = "GET /api/notifications?limit=200 HTTP/1.1\r\nHost: h\r\nAccept-Encoding:
 class Site(rig.Rig):
     """A daemon that listens by itself: a socket that is held here would go on listening after its end."""
 
-    def __init__(self, sealpost, tls):
+    def __init__(self, sealpost, has_tls):
         super().__init__(sealpost, role="publisher")
-        self.tls = tls
+        self.has_tls = has_tls
         self.socket.close()
         self.environment["SEALPOST_SERVER_LISTEN"] = f"127.0.0.1:{self.port}"
-        if tls:
+        if has_tls:
             self.make_certificate()
         for number in range(LISTS):
             self.add_user(f"reader{number}", "publisher")
 
     def make_certificate(self):
-        key, certificate = self.folder / "key.pem", self.folder / "certificate.pem"
-        subprocess.run(
-            ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2",
-             "-subj", "/CN=localhost", "-keyout", key, "-out", certificate],
-            check=True, stderr=subprocess.DEVNULL,
-        )
+        certificate, key = tls.make_certificate(self.folder)
         self.environment["SEALPOST_SERVER_TLS_CERTIFICATE"] = str(certificate)
         self.environment["SEALPOST_SERVER_TLS_PRIVATEKEY"] = str(key)
 
     def serve(self):
         process = self.start([self.sealpost, "serve"], cwd=self.folder, env=self.environment)
-        rig.wait_for_line(process, "serving")
+        processes.wait_for_line(process, "serving")
         return process
 
-    def connect(self, source="127.0.0.1"):
+    def open(self, source="127.0.0.1"):
+        """A socket, from an address of its own."""
         connection = socket.create_connection(("127.0.0.1", self.port), 10, (source, 0))
-        return trusting().wrap_socket(connection) if self.tls else connection
+        return tls.trusting().wrap_socket(connection) if self.has_tls else connection
 
-    def http(self):
-        if self.tls:
-            return http.client.HTTPSConnection("127.0.0.1", self.port, timeout=60, context=trusting())
-        return http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
-
-
-def trusting():
-    context = ssl.create_default_context()
-    context.check_hostname = False
-    context.verify_mode = ssl.CERT_NONE
-    return context
+    def connect(self):
+        if self.has_tls:
+            return http.client.HTTPSConnection("127.0.0.1", self.port, timeout=60, context=tls.trusting())
+        return super().connect()
 
 
 def post_notices(site):
     """A payload of alice's, whose id it gives, and a page of notices for each of the readers."""
-    connection = site.http()
-    id = rig.post(connection, "small")
+    connection = site.connect()
+    id = api.post(connection, "small")
     for number in range(LISTS):
         for notice in range(NOTICES):
-            body = json.dumps({"Payload": {"Title": f"Result {notice}", "Body": os.urandom(1500).hex()}})
-            connection.request("POST", "/api/notifications", body, {"Authorization": rig.basic(f"reader{number}")})
-            response = connection.getresponse()
-            if response.read() and response.status not in (200, 201):
-                raise SystemExit(f"a notice was answered {response.status}")
+            payload = {"Title": f"Result {notice}", "Body": os.urandom(1500).hex()}
+            api.post(connection, {"Payload": payload}, credentials=api.basic(f"reader{number}"))
     return id
 
 
@@ -107,7 +89,7 @@ def pipeline(site, source, requests):
 
     def begin(text):
         with contextlib.suppress(OSError):
-            connection = site.connect(source)
+            connection = site.open(source)
             connection.setblocking(False)
             events = selectors.EVENT_READ | selectors.EVENT_WRITE
             selector.register(connection, events, {"text": text, "rest": b"", "answered": False})
@@ -163,7 +145,7 @@ def come_anew(site, results, over):
     while not over.is_set():
         start = time.monotonic()
         try:
-            with site.connect("127.0.0.4") as connection:
+            with site.open("127.0.0.4") as connection:
                 connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n")
                 status = connection.recv(65_536).split(b"\r\n")[0]
             if b" 200 " not in status + b" ":
@@ -189,28 +171,11 @@ def running(processes):
 
 def start_key_updates(site):
     program = site.folder / "key-updates"
-    source = rig.ROOT / "scripts/sealpost_e2e/key-updates.c"
-    subprocess.run(["gcc", "-O2", "-o", program, source, "-lssl", "-lcrypto"], check=True)
+    processes.run("gcc", "-O2", "-o", program, rig.FOLDER / "key-updates.c", "-lssl", "-lcrypto")
     return site.start(["nice", "-n", "19", program, str(site.port)])
 
 
 # What is measured
-
-
-def fetches(site, id, seconds):
-    """The durations of good requests at a fixed rate, in seconds and in order; ends the script if one fails."""
-    log = site.folder / "durations"
-    scheme = "https" if site.tls else "http"
-    command = ["h2load", "--h1", "--clients", CLIENTS, "--rps", RATE, "--duration", seconds, "--log-file", log]
-    url = f"{scheme}://127.0.0.1:{site.port}/api/notifications/{id}"
-    subprocess.run(
-        [*map(str, command), "-H", f"Authorization: {rig.CREDENTIALS}", url], check=True, stdout=subprocess.DEVNULL
-    )
-    rows = [line.split("\t") for line in log.read_text().splitlines()]
-    log.unlink()
-    if (failed := sum(row[1] != "200" for row in rows)) or len(rows) < CLIENTS * RATE * seconds * 0.9:
-        raise SystemExit(f"{failed} of {len(rows)} good requests failed")
-    return sorted(int(row[2]) / 1e6 for row in rows)
 
 
 def stop(site, daemon):
@@ -231,13 +196,14 @@ def stop(site, daemon):
     return refused, time.monotonic() - start, daemon.returncode
 
 
-def busy(sealpost, tls, seconds, lists):
-    with Site(sealpost, tls) as site:
+def busy(sealpost, has_tls, seconds, lists):
+    with Site(sealpost, has_tls) as site:
         daemon = site.serve()
-        id = post_notices(site)
-        alone = fetches(site, id, seconds)
+        scheme = "https" if has_tls else "http"
+        url = f"{scheme}://127.0.0.1:{site.port}/api/notifications/{post_notices(site)}"
+        alone = steady_fetches(site, url, seconds)
         results, over = multiprocessing.Queue(), multiprocessing.Event()
-        asked = [LIST.format(rig.basic(f"reader{number}")).encode() * 20 for number in range(lists)]
+        asked = [LIST.format(api.basic(f"reader{number}")).encode() * 20 for number in range(lists)]
         generators = [
             multiprocessing.Process(target=pipeline, args=(site, "127.0.0.2", [SIGNED.encode() * 200] * PIPELINING)),
             multiprocessing.Process(target=pipeline, args=(site, "127.0.0.2", asked)),
@@ -245,22 +211,22 @@ def busy(sealpost, tls, seconds, lists):
         ]
         newcomer = multiprocessing.Process(target=come_anew, args=(site, results, over))
         with running(generators):
-            if tls:
+            if has_tls:
                 start_key_updates(site)
             # Until all of them have begun.
-            fetches(site, id, 2)
-            before = rig.processor_time(daemon)
+            steady_fetches(site, url, 2)
+            before = processes.processor_time(daemon)
             with running([newcomer]):
-                beside = fetches(site, id, seconds)
-                load = (rig.processor_time(daemon) - before) / seconds
+                beside = steady_fetches(site, url, seconds)
+                load = (processes.processor_time(daemon) - before) / seconds
                 over.set()
                 slowest, count, failures = results.get(timeout=60)
             refused, ended, code = stop(site, daemon)
 
-    p99, longest = beside[len(beside) * 99 // 100], beside[-1]
+    p99, longest = percentile(beside), max(beside)
     print(
-        f"{'TLS' if tls else 'clear'}: fetches beside the busy ones, p99 {p99 * 1000:.2f} ms (at most {P99 * 1000:.0f}; "
-        f"alone {alone[len(alone) * 99 // 100] * 1000:.2f}), longest {longest * 1000:.1f} ms; slowest of {count} new "
+        f"{'TLS' if has_tls else 'clear'}: fetches beside the busy ones, p99 {p99 * 1000:.2f} ms (at most {P99 * 1000:.0f}; "
+        f"alone {percentile(alone) * 1000:.2f}), longest {longest * 1000:.1f} ms; slowest of {count} new "
         f"connections {slowest * 1000:.1f} ms (at most {LONGEST * 1000:.0f}), {len(failures)} failed "
         f"{sorted(set(failures))[:3]}; the daemon used {load:.2f} cores; after SIGTERM connections were refused in "
         f"{refused * 1000:.1f} ms (at most {REFUSED * 1000:.0f}), ended with {code} in {ended:.2f} s (at most {GRACE})",
@@ -272,14 +238,13 @@ def busy(sealpost, tls, seconds, lists):
     )
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("sealpost", help="the executable")
+def add_options(parser):
     parser.add_argument("--seconds", type=int, default=20, help="of each measurement (20)")
     parser.add_argument("--lists", type=int, default=LISTS, help=f"accounts that pipeline lists ({LISTS})")
-    options = parser.parse_args()
-    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
-    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
-    results = [busy(options.sealpost, tls, options.seconds, options.lists) for tls in (False, True)]
+
+
+def run(options):
+    processes.raise_descriptor_limit()
+    results = [busy(options.sealpost, has_tls, options.seconds, options.lists) for has_tls in (False, True)]
     if not all(results):
         raise SystemExit(1)

@@ -8,44 +8,38 @@ no byte of the database and its log, not in what the system tells of the process
 percent encoding. The second neither. The third may be repeated to whoever sent it, and in the log where it says who did what.
 """
 
-import argparse
 import collections
 import json
 import pathlib
 import random
 import re
-import subprocess
 import threading
 import urllib.parse
 
-from sealpost_e2e import outbox, rig
-from sealpost_e2e.canary import HANDLE, NAME, SECRET, TOKENS, Caller, Client, Results, basic, check_search, find
+from sealpost_e2e import outbox, processes, rig
+from sealpost_e2e.api import basic
+from sealpost_e2e.canary import HANDLE, NAME, SECRET, TOKENS, Caller, Client, Results, check_search
+from sealpost_e2e.searching import find
 
 ROUTES = pathlib.Path(rig.ROOT / "scripts/routes").read_text().split("\n")[:-1]
 THREADS = 4
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("sealpost", help="the executable")
+def add_options(parser):
     parser.add_argument("--count", type=int, default=100_000, help="how many requests: %(default)s")
     parser.add_argument("--setting", action="append", default=[], metavar="NAME=VALUE",
         help="of the daemon, as the end of a variable's name, such as LIMITS_RATE=null")
-    options = parser.parse_args()
+
+
+def run(options):
     check_search()
     settings = dict(setting.split("=", 1) for setting in options.setting)
     with outbox.Outbox(options.sealpost, LOG_LEVEL="trace", **settings) as site:
         site.simulate(channels=20)
-        with open(site.configuration, "a") as file:
-            file.write("  stream: {type: stream}\n")
-            file.write('  webpush: {type: webpush, subject: "mailto:ops@example.com", allowedHosts: ["push.example.com"]}\n')
+        site.add_senders()
         callers = [Caller(number, ("device", "publisher", "admin")[number % 3]) for number in range(12)]
         for caller in callers:
-            subprocess.run(
-                [site.sealpost, "user", "add", caller.name, "--role", caller.role, "--password-stdin"],
-                input=caller.password.encode(), cwd=site.folder, env=site.environment, check=True,
-                stdout=subprocess.DEVNULL,
-            )
+            site.add_user(caller.name, caller.role, caller.password)
         results = Results()
         for format in ("text", "json"):
             site.environment["SEALPOST_LOG_FORMAT"] = format
@@ -53,7 +47,7 @@ def main():
             work(site, callers, results, results.count + options.count // 2)
             look_at_process(daemon, results)
             look_at_files(site, results)
-            rig.terminate(daemon)
+            processes.terminate(daemon)
         look_at_log(site, results)
         look_at_files(site, results)
         report(results, site)

@@ -4,27 +4,24 @@ Python's http.client and curl with kept connections, chunked uploads and `Expect
 many requests as a second holds.
 """
 
-import argparse
-import http.client
 import json
 import re
-import subprocess
 
-from sealpost_e2e import rig
+from sealpost_e2e import api, processes, rig
 
 TEXT = "Your test result is in."
 
 
 def http_client(port):
     """Python's http.client, all on one connection."""
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
-    id = rig.post(connection, TEXT)
+    connection = api.connect(port)
+    id = api.post(connection, TEXT)
     socket = connection.sock
     for _ in range(50):
-        expect(rig.fetch(connection, id), TEXT)
+        expect(api.fetch(connection, id), TEXT)
     for kind in ("a chunked upload", "leave to go on"):
         connection.putrequest("POST", "/api/notifications")
-        connection.putheader("Authorization", rig.CREDENTIALS)
+        connection.putheader("Authorization", api.CREDENTIALS)
         body = json.dumps(kind).encode()
         if kind == "a chunked upload":
             connection.putheader("Transfer-Encoding", "chunked")
@@ -37,7 +34,7 @@ def http_client(port):
             connection.send(body)
         response = connection.getresponse()
         expect(response.status, 200)
-        expect(rig.fetch(connection, json.loads(response.read())["Id"]), kind)
+        expect(api.fetch(connection, json.loads(response.read())["Id"]), kind)
     expect(connection.sock is socket, True)
     connection.close()
 
@@ -45,17 +42,17 @@ def http_client(port):
 def curl(port):
     """curl, with several requests on one connection."""
     site = f"http://127.0.0.1:{port}"
-    common = ["curl", "--silent", "--show-error", "--fail", "--max-time", "60", "--user", f"alice:{rig.PASSWORD}"]
+    common = ["curl", "--silent", "--show-error", "--fail", "--max-time", "60", "--user", f"alice:{api.PASSWORD}"]
 
-    def run(*arguments):
-        return subprocess.run([*common, *arguments], check=True, capture_output=True, text=True).stdout
+    def ask(*arguments):
+        return processes.run(*common, *arguments)
 
     for options in ([], ["-H", "Transfer-Encoding: chunked"], ["-H", "Expect: 100-continue"], ["--http1.0"]):
-        id = json.loads(run(*options, "--data", json.dumps(TEXT), f"{site}/api/notifications"))["Id"]
+        id = json.loads(ask(*options, "--data", json.dumps(TEXT), f"{site}/api/notifications"))["Id"]
         # --http2 asks in clear to change the protocol, which a server may leave unheard (RFC 9110 section 7.8).
         for version in ("--http1.0", "--http1.1", "--http2"):
             counts = "\n%{num_connects}\n"
-            lines = run(version, "--write-out", counts, *[f"{site}/api/notifications/{id}"] * 3).splitlines()
+            lines = ask(version, "--write-out", counts, *[f"{site}/api/notifications/{id}"] * 3).splitlines()
             expect([json.loads(line)["Payload"] for line in lines[::2]], [TEXT] * 3)
             expect(lines[1::2], ["1", "0", "0"] if version != "--http1.0" else lines[1::2])
 
@@ -76,9 +73,7 @@ def h2load(port, path):
 
 def run_load(port, path, *command):
     url = f"http://127.0.0.1:{port}{path}"
-    return subprocess.run(
-        [*command, "-H", f"Authorization: {rig.CREDENTIALS}", url], check=True, capture_output=True, text=True
-    ).stdout
+    return processes.run(*command, "-H", f"Authorization: {api.CREDENTIALS}", url)
 
 
 def expect(found, wanted):
@@ -86,21 +81,21 @@ def expect(found, wanted):
         raise SystemExit(f"expected {wanted!r}, found {found!r}")
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("sealpost", help="the executable")
+def add_options(parser):
     parser.add_argument("--quick", action="store_true", help="without wrk and h2load")
-    options = parser.parse_args()
+
+
+def run(options):
     with rig.Rig(options.sealpost) as site:
         daemon, _ = site.serve()
-        connection = http.client.HTTPConnection("127.0.0.1", site.port, timeout=60)
-        path = f"/api/notifications/{rig.post(connection, TEXT)}"
+        connection = site.connect()
+        path = f"/api/notifications/{api.post(connection, TEXT)}"
         connection.close()
         http_client(site.port)
         curl(site.port)
         if not options.quick:
             wrk(site.port, path)
             h2load(site.port, path)
-        code, rest = rig.terminate(daemon)
+        code, rest = processes.terminate(daemon)
         expect((code, [line for line in rest.splitlines() if "level=info" not in line]), (0, []))
     print("no request failed:", "http.client, curl" + ("" if options.quick else ", wrk, h2load"))

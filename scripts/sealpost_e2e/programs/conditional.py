@@ -5,24 +5,25 @@ what the client shows is what a fresh request gives. Within `max-age` no request
 get each other's. What went over the wire is counted between client and server, not asked of the client.
 """
 
-import argparse
 import collections
-import http.client
 import http.server
 import json
 import pathlib
-import subprocess
 import tempfile
 import threading
 import time
 
-from sealpost_e2e import environment  # noqa: F401, first
+from sealpost_e2e import environment
+
+environment.enter()
+
 import cachecontrol
 import hishel
 import hishel.httpx
 import requests
 import requests_cache
-from sealpost_e2e import rig
+
+from sealpost_e2e import api, processes, rig
 
 MAX_AGE = 3
 LISTS = ("/api/notifications", "/api/notifications?unread=true&limit=50")
@@ -39,7 +40,7 @@ class Wire:
             protocol_version = "HTTP/1.1"
 
             def do_GET(self):
-                connection = http.client.HTTPConnection("127.0.0.1", site.port, timeout=60)
+                connection = site.connect()
                 connection.request("GET", self.path, headers=dict(self.headers))
                 response = connection.getresponse()
                 body = response.read()
@@ -78,11 +79,10 @@ class Curl:
     def get(self, url, user):
         stem = pathlib.Path(self.folder.name) / str(abs(hash((url, user))))
         tag, body, new = stem.with_suffix(".tag"), stem.with_suffix(".body"), stem.with_suffix(".new")
-        status = int(subprocess.run(
-            ["curl", "--silent", "--show-error", "--max-time", "60", "--user", f"{user}:{rig.PASSWORD}", "--etag-compare", tag,
-                "--etag-save", tag, "--output", new, "--write-out", "%{http_code}", url],
-            check=True, capture_output=True, text=True,
-        ).stdout)
+        status = int(processes.run(
+            "curl", "--silent", "--show-error", "--max-time", "60", "--user", f"{user}:{api.PASSWORD}", "--etag-compare", tag,
+            "--etag-save", tag, "--output", new, "--write-out", "%{http_code}", url,
+        ))
         if status != 304:
             body.write_bytes(new.read_bytes() if new.exists() else b"")
         new.unlink(missing_ok=True)
@@ -101,7 +101,7 @@ class Hishel:
         self.client = hishel.httpx.CacheClient(storage=storage, rfc=hishel.CacheOptions(shared=False))
 
     def get(self, url, user):
-        response = self.client.get(url, headers={"Authorization": rig.basic(user)})
+        response = self.client.get(url, headers={"Authorization": api.basic(user)})
         return response.status_code, response.content
 
 
@@ -111,7 +111,7 @@ class Requests:
     keeps_fresh, tells_by_date = True, False
 
     def get(self, url, user):
-        response = self.session.get(url, headers={"Authorization": rig.basic(user)})
+        response = self.session.get(url, headers={"Authorization": api.basic(user)})
         return response.status_code, response.content
 
 
@@ -143,8 +143,8 @@ class Trial:
 
     def ask(self, method, path, body=None, user="alice"):
         """Behind the back of the client."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.site.port, timeout=60)
-        connection.request(method, path, json.dumps(body) if body is not None else None, {"Authorization": rig.basic(user)})
+        connection = self.site.connect()
+        connection.request(method, path, json.dumps(body) if body is not None else None, {"Authorization": api.basic(user)})
         response = connection.getresponse()
         text = response.read()
         connection.close()
@@ -236,10 +236,7 @@ class Trial:
         self.look(client, path, 200, "never stored, again")
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("sealpost", help="the executable")
-    options = parser.parse_args()
+def run(options):
     counts, failures = collections.Counter(), []
     for age in (0, MAX_AGE):
         with rig.Rig(options.sealpost, CACHE_MAXAGE=age) as site:

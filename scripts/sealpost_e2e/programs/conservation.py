@@ -11,13 +11,10 @@ by a collapse key, so that every end occurs. With --control one accepted push is
 one row moved to another state afterwards: then the script must fail.
 """
 
-import argparse
 import collections
-import http.client
-import json
 import time
 
-from sealpost_e2e import outbox, rig, sealing
+from sealpost_e2e import api, outbox, processes, sealing
 
 # Often enough that each happens, seldom enough that the rests which they cause do not add up to hours.
 FAULTS = [
@@ -39,13 +36,13 @@ BROADCASTS = 10
 COLLAPSING, SHORT = (5, 6), (7,)
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("sealpost", help="the executable")
+def add_options(parser):
     parser.add_argument("--pushes", type=int, default=1_000_000, help="deliveries together (1000000)")
     parser.add_argument("--seconds", type=int, default=3600, help="after which it is given up (3600)")
     parser.add_argument("--control", action="store_true", help="lose one push: the script must then fail")
-    options = parser.parse_args()
+
+
+def run(options):
     with outbox.Outbox(options.sealpost) as site:
         devices = options.pushes // BROADCASTS
         phones = min(1000, devices // 20)
@@ -60,9 +57,9 @@ def main():
         daemon, _ = site.serve()
         # Long enough to get into the outbox, and too short to get out of it.
         short = post_all(site, lifetime=max(2, options.pushes // 25_000))
-        outbox.wait_until(site.is_settled, options.seconds, "the end of all pushes", daemon, pause=0.2)
+        site.wait_until_settled(options.seconds, "the end of all pushes", daemon, pause=0.2)
         seconds = time.monotonic() - begin
-        rig.terminate(daemon)
+        processes.terminate(daemon)
         site.await_log(simulators)
         if options.control:
             lose_one(site)
@@ -74,7 +71,7 @@ def main():
 
 def post_all(site, lifetime):
     """Posts the broadcasts, some with this lifetime in seconds. What the simulators call the pushes of those that expire soon, whose rows will be deleted."""
-    connection = http.client.HTTPConnection("127.0.0.1", site.port, timeout=60)
+    connection = site.connect()
     short = set()
     for number in range(BROADCASTS):
         order = {"Payload": f"news {number}", "To": ["news"]}
@@ -82,7 +79,7 @@ def post_all(site, lifetime):
             order["CollapseKey"] = "latest"
         elif number in SHORT:
             order["ExpiresIn"] = lifetime
-        id = rig.ask(connection, "POST", "/api/notifications", json.dumps(order))["Id"]
+        id = api.post(connection, order)
         if "ExpiresIn" in order:
             short |= pushes_of(site, id)
     return short

@@ -5,25 +5,22 @@ each kill that found it under way. The sender is paced, so that the kills are sp
 meet a daemon that starts, and the first ones meet the walk along the audience.
 """
 
-import argparse
 import collections
-import http.client
-import json
 import random
 import time
 
-from sealpost_e2e import outbox, rig, sealing
+from sealpost_e2e import api, outbox, processes, sealing
 
 RATE = 2500
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("sealpost", help="the executable")
+def add_options(parser):
     parser.add_argument("--devices", type=int, default=100_000)
     parser.add_argument("--count", type=int, default=200, help="kills (200)")
     parser.add_argument("--seed", type=int, default=random.randrange(1 << 32), help="of the random instants")
-    options = parser.parse_args()
+
+
+def run(options):
     instants = random.Random(options.seed)
     with outbox.Outbox(options.sealpost) as site:
         simulators = site.simulate()
@@ -34,9 +31,9 @@ def main():
         begin = time.monotonic()
         notification, under_way, most, in_walk = crash(site, options.count, options.devices, instants)
         daemon, _ = site.serve()
-        outbox.wait_until(site.is_settled, 1800, "the end of the broadcast", daemon, pause=0.1)
+        site.wait_until_settled(1800, "the end of the broadcast", daemon, pause=0.1)
         seconds = time.monotonic() - begin
-        rig.terminate(daemon)
+        processes.terminate(daemon)
         site.await_log(simulators)
 
         missing, foreign, twice, unexplained = compare(site, notification, under_way)
@@ -63,7 +60,7 @@ def crash(site, count, devices, instants):
         share = max(0, left - devices / 10) / RATE / (count - number)
         process, _ = site.serve() if notification is None or instants.random() < 0.9 else (site.start_blindly(), None)
         if notification is None:
-            notification = post(site)
+            notification = api.post(site.connect(), {"Payload": "news", "To": ["news"]})
             time.sleep(instants.uniform(0, 0.05))
         else:
             time.sleep(instants.uniform(0, 2 * share))
@@ -80,11 +77,6 @@ def crash(site, count, devices, instants):
         if not left:
             raise SystemExit(f"the broadcast was at its end after {number + 1} kills: the rate is too high")
     return notification, under_way, most, in_walk
-
-
-def post(site):
-    connection = http.client.HTTPConnection("127.0.0.1", site.port, timeout=60)
-    return rig.ask(connection, "POST", "/api/notifications", json.dumps({"Payload": "news", "To": ["news"]}))["Id"]
 
 
 def compare(site, notification, under_way):

@@ -8,33 +8,33 @@ which a trusted proxy on the loopback names, so that nobody is slowed.
    fortieth of their standard deviation.
 """
 
-import argparse
 import math
 import random
 import re
 import socket
+import statistics
 import time
 
-from sealpost_e2e import rig
+from sealpost_e2e import api, processes, rig
 
 LEAST = 0.01
 KNOWN = ["alice", "bobby", "carol"]
 UNKNOWN = ["alina", "bella", "cindy"]
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("sealpost", help="the executable")
+def add_options(parser):
     parser.add_argument("--count", type=int, default=500, help="of either kind (500)")
-    options = parser.parse_args()
+
+
+def run(options):
     with rig.Rig(options.sealpost, SERVER_TRUSTEDPROXIES="127.0.0.1") as site:
         for name in KNOWN[1:]:
             site.add_user(name)
         daemon, _ = site.serve()
         times, answers = measure(site.port, options.count)
-        code, _ = rig.terminate(daemon)
+        code, _ = processes.terminate(daemon)
     p = mann_whitney(times[True], times[False])
-    known, unknown = (median(times[kind]) * 1000 for kind in (True, False))
+    known, unknown = (statistics.median(times[kind]) * 1000 for kind in (True, False))
     print(f"{options.count} of either kind: {len(answers)} different answers (at most 1); median of known names "
           f"{known:.3f} ms, of unknown ones {unknown:.3f} ms; p = {p:.3f} (more than {LEAST})")
     if len(answers) != 1 or not answers.pop().startswith(b"HTTP/1.1 401 ") or p <= LEAST or code != 0:
@@ -53,7 +53,7 @@ def measure(port, count):
             request = (
                 "GET /api/register HTTP/1.1\r\nHost: sealpost.test\r\nX-Request-Id: same\r\n"
                 f"X-Forwarded-For: 10.{number >> 16}.{number >> 8 & 255}.{number & 255}\r\n"
-                f"Authorization: {rig.basic(name, f'wrong password {number:06}')}\r\n\r\n"
+                f"Authorization: {api.basic(name, f'wrong password {number:06}')}\r\n\r\n"
             ).encode()
             start = time.perf_counter()
             connection.sendall(request)
@@ -99,7 +99,3 @@ def mann_whitney(first, second):
     variance = n * m / 12 * (total + 1 - ties / (total * (total - 1)))
     z = max(0, abs(u - n * m / 2) - 0.5) / math.sqrt(variance)
     return math.erfc(z / math.sqrt(2))
-
-
-def median(values):
-    return sorted(values)[len(values) // 2]

@@ -4,7 +4,6 @@ What httplint warns of and is meant to be so is in the table "What httplint rema
 and so does a row of the table that is not met any more.
 """
 
-import argparse
 import collections
 import email.utils
 import json
@@ -12,9 +11,13 @@ import re
 import socket
 import time
 
-from sealpost_e2e import environment  # noqa: F401, first
-from sealpost_e2e import outbox, rig
+from sealpost_e2e import environment
+
+environment.enter()
+
 from httplint import HttpRequestLinter, HttpResponseLinter, levels
+
+from sealpost_e2e import api, outbox, processes, rig
 
 SIGNED = {"Accept_Signature": 'sig=("@status" "content-digest" "mytoken";req)'}
 MISSING = "spt_" + "0" * 42
@@ -34,7 +37,7 @@ class Site(outbox.Outbox):
         """One request on a connection of its own; the answer must have that status. Its body, after it was judged."""
         lines = [f"{method} {target} HTTP/1.1", "Host: sealpost.test", "MyToken: 4711", "X-Request-Id: lint"]
         if user:
-            lines.append(f"Authorization: {user if ' ' in user else rig.basic(user)}")
+            lines.append(f"Authorization: {user if ' ' in user else api.basic(user)}")
         if body is not None:
             body = body if isinstance(body, bytes) else json.dumps(body).encode()
             lines += ["Content-Type: application/json", f"Content-Length: {len(body)}"]
@@ -163,13 +166,13 @@ def tour(site):
     call(401, "GET /api/register", user=f"Bearer {token}")
     prefix = call(201, "POST /api/tokens", body={"User": "dora"})["Prefix"]
     call(204, "DELETE /api/tokens/{id}", f"/api/tokens/{prefix}")
-    call(201, "POST /api/users", body={"Name": "eve", "Password": rig.PASSWORD})
-    call(409, "POST /api/users", body={"Name": "eve", "Password": rig.PASSWORD})
+    call(201, "POST /api/users", body={"Name": "eve", "Password": api.PASSWORD})
+    call(409, "POST /api/users", body={"Name": "eve", "Password": api.PASSWORD})
     call(200, "GET /api/users/{id}", "/api/users/eve")
     call(204, "PATCH /api/users/{id}", "/api/users/eve", body={"Role": "publisher"})
     call(204, "DELETE /api/users/{id}", "/api/users/eve")
     call(409, "DELETE /api/users/{id}", "/api/users/root")
-    call(204, "PUT /api/users/current/password", user="dora", body={"Current": rig.PASSWORD, "New": rig.PASSWORD})
+    call(204, "PUT /api/users/current/password", user="dora", body={"Current": api.PASSWORD, "New": api.PASSWORD})
     return json.loads((rig.ROOT / "Sources/PushServer/openapi.json").read_text())["paths"]
 
 
@@ -212,7 +215,7 @@ def refusals(site):
         one.close()
     time.sleep(0.2)
     for _ in range(20):
-        bytes = site.exchange(f"GET {item} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: {rig.basic('dora', 'wrong')}\r\n\r\n".encode())
+        bytes = site.exchange(f"GET {item} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: {api.basic('dora', 'wrong')}\r\n\r\n".encode())
         if b" 429 " in bytes[:20]:
             break
     site.judge(429, bytes, "GET", item, [], None)
@@ -231,23 +234,21 @@ def explained():
     return set(re.findall(r"^\| `([A-Z0-9_]+)` \|", section, re.M))
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("sealpost", help="the executable")
+def add_options(parser):
     parser.add_argument("--verbose", action="store_true", help="each place where a note was met")
-    options = parser.parse_args()
+
+
+def run(options):
     with Site(options.sealpost) as site:
         for name, role in (("root", "admin"), ("paul", "publisher"), ("dora", "device")):
             site.add_user(name, role)
         site.simulate()
-        with open(site.configuration, "a") as file:
-            file.write("  stream: {type: stream}\n")
-            file.write('  webpush: {type: webpush, subject: "mailto:ops@example.com", allowedHosts: ["push.example.com"]}\n')
+        site.add_senders()
         daemon, _ = site.serve()
         paths = tour(site)
         id = site.ask(201, "/api/notifications", "POST", body={"Payload": 1})["Id"]
         refusals(site)
-        rig.terminate(daemon)
+        processes.terminate(daemon)
         break_payload(site, id)
         site.serve()
         site.ask(500, f"/api/notifications/{id}")

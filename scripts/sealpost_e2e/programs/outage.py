@@ -8,14 +8,10 @@ The daemon and the simulators run under `fast-clock.c`. Times in here are second
 real. What was on its way when the provider went down may arrive for a real second more.
 """
 
-import argparse
-import http.client
-import json
 import math
-import subprocess
 import time
 
-from sealpost_e2e import outbox, rig, sealing
+from sealpost_e2e import api, outbox, processes, rig, sealing
 
 REST, PACE = 600, 50
 # Seconds over which the pace is judged, and how much of it may come too early for having been held up on the way.
@@ -27,13 +23,13 @@ PATIENCE = {
 }
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("sealpost", help="the executable")
+def add_options(parser):
     parser.add_argument("--devices", type=int, default=100_000)
     parser.add_argument("--hours", type=float, default=6)
     parser.add_argument("--factor", type=int, default=60, help="how much faster time goes (60)")
-    options = parser.parse_args()
+
+
+def run(options):
     length = options.hours * 3600
     with outbox.Outbox(options.sealpost, **PATIENCE) as site:
         speed_up(site, options.factor)
@@ -46,14 +42,14 @@ def main():
             outbox.add_devices(database, "fcm", options.devices // 2, tags=["long"])
             outbox.add_devices(database, "apns", OTHERS, tags=["others"])
         daemon, _ = site.serve()
-        connection = http.client.HTTPConnection("127.0.0.1", site.port, timeout=60)
+        connection = site.connect()
         post(connection, "short", int(length / 2))
         post(connection, "long", int(length * 4))
         slowest = others(site, connection, daemon, down + length / options.factor)
         back = time.monotonic()
-        outbox.wait_until(site.is_settled, 900, "the end of the queue", daemon, pause=0.2)
+        site.wait_until_settled(900, "the end of the queue", daemon, pause=0.2)
         seconds = (time.monotonic() - back) * options.factor
-        rig.terminate(daemon)
+        processes.terminate(daemon)
         site.await_log(simulators)
         judge(site, options, slowest, seconds)
 
@@ -61,8 +57,7 @@ def main():
 def speed_up(site, factor):
     """All that the rig starts from here on is sped up."""
     library = site.folder / "fast-clock.so"
-    source = rig.ROOT / "scripts/sealpost_e2e/fast-clock.c"
-    subprocess.run(["cc", "-O2", "-shared", "-fPIC", "-o", library, source], check=True)
+    processes.run("cc", "-O2", "-shared", "-fPIC", "-o", library, rig.FOLDER / "fast-clock.c")
     site.environment |= {"LD_PRELOAD": str(library), "FAST_CLOCK": f"{factor},{time.monotonic_ns()}"}
 
 
@@ -76,7 +71,7 @@ def others(site, connection, daemon, end):
     for name in names:
         start = time.monotonic()
         id = post(connection, f"username:{name}", 3600)
-        outbox.wait_until(lambda: is_accepted(site, id), 60, "a push to the other provider", daemon, pause=0.005)
+        processes.wait_until(lambda: is_accepted(site, id), 60, "a push to the other provider", daemon, pause=0.005)
         slowest = max(slowest, time.monotonic() - start)
         time.sleep(max(0, pause - (time.monotonic() - start)))
     return slowest
@@ -90,8 +85,7 @@ def is_accepted(site, id):
 
 
 def post(connection, to, lifetime):
-    order = {"Payload": "news", "To": [to], "ExpiresIn": lifetime}
-    return rig.ask(connection, "POST", "/api/notifications", json.dumps(order))["Id"]
+    return api.post(connection, {"Payload": "news", "To": [to], "ExpiresIn": lifetime})
 
 
 def judge(site, options, slowest, seconds):

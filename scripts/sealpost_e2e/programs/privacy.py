@@ -6,9 +6,7 @@ must be nowhere, in no case, base64, hexadecimal or percent encoding; and once i
 out, the requests to one provider must all be the same, whatever they were about.
 """
 
-import argparse
 import base64
-import http.client
 import json
 import re
 import socket
@@ -16,9 +14,8 @@ import ssl
 import subprocess
 import threading
 import time
-import urllib.parse
 
-from sealpost_e2e import outbox, rig
+from sealpost_e2e import api, outbox, processes, searching, tls
 
 WORD = "canary"
 PLATFORMS = ("apns", "fcm", "wns", "webpush", "webhook")
@@ -83,37 +80,29 @@ def answer(request, number):
     return f"HTTP/1.1 {status}\r\nContent-Length: {len(text)}\r\n\r\n".encode() + text
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("sealpost", help="the executable")
+def add_options(parser):
     parser.add_argument("--platforms", default=",".join(PLATFORMS), help="%(default)s")
-    options = parser.parse_args()
+
+
+def run(options):
     platforms = options.platforms.split(",")
-    check_search()
+    searching.check(WORD, "pigeon")
     with outbox.Outbox(options.sealpost, LOG_LEVEL="trace") as site:
-        run("openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "1",
-            "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost", "-keyout", site.folder / "key.pem",
-            "-out", site.folder / "certificate.pem")
-        providers = {
-            platform: Provider(site.folder / "certificate.pem", site.folder / "key.pem") for platform in platforms
-        }
+        certificate = tls.make_certificate(site.folder)
+        providers = {platform: Provider(*certificate) for platform in platforms}
         configure(site, providers)
         for name in ("publisher", *platforms):
-            role = "publisher" if name == "publisher" else "device"
-            subprocess.run(
-                [site.sealpost, "user", "add", user(name), "--role", role, "--password-stdin"], cwd=site.folder,
-                env=site.environment, input=password(name).encode(), stdout=subprocess.DEVNULL, check=True,
-            )
+            site.add_user(user(name), "publisher" if name == "publisher" else "device", password(name))
         daemon, _ = site.serve()
         ids = speak(site, providers)
-        outbox.wait_until(site.is_settled, 120, "the end of all pushes", daemon)
-        rig.terminate(daemon)
+        site.wait_until_settled(120, "the end of all pushes", daemon)
+        processes.terminate(daemon)
         judge(site, providers, ids)
 
 
 def configure(site, providers):
-    run("openssl", "genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256", "-out", site.folder / "key.p8")
-    key = run("openssl", "genpkey", "-algorithm", "RSA", "-pkeyopt", "rsa_keygen_bits:2048")
+    tls.make_signing_key(site.folder / "key.p8")
+    key = processes.run("openssl", "genpkey", "-algorithm", "RSA", "-pkeyopt", "rsa_keygen_bits:2048")
     account = {"type": "service_account", "project_id": "p", "private_key_id": "k", "private_key": key,
         "client_email": "c@example.com", "token_uri": "https://oauth2.googleapis.com/token"}
     (site.folder / "account.json").write_text(json.dumps(account))
@@ -144,7 +133,8 @@ def handle(platform, port):
         case "apns": return WORD.encode().hex().ljust(64, "0")
         case "wns": return f"https://localhost:{port}/w/?token={WORD}%2b1"
         case "webpush":
-            point = run("openssl", "ecparam", "-name", "prime256v1", "-genkey", "-noout", "-outform", "DER", binary=True)[-65:]
+            command = ["openssl", "ecparam", "-name", "prime256v1", "-genkey", "-noout", "-outform", "DER"]
+            point = subprocess.run(command, capture_output=True, check=True).stdout[-65:]
             keys = {"p256dh": url_base64(point), "auth": url_base64(WORD.encode().ljust(16))}
             return json.dumps({"endpoint": f"https://localhost:{port}/push/{WORD}", "keys": keys})
         case _: return f"{WORD}-handle-of-{platform}"
@@ -152,7 +142,7 @@ def handle(platform, port):
 
 def speak(site, providers):
     """Registers a device for each platform and sends to all of them, and says wrong things too. The ids."""
-    connection = http.client.HTTPConnection("127.0.0.1", site.port, timeout=60)
+    connection = site.connect()
     for platform, provider in providers.items():
         id = ask(connection, platform, "POST", "/api/register")
         device = {"Platform": platform, "Handle": handle(platform, provider.port), "Tags": [f"{WORD}-tag", f"{platform}-{WORD}"]}
@@ -183,7 +173,7 @@ def speak(site, providers):
 def judge(site, providers, ids):
     log = site.log.read_bytes()
     requests = [request for provider in providers.values() for request in provider.requests]
-    failures = [f"in the log: {hit}" for hit in find(log)]
+    failures = [f"in the log: {hit}" for hit in searching.find(log, WORD)]
     kinds = {}
     for platform, provider in providers.items():
         # The address is the device's own, and must be there.
@@ -191,7 +181,7 @@ def judge(site, providers, ids):
         pushes = [request for request in provider.requests if b"/token" not in request.split(b" ", 2)[1]]
         shapes = {shape(push, addresses, ids) for push in pushes}
         for text in [*shapes, *(request for request in provider.requests if request not in pushes)]:
-            failures += [f"to {platform}: {hit}" for hit in find(text)]
+            failures += [f"to {platform}: {hit}" for hit in searching.find(text, WORD)]
         if len(shapes) != 1 or not pushes:
             failures.append(f"to {platform}: {len(pushes)} pushes of {len(shapes)} shapes: {b' | '.join(sorted(shapes))[:2000]}")
         kinds[platform] = len(pushes)
@@ -230,31 +220,6 @@ def shape(request, addresses, ids):
     return head + end + body
 
 
-# MARK: Search
-
-def find(bytes):
-    """Where the word is, in any of its disguises, with what is around it."""
-    forms = {WORD.encode(), WORD.encode().hex().encode(), "".join(f"%{byte:02x}" for byte in WORD.encode()).encode()}
-    places = [match for form in forms for match in re.finditer(re.escape(form), bytes, re.I)]
-    # In base64 the word begins at one of three places; the characters at both ends depend on its neighbours.
-    for offset in range(3):
-        text = base64.b64encode(b"\0" * offset + WORD.encode()).rstrip(b"=")
-        core = text[(offset * 8 + 5) // 6 : (offset + len(WORD)) * 8 // 6]
-        places += re.finditer(re.escape(core), bytes)
-    return [bytes[max(0, place.start() - 60) : place.end() + 60] for place in places]
-
-
-def check_search():
-    """A search that finds nothing must be one that can find."""
-    for text in (f"xx{WORD.upper()}x", urllib.parse.quote(WORD), WORD.encode().hex(), *(
-        base64.b64encode(b"x" * length + WORD.encode() + b"yz").decode() for length in range(7)
-    )):
-        if not find(text.encode()):
-            raise SystemExit(f"the search does not find {text}")
-    if find(b"nothing to be found here"):
-        raise SystemExit("the search finds what is not there")
-
-
 # MARK: Small things
 
 def user(name):
@@ -266,20 +231,8 @@ def password(name):
 
 
 def ask(connection, name, method, path, body=None, expected=(200, 201)):
-    credentials = base64.b64encode(f"{user(name)}:{password(name)}".encode()).decode()
-    text = json.dumps(body) if body is not None else None
-    connection.request(method, path, text, {"Authorization": f"Basic {credentials}", "Content-Type": "application/json"})
-    response = connection.getresponse()
-    text = response.read()
-    if response.status not in expected:
-        raise SystemExit(f"{method} {path}: {response.status} {text[:300]}")
-    return json.loads(text) if text.strip() and response.status < 300 else None
+    return api.ask(connection, method, path, body, api.basic(user(name), password(name)), expected)
 
 
 def url_base64(bytes):
     return base64.urlsafe_b64encode(bytes).rstrip(b"=").decode()
-
-
-def run(*command, binary=False):
-    result = subprocess.run(list(map(str, command)), capture_output=True, check=True).stdout
-    return result if binary else result.decode()

@@ -8,17 +8,17 @@ Before that, the worst moment on purpose: the proxy stands still while the daemo
 sends its request. It finds both when it goes on, and must not use a connection that is gone for what it cannot repeat.
 """
 
-import argparse
 import http.client
 import os
 import pathlib
 import random
 import signal
 import sqlite3
+import statistics
 import threading
 import time
 
-from sealpost_e2e import rig
+from sealpost_e2e import api, processes, rig
 
 FETCHERS, POSTERS = 6, 4
 
@@ -38,7 +38,7 @@ class Load:
             thread.start()
 
     def run(self, role, number):
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+        connection = api.connect(self.port)
         # Every second client has hardly any pauses; those of the others lie around the moment for which a stopping server waits.
         longest = 0.12 if number % 2 else 0.002
         for turn in range(10**9):
@@ -55,11 +55,11 @@ class Load:
 
     def fetching(self, connection, _):
         id, payload = self.known
-        if (found := rig.fetch(connection, id)) != payload:
+        if (found := api.fetch(connection, id)) != payload:
             raise ValueError(f"fetched {found!r}")
 
     def posting(self, connection, name):
-        id = rig.post(connection, name)
+        id = api.post(connection, name)
         with self.lock:
             if self.posted.setdefault(id, name) != name:
                 raise ValueError(f"{id} was given out twice")
@@ -78,12 +78,12 @@ class Load:
             thread.join()
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("sealpost", help="the executable")
+def add_options(parser):
     parser.add_argument("--count", type=int, default=1000, help="restarts (1000)")
     parser.add_argument("--proxy", choices=["nginx", "haproxy", "varnish", "squid"], default="nginx")
-    options = parser.parse_args()
+
+
+def run(options):
     with rig.Rig(options.sealpost) as site:
         hold_up(site, options.proxy)
     with rig.Rig(options.sealpost) as site:
@@ -96,12 +96,12 @@ def hold_up(site, kind):
     children = pathlib.Path(f"/proc/{proxy.pid}/task/{proxy.pid}/children").read_text().split()
     worker = int(children[0]) if children else proxy.pid
     daemon, _ = site.serve()
-    client, other = (http.client.HTTPConnection("127.0.0.1", port, timeout=60) for _ in range(2))
-    id = rig.post(client, "posted")
-    for request in (lambda: rig.post(client, "posted again"), lambda: rig.fetch(client, id)):
+    client, other = (api.connect(port) for _ in range(2))
+    id = api.post(client, "posted")
+    for request in (lambda: api.post(client, "posted again"), lambda: api.fetch(client, id)):
         # Another client's too, so that the proxy keeps a connection that any request may use.
         for connection in (client, other):
-            rig.fetch(connection, id)
+            api.fetch(connection, id)
         answers = []
         asking = threading.Thread(target=lambda: answers.append(request()))
         os.kill(worker, signal.SIGSTOP)
@@ -109,35 +109,34 @@ def hold_up(site, kind):
             asking.start()
             while asking.is_alive() and not waits_in_kernel(port):
                 time.sleep(0.001)
-            rig.terminate(daemon)
+            processes.terminate(daemon)
             daemon, _ = site.serve()
         finally:
             os.kill(worker, signal.SIGCONT)
         asking.join()
         if not answers:
             raise SystemExit(f"{kind} used a connection that was gone")
-    rig.terminate(daemon)
-    rig.terminate(proxy)
+    processes.terminate(daemon)
+    processes.terminate(proxy)
 
 
 def waits_in_kernel(port):
     """Whether a client has sent what the proxy has not yet read."""
-    rows = [line.split() for line in pathlib.Path("/proc/net/tcp").read_text().splitlines()]
-    return any(row[1].endswith(f":{port:04X}") and row[4].split(":")[1] != "00000000" for row in rows)
+    return any(to_read for _, _, to_read in processes.sockets(port))
 
 
 def restart(site, kind, count):
     proxy, port = site.proxy(kind)
     daemon, _ = site.serve()
-    direct = http.client.HTTPConnection("127.0.0.1", site.port, timeout=60)
-    known = (rig.post(direct, "known"), "known")
+    direct = site.connect()
+    known = (api.post(direct, "known"), "known")
     direct.close()
     load = Load(port, known)
     starts, stops, begin = [], [], time.monotonic()
     while len(stops) < count and len(load.failures) < 20:
         load.wait_for(random.randrange(60), daemon)
         start = time.monotonic()
-        code, rest = rig.terminate(daemon)
+        code, rest = processes.terminate(daemon)
         stops.append(time.monotonic() - start)
         if code != 0:
             load.failures.append(f"the daemon ended with {code}: {rest}")
@@ -146,10 +145,10 @@ def restart(site, kind, count):
     load.stop()
     seconds = time.monotonic() - begin
 
-    direct = http.client.HTTPConnection("127.0.0.1", site.port, timeout=60)
-    missing = sum(rig.fetch(direct, id) != payload for id, payload in load.posted.items())
-    rig.terminate(daemon)
-    _, complaints = rig.terminate(proxy)
+    direct = site.connect()
+    missing = sum(api.fetch(direct, id) != payload for id, payload in load.posted.items())
+    processes.terminate(daemon)
+    _, complaints = processes.terminate(proxy)
     with sqlite3.connect(site.folder / "var/sealpost.db") as database:
         stored = database.execute("select count(*) from notification").fetchone()[0] - 1
 
@@ -158,12 +157,7 @@ def restart(site, kind, count):
     print(
         f"{len(stops)} restarts behind {kind} in {seconds:.0f} s: {len(load.failures)} of "
         f"{load.answered + len(load.failures)} requests failed, {missing} of {len(load.posted)} posts lost, "
-        f"{stored - len(load.posted)} stored unasked; stop {middle(stops):.0f} ms, start {middle(starts):.0f} ms"
+        f"{stored - len(load.posted)} stored unasked; stop {1000 * statistics.median(stops):.0f} ms, start {1000 * statistics.median(starts):.0f} ms"
     )
     if load.failures or missing or stored != len(load.posted):
         raise SystemExit(1)
-
-
-def middle(values):
-    """The median, in milliseconds."""
-    return sorted(values)[len(values) // 2] * 1000

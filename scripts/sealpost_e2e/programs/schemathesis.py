@@ -5,8 +5,6 @@ Two daemons share the operations; then schemathesis follows the links from answe
 draws depends on the seed, and in the chains on what was answered. Settings are in Tests/Clients/schemathesis.toml, each with its reason.
 """
 
-import argparse
-import http.client
 import json
 import os
 import pathlib
@@ -16,7 +14,7 @@ import subprocess
 import threading
 import time
 
-from sealpost_e2e import outbox, rig
+from sealpost_e2e import api, outbox, processes, rig
 
 CLIENTS = rig.ROOT / "Tests/Clients"
 TOOL = rig.ROOT / ".venv-e2e/bin/schemathesis"
@@ -37,30 +35,23 @@ class Site(outbox.Outbox):
         for name, role in USERS.items():
             self.add_user(name, role)
         # The user of the document's examples, which must hold, too.
-        subprocess.run([self.sealpost, "user", "role", "alice", "admin"], cwd=self.folder, env=self.environment, check=True,
-            stdout=subprocess.DEVNULL)
+        processes.run(self.sealpost, "user", "role", "alice", "admin", cwd=self.folder, env=self.environment)
         self.simulate()
-        with open(self.configuration, "a") as file:
-            file.write("  stream: {type: stream}\n")
-            file.write('  webpush: {type: webpush, subject: "mailto:ops@example.com", allowedHosts: ["push.example.com"]}\n')
+        self.add_senders()
         self.serve()
-        self.connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
-        tokens = {name: self.ask("root", "POST", "/api/tokens", {"User": name})["Token"] for name in ("alice", *USERS)}
+        connection = self.connect()
+
+        def ask(name, method, path, body=None):
+            return api.ask(connection, method, path, body, api.basic(name))
+
+        tokens = {name: ask("root", "POST", "/api/tokens", {"User": name})["Token"] for name in ("alice", *USERS)}
         devices = []
         for name, body in (("tester", {"Platform": "fcm", "Handle": "tested"}), ("listener", {"Platform": "stream"})):
-            devices.append(self.ask(name, "POST", "/api/register"))
-            self.ask(name, "PUT", f"/api/register/{devices[-1]}", body)
+            devices.append(ask(name, "POST", "/api/register"))
+            ask(name, "PUT", f"/api/register/{devices[-1]}", body)
         for number in range(30):
-            self.ask("root", "POST", "/api/notifications", {"Payload": number, "To": ["username:amy"], "ReadOnce": number % 10 == 0})
-        return {"port": self.port, "password": rig.PASSWORD, "tokens": tokens, "device": devices[0], "stream": devices[1]}
-
-    def ask(self, name, method, path, body=None):
-        self.connection.request(method, path, json.dumps(body) if body else None, {"Authorization": rig.basic(name)})
-        response = self.connection.getresponse()
-        text = response.read()
-        if response.status not in (200, 201):
-            raise SystemExit(f"{method} {path}: {response.status} {text}")
-        return json.loads(text) if text else None
+            ask("root", "POST", "/api/notifications", {"Payload": number, "To": ["username:amy"], "ReadOnce": number % 10 == 0})
+        return {"port": self.port, "password": api.PASSWORD, "tokens": tokens, "device": devices[0], "stream": devices[1]}
 
 
 class Runs:
@@ -97,15 +88,15 @@ class Runs:
                 print(ended.stdout[-20_000:], ended.stderr[-2000:], flush=True)
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("sealpost", help="the executable")
+def add_options(parser):
     parser.add_argument("--max-examples", type=int, default=5000, help="cases of each operation: %(default)s")
     parser.add_argument("--chains", type=int, default=50, help="runs along the links, each with a seed of its own: %(default)s")
     parser.add_argument("--seed", type=int, default=1, help="what all that is drawn depends on: %(default)s")
     parser.add_argument("--operations", nargs="*", metavar="ID", help="only these, and the chains")
     parser.add_argument("--output", help="a folder for what schemathesis says of each operation")
-    options = parser.parse_args()
+
+
+def run(options):
     document = json.loads((rig.ROOT / "Sources/PushServer/openapi.json").read_text())
     ids = [operation["operationId"] for path in document["paths"].values() for operation in path.values()]
     if options.operations is not None:

@@ -5,23 +5,20 @@ address of the Internet, later one of loopback, of a private network, of a cloud
 something listens at each. No TCP connection but to the Internet's may ever be tried, let alone arrive.
 """
 
-import argparse
 import collections
-import http.client
 import ipaddress
-import json
 import os
 import pathlib
 import re
 import socket
 import struct
-import subprocess
 import sys
 import tempfile
 import threading
 import time
 
-from sealpost_e2e import rig
+from sealpost_e2e import api, processes, rig
+from sealpost_e2e.api import ask
 
 GLOBAL, GLOBAL6 = "93.184.216.34", "2606:4700::1111"
 PRIVATE = ["127.0.0.1", "10.1.2.3", "169.254.169.254", "192.168.7.7", "100.100.100.200"]
@@ -46,11 +43,11 @@ NAMES = (
 PATIENCE = 200
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("sealpost", help="the executable")
+def add_options(parser):
     parser.add_argument("--inside", action="store_true", help="already in a network of its own")
-    options = parser.parse_args()
+
+
+def run(options):
     if not options.inside:
         command = ["unshare", "--user", "--map-root-user", "--mount", "--net", sys.executable, rig.ROOT / "scripts/e2e"]
         os.execvp("unshare", [*command, "run", "ssrf", "--inside", pathlib.Path(options.sealpost).resolve()])
@@ -64,11 +61,11 @@ def main():
 
 
 def make_network():
-    run("ip", "link", "set", "lo", "up")
+    processes.run("ip", "link", "set", "lo", "up")
     for address in [GLOBAL] + PRIVATE[1:]:
-        run("ip", "address", "add", f"{address}/32", "dev", "lo")
+        processes.run("ip", "address", "add", f"{address}/32", "dev", "lo")
     for address in [GLOBAL6] + PRIVATE6[1:]:
-        run("ip", "-6", "address", "add", f"{address}/128", "dev", "lo", "nodad")
+        processes.run("ip", "-6", "address", "add", f"{address}/128", "dev", "lo", "nodad")
 
 
 def point_at_resolver(folder):
@@ -79,11 +76,7 @@ def point_at_resolver(folder):
         "hosts": "127.0.0.1 localhost\n",
     }.items():
         (folder / name).write_text(text)
-        run("mount", "--bind", folder / name, f"/etc/{name}")
-
-
-def run(*command):
-    subprocess.run(command, check=True)
+        processes.run("mount", "--bind", folder / name, f"/etc/{name}")
 
 
 class Resolver:
@@ -166,18 +159,17 @@ def push_to_all(site, trace, resolver):
     process = site.start(
         command + [site.sealpost, "serve", "--config", "sealpost.yaml"], cwd=site.folder, env=site.environment
     )
-    rig.wait_for_line(process, "serving")
+    processes.wait_for_line(process, "serving")
     threading.Thread(target=process.stderr.read, daemon=True).start()
-    client = http.client.HTTPConnection("127.0.0.1", 8080, timeout=60)
+    client = api.connect(8080)
     key = ask(client, "GET", "/api/webpush/key")["Key"]
     for name in NAMES:
         handle = {"endpoint": f"https://{name}.push.example/{name}", "keys": {"p256dh": key, "auth": "A" * 22}}
         ask(client, "PUT", f"/api/register/{name}", {"Platform": "webpush", "Handle": handle})
     for address in PRIVATE:
         handle = {"endpoint": f"https://{address}/", "keys": {"p256dh": key, "auth": "A" * 22}}
-        if ask(client, "PUT", "/api/register/x", {"Platform": "webpush", "Handle": handle}, expected=400) is None:
-            raise SystemExit(f"{address} was taken at registration")
-    ask(client, "POST", "/api/notifications", "hello")
+        ask(client, "PUT", "/api/register/x", {"Platform": "webpush", "Handle": handle}, expected=[400])
+    api.post(client, "hello")
     deadline = time.monotonic() + PATIENCE
     while time.monotonic() < deadline and any(resolver.times(name) < len(NAMES[name]) for name in NAMES):
         time.sleep(0.2)
@@ -186,16 +178,6 @@ def push_to_all(site, trace, resolver):
     child = int(pathlib.Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()[0])
     os.kill(child, 15)
     process.wait(timeout=60)
-
-
-def ask(client, method, path, body=None, expected=200):
-    text = None if body is None else json.dumps(body)
-    client.request(method, path, text, {"Authorization": rig.CREDENTIALS})
-    response = client.getresponse()
-    answer = response.read()
-    if response.status != expected:
-        raise SystemExit(f"{method} {path}: {response.status} {answer[:200]}")
-    return json.loads(answer) if answer else {}
 
 
 def judge(trace, sink, resolver):

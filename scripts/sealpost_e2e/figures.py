@@ -1,0 +1,29 @@
+"""What is measured: percentiles, steady requests, and the line that tells whether a figure is within its bound."""
+
+from sealpost_e2e import api, processes
+
+
+def percentile(values, part=99):
+    """The value that so many in a hundred do not exceed."""
+    ordered = sorted(values)
+    return ordered[len(ordered) * part // 100]
+
+
+def report(is_fine, text):
+    """Prints a line, marked if it tells of a failure. Whether it does not."""
+    print(text if is_fine else f"FAILED: {text}", flush=True)
+    return is_fine
+
+
+def steady_fetches(site, url, seconds, clients=8, rate=50):
+    """h2load asks at a fixed rate, by so many clients. The durations in seconds; ends the program if a request fails."""
+    log = site.folder / "durations"
+    processes.run(
+        "h2load", "--h1", "--clients", clients, "--rps", rate, "--duration", seconds, "--log-file", log,
+        "-H", f"Authorization: {api.CREDENTIALS}", url,
+    )
+    rows = [line.split("\t") for line in log.read_text().splitlines()]
+    log.unlink()
+    if (failed := sum(row[1] != "200" for row in rows)) or len(rows) < clients * rate * seconds * 0.9:
+        raise SystemExit(f"{failed} of {len(rows)} good requests failed")
+    return [int(row[2]) / 1e6 for row in rows]

@@ -1,0 +1,28 @@
+"""Certificates and keys for one run."""
+
+import ssl
+
+from sealpost_e2e import processes
+
+
+def make_certificate(folder):
+    """A certificate for localhost, signed by itself, and its key: `certificate.pem` and `key.pem`."""
+    certificate, key = folder / "certificate.pem", folder / "key.pem"
+    processes.run(
+        "openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", 2,
+        "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost", "-keyout", key, "-out", certificate,
+    )
+    return certificate, key
+
+
+def make_signing_key(path):
+    """A key as APNs gives it out."""
+    processes.run("openssl", "genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256", "-out", path)
+
+
+def trusting():
+    """A client's context that takes any certificate."""
+    context = ssl.create_default_context()
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_NONE
+    return context
