@@ -5,6 +5,7 @@ and so does a row of the table that is not met any more.
 """
 
 import collections
+import contextlib
 import email.utils
 import json
 import re
@@ -59,6 +60,21 @@ class Site(outbox.Outbox):
             while not (until and until in answer) and (more := self.receive(connection)):
                 answer += more
             return answer
+
+    def exchange_until(self, status, bytes, crowd=0):
+        """Sends the same again and again, beside so many silent connections, until the answer has that status."""
+        answer = b""
+
+        def is_answered():
+            nonlocal answer
+            with contextlib.ExitStack() as silent:
+                for _ in range(crowd):
+                    silent.enter_context(socket.create_connection(("127.0.0.1", self.port)))
+                answer = self.exchange(bytes)
+            return answer.startswith(b"HTTP/1.1 %d " % status)
+
+        processes.wait_until(is_answered, 60, f"the status {status}", pause=0)
+        return answer
 
     def receive(self, connection):
         try:
@@ -208,17 +224,10 @@ def refusals(site):
     site.raw(431, b"GET / HTTP/1.1\r\nHost: x\r\nX: " + b"x" * 20_000 + b"\r\n\r\n")
     site.raw(501, b"QUERY / HTTP/1.1\r\nHost: x\r\n\r\n")
     site.raw(505, b"GET / HTTP/2.0\r\nHost: x\r\n\r\n")
-    crowd = [socket.create_connection(("127.0.0.1", site.port)) for _ in range(60)]
-    time.sleep(0.2)
-    site.raw(503, b"")
-    for one in crowd:
-        one.close()
-    time.sleep(0.2)
-    for _ in range(20):
-        bytes = site.exchange(f"GET {item} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: {api.basic('dora', 'wrong')}\r\n\r\n".encode())
-        if b" 429 " in bytes[:20]:
-            break
-    site.judge(429, bytes, "GET", item, [], None)
+    # Until all of a crowd are accepted and none has been ended for its silence; then the next is refused.
+    site.judge(503, site.exchange_until(503, b"", crowd=60), None, "", [], None)
+    wrong = f"GET {item} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: {api.basic('dora', 'wrong')}\r\n\r\n"
+    site.judge(429, site.exchange_until(429, wrong.encode()), "GET", item, [], None)
 
 
 def break_payload(site, id):

@@ -130,8 +130,7 @@ class Sink:
         threading.Thread(target=self.serve, daemon=True).start()
         # What is not heard of would prove nothing if it could not be heard of.
         for address in PRIVATE + PRIVATE6 + [GLOBAL, GLOBAL6]:
-            with socket.create_connection((address, 443), timeout=5) as probe:
-                probe.recv(1)
+            processes.wait_until(lambda: reaches(address), 30, f"the way to {address}")
         if len(self.arrivals) != len(PRIVATE + PRIVATE6) + 2:
             raise SystemExit("the sink does not hear at every address")
         self.arrivals.clear()
@@ -148,6 +147,16 @@ class Sink:
                 return
             self.arrivals.append(connection.getsockname()[0].removeprefix("::ffff:"))
             connection.close()
+
+
+def reaches(address):
+    """Whether a connection can be made: the network has just been set up."""
+    try:
+        with socket.create_connection((address, 443), timeout=5) as probe:
+            probe.recv(1)
+    except OSError:
+        return False
+    return True
 
 
 def push_to_all(site, trace, resolver):
