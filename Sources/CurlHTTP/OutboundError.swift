@@ -29,12 +29,12 @@ extension OutboundError: CustomStringConvertible {
     package var description: String {
         switch self {
         case .badRequest(let detail): "bad request: \(detail)"
-        case .hostNotAllowed: "host not allowed"
-        case .refusedAddress: "address refused"
+        case .hostNotAllowed: "the host is not in allowedHosts"
+        case .refusedAddress: "the host has only addresses that are not public"
         case .couldNotConnect(let detail): "could not connect: \(detail)"
         case .tls(let detail): "TLS failed: \(detail)"
         case .timedOut: "timed out"
-        case .interrupted(let detail): "interrupted: \(detail)"
+        case .interrupted(let detail): "connection lost: \(detail)"
         case .responseTooLarge: "response too large"
         case .overloaded: "too many concurrent calls"
         case .cancelled: "cancelled"

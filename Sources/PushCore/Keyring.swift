@@ -50,8 +50,8 @@ package enum KeyringError: Error, Hashable, CustomStringConvertible {
         case .repeated(let number): "key \(number) appears twice"
         case .empty: "it contains no key"
         case .missing(let number): "it contains no key \(number)"
-        case .sealing(let number): "key \(number) is the one in use for encryption"
-        case .signing(let number): "key \(number) is the one in use for signing"
+        case .sealing(let number): "key \(number) is in use for encryption; run sealpost keys rotate first"
+        case .signing(let number): "key \(number) is in use for signing; run sealpost signing-keys rotate first"
         case .full: "the key numbers are used up"
         }
     }

@@ -30,7 +30,7 @@ struct FanoutLoop: Sendable {
             if pushes > 0 { self.wakeUp() }
             return true
         } catch {
-            self.logger.report("broadcast fan-out failed", error)
+            self.logger.report("broadcast fan-out failed; it is retried", error)
             return false
         }
     }

@@ -66,7 +66,7 @@ struct LaneLoop: Sendable {
                 self.signal.set()
             }
         } catch {
-            self.logger.error("outbox read failed", metadata: self.metadata(["error": "\(error)"]))
+            self.logger.error("outbox read failed; it is retried", metadata: self.metadata(["error": "\(error)"]))
         }
         return self.settings.rest
     }
@@ -82,7 +82,7 @@ struct LaneLoop: Sendable {
                 left -= own.count
             }
         } catch {
-            self.logger.report("push lease failed", error, self.metadata([:]))
+            self.logger.report("push lease failed; it is retried", error, self.metadata([:]))
             // What is due stays due: without a rest the loop would ask again at once. Ended early by cancellation.
             try? await Task.sleep(for: .seconds(1))
         }
@@ -150,7 +150,11 @@ struct LaneLoop: Sendable {
             if isRetired { self.logger.info("device retired", metadata: self.metadata(["reason": "\(reason)"])) }
         } catch {
             // The next push to it tells the same.
-            self.logger.report("device retirement failed", error, self.metadata([:]))
+            self.logger.report(
+                "device retirement failed; the next push to the device retries",
+                error,
+                self.metadata([:])
+            )
         }
     }
 
@@ -165,7 +169,7 @@ struct LaneLoop: Sendable {
                 self.settlements.settled(ended.lazy.map(\.0.push.notification))
                 self.state.endSettling()
             } catch {
-                self.logger.report("push results not saved", error, self.metadata([:]))
+                self.logger.report("push results not saved; they are saved later", error, self.metadata([:]))
                 // Ended early by cancellation.
                 try? await Task.sleep(for: .seconds(1))
                 self.state.endSettling(butKeeping: Task.isCancelled ? [] : ended)

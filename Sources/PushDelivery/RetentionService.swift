@@ -49,7 +49,7 @@ package struct RetentionService: Sendable {
         do {
             try await self.store.writeSealCounts()
         } catch {
-            self.logger.report("encryption counts not saved", error)
+            self.logger.report("encryption counts not saved; they are saved later", error)
         }
     }
 
@@ -57,7 +57,7 @@ package struct RetentionService: Sendable {
         do {
             while try await self.store.writeTokenUses(limit: Self.batch) == Self.batch {}
         } catch {
-            self.logger.report("token last-used times not saved", error)
+            self.logger.report("token last-used times not saved; they are saved later", error)
         }
     }
 
@@ -69,7 +69,7 @@ package struct RetentionService: Sendable {
             let start = self.now() - self.auditKept.timeInterval
             while try await self.store.trimAudit(before: start, limit: Self.batch) == Self.batch {}
         } catch {
-            self.logger.report("deletion of expired data failed", error)
+            self.logger.report("deletion of expired data failed; it is retried", error)
         }
     }
 }

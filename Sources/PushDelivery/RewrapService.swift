@@ -50,7 +50,7 @@ package struct RewrapService: Sendable {
         } catch is CancellationError {
             return true
         } catch {
-            self.logger.report("re-encryption failed", error)
+            self.logger.report("re-encryption failed; it is retried", error)
             return false
         }
     }

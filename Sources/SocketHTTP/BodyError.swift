@@ -11,8 +11,8 @@ package enum BodyError: Error, Hashable {
         switch self {
         case .tooLarge: .bodyTooLarge
         case .timedOut: .timedOut
-        case .malformed: .badRequest("The body does not match its framing.")
-        case .closed: .badRequest("The body is incomplete.")
+        case .malformed: .badRequest("The chunks of the body are malformed.")
+        case .closed: .badRequest("The connection ended before the end of the body.")
         }
     }
 }

@@ -38,7 +38,7 @@ extension Application {
             for address in self.addresses {
                 if case .tcp = address, let url = URL(string: "\(self.scheme)://\(address)") { return url }
             }
-            throw ConfigurationError("server.listen: no TCP address")
+            throw ConfigurationError("server.listen: must have a TCP address")
         }
     }
 }

@@ -170,7 +170,7 @@ final class ConfigurationSource {
     func finish() throws {
         let unknown = self.environment.keys.filter { $0.hasPrefix(Self.prefix) && !self.usedVariables.contains($0) }
         if let name = unknown.sorted().first {
-            throw ConfigurationError("\(name): unknown environment variable")
+            throw ConfigurationError("\(name): unknown environment variable; unset it or correct its name")
         }
     }
 

@@ -13,7 +13,7 @@ enum DescriptorLimit {
         setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
         guard Listener.usableDescriptors < connections else { return }
         logger.warning(
-            "the descriptor limit allows fewer connections than server.limits.maxConnections; others wait to be accepted",
+            "the descriptor limit allows fewer connections than server.limits.maxConnections; raise it or lower the setting",
             metadata: ["limit": "\(limit.rlim_max)", "maxConnections": "\(connections)"]
         )
     }

@@ -12,7 +12,7 @@ enum KeyringFile {
     static func load(_ path: String, database: String) throws -> Keyring {
         let isMissing = !FileManager.default.fileExists(atPath: path)
         guard !isMissing || !FileManager.default.fileExists(atPath: database) else {
-            throw ConfigurationError("the keyring \(path) is missing; \(database) cannot be decrypted without it")
+            throw ConfigurationError("the keyring \(path) is missing; restore it from a backup to decrypt \(database)")
         }
         let text = try PrivateFile.load(path, what: self.what, ifMissing: Keyring.generateText)
         return try self.read(path) { () throws(KeyringError) in try Keyring(text: text) }

@@ -32,11 +32,11 @@ enum SocketActivation {
     ) throws(ConfigurationError) -> Range<Int32> {
         guard let process = environment["LISTEN_PID"], let count = environment["LISTEN_FDS"] else { return 0..<0 }
         guard let process = pid_t(process), process > 0 else {
-            throw ConfigurationError("LISTEN_PID: \"\(process)\" is not the number of a process")
+            throw ConfigurationError("LISTEN_PID: \"\(process)\" is not a process id")
         }
         guard process == id else { return 0..<0 }
         guard let count = Int32(count), case (let end, false) = self.first.addingReportingOverflow(count), count >= 0
-        else { throw ConfigurationError("LISTEN_FDS: \"\(count)\" is not a number of descriptors") }
+        else { throw ConfigurationError("LISTEN_FDS: \"\(count)\" is not a count of descriptors") }
         return self.first..<end
     }
 }

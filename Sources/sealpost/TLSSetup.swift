@@ -105,7 +105,7 @@ struct TLSSetup: Sendable {
         }
         if let objection = identity.objection {
             logger.warning(
-                "clients will refuse a certificate",
+                "clients will refuse a certificate; replace the file and send SIGHUP",
                 metadata: ["key": "\(path).certificate", "reason": "\(files.certificate) \(objection)"]
             )
         }

@@ -99,7 +99,7 @@ import Testing
         #expect(revoked.output == "token \(prefix) revoked\n")
         let again = try await Daemon.run(["token", "revoke", prefix], in: folder)
         #expect(again.code == 1)
-        #expect(again.errors == "sealpost: token \(prefix) does not exist\n")
+        #expect(again.errors == "sealpost: token \(prefix) does not exist; see sealpost token list\n")
         #expect(try await Daemon.run(["token", "list"], in: folder).output.split(separator: "\n").count == 1)
     }
 
@@ -124,7 +124,7 @@ import Testing
         for arguments in [["role", "boss", "device"], ["disable", "boss"], ["remove", "boss"]] {
             let ended = try await Daemon.run(["user"] + arguments, in: self.folder)
             #expect(ended.code == 1)
-            #expect(ended.errors == "sealpost: boss is the last enabled administrator\n")
+            #expect(ended.errors == "sealpost: boss is the last enabled administrator; add another one first\n")
         }
     }
 

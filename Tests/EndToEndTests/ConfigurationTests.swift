@@ -192,7 +192,7 @@ import Testing
         let error = #expect(throws: ConfigurationError.self) {
             try KeyringFile.load(self.keyring, database: self.database)
         }
-        #expect("\(try #require(error))".contains("cannot be decrypted without it"))
+        #expect("\(try #require(error))".contains("restore it from a backup to decrypt"))
         #expect(!FileManager.default.fileExists(atPath: self.keyring))
     }
 

@@ -83,10 +83,10 @@ import Testing
     }
 
     @Test(arguments: [
-        (200, "<html>", SendFailure.unavailable(reason: "malformed response")),
-        (200, #"{"access_token":"a\r\nb"}"#, .unavailable(reason: "malformed response")),
-        (200, #"{"access_token":""}"#, .unavailable(reason: "malformed response")),
-        (200, #"{"access_token":"t","expires_in":0}"#, .unavailable(reason: "malformed response")),
+        (200, "<html>", SendFailure.unavailable(reason: "the response is not an access token")),
+        (200, #"{"access_token":"a\r\nb"}"#, .unavailable(reason: "the response is not an access token")),
+        (200, #"{"access_token":""}"#, .unavailable(reason: "the response is not an access token")),
+        (200, #"{"access_token":"t","expires_in":0}"#, .unavailable(reason: "the response is not an access token")),
         (
             400, #"{"error":"invalid_grant","error_description":"x"}"#,
             .misconfigured(reason: "invalid_grant")

@@ -75,7 +75,9 @@ private let channel = "https://db3.notify.windows.com/?token=AwY%2fA%2b%3D%3d"
 
     @Test func aChannelIsCheckedAgainBeforeThePush() throws {
         let push = try Samples.push(handle: "https://evil.example/")
-        #expect(throws: SendFailure.rejected(reason: "channel not allowed")) { try self.request(push) }
+        #expect(throws: SendFailure.rejected(reason: "the channel's host is not in allowedHosts")) {
+            try self.request(push)
+        }
     }
 
     @Test func theTokenIsAskedForWithTheSecretEscaped() throws {

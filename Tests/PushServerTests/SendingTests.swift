@@ -189,7 +189,7 @@ import Testing
         }
         #expect(ids == [1, 2, 3])
         let response = try await fixture.send(.post, Paths.notifications)
-        try response.expectProblem(.busy, "no free notification id was found")
+        try response.expectProblem(.busy, "no free notification id was found; try again")
         #expect(response.fields[.retryAfter] == "1")
         #expect(fixture.wakeUps.count == 0, "nothing is to be sent")
     }

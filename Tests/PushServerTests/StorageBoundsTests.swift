@@ -25,7 +25,7 @@ import Testing
         #expect(try await self.post(fixture, as: "alice").status == .created)
         try await self.post(fixture, as: "alice").expectProblem(
             .tooMuchStored,
-            "at most 1 stored notifications per user; each counts until it expires"
+            "at most 1 stored notifications per user; recall some or send with a shorter ExpiresIn"
         )
         // Each user and each role has its own; one without bounds has none.
         #expect(try await self.post(fixture, as: "bob").status == .created)
@@ -33,7 +33,7 @@ import Testing
         try await self.post(fixture, as: "paul", String(repeating: "x", count: 100))
             .expectProblem(
                 .tooMuchStored,
-                "at most 100 bytes of stored payloads per user; recalled notifications do not count"
+                "at most 100 bytes of stored payloads per user; recall notifications to free space"
             )
         for _ in 0..<3 { #expect(try await self.post(fixture, as: "ada").status == .created) }
     }

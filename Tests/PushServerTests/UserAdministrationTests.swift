@@ -68,8 +68,8 @@ import Testing
 
     @Test(arguments: [
         ("limit=0", "limit must be 1 to 500"), ("limit=501", "limit must be"), ("limit=x", "limit must be"),
-        ("limit=1&limit=2", "limit appears more than once"), ("after=a%20b", "after is not a user name"),
-        ("after=", "after is not"), ("after=%FF", "not percent-encoded"),
+        ("limit=1&limit=2", "limit appears more than once"), ("after=a%20b", "after must be a user name"),
+        ("after=", "after must be"), ("after=%FF", "not percent-encoded"),
     ])
     func aParameterThatCannotBeIsNamed(query: String, detail: String) async throws {
         try await self.fixture.send(.get, "\(Paths.users)?\(query)", user: "ada").expectProblem(

@@ -54,10 +54,10 @@ import Testing
     @Test(arguments: [
         (#"{"Password":"long enough"}"#, "Name is missing"), (#"{"Name":"carol"}"#, "Password is missing"),
         (#"{"Name":1,"Password":"long enough"}"#, "Name must be a string"),
-        (#"{"Name":"","Password":"long enough"}"#, "Name is not 1 to 100"),
-        (#"{"Name":"a b","Password":"long enough"}"#, "Name is not"),
-        (#"{"Name":"a:b","Password":"long enough"}"#, "Name is not"),
-        (#"{"Name":"ä","Password":"long enough"}"#, "Name is not"),
+        (#"{"Name":"","Password":"long enough"}"#, "Name must be 1 to 100"),
+        (#"{"Name":"a b","Password":"long enough"}"#, "Name must be 1"),
+        (#"{"Name":"a:b","Password":"long enough"}"#, "Name must be 1"),
+        (#"{"Name":"ä","Password":"long enough"}"#, "Name must be 1"),
         (#"{"Name":"carol","Password":["long enough"]}"#, "Password must be a string"),
         (
             #"{"Name":"carol","Password":"1234567"}"#,

@@ -21,7 +21,7 @@ struct AccessToken: Sendable {
         guard response.status == 200 else { throw Self.failure(response, now: now) }
         // What cannot be decoded is not an answer of a token endpoint.
         guard let answer = try? JSONDecoder().decode(Answer.self, from: Data(response.body)), answer.isUsable else {
-            throw .unavailable(reason: "malformed response")
+            throw .unavailable(reason: "the response is not an access token")
         }
         self.init(answer.text, lifetime: answer.lifetime, now: now)
     }

@@ -15,7 +15,7 @@ struct WNSRequest: Sendable {
     /// Throws `rejected` for a channel that may not be called.
     func make(_ push: Push, token: Secret<String>, now: Date) throws(SendFailure) -> OutboundRequest {
         guard let channel = WNSChannel(push.handle, allowedHosts: self.allowedHosts) else {
-            throw .rejected(reason: "channel not allowed")
+            throw .rejected(reason: "the channel's host is not in allowedHosts")
         }
         let seconds = Int(min(max(1, push.expiresAt.timeIntervalSince(now)), TimeInterval(Self.longestTimeToLive)))
         let headers = [

@@ -61,7 +61,9 @@ package final class WebPushSender: PushSender {
         } catch {
             throw .deviceGone(reason: "not a subscription")
         }
-        guard let service = self.service(of: subscription) else { throw .rejected(reason: "push service not allowed") }
+        guard let service = self.service(of: subscription) else {
+            throw .rejected(reason: "the push service's host is not in allowedHosts")
+        }
         let request = try self.request.make(push, to: subscription, now: self.now())
         let response: OutboundResponse
         do throws(OutboundError) {

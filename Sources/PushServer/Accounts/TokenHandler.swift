@@ -27,7 +27,7 @@ struct TokenHandler: Handler {
     private func addToken(_ context: RequestContext) async throws -> Response {
         let caller = try context.user.name
         let body = try JSONBody(try await context.request.body.collect())
-        let unknown = Problem(.unknownUser, "User does not exist")
+        let unknown = Problem(.unknownUser, "User names a user who does not exist")
         guard
             let name = Username(try body.requiredString("User")),
             let user = try context.reader.user(named: name)
@@ -66,12 +66,12 @@ struct TokenHandler: Handler {
     private func listTokens(_ context: RequestContext) async throws -> Response {
         let query = try Query(context.request.head.query)
         let user = try query["user"].map { text in
-            guard let name = Username(text) else { throw Problem(.invalidParameter, "user is not a user name") }
+            guard let name = Username(text) else { throw Problem(.invalidParameter, "user must be a user name") }
             return name
         }
         let last = try query["after"].map { text in
             guard let prefix = TokenPrefix(text) else {
-                throw Problem(.invalidParameter, "after is not a token prefix")
+                throw Problem(.invalidParameter, "after must be a token prefix: spt_ and eight characters")
             }
             return prefix
         }

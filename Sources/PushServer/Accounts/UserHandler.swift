@@ -24,7 +24,7 @@ struct UserHandler: Handler {
     private func addUser(_ context: RequestContext) async throws -> Response {
         let body = try JSONBody(try await context.request.body.collect())
         guard let name = Username(try body.requiredString("Name")) else {
-            throw Problem(.invalidMember, "Name is not 1 to 100 letters, digits, -, _, @, # or .")
+            throw Problem(.invalidMember, "Name must be 1 to 100 letters, digits, -, _, @, # or .")
         }
         let role = try self.role(body) ?? .device
         let hash = try await self.hash(Secret(try body.requiredString("Password")), chosenFor: name)
@@ -42,7 +42,7 @@ struct UserHandler: Handler {
     private func listUsers(_ context: RequestContext) async throws -> Response {
         let query = try Query(context.request.head.query)
         let last = try query["after"].map { text in
-            guard let name = Username(text) else { throw Problem(.invalidParameter, "after is not a user name") }
+            guard let name = Username(text) else { throw Problem(.invalidParameter, "after must be a user name") }
             return name
         }
         let size = try query.limit
@@ -101,7 +101,7 @@ struct UserHandler: Handler {
             return .noContent
         case .missing: throw Problem(.notFound)
         case .lastAdministrator:
-            throw Problem(.lastAdministrator, "this user is the last enabled administrator")
+            throw Problem(.lastAdministrator, "this user is the last enabled administrator; add another one first")
         }
     }
 

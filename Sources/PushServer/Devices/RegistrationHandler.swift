@@ -90,7 +90,7 @@ struct RegistrationHandler: Handler {
 
     private func registrationID(_ context: RequestContext) throws -> RegistrationID {
         guard let id = RegistrationID(context.parameter) else {
-            throw Problem(.invalidParameter, "the registration id is not 1 to 128 letters, digits, -, _ or .")
+            throw Problem(.invalidParameter, "the registration id must be 1 to 128 letters, digits, -, _ or .")
         }
         return id
     }

@@ -26,7 +26,7 @@ struct DeliveryReportHandler: Handler {
         let query = try Query(context.request.head.query)
         let limit = try query.limit
         guard let start = Int64(try query["cursor"] ?? "0"), start >= 0 else {
-            throw Problem(.invalidParameter, "cursor was not issued by this server")
+            throw Problem(.invalidParameter, "cursor was not issued by this server; restart the list without cursor")
         }
         let user = try context.user
         let (sender, now) = (user.role == .admin ? nil : user.id, context.now)

@@ -58,6 +58,6 @@ struct NotificationPoster: Sendable {
             case .unknownUser(let name): throw Problem(.unknownUser, "user \(name) does not exist")
             }
         }
-        throw Problem(.busy, "no free notification id was found")
+        throw Problem(.busy, "no free notification id was found; try again")
     }
 }

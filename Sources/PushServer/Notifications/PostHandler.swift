@@ -77,7 +77,7 @@ struct PostHandler: Handler {
     }
 
     private func username(_ text: String) throws -> Username {
-        guard let name = Username(text) else { throw Problem(.invalidParameter, "to_tag is not a user name") }
+        guard let name = Username(text) else { throw Problem(.invalidParameter, "to_tag must be a user name") }
         return name
     }
 }

@@ -21,7 +21,7 @@ struct AuditHandler: Handler {
         let limit = try query.limit
         let before = try query["before"].map { text in
             guard let number = Int64(text), number > 0 else {
-                throw Problem(.invalidParameter, "before is not an entry number")
+                throw Problem(.invalidParameter, "before must be the number of an audit entry")
             }
             return number
         }

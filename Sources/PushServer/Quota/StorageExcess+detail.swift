@@ -5,8 +5,8 @@ extension StorageExcess {
     func detail(_ bounds: StorageBounds) -> String {
         switch self {
         case .notifications:
-            "at most \(bounds.notifications) stored notifications per user; each counts until it expires"
-        case .bytes: "at most \(bounds.bytes) bytes of stored payloads per user; recalled notifications do not count"
+            "at most \(bounds.notifications) stored notifications per user; recall some or send with a shorter ExpiresIn"
+        case .bytes: "at most \(bounds.bytes) bytes of stored payloads per user; recall notifications to free space"
         }
     }
 }

@@ -35,7 +35,7 @@ struct StreamHandler: Handler {
         guard !devices.isEmpty else {
             // Another's device and none at all are one answer.
             guard device == nil else { throw Problem(.notFound) }
-            throw Problem(.notFound, "the user has no device on a platform of type stream")
+            throw Problem(.notFound, "the user has no device on a platform of type stream; register one first")
         }
         var response = Response(status: .ok, fields: Self.streamFields)
         guard context.request.head.method == .get else {
@@ -45,7 +45,10 @@ struct StreamHandler: Handler {
         let handles = devices.map(\.handle)
         let caller = try context.known
         guard let subscription = self.streams.open(handles, ofUser: caller.user.id) else {
-            throw Problem(.tooManyStreams, "at most \(StreamHub.maximumPerUser) event streams per user")
+            throw Problem(
+                .tooManyStreams,
+                "at most \(StreamHub.maximumPerUser) event streams per user; close one that is not read"
+            )
         }
         let stream = EventStream(
             handler: self,

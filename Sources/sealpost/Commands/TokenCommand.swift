@@ -49,7 +49,7 @@ struct TokenCommand: AsyncParsableCommand {
 
         private func create(in store: Store, expiresAt: Date) async throws -> String {
             guard let name = Username(self.name), let user = try store.makeReader().user(named: name) else {
-                throw CommandFailure("user \(self.name) does not exist")
+                throw CommandFailure("user \(self.name) does not exist; see sealpost user list")
             }
             let scopes: Scopes
             do throws(ScopeError) {
@@ -64,7 +64,7 @@ struct TokenCommand: AsyncParsableCommand {
                 by: AuditRecord(.addToken, of: user.name.description),
                 now: Date()
             )
-            guard let token else { throw CommandFailure("user \(self.name) does not exist") }
+            guard let token else { throw CommandFailure("user \(self.name) does not exist; see sealpost user list") }
             return token.text.exposed
         }
     }
@@ -122,7 +122,7 @@ struct TokenCommand: AsyncParsableCommand {
                     guard
                         let prefix = TokenPrefix(self.prefix),
                         try await store.revokeToken(prefix, by: record) != nil
-                    else { throw CommandFailure("token \(self.prefix) does not exist") }
+                    else { throw CommandFailure("token \(self.prefix) does not exist; see sealpost token list") }
                     print("token \(prefix) revoked")
                 }
             }

@@ -101,12 +101,14 @@ struct ExistingUser: ParsableArguments {
     ) async throws {
         try await reportingErrors {
             try await withStore(try options.load()) { store in
-                guard let name = Username(self.name) else { throw CommandFailure("user \(self.name) does not exist") }
+                guard let name = Username(self.name) else {
+                    throw CommandFailure("user \(self.name) does not exist; see sealpost user list")
+                }
                 switch try await body(store, name) {
                 case .done: print("\(name) \(result)")
-                case .missing: throw CommandFailure("user \(name) does not exist")
+                case .missing: throw CommandFailure("user \(name) does not exist; see sealpost user list")
                 case .lastAdministrator:
-                    throw CommandFailure("\(name) is the last enabled administrator")
+                    throw CommandFailure("\(name) is the last enabled administrator; add another one first")
                 }
             }
         }

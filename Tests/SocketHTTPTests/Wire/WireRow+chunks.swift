@@ -99,11 +99,16 @@ extension WireRow {
     }
 
     private static func badChunks(_ description: String, _ chunks: String) -> WireRow {
-        WireRow(description, head + chunks, .failed(400, "The body does not match its framing.").closing)
+        WireRow(description, head + chunks, .failed(400, "The chunks of the body are malformed.").closing)
     }
 
     private static func cutOffChunks(_ description: String, _ chunks: String) -> WireRow {
-        WireRow(description, head + chunks, .failed(400, "The body is incomplete.").closing, then: .cutOff)
+        WireRow(
+            description,
+            head + chunks,
+            .failed(400, "The connection ended before the end of the body.").closing,
+            then: .cutOff
+        )
     }
 
     private static let tooLarge = Answer.failed(413, "The request's body is too large.").closing

@@ -17,7 +17,7 @@ extension WireRow {
             "leave that is not used",
             "POST / HTTP/1.1\r\nHost: h\r\nExpect: 100-continue\r\nContent-Length: 3\r\n\r\n",
             .goOn,
-            .failed(400, "The body is incomplete.").closing,
+            .failed(400, "The connection ended before the end of the body.").closing,
             then: .cutOff
         ),
         WireRow(

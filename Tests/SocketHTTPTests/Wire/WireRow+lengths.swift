@@ -29,7 +29,7 @@ extension WireRow {
         WireRow(
             "a body that is cut off is not taken for whole",
             "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 4\r\n\r\nabc",
-            .failed(400, "The body is incomplete.").closing,
+            .failed(400, "The connection ended before the end of the body.").closing,
             then: .cutOff
         ),
         WireRow(
