@@ -70,7 +70,7 @@ import Testing
     }
 
     @Test func eachKindOfInterferenceIsExplained() throws {
-        let page = try #require(try Self.files("Interference.md").first).text
+        let page = try #require(try Self.files("WhenSomebodyInterferes.md").first).text
         let code = try #require(try Self.files("/Interference.swift").first ?? Self.files("Interference.swift").first)
             .text
         let kinds = code.matches(of: /(?m)^        case (\w+)$/).map(\.1)
