@@ -15,7 +15,7 @@ TARGETS =
 # All at once, five hundred tests would starve each other's deadlines on a busy machine.
 export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH = 4
 
-.PHONY: demo test check build release bench bench-fetches bench-delivery bench-herd bench-posts bench-tools fuzz growth sanitize e2e format docker packages test-packages e2e-packages bench-packages
+.PHONY: demo test check build release bench bench-fetches bench-delivery bench-herd bench-posts bench-tools fuzz growth sanitize e2e format docs docker packages test-packages e2e-packages bench-packages
 
 demo: packages
 	swift build --product sealpost
@@ -97,6 +97,10 @@ e2e: release e2e-packages
 
 format:
 	swift format --in-place --recursive $(SOURCES)
+
+# The pages of the libraries that apps link, in .build-docs; a page that names a symbol which is not there fails.
+docs: packages
+	scripts/make-docs
 
 docker:
 	docker build --tag sealpost .
