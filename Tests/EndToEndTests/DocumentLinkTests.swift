@@ -1,0 +1,52 @@
+import Foundation
+import Testing
+
+/// What the documentation sends its readers to is there.
+@Suite(.timeLimit(.minutes(5))) struct DocumentLinkTests {
+    private static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appending(path: "../..")
+        .standardized
+
+    private static func text(_ path: String) throws -> String {
+        try String(contentsOf: self.root.appending(path: path), encoding: .utf8)
+    }
+
+    private static func isThere(_ path: String) -> Bool {
+        FileManager.default.fileExists(atPath: self.root.appending(path: path).standardized.path)
+    }
+
+    /// The Markdown files of the root, of `docs` and of `docs/decisions`.
+    private static func pages() throws -> [String] {
+        try ["", "docs/", "docs/decisions/"].flatMap { folder in
+            try FileManager.default.contentsOfDirectory(atPath: self.root.appending(path: folder).path)
+                .filter { $0.hasSuffix(".md") }.map { folder + $0 }
+        }
+    }
+
+    @Test(arguments: ["CONTRIBUTING.md", "README.md"])
+    func eachPathThatIsNamedIsThere(page: String) throws {
+        let paths = try Self.text(page).matches(
+            of: /`((?:Sources|Tests|Migrations|Fuzz|scripts|config|docs|examples)\/[^`\s<>…]+)/
+        )
+        #expect(page == "README.md" || paths.count > 20)
+        for path in paths.map({ String($0.output.1) }) { #expect(Self.isThere(path), "\(page): \(path)") }
+    }
+
+    @Test func eachLinkToAFileLeadsToOne() throws {
+        let pages = try Self.pages()
+        #expect(pages.count > 30)
+        for page in pages {
+            let folder = page.split(separator: "/").dropLast().joined(separator: "/")
+            for link in try Self.text(page).matches(of: /\]\(([^)#:\s]+)(?:#[^)]*)?\)/) {
+                #expect(Self.isThere("\(folder)/\(link.output.1)"), "\(page): \(link.output.1)")
+            }
+        }
+    }
+
+    @Test func eachDecisionIsInTheIndex() throws {
+        let index = try Self.text("docs/decisions/README.md")
+        for page in try Self.pages() where page.hasPrefix("docs/decisions/") && !page.hasSuffix("/README.md") {
+            let name = page.dropFirst("docs/decisions/".count)
+            #expect(index.contains("](\(name))"), "\(name)")
+        }
+    }
+}
