@@ -102,7 +102,7 @@ let package = Package(
             "EndToEndTests",
             [
                 "HTTPSignatures", "PushAPI", "PushClient", "PushCore", "PushServer", "PushSimulators", "PushStore",
-                "PushTesting", "Reactor", "SocketHTTP", "sealpost", crypto, logging,
+                "PushTesting", "Reactor", "SocketHTTP", "sealpost", crypto, logging, yaml,
             ]
         ),
         // The fuzzer's seeds once through its targets; the fuzzer itself is a package of its own, in `Fuzz`.
