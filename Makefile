@@ -40,8 +40,8 @@ release: packages
 # make --keep-going bench goes on with the others.
 bench: bench-fetches bench-delivery bench-herd bench-posts
 
-bench-fetches: packages bench-packages
-	scripts/bench $(RELEASE)
+bench-fetches: bench-tools
+	scripts/e2e run bench-fetches .build/release/sealpost .build-benchmarks/release
 
 bench-delivery: bench-tools
 	scripts/e2e run bench-delivery .build/release/sealpost .build-benchmarks/release

@@ -19,7 +19,10 @@ def basic(name, password=PASSWORD):
 CREDENTIALS = basic("alice")
 
 
-def connect(port, timeout=60):
+def connect(port, timeout=60, context=None):
+    """A connection to a port of this machine, over TLS if there is a context for that."""
+    if context:
+        return http.client.HTTPSConnection("127.0.0.1", port, timeout=timeout, context=context)
     return http.client.HTTPConnection("127.0.0.1", port, timeout=timeout)
 
 

@@ -3,6 +3,7 @@
 import pathlib
 import resource
 import signal
+import socket
 import subprocess
 import time
 
@@ -65,6 +66,21 @@ def memory(process, field="VmRSS"):
         if line.startswith(field + ":"):
             return int(line.split()[1]) * 1024
     raise SystemExit(f"no {field}")
+
+
+def free_port():
+    """A port that nothing listens at."""
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        return probe.getsockname()[1]
+
+
+def listens(port):
+    """Whether something takes connections at a port."""
+    try:
+        socket.create_connection(("127.0.0.1", port), timeout=5).close()
+    except ConnectionRefusedError:
+        return False
+    return True
 
 
 def sockets(port):

@@ -69,8 +69,7 @@ class Rig:
 
     def proxy(self, kind):
         """Starts a proxy before the daemon. The process and its port."""
-        with socket.create_server(("127.0.0.1", 0)) as probe:
-            port = probe.getsockname()[1]
+        port = processes.free_port()
         process = self.start(
             [ROOT / "scripts/proxy", kind, f"127.0.0.1:{port}", f"127.0.0.1:{self.port}", self.folder]
         )

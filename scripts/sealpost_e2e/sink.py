@@ -1,7 +1,6 @@
 """`push-sink`, which takes pushes as APNs does and only counts them."""
 
 import mmap
-import socket
 import struct
 
 from sealpost_e2e import processes, tls
@@ -19,15 +18,14 @@ class Sink:
 
     def __init__(self, site, program):
         certificate, key = tls.make_certificate(site.folder)
-        with socket.create_server(("127.0.0.1", 0)) as probe:
-            port = probe.getsockname()[1]
+        port = processes.free_port()
         counters = site.folder / "counters"
         counters.write_bytes(bytes(24))
         self.process = site.start([program, str(port), certificate, key, counters], stderr=None)
         self.endpoint, self.authorities = f"https://localhost:{port}", certificate
         with open(counters, "r+b") as file:
             self.memory = mmap.mmap(file.fileno(), 24)
-        processes.wait_until(lambda: listens(port), 30, "the sink", self.process)
+        processes.wait_until(lambda: processes.listens(port), 30, "the sink", self.process)
         tls.make_signing_key(site.folder / "key.p8")
         site.configuration.write_text(CONFIGURATION.format(endpoint=self.endpoint, authorities=self.authorities))
 
@@ -42,11 +40,3 @@ class Sink:
     def first(self):
         """When the first push came, in seconds of the monotonic clock."""
         return struct.unpack_from("=Q", self.memory, 8)[0] / 1e9
-
-
-def listens(port):
-    try:
-        socket.create_connection(("127.0.0.1", port), timeout=5).close()
-    except ConnectionRefusedError:
-        return False
-    return True

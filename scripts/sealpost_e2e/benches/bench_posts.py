@@ -18,8 +18,7 @@ import shutil
 import statistics
 import tempfile
 
-from sealpost_e2e import api, rig
-from sealpost_e2e.processes import run as run_command
+from sealpost_e2e import api, processes, rig
 
 USERS = 64
 LIMITS = {"product / postgres": 3, "product / loop": 0.5, "waiting / product": 0.8}
@@ -82,7 +81,7 @@ class Product(rig.Rig):
 
     def rate(self, seconds):
         """Posts a second, and the milliseconds that 99 of 100 took at most."""
-        output = run_command(
+        output = processes.run(
             "wrk", "--threads", 2, "--connections", 64, "--duration", f"{seconds}s", "--latency", "--script", self.script,
             f"http://127.0.0.1:{self.port}/api/notifications",
         )
@@ -123,7 +122,7 @@ class Postgres:
         self.run("pg_ctl", "--pgdata", self.folder / "data", "--mode", "immediate", "stop")
 
     def run(self, program, *arguments):
-        return run_command(POSTGRES / program, *arguments, cwd=self.folder, env=self.environment, **self.account)
+        return processes.run(POSTGRES / program, *arguments, cwd=self.folder, env=self.environment, **self.account)
 
 
 class Loop:
@@ -134,7 +133,7 @@ class Loop:
         self.number += 1
         path = self.folder / f"loop{self.number}.db"
         schema = rig.ROOT / "Migrations/sql/M0001_initial.sql"
-        rate = float(run_command(self.program, path, schema, seconds, 24, 0))
+        rate = float(processes.run(self.program, path, schema, seconds, 24, 0))
         for file in self.folder.glob(f"{path.name}*"):
             file.unlink()
         return rate

@@ -11,7 +11,6 @@ connects anew for each request. Once in clear and once over TLS:
 """
 
 import contextlib
-import http.client
 import multiprocessing
 import os
 import selectors
@@ -63,9 +62,7 @@ class Site(rig.Rig):
         return tls.trusting().wrap_socket(connection) if self.has_tls else connection
 
     def connect(self):
-        if self.has_tls:
-            return http.client.HTTPSConnection("127.0.0.1", self.port, timeout=60, context=tls.trusting())
-        return super().connect()
+        return api.connect(self.port, context=tls.trusting() if self.has_tls else None)
 
 
 def post_notices(site):

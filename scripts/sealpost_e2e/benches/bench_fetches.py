@@ -1,0 +1,216 @@
+"""What Sealpost answers in a second, as ratios to others on the same machine in the same run.
+
+  product    GET /api/notifications/{id} (Bearer, 200: token check, SQLite read, decryption, JSON)
+  notice     the same with a payload of 1,000 bytes instead of 25
+  unchanged  either with If-None-Match (304)
+  list       GET /api/notifications of 200 such notices: 200, bytes of its content in a second and not requests
+  bare       SocketHTTP doing nothing
+
+against a Hummingbird hello-world that does nothing, each with TLS too, and against nginx with two workers that serves the
+product's bytes from a file. A round goes through all of them, each two that are compared by turns of a second, and the
+median of the rounds' ratios counts. Fails if one is below its limit. Bounded: rounds x 14 x seconds.
+"""
+
+import dataclasses
+import json
+import pathlib
+import re
+import statistics
+import urllib.error
+import urllib.request
+
+from sealpost_e2e import api, processes, rig, tls
+
+CONNECTIONS = 64
+# As many lists as one user may have waiting.
+LIST_CONNECTIONS = 8
+NOTICES = 200
+# What a laboratory or a bank might say, in 1,000 bytes of JSON as payload.
+NOTICE = {"Title": "Your test result is in", "Body": ("Nothing to worry about. " * 60)[:956]}
+LIMITS = {
+    "product / Hummingbird": 1.6, "product / nginx": 1.1, "bare / Hummingbird": 2.3, "product TLS / Hummingbird TLS": 1.3,
+    "unchanged / product": 0, "unchanged notice / notice": 0, "unchanged / whole, of both": 1.15,
+    "bytes of list / bytes of notice": 0.5,
+}
+NGINX = """
+daemon off;
+pid {folder}/nginx.pid;
+error_log /dev/null;
+worker_processes 2;
+events {{ worker_connections 1024; }}
+http {{
+    access_log off;
+    sendfile on;
+    tcp_nopush on;
+    keepalive_requests 1000000000;
+    types {{ application/json json; }}
+    client_body_temp_path {folder}; proxy_temp_path {folder}; fastcgi_temp_path {folder};
+    uwsgi_temp_path {folder}; scgi_temp_path {folder};
+    server {{
+        listen 127.0.0.1:{port};
+        root {folder};
+        location / {{ try_files /answer.json =404; }}
+    }}
+}}
+"""
+
+
+@dataclasses.dataclass
+class Target:
+    """An address with the fields that wrk sends, and how many connections it holds."""
+
+    url: str
+    fields: dict = dataclasses.field(default_factory=dict)
+    connections: int = CONNECTIONS
+
+    def rate(self, seconds):
+        """Requests a second; ends the program if one is answered with anything but success or 304."""
+        fields = [text for name, value in self.fields.items() for text in ("--header", f"{name}: {value}")]
+        output = processes.run(
+            "wrk", "--threads", 2, "--connections", self.connections, "--duration", f"{seconds}s", *fields, self.url
+        )
+        if "Non-2xx" in output or "Socket errors" in output:
+            raise SystemExit(output)
+        return float(re.search(r"Requests/sec:\s+([\d.]+)", output)[1])
+
+    def fetch(self):
+        """The body and the tag of one answer."""
+        with urllib.request.urlopen(urllib.request.Request(self.url, headers=self.fields), context=tls.trusting()) as answer:
+            return answer.read(), answer.headers["ETag"]
+
+    def when_changed(self, tag):
+        """The same request, which is answered with 304 as long as the answer would have that tag."""
+        target = dataclasses.replace(self, fields=self.fields | {"If-None-Match": tag})
+        try:
+            target.fetch()
+        except urllib.error.HTTPError as error:
+            if error.code == 304:
+                return target
+        raise SystemExit(f"{self.url} is not answered with 304")
+
+
+class Product(rig.Rig):
+    """A daemon that listens by itself, a short notification and a notice, and a user with a list of notices."""
+
+    def __init__(self, sealpost, has_tls=False):
+        super().__init__(sealpost, LOG_LEVEL="error")
+        self.folder.chmod(0o755)
+        self.socket.close()
+        self.environment["SEALPOST_SERVER_LISTEN"] = f"127.0.0.1:{self.port}"
+        if has_tls:
+            certificate, key = tls.make_certificate(self.folder)
+            self.environment |= {
+                "SEALPOST_SERVER_TLS_CERTIFICATE": str(certificate), "SEALPOST_SERVER_TLS_PRIVATEKEY": str(key)
+            }
+        self.has_tls = has_tls
+        self.add_user("bob")
+        self.start([self.sealpost, "serve"], cwd=self.folder, env=self.environment, stderr=None)
+        processes.wait_until(lambda: processes.listens(self.port), 30, "the daemon")
+        connection = self.connect()
+        self.token, self.list_token = api.sign_in(connection, "alice"), api.sign_in(connection, "bob")
+        self.id = api.post(connection, "Your test result is in.", credentials=self.token)
+        self.notice_id = api.post(connection, {"Payload": NOTICE}, credentials=self.token)
+        connection.close()
+
+    def connect(self):
+        return api.connect(self.port, context=tls.trusting() if self.has_tls else None)
+
+    def target(self, path, token=None, **rest):
+        scheme = "https" if self.has_tls else "http"
+        fields = {"Authorization": token or self.token, "MyToken": "1000"}
+        return Target(f"{scheme}://127.0.0.1:{self.port}/api/notifications{path}", fields, **rest)
+
+    def fill_list(self):
+        connection = self.connect()
+        for _ in range(NOTICES):
+            api.post(connection, {"Payload": NOTICE}, credentials=self.list_token)
+        connection.close()
+
+
+def start_peer(site, program, *arguments):
+    """Starts a program that listens at a port, its first argument. The port."""
+    port = processes.free_port()
+    process = site.start([program, str(port), *map(str, arguments)], stderr=None)
+    processes.wait_until(lambda: processes.listens(port), 30, str(program), process)
+    return port
+
+
+def start_nginx(site):
+    """nginx with the answer that lies in the folder. Its port."""
+    port = processes.free_port()
+    (site.folder / "nginx.conf").write_text(NGINX.format(folder=site.folder, port=port))
+    process = site.start(["/usr/sbin/nginx", "-p", site.folder, "-c", site.folder / "nginx.conf"], stderr=None)
+    processes.wait_until(lambda: processes.listens(port), 30, "nginx", process)
+    return port
+
+
+def add_options(parser):
+    parser.add_argument("peers", help="the folder with sockethttp-hello and hummingbird-hello")
+    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--seconds", type=int, default=4, help="of each measurement (4)")
+
+
+def run(options):
+    peers = pathlib.Path(options.peers).resolve()
+    with Product(options.sealpost) as site, Product(options.sealpost, has_tls=True) as secure:
+        site.fill_list()
+        product, notice = site.target(f"/{site.id}"), site.target(f"/{site.notice_id}")
+        notices = site.target(f"?limit={NOTICES}", site.list_token, connections=LIST_CONNECTIONS)
+        answer, tag = product.fetch()
+        notice_answer, notice_tag = notice.fetch()
+        list_answer, _ = notices.fetch()
+        if len(json.loads(list_answer)["Notifications"]) != NOTICES:
+            raise SystemExit("the list is not whole")
+        (site.folder / "answer.json").write_bytes(answer)
+        hello = peers / "hummingbird-hello"
+        targets = {
+            "product": product, "notice": notice, "list": notices, "unchanged": product.when_changed(tag),
+            "unchanged notice": notice.when_changed(notice_tag), "product TLS": secure.target(f"/{secure.id}"),
+            "bare": Target(f"http://127.0.0.1:{start_peer(site, peers / 'sockethttp-hello')}/"),
+            "Hummingbird": Target(f"http://127.0.0.1:{start_peer(site, hello)}/"),
+            "Hummingbird TLS": Target(
+                f"https://127.0.0.1:{start_peer(site, hello, secure.folder / 'certificate.pem', secure.folder / 'key.pem')}/"
+            ),
+            "nginx": Target(f"http://127.0.0.1:{start_nginx(site)}/"),
+        }
+        if targets["nginx"].fetch()[0] != answer:
+            raise SystemExit("nginx serves other bytes")
+        measure(targets, len(list_answer) / len(notice_answer), options)
+
+
+def measure(targets, list_length, options):
+    """`list_length` is the list's content in contents of a notice."""
+    rounds = []
+    for number in range(1, options.rounds + 1):
+        def by_turns(one, other):
+            """Requests a second of two that go by turns of a second: a shared machine's pace may change by a half from one
+            few seconds to the next."""
+            pairs = [(targets[one].rate(1), targets[other].rate(1)) for _ in range(options.seconds)]
+            return [statistics.mean(rates) for rates in zip(*pairs)]
+
+        notices_beside, lists = by_turns("notice", "list")
+        fetch, hummingbird = by_turns("product", "Hummingbird")
+        fetch_beside_nginx, nginx = by_turns("product", "nginx")
+        bare, hummingbird_beside_bare = by_turns("bare", "Hummingbird")
+        fetch_tls, hummingbird_tls = by_turns("product TLS", "Hummingbird TLS")
+        fetch_beside, unchanged = by_turns("product", "unchanged")
+        notices, unchanged_notices = by_turns("notice", "unchanged notice")
+        rounds.append([
+            fetch / hummingbird, fetch_beside_nginx / nginx, bare / hummingbird_beside_bare, fetch_tls / hummingbird_tls,
+            unchanged / fetch_beside, unchanged_notices / notices,
+            (unchanged + unchanged_notices) / (fetch_beside + notices), lists * list_length / notices_beside,
+        ])
+        print(
+            f"round {number}: {' '.join(f'{ratio:.2f}' for ratio in rounds[-1])}  (a second: product {fetch:.0f}, Hummingbird "
+            f"{hummingbird:.0f}, nginx {nginx:.0f}, bare {bare:.0f}, product TLS {fetch_tls:.0f}, Hummingbird TLS "
+            f"{hummingbird_tls:.0f}, unchanged {unchanged:.0f}, notice {notices:.0f}, unchanged notice "
+            f"{unchanged_notices:.0f}, list {lists:.0f})",
+            flush=True,
+        )
+    failed = False
+    for column, (name, limit) in enumerate(LIMITS.items()):
+        median = statistics.median(row[column] for row in rounds)
+        print(f"{name}, median of {options.rounds}: {median:.3f}" + (f" (at least {limit})" if limit else ""))
+        failed |= median < limit
+    if failed:
+        raise SystemExit(1)
