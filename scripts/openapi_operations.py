@@ -20,7 +20,7 @@ def operation(method, path, id, tag, summary, description, role, *scopes, parame
         known.append(507)
     statuses = sorted({*WIRE, *known, *problems})
     if role is not None:
-        may = f"For whoever has the role `{role}` or a higher one" if role != "device" else "For every user"
+        may = f"For users with the role `{role}` or a higher one" if role != "device" else "For every user"
         with_token = f"; a token needs the scope `{scopes[0]}`" if scopes else ""
         description += f"\n\n{may}{with_token}."
     else:
@@ -93,7 +93,7 @@ all; a JSON object says all of it. The answer comes when payload, recipients and
 
 With an `Idempotency-Key` a request that is sent again is answered as the first time, and nothing is sent twice.
 
-A `username:` of nobody is 400 `unknown-user`, a platform without a sender 400 `unknown-platform`, a payload that is too long
+A `username:` that no user has is 400 `unknown-user`, a platform without a sender 400 `unknown-platform`, a payload that is too long
 413, and 409 `too-much-stored` if the caller has as much stored as its role may.""",
     "device", "send",
     parameters=(
@@ -154,7 +154,7 @@ changes only when the client says so. A payload with `ReadOnce` is erased by bei
 operation(
     "PATCH", "/api/notifications/{id}", "markNotification", "notifications", "Mark a notification as read",
     """\
-Says for the caller that it was read, or was not after all. Only a recipient may: 403 for whoever has only sent it. The answer is
+Says for the caller that it was read, or was not after all. Only a recipient may: 403 for a sender who is no recipient. The answer is
 that of `GET`; what may be read once is not taken with it and comes without its payload.""",
     "device", "fetch", parameters=(ID, *CONDITIONS), body=json("ReadMark", "How it shall be marked."),
     answers=ok("The notification as it is now.", schema("ListedNotification"), **VALIDATORS, **{"Last-Modified": header("LastModified")}),
@@ -206,7 +206,7 @@ operation(
     "PUT", "/api/register/{id}", "register", "devices", "Register a device",
     """\
 Says under which address a device is reached, and what it wants to hear of; to be repeated whenever that changes. A handle
-belongs to one user: registering it moves it from whoever had it, and what waits for the former owner is cancelled there.
+belongs to one user: registering it moves it from its former owner, and what waits for the former owner is cancelled there.
 
 A platform that no sender is configured for is 400 `unknown-platform`, and a device more than the caller's role may have 409
 `too-many-devices`. 410 means that the id was retired or belongs to another
@@ -262,7 +262,7 @@ operation(
 operation(
     "PUT", "/api/users/current/password", "changeOwnPassword", "sessions", "Change the own password",
     """\
-Gives the caller another password and ends its sessions. Whoever does so must know the present one: 403 otherwise, and
+Gives the caller another password and ends its sessions. The caller must know the present one: 403 otherwise, and
 429 after several wrong ones.""",
     "device", body=json("PasswordChange", "The present password, and the new one."), answers={204: ("It is changed.", None, {})},
 )
