@@ -1,8 +1,9 @@
 import Foundation
 import PushCore
-import PushStore
 import PushTesting
 import Testing
+
+@testable import PushStore
 
 @Suite(.timeLimit(.minutes(5))) struct StoreTests {
     private let keyring: Keyring
@@ -55,20 +56,26 @@ import Testing
 
     @Test func writesThatWaitAreCommittedTogetherAndEachGetsItsOwnAnswer() async throws {
         let fixture = try StoreFixture()
+        let writer = fixture.store.writer
+        let commits = writer.commits.value
         let outcomes = try await withThrowingTaskGroup(of: Bool.self) { group in
-            for index in 0..<200 {
-                group.addTask {
-                    // Half of the names are there twice: their jobs fail alone.
-                    try await fixture.store.addUser(
-                        #require(Username("user\(index % 100)")),
-                        role: .device,
-                        password: PasswordHash(phc: "x"),
-                        now: fixture.now
-                    )
+            try await writer.holding(until: 200) {
+                for index in 0..<200 {
+                    group.addTask {
+                        // Half of the names are there twice: their jobs fail alone.
+                        try await fixture.store.addUser(
+                            #require(Username("user\(index % 100)")),
+                            role: .device,
+                            password: PasswordHash(phc: "x"),
+                            now: fixture.now
+                        )
+                    }
                 }
             }
             return try await group.reduce(into: [Bool]()) { $0.append($1) }
         }
         #expect(outcomes.filter(\.self).count == 100)
+        // One of the job that held the writer, and one of all the others.
+        #expect(writer.commits.value - commits == 2)
     }
 }

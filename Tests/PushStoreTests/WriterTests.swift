@@ -19,10 +19,6 @@ import Testing
 
     private struct Refused: Error {}
 
-    private final class Begun: Sendable {
-        let flag = Atomic(false)
-    }
-
     private func insert(_ name: String) -> @Sendable (Database) throws -> Void {
         { try $0.run(prepared: "insert into done (name) values (?)", name) }
     }
@@ -37,29 +33,21 @@ import Testing
         _ works: [@Sendable (Database) throws -> Void],
         lane: WriterLane = .request
     ) async throws -> [Result<Void, any Error>] {
-        let (writer, hasBegun) = (writer ?? self.writer, Begun())
-        return try await withThrowingTaskGroup(of: (Int, Result<Void, any Error>)?.self) { group in
-            group.addTask {
-                try await writer.write(.delivery) { _ in
-                    hasBegun.flag.store(true, ordering: .relaxed)
-                    while writer.waitingCount < works.count { usleep(100) }
-                }
-                return nil
-            }
-            for (number, work) in works.enumerated() {
-                group.addTask {
-                    try await eventually { hasBegun.flag.load(ordering: .relaxed) }
-                    do {
-                        return (number, .success(try await writer.write(lane, work)))
-                    } catch {
-                        return (number, .failure(error))
+        let writer = writer ?? self.writer
+        return try await withThrowingTaskGroup(of: (Int, Result<Void, any Error>).self) { group in
+            try await writer.holding(until: works.count) {
+                for (number, work) in works.enumerated() {
+                    group.addTask {
+                        do {
+                            return (number, .success(try await writer.write(lane, work)))
+                        } catch {
+                            return (number, .failure(error))
+                        }
                     }
                 }
             }
             var results = [Result<Void, any Error>](repeating: .success(()), count: works.count)
-            for try await result in group {
-                if let (number, result) = result { results[number] = result }
-            }
+            for try await (number, result) in group { results[number] = result }
             return results
         }
     }
