@@ -14,10 +14,7 @@ import Testing
 
     /// The commands of the documentation, for this folder.
     private func documented(_ heading: String) throws -> String {
-        let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appending(
-            path: "../../docs/operations.md"
-        )
-        let text = try String(contentsOf: file, encoding: .utf8)
+        let text = try Repository.text(of: "docs/operations.md")
         let part = try #require(text.components(separatedBy: "## \(heading)\n").dropFirst().first)
         let block = try #require(
             part.components(separatedBy: "```bash\n").dropFirst().first?.components(separatedBy: "```").first

@@ -29,14 +29,10 @@ import Testing
         let ended = try await Daemon.run(["--version"], in: self.folder)
         #expect(ended.code == 0)
         let version = ended.output.trimmingCharacters(in: .newlines)
-        let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appending(path: "../..")
-        let changelog = try String(contentsOf: root.appending(path: "CHANGELOG.md"), encoding: .utf8)
+        let changelog = try Repository.text(of: "CHANGELOG.md")
         let newest = changelog.firstMatch(of: /(?m)^## (\d\S+) - \d{4}-\d\d-\d\d$/)?.output.1
         #expect(newest.map(String.init) == version)
-        let document = try String(
-            contentsOf: root.appending(path: "Sources/PushServer/openapi.json"),
-            encoding: .utf8
-        )
+        let document = try Repository.text(of: "Sources/PushServer/openapi.json")
         #expect(document.contains("\"version\": \"\(version)\""))
     }
 

@@ -140,10 +140,7 @@ import Testing
     }
 
     @Test func theExampleHasEveryKeyWithItsDefault() throws {
-        let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appending(
-            path: "../../config/sealpost.yaml"
-        )
-        let example = try Configuration.load(file: file.path, environment: [:])
+        let example = try Configuration.load(file: Repository.file("config/sealpost.yaml").path, environment: [:])
         var defaults = Configuration()
         defaults.senders = example.senders
         #expect(example.quotas == defaults.quotas)
@@ -151,16 +148,13 @@ import Testing
         // Equal ones may be printed in another order.
         (defaults.quotas, defaults.storage) = (example.quotas, example.storage)
         #expect("\(example)" == "\(defaults)")
-        let text = try String(contentsOf: file, encoding: .utf8)
+        let text = try Repository.text(of: "config/sealpost.yaml")
         for key in try Self.keysAsked() { #expect(text.contains("\(key):"), "\(key) is not in the example") }
     }
 
     /// The keys that the code reads, found by reading the code.
     private static func keysAsked() throws -> Set<String> {
-        let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appending(
-            path: "../../Sources/sealpost/Configuration+loading.swift"
-        )
-        let code = try String(contentsOf: file, encoding: .utf8)
+        let code = try Repository.text(of: "Sources/sealpost/Configuration+loading.swift")
         let calls = code.matches(of: /\.(?:sections?|string|requiredString|strings|integer|seconds|bool)\("(\w+)"/)
         let keys = Set(calls.map { String($0.output.1) })
         #expect(keys.count > 20)

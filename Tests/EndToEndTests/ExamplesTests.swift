@@ -11,8 +11,7 @@ import Testing
 
 /// What the folder `examples` has for publishers and receivers, run as it is.
 @Suite(.timeLimit(.minutes(5))) struct ExamplesTests {
-    private static let examples = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-        .appending(path: "../../examples").standardizedFileURL.path
+    private static let examples = Repository.file("examples").path
 
     private let folder: TemporaryFolder
 

@@ -1,21 +1,16 @@
-import Foundation
+import PushTesting
 import Testing
 
 /// What is said in two places and must be the same.
 @Suite(.timeLimit(.minutes(5))) struct PackagingTests {
-    private func file(_ name: String) throws -> String {
-        let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appending(path: "../../\(name)")
-        return try String(contentsOf: file, encoding: .utf8)
-    }
-
     @Test func theImageIsBuiltWithThePackagesOfTheMakefile() throws {
-        let makefile = try self.file("Makefile")
+        let makefile = try Repository.text(of: "Makefile")
         let line = try #require(makefile.firstMatch(of: /(?m)^PACKAGES = (.*)$/)).output.1
-        #expect(try self.file("Dockerfile").contains("        \(line) \\\n"))
+        #expect(try Repository.text(of: "Dockerfile").contains("        \(line) \\\n"))
     }
 
     @Test func theReadmeNamesTheTwoCommands() throws {
-        let readme = try self.file("README.md")
+        let readme = try Repository.text(of: "README.md")
         for command in ["make demo", "make test"] { #expect(readme.contains("```bash\n\(command)\n```")) }
     }
 }

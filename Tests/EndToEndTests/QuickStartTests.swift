@@ -35,8 +35,7 @@ import Testing
     }
 
     private func quickStart() throws -> String {
-        let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appending(path: "../../README.md")
-        let text = try String(contentsOf: file, encoding: .utf8)
+        let text = try Repository.text(of: "README.md")
         let block = try #require(text.firstMatch(of: /<!-- quick start -->\n```bash\n((?s).*?)```/))
         return String(block.output.1)
     }

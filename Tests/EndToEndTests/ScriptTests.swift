@@ -36,8 +36,7 @@ import Testing
     }
 
     private static var hasTools: Bool {
-        let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appending(path: "../..").standardized
-        return FileManager.default.fileExists(atPath: root.appending(path: ".venv-e2e/made-from").path)
+        FileManager.default.fileExists(atPath: Repository.file(".venv-e2e/made-from").path)
     }
 
     @Test func noClientIsFailed() async throws {

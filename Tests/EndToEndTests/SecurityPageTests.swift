@@ -1,14 +1,12 @@
 import Foundation
+import PushTesting
 import Testing
 
 /// What `docs/security.md` calls a proof must be one that runs.
 @Suite(.timeLimit(.minutes(5))) struct SecurityPageTests {
-    private static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appending(path: "../..")
-        .standardized
-
     /// The names in the last columns of the page's tables.
     private static func names() throws -> Set<String> {
-        let page = try String(contentsOf: self.root.appending(path: "docs/security.md"), encoding: .utf8)
+        let page = try Repository.text(of: "docs/security.md")
         let rows = page.split(separator: "\n").filter { $0.hasPrefix("|") }
         return rows.reduce(into: []) { names, row in
             let column = row.split(separator: "|", omittingEmptySubsequences: false).dropLast().last ?? ""
@@ -18,7 +16,7 @@ import Testing
 
     @Test func everyTestAndScriptOfThePageIsThere() throws {
         let tests = try Self.tests()
-        let makefile = try String(contentsOf: Self.root.appending(path: "Makefile"), encoding: .utf8)
+        let makefile = try Repository.text(of: "Makefile")
         let names = try Self.names()
         #expect(names.count > 80)
         for name in names {
@@ -37,8 +35,7 @@ import Testing
 
     /// All files of tests.
     private static func tests() throws -> [String] {
-        let folder = self.root.appending(path: "Tests")
-        let files = FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil)
+        let files = FileManager.default.enumerator(at: Repository.file("Tests"), includingPropertiesForKeys: nil)
         return try (files.map { $0.compactMap { $0 as? URL } } ?? []).filter { $0.pathExtension == "swift" }.map {
             try String(contentsOf: $0, encoding: .utf8)
         }

@@ -199,8 +199,7 @@ struct Site: Sendable {
 
 /// What is in `scripts/`.
 enum Scripts {
-    static let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appending(path: "../../scripts")
-        .standardizedFileURL
+    static let folder = Repository.file("scripts")
 
     /// Starts one of the end-to-end programs, which `scripts/e2e list` names.
     static func run(_ program: String, _ arguments: [String]) throws -> ChildProcess {

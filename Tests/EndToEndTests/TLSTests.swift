@@ -91,8 +91,7 @@ import Testing
     }
 
     @Test func theReadmesLinesWorkAsPasted() async throws {
-        let readme = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appending(path: "../../README.md")
-        let text = try String(contentsOf: readme, encoding: .utf8)
+        let text = try Repository.text(of: "README.md")
         let block = try #require(text.firstMatch(of: /<!-- TLS -->\n```bash\n((?s).*?)```/)).output.1
         // A port that was free a moment ago: the lines are pasted, so it must be known before.
         guard case .tcp(_, let port) = try Listener(.tcp(host: "127.0.0.1", port: 0)).address else { return }

@@ -24,8 +24,7 @@ import Testing
 
     /// The list that the search for secrets goes by.
     @Test func everyRouteIsInTheListOfTheScripts() throws {
-        let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appending(path: "../../scripts/routes")
-        let lines = try String(contentsOf: file, encoding: .utf8).split(separator: "\n").map(String.init)
+        let lines = try Repository.text(of: "scripts/routes").split(separator: "\n").map(String.init)
         #expect(lines == Self.routes.sorted())
     }
 

@@ -1,14 +1,12 @@
-import Foundation
 import PushAPI
+import PushTesting
 import Testing
 
 /// What the server can say is what its documentation explains.
 @Suite(.timeLimit(.minutes(5))) struct DocumentedErrorsTests {
     /// The headings of `docs/errors.md`.
     private func headings() throws -> [Substring] {
-        let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appending(path: "../..").standardized
-        let text = try String(contentsOf: root.appending(path: "docs/errors.md"), encoding: .utf8)
-        return text.split(separator: "\n").filter { $0.hasPrefix("## ") }
+        try Repository.text(of: "docs/errors.md").split(separator: "\n").filter { $0.hasPrefix("## ") }
     }
 
     @Test(arguments: ProblemCode.allCases)

@@ -1,4 +1,3 @@
-import Foundation
 import HTTPTypes
 import PushCore
 import PushStore
@@ -41,10 +40,7 @@ import Testing
     }
 
     @Test func theOperatorsPageListsThemAll() throws {
-        let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appending(
-            path: "../../docs/operations.md"
-        )
-        let text = try String(contentsOf: file, encoding: .utf8)
+        let text = try Repository.text(of: "docs/operations.md")
         for name in MetricName.allCases { #expect(text.contains("| `\(name.rawValue)` |"), "\(name.rawValue)") }
     }
 }

@@ -28,11 +28,9 @@ import Testing
 
     /// What each column is, by `table.column`; the columns behind the first of a line are of the same table.
     private func columns() throws -> [String: String] {
-        let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appending(
-            path: "../../docs/stolen-database.md"
-        )
         var columns: [String: String] = [:]
-        for line in try String(contentsOf: file, encoding: .utf8).split(separator: "\n") where line.hasPrefix("| `") {
+        let page = try Repository.text(of: "docs/stolen-database.md")
+        for line in page.split(separator: "\n") where line.hasPrefix("| `") {
             let cells = line.split(separator: "|").map { $0.trimmingCharacters(in: .whitespaces) }
             let names = cells[0].matches(of: #/`([a-z_.*]+)`/#).map { String($0.output.1) }
             let table = try #require(names.first?.split(separator: ".").first)

@@ -10,15 +10,14 @@ package enum Oracle {
         to questions: [some Encodable],
         as type: Answer.Type = Answer.self
     ) async throws -> [Answer] {
-        let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appending(path: "../..").standardized
-        let python = root.appending(path: ".venv-test/bin/python").path
+        let python = Repository.file(".venv-test/bin/python").path
         guard FileManager.default.isExecutableFile(atPath: python) else {
             throw StoreFixture.Missing("scripts/make-test-environment has not been run")
         }
         let folder = try TemporaryFolder()
         let lines = try questions.map { String(decoding: try JSONEncoder().encode($0), as: UTF8.self) }
         try lines.joined(separator: "\n").write(toFile: folder.file("questions"), atomically: true, encoding: .utf8)
-        let program = root.appending(path: "Tests/Differential/\(script)").path
+        let program = Repository.file("Tests/Differential/\(script)").path
         let arguments = [program, folder.file("questions"), folder.file("answers")]
         let ended = try await ChildProcess(python, arguments, in: folder.path).end()
         guard ended.code == 0 else { throw StoreFixture.Missing("\(script): \(ended.errors)") }

@@ -60,8 +60,7 @@ import Testing
     }
 
     private static func verdictsOfH11(_ streams: [[UInt8]]) async throws -> [Verdict] {
-        let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appending(path: "../../..").standardized
-        let python = root.appending(path: ".venv-test/bin/python").path
+        let python = Repository.file(".venv-test/bin/python").path
         try #require(FileManager.default.isExecutableFile(atPath: python), "scripts/make-test-environment makes it")
         let folder = try TemporaryFolder()
         var input = Data()
@@ -70,7 +69,7 @@ import Testing
             input.append(contentsOf: stream)
         }
         try input.write(to: URL(fileURLWithPath: folder.file("streams")))
-        let script = root.appending(path: "Tests/Differential/h11_oracle.py").path
+        let script = Repository.file("Tests/Differential/h11_oracle.py").path
         let arguments = [script, folder.file("streams"), folder.file("verdicts")]
         let ended = try await ChildProcess(python, arguments, in: folder.path).end()
         try #require(ended.code == 0, "\(ended.errors)")
