@@ -142,7 +142,7 @@ let package = Package(
         ),
         tests("PushSimulatorsTests", ["COpenSSL", "PushSimulators", "PushTesting", "Reactor", "SocketTLS"]),
         tests("PushStoreTests", ["PushCore", "PushStore", "PushTesting", database]),
-        tests("ReactorTests", ["Reactor"]),
+        tests("ReactorTests", ["PushTesting", "Reactor"]),
         tests("SocketHTTPTests", ["PushTesting", "Reactor", "SocketHTTP", httpTypes]),
         tests(
             "SocketTLSTests",

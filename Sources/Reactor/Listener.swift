@@ -197,54 +197,23 @@ package final class Listener: Sendable {
     }
 
     private static func bind(_ socket: Int32, to address: SocketAddress) throws(SystemError) {
-        let call = "bind to \(address)"
         switch address {
-        case .tcp(let host, let port):
+        case .tcp:
             var yes: Int32 = 1
             setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, socklen_t(MemoryLayout<Int32>.size))
             self.sendAtOnce(socket)
-            if host.contains(":") {
-                var name = sockaddr_in6()
-                name.sin6_family = sa_family_t(AF_INET6)
-                name.sin6_port = port.bigEndian
-                inet_pton(AF_INET6, host, &name.sin6_addr)
-                try self.bind(socket, &name, call)
-            } else {
-                var name = sockaddr_in()
-                name.sin_family = sa_family_t(AF_INET)
-                name.sin_port = port.bigEndian
-                inet_pton(AF_INET, host, &name.sin_addr)
-                try self.bind(socket, &name, call)
-            }
         case .unix(let path):
-            var name = sockaddr_un()
-            name.sun_family = sa_family_t(AF_UNIX)
-            withUnsafeMutableBytes(of: &name.sun_path) { $0.copyBytes(from: path.utf8.prefix($0.count - 1)) }
-            if self.isAbandoned(&name) { unlink(path) }
-            try self.bind(socket, &name, call)
+            if self.isAbandoned(address) { unlink(path) }
         }
+        try SystemError.check("bind to \(address)") { address.withName { Glibc.bind(socket, $0, $1) } }
     }
 
-    private static func bind<Name>(_ socket: Int32, _ name: inout Name, _ call: String) throws(SystemError) {
-        let result = withUnsafeBytes(of: &name) { bytes in
-            bytes.withMemoryRebound(to: sockaddr.self) {
-                Glibc.bind(socket, $0.baseAddress, socklen_t(MemoryLayout<Name>.size))
-            }
-        }
-        try SystemError.check(call) { result }
-    }
-
-    /// Whether the path is a socket that refuses connections: left behind by a process that was killed.
-    private static func isAbandoned(_ name: inout sockaddr_un) -> Bool {
+    /// Whether the address is a unix socket that refuses connections: left behind by a process that was killed.
+    private static func isAbandoned(_ address: SocketAddress) -> Bool {
         let probe = Glibc.socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         guard probe >= 0 else { return false }
         defer { close(probe) }
-        let result = withUnsafeBytes(of: &name) { bytes in
-            bytes.withMemoryRebound(to: sockaddr.self) {
-                connect(probe, $0.baseAddress, socklen_t(MemoryLayout<sockaddr_un>.size))
-            }
-        }
-        return result == -1 && errno == ECONNREFUSED
+        return address.withName { connect(probe, $0, $1) } == -1 && errno == ECONNREFUSED
     }
 
     /// Inherited by what is accepted: one call instead of one for each connection.

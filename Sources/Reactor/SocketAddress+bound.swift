@@ -4,7 +4,7 @@ extension SocketAddress {
     /// Asks the kernel where a socket is bound. A unix socket in the abstract namespace has a path that begins with `@`.
     ///
     /// Throws `SystemError` if `socket` is none, or of a family that is neither TCP's nor unix.
-    init(boundBy socket: Int32) throws(SystemError) {
+    package init(boundBy socket: Int32) throws(SystemError) {
         var name = sockaddr_storage()
         var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
         let result = withUnsafeMutableBytes(of: &name) { bytes in

@@ -1,4 +1,5 @@
 import Glibc
+import Reactor
 import Testing
 
 @testable import CurlHTTP
@@ -98,13 +99,10 @@ import Testing
 
     /// As libcurl shows it before it connects: bytes and a length.
     private func name(of text: String) throws -> [UInt8] {
-        var v4 = sockaddr_in()
-        v4.sin_family = sa_family_t(AF_INET)
-        if inet_pton(AF_INET, text, &v4.sin_addr) == 1 { return withUnsafeBytes(of: v4) { Array($0) } }
-        var v6 = sockaddr_in6()
-        v6.sin6_family = sa_family_t(AF_INET6)
-        try #require(inet_pton(AF_INET6, text, &v6.sin6_addr) == 1)
-        return withUnsafeBytes(of: v6) { Array($0) }
+        _ = try #require(SocketAddress(text.contains(":") ? "[\(text)]:0" : "\(text):0"), "it is no address")
+        return SocketAddress.tcp(host: text, port: 0).withName { name, size in
+            Array(UnsafeRawBufferPointer(start: name, count: Int(size)))
+        }
     }
 
     @Test(arguments: [

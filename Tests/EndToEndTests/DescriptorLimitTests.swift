@@ -62,16 +62,8 @@ private final class Client: Sendable {
     private let socket: Int32
 
     init(port: UInt16) throws {
-        self.socket = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
-        var name = sockaddr_in()
-        name.sin_family = sa_family_t(AF_INET)
-        name.sin_port = port.bigEndian
-        name.sin_addr = in_addr(s_addr: UInt32(0x7F00_0001).bigEndian)
         // The kernel takes the connection, whether the daemon does or not.
-        let connected = withUnsafeBytes(of: &name) { [socket] bytes in
-            bytes.withMemoryRebound(to: sockaddr.self) { connect(socket, $0.baseAddress, socklen_t(bytes.count)) }
-        }
-        guard connected == 0 else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
+        self.socket = try ClientSocket.connect(to: .loopback(port))
     }
 
     deinit {

@@ -60,17 +60,7 @@ private struct BlockingClient {
     struct Failure: Error {}
 
     init(port: Int) throws {
-        self.socket = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        var name = sockaddr_in()
-        name.sin_family = sa_family_t(AF_INET)
-        name.sin_port = UInt16(port).bigEndian
-        name.sin_addr = in_addr(s_addr: UInt32(0x7F00_0001).bigEndian)
-        let result = withUnsafeBytes(of: &name) { bytes in
-            bytes.withMemoryRebound(to: sockaddr.self) {
-                connect(self.socket, $0.baseAddress, socklen_t(MemoryLayout<sockaddr_in>.size))
-            }
-        }
-        guard result == 0 else { throw Failure() }
+        self.socket = try ClientSocket.connect(to: .loopback(UInt16(port)))
         var limit = timeval(tv_sec: 60, tv_usec: 0)
         setsockopt(self.socket, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
     }

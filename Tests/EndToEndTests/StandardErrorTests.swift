@@ -150,18 +150,11 @@ import Testing
     /// Sends as many requests over one connection, a hundred at a time; how many were answered so, none of them late.
     private func ask(_ field: String, _ count: Int, expecting status: String) async -> Int {
         await UnreadPipe.blocking { [port = self.socket.port] in
-            let client = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+            // A server that is gone answers nothing.
+            guard let client = try? ClientSocket.connect(to: .loopback(UInt16(port))) else { return 0 }
             defer { close(client) }
-            var (patience, name) = (timeval(tv_sec: 10, tv_usec: 0), sockaddr_in())
+            var patience = timeval(tv_sec: 10, tv_usec: 0)
             setsockopt(client, SOL_SOCKET, SO_RCVTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
-            name.sin_family = sa_family_t(AF_INET)
-            name.sin_port = UInt16(port).bigEndian
-            name.sin_addr = in_addr(s_addr: UInt32(0x7F00_0001).bigEndian)
-            _ = withUnsafeBytes(of: &name) { bytes in
-                bytes.withMemoryRebound(to: sockaddr.self) {
-                    connect(client, $0.baseAddress, socklen_t(bytes.count))
-                }
-            }
             let path = field.hasPrefix("Authorization") ? "/api/notifications/1" : "/nothing"
             let request = "GET \(path) HTTP/1.1\r\nHost: localhost\r\n\(field)\r\n\r\n"
             var answered = 0

@@ -16,19 +16,7 @@ final class StreamClient {
 
     /// Connects, asks with these additional lines, and reads the head.
     init(_ server: URL, _ target: String, _ lines: [String], method: String = "GET", on loop: EventLoop) async throws {
-        let number = try SystemError.check("socket") {
-            socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
-        }
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_port = UInt16(truncatingIfNeeded: server.port ?? 0).bigEndian
-        address.sin_addr = in_addr(s_addr: UInt32(0x7F00_0001).bigEndian)
-        let result = withUnsafeBytes(of: &address) { bytes in
-            bytes.withMemoryRebound(to: sockaddr.self) {
-                connect(number, $0.baseAddress, socklen_t(MemoryLayout<sockaddr_in>.size))
-            }
-        }
-        try SystemError.check("connect") { result }
+        let number = try ClientSocket.connect(to: .loopback(UInt16(truncatingIfNeeded: server.port ?? 0)))
         try SystemError.check("fcntl") { fcntl(number, F_SETFL, O_NONBLOCK) }
         self.stream = SocketStream(try Descriptor(number, on: loop))
         let request = (["\(method) \(target) HTTP/1.1", "Host: h"] + lines + ["", ""]).joined(separator: "\r\n")

@@ -1,4 +1,5 @@
-internal import Foundation
+internal import Glibc
+internal import Reactor
 
 /// A listening socket on a free port of the loopback address, held as a supervisor holds it for the processes it starts.
 package final class HeldSocket: Sendable {
@@ -6,19 +7,19 @@ package final class HeldSocket: Sendable {
     package let port: Int
 
     package init() throws {
-        self.descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
-        var name = sockaddr_in()
-        name.sin_family = sa_family_t(AF_INET)
-        name.sin_addr = in_addr(s_addr: UInt32(0x7F00_0001).bigEndian)
-        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-        let isBound = withUnsafeMutableBytes(of: &name) { [descriptor] bytes in
-            bytes.withMemoryRebound(to: sockaddr.self) { name in
-                bind(descriptor, name.baseAddress, length) == 0 && listen(descriptor, 1024) == 0
-                    && getsockname(descriptor, name.baseAddress, &length) == 0
+        let type = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
+        let descriptor = try SystemError.check("socket") { socket(AF_INET, type, 0) }
+        do {
+            try SystemError.check("bind") { SocketAddress.loopback(0).withName { bind(descriptor, $0, $1) } }
+            try SystemError.check("listen") { listen(descriptor, 1024) }
+            guard case .tcp(_, let port) = try SocketAddress(boundBy: descriptor) else {
+                preconditionFailure("a socket of TCP is bound to an address of TCP")
             }
+            (self.descriptor, self.port) = (descriptor, Int(port))
+        } catch {
+            close(descriptor)
+            throw error
         }
-        self.port = Int(UInt16(bigEndian: name.sin_port))
-        guard isBound else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
     }
 
     deinit {

@@ -1,4 +1,5 @@
 import Glibc
+import PushTesting
 import Testing
 
 @testable import Reactor
@@ -35,7 +36,7 @@ import Testing
         let adopted = try Listener(adopting: socket)
         #expect(fcntl(socket, F_GETFL) & O_NONBLOCK != 0)
         #expect(fcntl(socket, F_GETFD) & FD_CLOEXEC != 0)
-        let client = try self.connect(to: adopted.address)
+        let client = try ClientSocket.connect(to: adopted.address)
         defer { close(client) }
         #expect(try await self.acceptOne(from: adopted) { self.option(IPPROTO_TCP, TCP_NODELAY, of: $0) } != 0)
     }
@@ -72,7 +73,7 @@ import Testing
         let first = try Listener(adopting: socket)
         let next = try Listener(adopting: try self.duplicate(of: socket))
         first.stop()
-        let client = try self.connect(to: first.address)
+        let client = try ClientSocket.connect(to: first.address)
         defer { close(client) }
         let taken = try await withLoop { loop in
             var taken = 0
@@ -111,23 +112,6 @@ import Testing
 
     private func duplicate(of socket: Int32) throws -> Int32 {
         try SystemError.check("dup") { dup(socket) }
-    }
-
-    private func connect(to address: SocketAddress) throws -> Int32 {
-        guard case .tcp(_, let port) = address else { throw SystemError(call: "connect", code: EAFNOSUPPORT) }
-        let client = try self.makeSocket(AF_INET, SOCK_STREAM)
-        var name = sockaddr_in()
-        name.sin_family = sa_family_t(AF_INET)
-        name.sin_port = port.bigEndian
-        name.sin_addr = in_addr(s_addr: UInt32(0x7F00_0001).bigEndian)
-        try SystemError.check("connect") {
-            withUnsafeBytes(of: &name) { bytes in
-                bytes.withMemoryRebound(to: sockaddr.self) {
-                    Glibc.connect(client, $0.baseAddress, socklen_t(bytes.count))
-                }
-            }
-        }
-        return client
     }
 
     private func option(_ level: Int, _ name: Int32, of socket: Int32) -> Int32 {

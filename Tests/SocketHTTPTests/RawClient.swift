@@ -1,4 +1,5 @@
 import Glibc
+import PushTesting
 import Reactor
 
 /// A client that sends exactly the bytes it is told to, and reads responses as strictly as it needs. On its loop only.
@@ -27,52 +28,17 @@ final class RawClient {
 
     init(to address: SocketAddress, on loop: EventLoop, receiveBuffer: Int32? = nil, from source: String? = nil) throws
     {
-        let socket: Int32
-        switch address {
-        case .tcp(_, let port):
-            var name = sockaddr_in()
-            name.sin_family = sa_family_t(AF_INET)
-            name.sin_port = port.bigEndian
-            name.sin_addr = in_addr(s_addr: UInt32(0x7F00_0001).bigEndian)
-            socket = try Self.connected(AF_INET, &name, receiveBuffer, from: source)
-        case .unix(let path):
-            var name = sockaddr_un()
-            name.sun_family = sa_family_t(AF_UNIX)
-            withUnsafeMutableBytes(of: &name.sun_path) { $0.copyBytes(from: path.utf8) }
-            socket = try Self.connected(AF_UNIX, &name, receiveBuffer)
+        let socket = try ClientSocket.connect(to: address) { socket in
+            if var receiveBuffer {
+                setsockopt(socket, SOL_SOCKET, SO_RCVBUF, &receiveBuffer, socklen_t(MemoryLayout<Int32>.size))
+            }
+            if let source {
+                let own = SocketAddress.tcp(host: source, port: 0)
+                try SystemError.check("bind to \(own)") { own.withName { bind(socket, $0, $1) } }
+            }
         }
         try SystemError.check("fcntl") { fcntl(socket, F_SETFL, O_NONBLOCK) }
         self.stream = SocketStream(try Descriptor(socket, on: loop))
-    }
-
-    private static func connected<Name>(
-        _ family: Int32,
-        _ name: inout Name,
-        _ receiveBuffer: Int32?,
-        from source: String? = nil
-    ) throws -> Int32 {
-        let socket = try SystemError.check("socket") {
-            Glibc.socket(family, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
-        }
-        if var receiveBuffer {
-            setsockopt(socket, SOL_SOCKET, SO_RCVBUF, &receiveBuffer, socklen_t(MemoryLayout<Int32>.size))
-        }
-        if let source {
-            var own = sockaddr_in()
-            own.sin_family = sa_family_t(AF_INET)
-            inet_pton(AF_INET, source, &own.sin_addr)
-            let bound = withUnsafeBytes(of: &own) { bytes in
-                bytes.withMemoryRebound(to: sockaddr.self) { bind(socket, $0.baseAddress, socklen_t(bytes.count)) }
-            }
-            try SystemError.check("bind") { bound }
-        }
-        let result = withUnsafeBytes(of: &name) { bytes in
-            bytes.withMemoryRebound(to: sockaddr.self) {
-                connect(socket, $0.baseAddress, socklen_t(MemoryLayout<Name>.size))
-            }
-        }
-        try SystemError.check("connect") { result }
-        return socket
     }
 
     deinit {

@@ -92,36 +92,12 @@ struct TestServer: Sendable {
 
     /// A connection in clear, to be closed by the caller.
     func connect() throws -> SocketStream {
-        let socket: Int32
-        switch self.address {
-        case .tcp(_, let port):
-            var name = sockaddr_in()
-            name.sin_family = sa_family_t(AF_INET)
-            name.sin_port = port.bigEndian
-            name.sin_addr = in_addr(s_addr: UInt32(0x7F00_0001).bigEndian)
-            socket = try Self.connect(AF_INET, &name)
-        case .unix(let path):
-            var name = sockaddr_un()
-            name.sun_family = sa_family_t(AF_UNIX)
-            withUnsafeMutableBytes(of: &name.sun_path) { $0.copyBytes(from: path.utf8) }
-            socket = try Self.connect(AF_UNIX, &name)
+        let socket = try ClientSocket.connect(to: self.address) { socket in
+            var yes: Int32 = 1
+            setsockopt(socket, Int32(IPPROTO_TCP), TCP_NODELAY, &yes, socklen_t(MemoryLayout<Int32>.size))
         }
-        return SocketStream(try Descriptor(socket, on: self.loop))
-    }
-
-    private static func connect<Name>(_ family: Int32, _ name: inout Name) throws -> Int32 {
-        let type = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
-        let socket = try SystemError.check("socket") { Glibc.socket(family, type, 0) }
-        var yes: Int32 = 1
-        setsockopt(socket, Int32(IPPROTO_TCP), TCP_NODELAY, &yes, socklen_t(MemoryLayout<Int32>.size))
-        let result = withUnsafeBytes(of: &name) { bytes in
-            bytes.withMemoryRebound(to: sockaddr.self) {
-                Glibc.connect(socket, $0.baseAddress, socklen_t(MemoryLayout<Name>.size))
-            }
-        }
-        try SystemError.check("connect") { result }
         try SystemError.check("fcntl") { fcntl(socket, F_SETFL, O_NONBLOCK) }
-        return socket
+        return SocketStream(try Descriptor(socket, on: self.loop))
     }
 
     /// Runs `body` with a client whose handshake is done.
