@@ -14,7 +14,7 @@ public struct SigningKey: Sendable {
         self.init(Curve25519.Signing.PrivateKey())
     }
 
-    /// Throws unless it is 32 bytes: the seed of RFC 8032.
+    /// A key by its seed (RFC 8032). Throws unless that is 32 bytes.
     public init(rawRepresentation: some ContiguousBytes) throws {
         self.init(try Curve25519.Signing.PrivateKey(rawRepresentation: rawRepresentation))
     }
@@ -31,6 +31,8 @@ public struct SigningKey: Sendable {
     public var rawRepresentation: Data { self.key.rawRepresentation }
 
     /// 64 bytes. On Apple platforms they differ each time.
+    ///
+    /// Throws only if the cryptographic library fails, as without memory or random numbers: every key can sign every base.
     public func signature(over base: SignatureBase) throws -> Data {
         try self.key.signature(for: Data(base.text.utf8))
     }

@@ -3,12 +3,17 @@
 /// A payload that is an object goes out again exactly as it came in, which no reader that turns numbers into `Double`
 /// and members into a dictionary can promise.
 public enum JSONValue: Sendable, Hashable {
+    /// `null`.
     case null
+    /// `true` or `false`.
     case bool(Bool)
-    /// The digits as written.
+    /// A number, by its digits as written.
     case number(digits: String)
+    /// A string, without its quotes and escapes.
     case string(String)
+    /// An array.
     case array([JSONValue])
+    /// An object, its members in their order; a name may be there twice.
     case object([Member])
 
     /// A name and a value.

@@ -8,9 +8,9 @@ public struct NotificationItem: Sendable, Hashable {
     public let payload: JSONValue?
     /// Whether the recipient has said that it was read.
     public let isRead: Bool
-    /// When it was accepted.
+    /// When the server accepted it; `Date.distantPast` if the wire form has no such time.
     public let createdAt: Date
-    /// When the payload goes.
+    /// When the server deletes the payload; `Date.distantFuture` if the wire form has no such time.
     public let expiresAt: Date
 
     /// A notification.
@@ -22,7 +22,10 @@ public struct NotificationItem: Sendable, Hashable {
         self.expiresAt = expiresAt
     }
 
-    /// Reads the wire form; `nil` if a member is missing or of another type. Times are optional there.
+    /// Reads the wire form; `nil` if `Id` or `Read` is missing or of another type.
+    ///
+    /// The times are optional there: ``createdAt`` and ``expiresAt`` say what stands for one that is missing or cannot be
+    /// read.
     public init?(_ json: JSONValue) {
         guard let id = json["Id"]?.integer, case .bool(let isRead)? = json["Read"] else { return nil }
         self.id = Int64(id)

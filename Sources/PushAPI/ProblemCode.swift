@@ -3,42 +3,79 @@
 /// The names are in `docs/errors.md`, each with its cause and remedy. A code is never renamed and never given another
 /// meaning.
 public enum ProblemCode: String, Sendable, CaseIterable {
+    /// The request is not valid HTTP/1.1, or two parsers could read it differently.
     case malformedRequest = "malformed-request"
+    /// `MyToken` is not a decimal number of at most 126322567, or is there twice.
     case invalidToken = "invalid-mytoken"
+    /// The body is not JSON, or nests deeper than 64 levels.
     case invalidJSON = "invalid-json"
+    /// A member of the body is missing, of the wrong type, or out of bounds.
     case invalidMember = "invalid-member"
+    /// A query parameter or a part of the path is out of bounds.
     case invalidParameter = "invalid-parameter"
+    /// The server did not give this cursor to this user for this list; ask without it.
     case invalidCursor = "invalid-cursor"
+    /// `Idempotency-Key` is there twice, or is not 1 to 255 visible ASCII characters.
     case invalidIdempotencyKey = "invalid-idempotency-key"
+    /// `Accept-Signature` asks for a signature that the server cannot make.
     case unsupportedSignature = "unsupported-signature"
+    /// The server has no sender for the platform that a registration names.
     case unknownPlatform = "unknown-platform"
+    /// A notification is addressed to a user who does not exist.
     case unknownUser = "unknown-user"
+    /// Credentials are missing or wrong.
     case unauthorized = "unauthorized"
+    /// The bearer token is unknown, has expired or was revoked, or its user is disabled.
     case invalidBearerToken = "invalid-token"
+    /// The role of the caller does not allow the request.
     case forbidden = "forbidden"
+    /// The caller may do this, but the token lacks a scope.
     case insufficientScope = "insufficient-scope"
+    /// The resource does not exist, has expired, or belongs to another user.
     case notFound = "not-found"
+    /// The resource does not support the method; `Allow` lists those it does.
     case methodNotAllowed = "method-not-allowed"
+    /// The request took too long to arrive.
     case requestTimeout = "request-timeout"
+    /// A user of that name exists already.
     case conflict = "conflict"
+    /// The change would leave no administrator who is not disabled.
     case lastAdministrator = "last-administrator"
+    /// The first request with this `Idempotency-Key` is still being answered.
     case idempotencyKeyInUse = "idempotency-key-in-use"
+    /// The user has as many devices as the server allows the role.
     case tooManyDevices = "too-many-devices"
+    /// The user has as many notifications, or bytes of payloads, stored as the server allows the role.
     case tooMuchStored = "too-much-stored"
+    /// The registration id was retired, or belongs to another account; ask for a new one.
     case registrationGone = "registration-gone"
+    /// `If-Match`, `If-Unmodified-Since` or `If-None-Match` does not hold.
     case preconditionFailed = "precondition-failed"
+    /// The body or the payload is larger than the server takes.
     case payloadTooLarge = "payload-too-large"
+    /// Path and query together are longer than 8 KiB.
     case targetTooLong = "target-too-long"
+    /// `Expect` asks for something other than `100-continue`.
     case unsupportedExpectation = "unsupported-expectation"
+    /// This `Idempotency-Key` came with another request within the last 24 hours.
     case idempotencyKeyReused = "idempotency-key-reused"
+    /// The fields of the request are too many, or too large.
     case headerTooLarge = "header-too-large"
+    /// The user has as many event streams open as the server allows.
     case tooManyStreams = "too-many-streams"
+    /// Too many sign-ins to this account or from this address have failed; `Retry-After` says how long to wait.
     case tooManyAttempts = "too-many-attempts"
+    /// The user has used up the quota of the role; `Retry-After` says how long to wait.
     case rateLimited = "rate-limited"
+    /// The server made a mistake; its log has the reason under the id of the request.
     case internalError = "internal-error"
+    /// The server does not know the method or the transfer coding.
     case notImplemented = "not-implemented"
+    /// The server has too much to do; `Retry-After` says how long to wait.
     case busy = "busy"
+    /// The server speaks HTTP/1.1 and HTTP/1.0 only.
     case versionNotSupported = "version-not-supported"
+    /// The disk of the server is full, and nothing was stored; `Retry-After` says how long to wait.
     case storageFull = "storage-full"
 
     /// The HTTP status that goes with it.

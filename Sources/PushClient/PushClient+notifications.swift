@@ -40,7 +40,9 @@ extension PushClient {
 
     /// Marks up to 500 notifications as read in one request, and returns those that are read now.
     ///
-    /// What is not the caller's, or is gone, is absent.
+    /// What is not the caller's, or is gone, is absent. With more than 500 ids the server marks none, and the call throws
+    /// ``PushClientError/problem(_:)`` with the code `invalid-member`: call it for 500 at a time. Without any, nothing is
+    /// sent.
     @discardableResult
     public func markRead(_ ids: [Int64]) async throws -> [Int64] {
         if ids.isEmpty { return [] }
@@ -71,7 +73,11 @@ extension PushClient {
     /// Sends a text to the caller's own devices and returns what was stored.
     ///
     /// A request whose connection was lost is sent once more, with the same key, and so not stored twice. Give a key of
-    /// your own to try again later.
+    /// your own to try again later: the server knows it for 24 hours.
+    ///
+    /// The payload may have 64 KiB as JSON text, unless the server's operator has chosen another bound; a longer one throws
+    /// ``PushClientError/problem(_:)`` with the code `payload-too-large`. The server may also bound how much a user has stored
+    /// (`too-much-stored`).
     public func send(_ payload: String, idempotencyKey: UUID = UUID()) async throws -> NotificationItem {
         var question = Question("POST", Paths.notifications)
         question.body = .string(payload)
