@@ -2,7 +2,7 @@ internal import Foundation
 internal import Synchronization
 
 /// What a simulator received, and what it is told to answer next.
-public final class PushLog: Sendable {
+package final class PushLog: Sendable {
     private struct Waiter {
         let number: Int
         let continuation: CheckedContinuation<Void, Never>
@@ -56,41 +56,41 @@ public final class PushLog: Sendable {
     }
 
     /// All requests for a push that are kept, oldest first, the refused ones included.
-    public var received: [ReceivedPush] {
+    package var received: [ReceivedPush] {
         self.state.withLock { $0.received }
     }
 
     /// How many pushes have been accepted, also those no longer kept.
-    public var acceptedCount: Int {
+    package var acceptedCount: Int {
         self.state.withLock { $0.acceptedCount }
     }
 
     /// Answers the next request with this, whatever it asks; several wait in line.
-    public func answerNext(status: Int, headers: [HeaderField] = [], body: String = "") {
+    package func answerNext(status: Int, headers: [HeaderField] = [], body: String = "") {
         let response = SimulatedResponse(status: status, headers: headers, body: Array(body.utf8))
         self.state.withLock { $0.scripted.append(response) }
     }
 
     /// Puts these in place of all rules there are; their counts and times begin now.
-    public func setFaults(_ rules: [FaultRule]) {
+    package func setFaults(_ rules: [FaultRule]) {
         self.faults.set(rules)
     }
 
     /// What has come of one push to one device: its `apns-id`, or the notification's id with the others. Only with
     /// `SimulatorOptions.countsPushes`.
-    public func tally(of push: String, for device: String) -> PushTally {
+    package func tally(of push: String, for device: String) -> PushTally {
         self.state.withLock { $0.tallies[PushTally.Key(push: push, device: device)] ?? PushTally() }
     }
 
     /// What has come of all pushes. Only with `SimulatorOptions.countsPushes`.
-    public var totals: PushTotals {
+    package var totals: PushTotals {
         self.state.withLock { PushTotals($0.tallies.values) }
     }
 
     /// Waits until that many pushes have been accepted, and returns the last of those; the first is number 1.
     ///
     /// Throws `PushWaitError` when the time is over, `CancellationError` if the task is cancelled.
-    public func acceptedPush(_ number: Int, within time: Duration = .seconds(10)) async throws -> ReceivedPush {
+    package func acceptedPush(_ number: Int, within time: Duration = .seconds(10)) async throws -> ReceivedPush {
         precondition(number > 0, "the first push is number 1")
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { await self.waitUntilAccepted(number) }

@@ -8,7 +8,7 @@ internal import Synchronization
 /// A line is `milliseconds platform push outcome device`, with single blanks: the time since 1970, the sender's name, the
 /// `apns-id` or the notification's id (or `-`), the status or the fault's name, the device. Lines are gathered and
 /// written each second and at the end, so a process that is killed loses the last second.
-public final class PushLogFile: Sendable {
+package final class PushLogFile: Sendable {
     // A lock: the simulators' threads append, and each use is short.
     private let buffer = Mutex<[UInt8]>([])
     private let descriptor: Int32
@@ -16,7 +16,7 @@ public final class PushLogFile: Sendable {
     private static let writeSize = 256 * 1024
 
     /// Opens the file, which grows at its end. Throws if that cannot be.
-    public init(path: String) throws {
+    package init(path: String) throws {
         self.descriptor = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
         guard self.descriptor >= 0 else { throw SystemError(call: "open \(path)", code: errno) }
     }
@@ -27,7 +27,7 @@ public final class PushLogFile: Sendable {
     }
 
     /// Takes a line for a request.
-    public func append(_ push: ReceivedPush, platform: String) {
+    package func append(_ push: ReceivedPush, platform: String) {
         let key = PushKey(push.request)
         let milliseconds = Int((Date().timeIntervalSince1970 * 1000).rounded())
         let id = key.push.isEmpty ? "-" : key.push
@@ -39,12 +39,12 @@ public final class PushLogFile: Sendable {
     }
 
     /// Writes what has been gathered.
-    public func flush() {
+    package func flush() {
         self.buffer.withLock { self.write(&$0) }
     }
 
     /// Writes each second, until the task is cancelled, and then once more.
-    public func run() async {
+    package func run() async {
         // Ended early by cancellation, which the loop's condition sees.
         while !Task.isCancelled {
             try? await Task.sleep(for: .seconds(1))

@@ -1,4 +1,4 @@
-public import Foundation
+package import Foundation
 internal import Reactor
 
 /// A push provider to test and demonstrate against: real HTTP/2 over real TLS, real checks of tokens.
@@ -10,7 +10,7 @@ internal import Reactor
 ///     return try await apns.pushes.acceptedPush(1)
 /// }
 /// ```
-public protocol PushSimulator: Sendable {
+package protocol PushSimulator: Sendable {
     /// The port on 127.0.0.1; known, and connected to without refusal, before the simulator runs.
     var port: UInt16 { get }
 
@@ -26,10 +26,10 @@ public protocol PushSimulator: Sendable {
 
 extension PushSimulator {
     /// The base URL, `https://localhost:` with the port.
-    public var endpoint: String { "https://localhost:\(self.port)" }
+    package var endpoint: String { "https://localhost:\(self.port)" }
 
     /// Runs the simulator as long as `body` does.
-    public func whileRunning<Result: Sendable>(
+    package func whileRunning<Result: Sendable>(
         _ body: @Sendable (Self) async throws -> Result
     ) async throws -> Result {
         try await withThrowingTaskGroup(of: Void.self) { group in
@@ -41,26 +41,26 @@ extension PushSimulator {
 }
 
 /// How a simulator serves; every property has a default.
-public struct SimulatorOptions: Sendable {
+package struct SimulatorOptions: Sendable {
     /// The port on 127.0.0.1; 0 takes a free one.
-    public var port: UInt16 = 0
+    package var port: UInt16 = 0
     /// Names beside `localhost` and `127.0.0.1` for which its certificate holds.
-    public var names: [String] = []
+    package var names: [String] = []
     /// How many requests a connection may have open at a time.
-    public var concurrentStreams = 500
+    package var concurrentStreams = 500
     /// How many requests are kept at least; older ones are forgotten.
-    public var keptPushes = 10_000
+    package var keptPushes = 10_000
     /// Whether pushes are only counted, by id and device, and no request is kept: for a million of them.
-    public var countsPushes = false
+    package var countsPushes = false
     /// What goes wrong, and when.
-    public var faults: [FaultRule] = []
+    package var faults: [FaultRule] = []
     /// What time it is to the simulator.
-    public var now: @Sendable () -> Date = { Date() }
+    package var now: @Sendable () -> Date = { Date() }
     /// Is given each push as it arrives, on the simulator's thread: it must be quick.
-    public var onPush: (@Sendable (ReceivedPush) -> Void)?
+    package var onPush: (@Sendable (ReceivedPush) -> Void)?
 
     /// The defaults.
-    public init() {}
+    package init() {}
 }
 
 extension SimulatorServer {

@@ -1,11 +1,11 @@
 /// How often one push to one device was tried, and what came of it.
-public struct PushTally: Sendable, Hashable {
+package struct PushTally: Sendable, Hashable {
     /// Requests that carried it.
-    public internal(set) var seen = 0
+    package internal(set) var seen = 0
     /// Those whose sender was told that it is accepted.
-    public internal(set) var accepted = 0
+    package internal(set) var accepted = 0
     /// Those that went on to the device, also where the answer was lost.
-    public internal(set) var delivered = 0
+    package internal(set) var delivered = 0
 
     mutating func count(_ verdict: PushVerdict) {
         self.seen += 1
@@ -15,17 +15,17 @@ public struct PushTally: Sendable, Hashable {
 }
 
 /// The tallies of all pushes together.
-public struct PushTotals: Sendable, Hashable {
+package struct PushTotals: Sendable, Hashable {
     /// Different pushes, each to one device.
-    public internal(set) var pushes = 0
+    package internal(set) var pushes = 0
     /// Requests for them.
-    public internal(set) var seen = 0
+    package internal(set) var seen = 0
     /// Pushes that were accepted at least once.
-    public internal(set) var accepted = 0
+    package internal(set) var accepted = 0
     /// Pushes that went on to their device at least once.
-    public internal(set) var delivered = 0
+    package internal(set) var delivered = 0
     /// Requests by which a push went on to its device once more.
-    public internal(set) var repeated = 0
+    package internal(set) var repeated = 0
 
     init(_ tallies: some Sequence<PushTally>) {
         for tally in tallies {

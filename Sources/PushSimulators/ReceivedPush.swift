@@ -1,13 +1,13 @@
 /// A request for a push, byte for byte, and what became of it.
-public struct ReceivedPush: Sendable, Hashable {
+package struct ReceivedPush: Sendable, Hashable {
     /// The request as it came.
-    public let request: SimulatedRequest
+    package let request: SimulatedRequest
     /// What the simulator made of it.
-    public let verdict: PushVerdict
+    package let verdict: PushVerdict
 }
 
 /// What a simulator made of a request.
-public enum PushVerdict: Sendable, Hashable {
+package enum PushVerdict: Sendable, Hashable {
     /// In order, and answered as the provider answers what it will deliver.
     case accepted
     /// Not in order; the reason is the provider's own word for it.
@@ -18,16 +18,16 @@ public enum PushVerdict: Sendable, Hashable {
     case faulted(Fault, judged: Int? = nil)
 
     /// Whether the sender was told that the push is accepted.
-    public var isAccepted: Bool { (200..<300).contains(self.status) }
+    package var isAccepted: Bool { (200..<300).contains(self.status) }
 
     /// Whether the push has gone on to its device, whatever the sender was told.
-    public var isDelivered: Bool {
+    package var isDelivered: Bool {
         if case .faulted(_, let judged?) = self { return (200..<300).contains(judged) }
         return self.isAccepted
     }
 
     /// The status that was answered; 0 for none.
-    public var status: Int {
+    package var status: Int {
         switch self {
         case .accepted: 200
         case .refused(let status, _), .scripted(let status): status
@@ -40,13 +40,13 @@ public enum PushVerdict: Sendable, Hashable {
 
 extension PushVerdict: CustomStringConvertible {
     /// One word for a log: the fault's name, or else the status.
-    public var description: String {
+    package var description: String {
         if case .faulted(let fault, _) = self { fault.name } else { String(self.status) }
     }
 }
 
 /// Why a push that was waited for is not there.
-public enum PushWaitError: Error, Hashable {
+package enum PushWaitError: Error, Hashable {
     /// The time is over.
     case timedOut
     /// It came, but so long ago that it is no longer kept.

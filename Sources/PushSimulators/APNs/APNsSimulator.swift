@@ -1,4 +1,4 @@
-public import Foundation
+package import Foundation
 internal import Synchronization
 
 /// Apple's push service, as far as provider tokens and device pushes go.
@@ -10,23 +10,23 @@ internal import Synchronization
 /// ```
 /// As Apple does, it allows a connection one request at a time until the first with a good provider token, and a new
 /// token every twenty minutes.
-public final class APNsSimulator: PushSimulator {
+package final class APNsSimulator: PushSimulator {
     /// What a provider needs to send.
-    public struct Credentials: Sendable {
+    package struct Credentials: Sendable {
         /// The content of `AuthKey_….p8`.
-        public let privateKey: String
+        package let privateKey: String
         /// The key's identifier, ten characters.
-        public let keyID: String
+        package let keyID: String
         /// The team's identifier, ten characters.
-        public let teamID: String
+        package let teamID: String
         /// The app's bundle identifier.
-        public let topic: String
+        package let topic: String
     }
 
     /// What a provider needs to send; made anew for each simulator.
-    public let credentials: Credentials
+    package let credentials: Credentials
     /// What came, and what is to be answered next.
-    public let pushes: PushLog
+    package let pushes: PushLog
 
     /// The key behind the credentials.
     package let key: SigningKey
@@ -39,7 +39,7 @@ public final class APNsSimulator: PushSimulator {
     /// Makes credentials and listens.
     ///
     /// Throws if the port is taken.
-    public init(
+    package init(
         authority: TestAuthority,
         topic: String = "com.example.app",
         options: SimulatorOptions = SimulatorOptions()
@@ -68,15 +68,15 @@ public final class APNsSimulator: PushSimulator {
     }
 
     /// The port on 127.0.0.1.
-    public var port: UInt16 { self.server.port }
+    package var port: UInt16 { self.server.port }
 
     /// Answers for this device token with 410 and that time from now on.
-    public func retire(_ deviceToken: String, at date: Date) {
+    package func retire(_ deviceToken: String, at date: Date) {
         self.rules.withLock { $0.retired[deviceToken.lowercased()] = date }
     }
 
     /// Serves until the task is cancelled.
-    public func run() async throws {
+    package func run() async throws {
         try await self.server.serve { request in self.pushes.answer(request, judge: self.judge) }
     }
 

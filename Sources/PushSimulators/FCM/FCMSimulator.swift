@@ -10,15 +10,15 @@ internal import Synchronization
 /// ```
 /// `POST /token` stands for `https://oauth2.googleapis.com/token`; what comes there is not among `pushes` but among
 /// `tokenRequests`.
-public final class FCMSimulator: PushSimulator {
+package final class FCMSimulator: PushSimulator {
     /// The service account's JSON file; its `token_uri` is the simulator's, its key is made anew.
-    public let serviceAccount: String
+    package let serviceAccount: String
     /// The project that may be sent in.
-    public let projectID: String
+    package let projectID: String
     /// What came, and what is to be answered next.
-    public let pushes: PushLog
+    package let pushes: PushLog
     /// What came to the token endpoint, and what is to be answered next there.
-    public let tokenRequests: PushLog
+    package let tokenRequests: PushLog
 
     /// The check of assertions, and with it the key.
     package let verifier: AssertionVerifier
@@ -33,7 +33,7 @@ public final class FCMSimulator: PushSimulator {
     /// Makes credentials and listens.
     ///
     /// Throws if the port is taken.
-    public init(
+    package init(
         authority: TestAuthority,
         projectID: String = "sealpost-simulated",
         options: SimulatorOptions = SimulatorOptions()
@@ -65,26 +65,26 @@ public final class FCMSimulator: PushSimulator {
     }
 
     /// The port on 127.0.0.1.
-    public var port: UInt16 { self.server.port }
+    package var port: UInt16 { self.server.port }
 
     /// The URL of the token endpoint, as in the service account.
-    public var tokenEndpoint: String { self.endpoint + "/token" }
+    package var tokenEndpoint: String { self.endpoint + "/token" }
 
     /// Answers for this registration token or installation identifier with 404 UNREGISTERED from now on.
-    public func retire(_ device: String) {
+    package func retire(_ device: String) {
         self.rules.withLock { _ = $0.retired.insert(device) }
     }
 
     /// Takes back all access tokens, so that the next push with one is answered with 401.
-    public func revokeAccessTokens() {
+    package func revokeAccessTokens() {
         self.accessTokens.revokeAll()
     }
 
     /// How many access tokens were fetched while the one before had more than half of its life left: a sender keeps its.
-    public var needlessTokenCount: Int { self.accessTokens.needlessCount }
+    package var needlessTokenCount: Int { self.accessTokens.needlessCount }
 
     /// Serves until the task is cancelled.
-    public func run() async throws {
+    package func run() async throws {
         try await self.server.serve { request in
             if request.path == "/token" {
                 self.tokenRequests.answer(request, judge: self.judgeTokenRequest)

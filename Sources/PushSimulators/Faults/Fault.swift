@@ -1,5 +1,5 @@
 /// Something that goes wrong between a provider and those who send to it.
-public enum Fault: Sendable, Hashable {
+package enum Fault: Sendable, Hashable {
     // MARK: Of a request
 
     /// Answers with this, whatever the request asks; it is not judged.
@@ -36,7 +36,7 @@ public enum Fault: Sendable, Hashable {
     case resetHandshake
 
     /// The `Retry-After` of an answer, RFC 9110 section 10.2.3.
-    public enum RetryAfter: Sendable, Hashable {
+    package enum RetryAfter: Sendable, Hashable {
         /// A number of seconds.
         case seconds(Int)
         /// The date so many seconds after the answer.
@@ -44,7 +44,7 @@ public enum Fault: Sendable, Hashable {
     }
 
     /// Whether it happens to a connection when that is made, and not to a request.
-    public var isOfConnection: Bool {
+    package var isOfConnection: Bool {
         switch self {
         case .zeroWindow, .stopReading, .stopHandshake, .resetHandshake: true
         default: false
@@ -52,7 +52,7 @@ public enum Fault: Sendable, Hashable {
     }
 
     /// Whether the request is handled all the same, so that its device gets the push.
-    public var handlesRequest: Bool {
+    package var handlesRequest: Bool {
         switch self {
         case .goAway, .slow, .badJSON, .loseAnswer, .cut: true
         default: false
@@ -63,7 +63,7 @@ public enum Fault: Sendable, Hashable {
     var losesAnswer: Bool { self == .loseAnswer || self == .cut }
 
     /// The word for it in a rule and in a log; a status for an answer.
-    public var name: String {
+    package var name: String {
         switch self {
         case .answer(let status, _, _): String(status)
         case .goAway: "goaway"

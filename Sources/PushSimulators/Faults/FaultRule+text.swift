@@ -1,7 +1,7 @@
 /// Why a text is no rule.
-public struct FaultSyntaxError: Error, Hashable, CustomStringConvertible {
+package struct FaultSyntaxError: Error, Hashable, CustomStringConvertible {
     /// One line for whoever wrote it.
-    public let description: String
+    package let description: String
 
     init(_ description: String) {
         self.description = description
@@ -12,7 +12,7 @@ extension FaultRule {
     /// Reads `conditions: fault`, such as `every 10: status 503 retry-after 5`.
     ///
     /// Throws `FaultSyntaxError` that names the word which is wrong.
-    public init(_ text: String) throws(FaultSyntaxError) {
+    package init(_ text: String) throws(FaultSyntaxError) {
         // A blank must follow: the channel of a device has colons as well.
         guard let colon = text.firstRange(of: ": ") else {
             throw FaultSyntaxError("\"\(text)\": a rule is conditions, a colon, a blank and a fault")

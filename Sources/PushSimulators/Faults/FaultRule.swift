@@ -7,9 +7,9 @@
 /// ]
 /// ```
 /// All conditions must hold; a rule without one always does.
-public struct FaultRule: Sendable, Hashable {
+package struct FaultRule: Sendable, Hashable {
     /// What must be so.
-    public enum Condition: Sendable, Hashable {
+    package enum Condition: Sendable, Hashable {
         /// Every n-th of those that the other conditions leave.
         case every(Int)
         /// With this probability, from 0 to 1; the same ones for the same seed.
@@ -23,12 +23,12 @@ public struct FaultRule: Sendable, Hashable {
     }
 
     /// What happens.
-    public var fault: Fault
+    package var fault: Fault
     /// When it does.
-    public var conditions: [Condition]
+    package var conditions: [Condition]
 
     /// A rule of these parts.
-    public init(_ fault: Fault, when conditions: [Condition] = []) {
+    package init(_ fault: Fault, when conditions: [Condition] = []) {
         self.fault = fault
         self.conditions = conditions
     }

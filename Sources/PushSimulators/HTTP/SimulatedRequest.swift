@@ -1,32 +1,32 @@
 /// One header line.
-public struct HeaderField: Sendable, Hashable {
+package struct HeaderField: Sendable, Hashable {
     /// The name as it came: always lower case over HTTP/2.
-    public let name: String
+    package let name: String
     /// The value as it came.
-    public let value: String
+    package let value: String
 
     /// A header line of this name and value.
-    public init(_ name: String, _ value: String) {
+    package init(_ name: String, _ value: String) {
         self.name = name
         self.value = value
     }
 }
 
 /// A request as a simulator received it.
-public struct SimulatedRequest: Sendable, Hashable {
+package struct SimulatedRequest: Sendable, Hashable {
     /// The method, such as `POST`.
-    public var method: String
+    package var method: String
     /// Path and query, not decoded.
-    public var path: String
+    package var path: String
     /// The header lines in the order in which they came, without the pseudo-headers of HTTP/2.
-    public var headers: [HeaderField]
+    package var headers: [HeaderField]
     /// The body, whole.
-    public var body: [UInt8]
+    package var body: [UInt8]
     /// Which of the simulator's connections it came on, counted from 1; 0 if it was made by hand.
-    public internal(set) var connection = 0
+    package internal(set) var connection = 0
 
     /// A request of these parts.
-    public init(method: String = "POST", path: String, headers: [HeaderField] = [], body: [UInt8] = []) {
+    package init(method: String = "POST", path: String, headers: [HeaderField] = [], body: [UInt8] = []) {
         self.method = method
         self.path = path
         self.headers = headers
@@ -34,26 +34,26 @@ public struct SimulatedRequest: Sendable, Hashable {
     }
 
     /// The first header of that name, in whatever case.
-    public func header(_ name: String) -> String? {
+    package func header(_ name: String) -> String? {
         self.headers.first { $0.isNamed(name) }?.value
     }
 }
 
 /// What a simulator answers.
-public struct SimulatedResponse: Sendable, Hashable {
+package struct SimulatedResponse: Sendable, Hashable {
     /// The HTTP status.
-    public var status: Int
+    package var status: Int
     /// The header lines; over HTTP/2 their names are sent in lower case.
-    public var headers: [HeaderField]
+    package var headers: [HeaderField]
     /// The body.
-    public var body: [UInt8]
+    package var body: [UInt8]
     /// Whether the request proved who the client is, so that the connection may carry more at a time.
     var provesClient = false
     /// What happens in place of the answer, or besides.
     var fault: Fault?
 
     /// An answer of these parts; `content-length` is added by itself.
-    public init(status: Int, headers: [HeaderField] = [], body: [UInt8] = []) {
+    package init(status: Int, headers: [HeaderField] = [], body: [UInt8] = []) {
         self.status = status
         self.headers = headers
         self.body = body

@@ -7,22 +7,22 @@ internal import Foundation
 /// try authority.write(to: "\(directory)/ca.pem")   // the client's `caFile`
 /// let apns = try APNsSimulator(authority: authority)
 /// ```
-public final class TestAuthority: Sendable {
+package final class TestAuthority: Sendable {
     /// A certificate and its private key, both PEM.
-    public struct Identity: Sendable {
+    package struct Identity: Sendable {
         /// The certificate.
-        public let certificate: String
+        package let certificate: String
         /// The private key, PKCS#8.
-        public let privateKey: String
+        package let privateKey: String
     }
 
     /// The authority's own certificate, PEM: what clients are to trust.
-    public let certificate: String
+    package let certificate: String
     private let name: String
     private let key: SigningKey
 
     /// Makes a new key and signs its certificate with it.
-    public init(name: String = "Sealpost test authority") throws {
+    package init(name: String = "Sealpost test authority") throws {
         self.name = name
         self.key = try .p256()
         let own = CertificateContent(commonNames: [name], usage: .authority)
@@ -30,7 +30,7 @@ public final class TestAuthority: Sendable {
     }
 
     /// Makes a server's certificate for `localhost`, `127.0.0.1` and the other names.
-    public func makeServerIdentity(names: [String] = []) throws -> Identity {
+    package func makeServerIdentity(names: [String] = []) throws -> Identity {
         let list = (["localhost"] + names).map { "DNS:\($0)" } + ["IP:127.0.0.1"]
         return try self.makeIdentity(
             CertificateContent(commonNames: ["localhost"], usage: .server, alternativeNames: list)
@@ -38,7 +38,7 @@ public final class TestAuthority: Sendable {
     }
 
     /// Makes a client's certificate with that common name.
-    public func makeClientIdentity(_ commonName: String) throws -> Identity {
+    package func makeClientIdentity(_ commonName: String) throws -> Identity {
         try self.makeIdentity(CertificateContent(commonNames: [commonName], usage: .client))
     }
 
@@ -50,7 +50,7 @@ public final class TestAuthority: Sendable {
     }
 
     /// Writes the authority's certificate to a file, which clients take as their trust.
-    public func write(to path: String) throws {
+    package func write(to path: String) throws {
         try Data(self.certificate.utf8).write(to: URL(fileURLWithPath: path))
     }
 }

@@ -9,23 +9,23 @@ internal import Synchronization
 /// wns.expire(channel)                   // answers 410 from now on
 /// ```
 /// What comes to the token endpoint is not among `pushes` but among `tokenRequests`.
-public final class WNSSimulator: PushSimulator {
+package final class WNSSimulator: PushSimulator {
     /// What a sender needs to get access tokens.
-    public struct Credentials: Sendable {
+    package struct Credentials: Sendable {
         /// The Entra tenant, a UUID.
-        public let tenantID: String
+        package let tenantID: String
         /// The application, a UUID.
-        public let clientID: String
+        package let clientID: String
         /// The application's secret, with characters that must be escaped in a form.
-        public let clientSecret: String
+        package let clientSecret: String
     }
 
     /// What a sender needs to get access tokens; made anew for each simulator.
-    public let credentials: Credentials
+    package let credentials: Credentials
     /// What came, and what is to be answered next.
-    public let pushes: PushLog
+    package let pushes: PushLog
     /// What came to the token endpoint, and what is to be answered next there.
-    public let tokenRequests: PushLog
+    package let tokenRequests: PushLog
 
     // A lock: channels are made from anywhere, and reading is short.
     private let rules = Mutex(WNSRules())
@@ -39,7 +39,7 @@ public final class WNSSimulator: PushSimulator {
     /// Makes credentials and listens.
     ///
     /// Throws if the port is taken.
-    public init(authority: TestAuthority, options: SimulatorOptions = SimulatorOptions()) throws {
+    package init(authority: TestAuthority, options: SimulatorOptions = SimulatorOptions()) throws {
         self.credentials = Credentials(
             tenantID: UUID().uuidString.lowercased(),
             clientID: UUID().uuidString.lowercased(),
@@ -58,38 +58,38 @@ public final class WNSSimulator: PushSimulator {
     }
 
     /// The port on 127.0.0.1.
-    public var port: UInt16 { self.server.port }
+    package var port: UInt16 { self.server.port }
 
     /// The URL of the token endpoint.
-    public var tokenEndpoint: String { self.endpoint + self.tokenPath }
+    package var tokenEndpoint: String { self.endpoint + self.tokenPath }
 
     private var tokenPath: String { "/\(self.credentials.tenantID)/oauth2/v2.0/token" }
 
     /// Opens a channel and returns its URL, which must be used byte for byte: it has escapes that change if decoded.
     ///
     /// `host` stands where the port's `localhost` would, for senders that look at the name.
-    public func makeChannel(host: String = "localhost") -> String {
+    package func makeChannel(host: String = "localhost") -> String {
         let path = "/w/?token=AwYAAAB\(RandomText.make(40))%2f\(RandomText.make(20))%2b\(RandomText.make(20))%3d%3d"
         self.rules.withLock { $0.channels[path] = .open }
         return "https://\(host):\(self.port)\(path)"
     }
 
     /// Answers for this channel, named by its URL, with 410 from now on.
-    public func expire(_ channel: String) {
+    package func expire(_ channel: String) {
         guard let start = channel.range(of: "/w/?")?.lowerBound else { return }
         self.rules.withLock { $0.channels[String(channel[start...])] = .expired }
     }
 
     /// Takes back all access tokens, so that the next push with one is answered with 401.
-    public func revokeAccessTokens() {
+    package func revokeAccessTokens() {
         self.accessTokens.revokeAll()
     }
 
     /// How many access tokens were fetched while the one before had more than half of its life left: a sender keeps its.
-    public var needlessTokenCount: Int { self.accessTokens.needlessCount }
+    package var needlessTokenCount: Int { self.accessTokens.needlessCount }
 
     /// Serves until the task is cancelled.
-    public func run() async throws {
+    package func run() async throws {
         try await self.server.serve { request in
             if request.path == self.tokenPath {
                 self.tokenRequests.answer(request, judge: self.judgeTokenRequest)

@@ -8,23 +8,23 @@ internal import Synchronization
 /// let subscription = try service.makeSubscription()   // its `json` is what a page would upload
 /// service.retire(subscription)                        // answers 410 from now on
 /// ```
-public final class WebPushSimulator: PushSimulator {
+package final class WebPushSimulator: PushSimulator {
     /// A browser that has subscribed.
-    public struct Subscription: Sendable, Hashable {
+    package struct Subscription: Sendable, Hashable {
         /// What `JSON.stringify(subscription)` gives.
-        public let json: String
+        package let json: String
         /// Where pushes to it go.
-        public let endpoint: String
+        package let endpoint: String
         /// The browser's key, PKCS#8 in PEM, which a real one never tells.
-        public let privateKey: String
+        package let privateKey: String
         /// The browser's `auth`, in base64url.
-        public let secret: String
+        package let secret: String
 
         fileprivate let path: String
     }
 
     /// What came, and what is to be answered next.
-    public let pushes: PushLog
+    package let pushes: PushLog
 
     // A lock: subscriptions are made from anywhere, and reading is short.
     private let rules: Mutex<WebPushRules>
@@ -34,7 +34,7 @@ public final class WebPushSimulator: PushSimulator {
     /// Listens.
     ///
     /// Throws if the port is taken.
-    public init(authority: TestAuthority, options: SimulatorOptions = SimulatorOptions()) throws {
+    package init(authority: TestAuthority, options: SimulatorOptions = SimulatorOptions()) throws {
         self.pushes = PushLog(options)
         self.now = options.now
         self.server = try SimulatorServer(
@@ -48,12 +48,12 @@ public final class WebPushSimulator: PushSimulator {
     }
 
     /// The port on 127.0.0.1.
-    public var port: UInt16 { self.server.port }
+    package var port: UInt16 { self.server.port }
 
     /// Subscribes a new browser, with a key that the sender must have if one is given.
     ///
     /// Throws if no key can be made.
-    public func makeSubscription(applicationServerKey: String? = nil) throws -> Subscription {
+    package func makeSubscription(applicationServerKey: String? = nil) throws -> Subscription {
         let key = try SigningKey.p256()
         let point = try key.publicPoint()
         let secret = (0..<16).map { _ in UInt8.random(in: 0 ... .max) }
@@ -78,18 +78,18 @@ public final class WebPushSimulator: PushSimulator {
     }
 
     /// Answers for this subscription with 410 from now on.
-    public func retire(_ subscription: Subscription) {
+    package func retire(_ subscription: Subscription) {
         self.rules.withLock { $0.subscribers[subscription.path]?.isRetired = true }
     }
 
     /// What the browser would read; `nil` if it could not, or if there is no such browser.
-    public func plaintext(of request: SimulatedRequest) -> String? {
+    package func plaintext(of request: SimulatedRequest) -> String? {
         let subscriber = self.rules.withLock { $0.subscribers[request.path] }
         return subscriber?.open(request.body).map { String(decoding: $0, as: UTF8.self) }
     }
 
     /// Serves until the task is cancelled.
-    public func run() async throws {
+    package func run() async throws {
         try await self.server.serve { request in self.pushes.answer(request, judge: self.judge) }
     }
 

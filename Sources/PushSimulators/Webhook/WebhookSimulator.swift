@@ -2,11 +2,11 @@ internal import Foundation
 internal import Synchronization
 
 /// A receiver of webhooks that verifies what comes, as Standard Webhooks has it.
-public final class WebhookSimulator: PushSimulator {
+package final class WebhookSimulator: PushSimulator {
     /// What came, and what is to be answered next.
-    public let pushes: PushLog
+    package let pushes: PushLog
     /// What the sender must sign with, `whsec_` and base64; made anew for each simulator.
-    public let secret: String
+    package let secret: String
 
     private let key: [UInt8]
     // A lock: devices are retired from anywhere, and reading is short.
@@ -25,7 +25,7 @@ public final class WebhookSimulator: PushSimulator {
     /// Makes a secret and listens.
     ///
     /// Throws if the port is taken.
-    public init(authority: TestAuthority, options: SimulatorOptions = SimulatorOptions()) throws {
+    package init(authority: TestAuthority, options: SimulatorOptions = SimulatorOptions()) throws {
         self.key = (0..<32).map { _ in UInt8.random(in: 0 ... .max) }
         self.secret = "whsec_" + Data(self.key).base64EncodedString()
         self.pushes = PushLog(options)
@@ -40,18 +40,18 @@ public final class WebhookSimulator: PushSimulator {
     }
 
     /// The port on 127.0.0.1.
-    public var port: UInt16 { self.server.port }
+    package var port: UInt16 { self.server.port }
 
     /// Where to post.
-    public var url: String { self.endpoint + "/hook" }
+    package var url: String { self.endpoint + "/hook" }
 
     /// Answers for the device with that handle with 410 from now on.
-    public func retire(_ handle: String) {
+    package func retire(_ handle: String) {
         self.retired.withLock { _ = $0.insert(handle) }
     }
 
     /// Serves until the task is cancelled.
-    public func run() async throws {
+    package func run() async throws {
         try await self.server.serve { request in self.pushes.answer(request, judge: self.judge) }
     }
 
