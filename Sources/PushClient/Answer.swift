@@ -3,7 +3,7 @@ internal import PushAPI
 
 /// An answer that was checked: the server's own, to this very request.
 struct Answer: Sendable {
-    let question: Question
+    let request: APIRequest
     let status: Int
     let body: Data
     let fields: Fields
@@ -32,7 +32,7 @@ struct Answer: Sendable {
 
     func interference(_ kind: Interference.Kind, _ expected: String, _ seen: String?) -> PushClientError {
         .interference(
-            Interference(kind: kind, expected: expected, seen: seen, status: self.status, path: self.question.path)
+            Interference(kind: kind, expected: expected, seen: seen, status: self.status, path: self.request.path)
         )
     }
 }

@@ -15,32 +15,32 @@ struct AnswerCheck: Sendable {
 
     /// Throws `PushClientError.interference` for anything that the server has not said to this request.
     func answer(
-        to question: Question,
+        to request: APIRequest,
         _ token: MyToken,
-        _ received: Received,
+        _ response: RawResponse,
         now: Date
     ) throws(PushClientError) -> Answer {
-        let check = Check(question: question, received: received)
+        let check = Check(request: request, response: response)
         try check.isNoRedirect()
         try check.isEchoed(token)
         try check.isWhole()
         if let verifier { try check.isSigned(for: token, verifier, now: now) }
-        if received.status == 304 { try check.isNotModified() }
+        if response.status == 304 { try check.isNotModified() }
         return Answer(
-            question: question,
-            status: received.status,
-            body: received.body,
+            request: request,
+            status: response.status,
+            body: response.body,
             fields: Answer.Fields(
-                tag: received.field("ETag"),
-                isNoStore: self.verifier == nil && Self.directives(received).contains("no-store"),
-                retryAfter: received.field("Retry-After").flatMap(Self.retryAfter)
+                tag: response.field("ETag"),
+                isNoStore: self.verifier == nil && Self.directives(response).contains("no-store"),
+                retryAfter: response.field("Retry-After").flatMap(Self.retryAfter)
             ),
             json: try check.json()
         )
     }
 
-    private static func directives(_ received: Received) -> [String] {
-        (received.field("Cache-Control") ?? "").lowercased().split(separator: ",")
+    private static func directives(_ response: RawResponse) -> [String] {
+        (response.field("Cache-Control") ?? "").lowercased().split(separator: ",")
             .map { $0.trimmingCharacters(in: .whitespaces) }
     }
 
@@ -52,27 +52,27 @@ struct AnswerCheck: Sendable {
 
 /// The checks of one answer, in their order.
 private struct Check {
-    let question: Question
-    let received: Received
+    let request: APIRequest
+    let response: RawResponse
 
     /// Neither followed nor believed; what it says of itself is of no interest, the echo included.
     func isNoRedirect() throws(PushClientError) {
-        guard (300...399).contains(self.received.status), self.received.status != 304 else { return }
+        guard (300...399).contains(self.response.status), self.response.status != 304 else { return }
         // Where to, without a path or a query: a portal writes the guest's room into them.
-        let target = self.received.field("Location").flatMap { URL(string: $0) }
+        let target = self.response.field("Location").flatMap { URL(string: $0) }
         throw self.interference(.redirect, "an answer", target?.host().map { "a redirect to \($0)" } ?? "a redirect")
     }
 
     func isEchoed(_ token: MyToken) throws(PushClientError) {
-        guard let echo = self.received.field(MyToken.fieldName), !echo.isEmpty else {
+        guard let echo = self.response.field(MyToken.fieldName), !echo.isEmpty else {
             throw self.interference(.missingEcho, token.echo, nil)
         }
         guard echo == token.echo else { throw self.interference(.wrongEcho, token.echo, Self.printable(echo)) }
     }
 
     func isWhole() throws(PushClientError) {
-        let count = self.received.body.count
-        switch self.received.end {
+        let count = self.response.body.count
+        switch self.response.end {
         case .oversized: throw self.interference(.oversized, "an answer of the API", "more than \(count) bytes")
         case .cut:
             let announced = self.announcedLength.map { "\($0) bytes" } ?? "an end"
@@ -85,18 +85,18 @@ private struct Check {
 
     /// The bytes that must have come; `nil` if that was not said, or of a body that the system has decompressed.
     private var announcedLength: Int? {
-        guard ![204, 304].contains(self.received.status), self.question.method != "HEAD",
-            ["", "identity"].contains(self.received.field("Content-Encoding")?.lowercased() ?? "")
+        guard ![204, 304].contains(self.response.status), self.request.method != "HEAD",
+            ["", "identity"].contains(self.response.field("Content-Encoding")?.lowercased() ?? "")
         else { return nil }
-        return self.received.field("Content-Length").flatMap { Int($0) }
+        return self.response.field("Content-Length").flatMap { Int($0) }
     }
 
     func isSigned(for token: MyToken, _ verifier: ResponseVerifier, now: Date) throws(PushClientError) {
         let message = SignedMessage(
-            status: self.received.status,
-            body: self.received.body,
+            status: self.response.status,
+            body: self.response.body,
             requestToken: token.description
-        ) { name in self.received.field(name).map { [$0] } ?? [] }
+        ) { name in self.response.field(name).map { [$0] } ?? [] }
         do {
             try verifier.verify(message, now: now)
         } catch {
@@ -106,22 +106,22 @@ private struct Check {
 
     /// The answer to a condition that was there, about the very validator.
     func isNotModified() throws(PushClientError) {
-        guard let asked = self.question.tag else {
+        guard let asked = self.request.tag else {
             throw self.interference(.unexpectedNotModified, "an answer without a condition", "304")
         }
-        let seen = self.received.field("ETag")
+        let seen = self.response.field("ETag")
         guard let seen, Self.opaque(seen) == Self.opaque(asked) else {
             throw self.interference(.unexpectedNotModified, Self.printable(asked), seen.map(Self.printable))
         }
     }
 
     func json() throws(PushClientError) -> JSONValue? {
-        if self.received.body.isEmpty { return nil }
+        if self.response.body.isEmpty { return nil }
         do {
-            return try JSONValue(reading: self.received.body)
+            return try JSONValue(reading: self.response.body)
         } catch {
-            let type = self.received.field("Content-Type").map(Self.printable) ?? "no type"
-            throw self.interference(.notJSON, "JSON", "\(self.received.body.count) bytes of \(type)")
+            let type = self.response.field("Content-Type").map(Self.printable) ?? "no type"
+            throw self.interference(.notJSON, "JSON", "\(self.response.body.count) bytes of \(type)")
         }
     }
 
@@ -148,8 +148,8 @@ private struct Check {
                 kind: kind,
                 expected: expected,
                 seen: seen,
-                status: self.received.status,
-                path: self.question.path
+                status: self.response.status,
+                path: self.request.path
             )
         )
     }

@@ -26,32 +26,37 @@ struct Endpoint: Sendable {
     /// What stands for the server in the names of what is kept.
     var name: String { self.base.string ?? "" }
 
-    func request(_ question: Question, _ token: MyToken, authorization: String?) throws(PushClientError) -> URLRequest {
+    func urlRequest(
+        for request: APIRequest,
+        _ token: MyToken,
+        authorization: String?
+    ) throws(PushClientError) -> URLRequest {
         var components = self.base
-        components.percentEncodedPath += question.path
-        if !question.query.isEmpty {
+        components.percentEncodedPath += request.path
+        if !request.query.isEmpty {
             // Everything but letters and digits: a handle may be a URL itself, and a plus stays one.
-            let parts = question.query.map { "\($0.name)=\(Self.escaped($0.value ?? ""))" }
+            let parts = request.query.map { "\($0.name)=\(Self.escaped($0.value ?? ""))" }
             components.percentEncodedQuery = parts.joined(separator: "&")
         }
         guard let url = components.url else { throw .invalidServer }
-        var request = URLRequest(url: url, cachePolicy: .reloadIgnoringLocalCacheData)
-        request.httpMethod = question.method
-        request.httpShouldHandleCookies = false
-        request.setValue(token.description, forHTTPHeaderField: MyToken.fieldName)
-        request.setValue(authorization, forHTTPHeaderField: "Authorization")
-        request.setValue(question.tag, forHTTPHeaderField: "If-None-Match")
-        request.setValue(question.idempotencyKey.map { "\"\($0.uuidString)\"" }, forHTTPHeaderField: "Idempotency-Key")
+        var urlRequest = URLRequest(url: url, cachePolicy: .reloadIgnoringLocalCacheData)
+        urlRequest.httpMethod = request.method
+        urlRequest.httpShouldHandleCookies = false
+        urlRequest.setValue(token.description, forHTTPHeaderField: MyToken.fieldName)
+        urlRequest.setValue(authorization, forHTTPHeaderField: "Authorization")
+        urlRequest.setValue(request.tag, forHTTPHeaderField: "If-None-Match")
+        let key = request.idempotencyKey.map { "\"\($0.uuidString)\"" }
+        urlRequest.setValue(key, forHTTPHeaderField: "Idempotency-Key")
         if let acceptSignature {
-            request.setValue(acceptSignature, forHTTPHeaderField: "Accept-Signature")
+            urlRequest.setValue(acceptSignature, forHTTPHeaderField: "Accept-Signature")
             // The digest is over what was sent; a proxy that compresses it is asked not to.
-            request.setValue("identity", forHTTPHeaderField: "Accept-Encoding")
+            urlRequest.setValue("identity", forHTTPHeaderField: "Accept-Encoding")
         }
-        if let body = question.body {
-            request.setValue("application/json", forHTTPHeaderField: "Content-Type")
-            request.httpBody = Data(body.bytes)
+        if let body = request.body {
+            urlRequest.setValue("application/json", forHTTPHeaderField: "Content-Type")
+            urlRequest.httpBody = Data(body.bytes)
         }
-        return request
+        return urlRequest
     }
 
     private static func escaped(_ text: String) -> String {

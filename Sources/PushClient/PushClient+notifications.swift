@@ -9,9 +9,9 @@ extension PushClient {
     public func notification(_ id: Int64) async throws -> Fetched<NotificationItem> {
         let kept = self.records.item(id, now: self.now())
         do {
-            var question = Question("GET", Paths.notification(id))
-            question.tag = kept?.tag
-            let answer = try await self.conversation.call(question)
+            var request = APIRequest("GET", Paths.notification(id))
+            request.tag = kept?.tag
+            let answer = try await self.api.call(request)
             if answer.status == 304, var kept, let item = kept.item {
                 kept.date = self.now()
                 self.records.keep(kept, as: id)
@@ -30,9 +30,9 @@ extension PushClient {
     /// Marks a notification as read, or as not read, and returns it.
     @discardableResult
     public func markRead(_ id: Int64, _ isRead: Bool = true) async throws -> NotificationItem {
-        var question = Question("PATCH", Paths.notification(id))
-        question.body = .object([.init("Read", .bool(isRead))])
-        let answer = try await self.conversation.call(question)
+        var request = APIRequest("PATCH", Paths.notification(id))
+        request.body = .object([.init("Read", .bool(isRead))])
+        let answer = try await self.api.call(request)
         let item = try self.take(answer, id)
         await self.inbox.change { $0.mark(id, read: item.isRead) }
         return item
@@ -46,9 +46,9 @@ extension PushClient {
     @discardableResult
     public func markRead(_ ids: [Int64]) async throws -> [Int64] {
         if ids.isEmpty { return [] }
-        var question = Question("POST", Paths.readNotifications)
-        question.body = .object([.init("Ids", .array(ids.map { .number($0) }))])
-        let answer = try await self.conversation.call(question)
+        var request = APIRequest("POST", Paths.readNotifications)
+        request.body = .object([.init("Ids", .array(ids.map { .number($0) }))])
+        let answer = try await self.api.call(request)
         guard case .array(let elements)? = answer.json?["Read"] else { throw answer.unexpected("a list of ids") }
         let read = elements.compactMap { $0.integer.map(Int64.init) }
         guard read.count == elements.count, Set(read).isSubset(of: ids) else { throw answer.unexpected("ids of these") }
@@ -63,7 +63,7 @@ extension PushClient {
     /// Puts a notification away on all of the user's devices; again and again, if one likes.
     public func dismiss(_ id: Int64) async throws {
         do {
-            _ = try await self.conversation.call(Question("DELETE", Paths.notification(id)))
+            _ = try await self.api.call(APIRequest("DELETE", Paths.notification(id)))
         } catch PushClientError.problem(let problem) where [404, 410].contains(problem.status) {
             // It is gone, which is what was asked for.
         }
@@ -79,10 +79,10 @@ extension PushClient {
     /// ``PushClientError/problem(_:)`` with the code `payload-too-large`. The server may also bound how much a user has stored
     /// (`too-much-stored`).
     public func send(_ payload: String, idempotencyKey: UUID = UUID()) async throws -> NotificationItem {
-        var question = Question("POST", Paths.notifications)
-        question.body = .string(payload)
-        question.idempotencyKey = idempotencyKey
-        return try await self.conversation.call(question).item()
+        var request = APIRequest("POST", Paths.notifications)
+        request.body = .string(payload)
+        request.idempotencyKey = idempotencyKey
+        return try await self.api.call(request).item()
     }
 
     // MARK: - Kept

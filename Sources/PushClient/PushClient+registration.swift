@@ -59,7 +59,7 @@ extension PushClient {
     public func unregister() async throws {
         guard let id = self.records.registration?.id else { return }
         do {
-            _ = try await self.conversation.call(Question("DELETE", Paths.registration(id)))
+            _ = try await self.api.call(APIRequest("DELETE", Paths.registration(id)))
         } catch PushClientError.problem(let problem) where [404, 410].contains(problem.status) {
             // It is gone, which is what was asked for.
         }
@@ -69,9 +69,9 @@ extension PushClient {
     // MARK: - Private
 
     private func requestRegistration(handle: String?) async throws -> String {
-        var question = Question("POST", Paths.register)
-        if let handle { question.query = [URLQueryItem(name: "handle", value: handle)] }
-        let answer = try await self.conversation.call(question)
+        var request = APIRequest("POST", Paths.register)
+        if let handle { request.query = [URLQueryItem(name: "handle", value: handle)] }
+        let answer = try await self.api.call(request)
         guard let id = answer.json?.text, Self.isRegistrationID(id) else {
             throw answer.unexpected("a registration id")
         }
@@ -92,8 +92,8 @@ extension PushClient {
     }
 
     private func put(_ body: JSONValue, as id: String) async throws {
-        var question = Question("PUT", Paths.registration(id))
-        question.body = body
-        _ = try await self.conversation.call(question)
+        var request = APIRequest("PUT", Paths.registration(id))
+        request.body = body
+        _ = try await self.api.call(request)
     }
 }

@@ -5,7 +5,7 @@ extension PushClient {
     ///
     /// A client that shows a token already is refused with a `forbidden` problem.
     public func signIn() async throws -> Session {
-        let answer = try await self.conversation.call(Question("POST", Paths.sessions, isRepeatable: false))
+        let answer = try await self.api.call(APIRequest("POST", Paths.sessions, isRepeatable: false))
         guard let session = answer.json.flatMap(Session.init) else { throw answer.unexpected("a session") }
         return session
     }
@@ -17,6 +17,6 @@ extension PushClient {
     public func signOut() async throws {
         self.records.forgetAll()
         await self.inbox.forget()
-        _ = try await self.conversation.call(Question("DELETE", Paths.currentSession, isRepeatable: false))
+        _ = try await self.api.call(APIRequest("DELETE", Paths.currentSession, isRepeatable: false))
     }
 }

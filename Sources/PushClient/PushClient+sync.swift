@@ -56,15 +56,15 @@ extension PushClient {
     }
 
     private func page(after cursor: String?) async throws -> Page {
-        var question = Question("GET", Paths.notifications)
-        question.query = [URLQueryItem(name: "limit", value: "500")]
+        var request = APIRequest("GET", Paths.notifications)
+        request.query = [URLQueryItem(name: "limit", value: "500")]
         if let cursor {
-            question.query.append(URLQueryItem(name: "since", value: cursor))
+            request.query.append(URLQueryItem(name: "since", value: cursor))
             // What is answered to a cursor behind which there is nothing has that cursor as its tag.
-            question.tag = "\"\(cursor)\""
+            request.tag = "\"\(cursor)\""
         }
         do {
-            let answer = try await self.conversation.call(question)
+            let answer = try await self.api.call(request)
             if answer.status == 304, let cursor { return .nothingNew(cursor: cursor) }
             return .page(try InboxPage(answer))
         } catch PushClientError.problem(let problem) where problem.code == .invalidCursor && cursor != nil {

@@ -19,7 +19,7 @@ public import Foundation
 /// A client is cheap to pass around, and any number of calls may run at once. Calls throw ``PushClientError``,
 /// `URLError` and `CancellationError`.
 public struct PushClient: Sendable {
-    let conversation: Conversation
+    let api: APITransport
     let records: Records
     let inbox: InboxKeeper
     let now: @Sendable () -> Date
@@ -33,10 +33,10 @@ public struct PushClient: Sendable {
         options: Options = Options(),
         store: AnswerStore = .memory
     ) {
-        self.conversation = Conversation(server: server, credentials: credentials, options: options)
+        self.api = APITransport(server: server, credentials: credentials, options: options)
         self.records = Records(
             store,
-            server: self.conversation.endpoint?.name ?? "",
+            server: self.api.endpoint?.name ?? "",
             account: credentials.account,
             isSigned: !options.signatureKeys.isEmpty
         )

@@ -11,7 +11,7 @@ struct UntrustedKey: Error {}
 /// Gathers what comes back for each task, and says no to whatever the session would do by itself.
 final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable {
     private struct Exchange {
-        let continuation: CheckedContinuation<Received, any Error>
+        let continuation: CheckedContinuation<RawResponse, any Error>
         var response: HTTPURLResponse?
         var body = Data()
         var isOversized = false
@@ -30,7 +30,7 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable {
     }
 
     /// Resumes the continuation when the task is complete. Must be called before the task is resumed.
-    func await(_ task: URLSessionTask, _ continuation: CheckedContinuation<Received, any Error>) {
+    func await(_ task: URLSessionTask, _ continuation: CheckedContinuation<RawResponse, any Error>) {
         self.exchanges.withLock { $0[task.taskIdentifier] = Exchange(continuation: continuation) }
     }
 
@@ -79,21 +79,21 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable {
         of exchange: Exchange,
         response: URLResponse?,
         error: (any Error)?
-    ) -> Result<Received, any Error> {
+    ) -> Result<RawResponse, any Error> {
         if exchange.isUntrusted { return .failure(UntrustedKey()) }
         // A redirect that was refused is shown at the end only.
         guard let response = exchange.response ?? response as? HTTPURLResponse else {
             return .failure(error ?? URLError(.badServerResponse))
         }
-        var received = Received(response: response, body: exchange.body, isChallenge: exchange.isChallenge)
+        var raw = RawResponse(response: response, body: exchange.body, isChallenge: exchange.isChallenge)
         if exchange.isOversized {
-            received.end = .oversized
+            raw.end = .oversized
         } else if let error {
             // Not the peer's doing: the device gave up.
             if let code = (error as? URLError)?.code, [.cancelled, .timedOut].contains(code) { return .failure(error) }
-            received.end = .cut
+            raw.end = .cut
         }
-        return .success(received)
+        return .success(raw)
     }
 
     private func change(_ task: URLSessionTask, _ change: (inout Exchange) -> Void) {

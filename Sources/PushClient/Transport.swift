@@ -27,9 +27,9 @@ final class Transport: Sendable {
     }
 
     /// Throws `URLError`, also after `limit`, and `CancellationError`.
-    func exchange(_ request: URLRequest, within limit: Duration) async throws -> Received {
+    func exchange(_ request: URLRequest, within limit: Duration) async throws -> RawResponse {
         do {
-            return try await withThrowingTaskGroup(of: Received.self) { group in
+            return try await withThrowingTaskGroup(of: RawResponse.self) { group in
                 group.addTask { try await self.load(request) }
                 // The session's own limit is in whole seconds on Linux, and begins anew with each byte elsewhere.
                 group.addTask {
@@ -46,7 +46,7 @@ final class Transport: Sendable {
         }
     }
 
-    private func load(_ request: URLRequest) async throws -> Received {
+    private func load(_ request: URLRequest) async throws -> RawResponse {
         let task = self.session.dataTask(with: request)
         return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in

@@ -17,20 +17,20 @@ import Testing
         status: Int = 200,
         _ fields: [String: String],
         body: String = "{}",
-        end: Received.End = .complete,
+        end: RawResponse.End = .complete,
         tag: String? = nil
     ) throws -> Interference.Kind? {
         let url = try #require(URL(string: "http://push.example/api/notifications"))
         let fields = fields.merging(["mytoken": " \(Self.token.echo) "]) { $1 }
         let response = HTTPURLResponse(url: url, statusCode: status, httpVersion: "HTTP/1.1", headerFields: fields)
-        let received = Received(response: try #require(response), body: Data(body.utf8), end: end)
-        var question = Question("GET", "/api/notifications")
-        question.tag = tag
+        let raw = RawResponse(response: try #require(response), body: Data(body.utf8), end: end)
+        var request = APIRequest("GET", "/api/notifications")
+        request.tag = tag
         do {
             _ = try AnswerCheck(keys: [], tolerance: .seconds(300)).answer(
-                to: question,
+                to: request,
                 Self.token,
-                received,
+                raw,
                 now: Date()
             )
             return nil
@@ -48,9 +48,10 @@ import Testing
             // The system has decompressed it, and the length is that of before.
             (["Content-Length": "22", "Content-Encoding": "gzip"], .complete, nil),
             (["Content-Length": "22", "Content-Encoding": "identity"], .complete, .truncated),
-        ] as [([String: String], Received.End, Interference.Kind?)]
+        ] as [([String: String], RawResponse.End, Interference.Kind?)]
     )
-    func aBodyIsAsLongAsItWasAnnounced(fields: [String: String], end: Received.End, kind: Interference.Kind?) throws {
+    func aBodyIsAsLongAsItWasAnnounced(fields: [String: String], end: RawResponse.End, kind: Interference.Kind?) throws
+    {
         #expect(try Self.kind(fields, end: end) == kind)
     }
 

@@ -16,7 +16,7 @@ import Testing
         let text = Samples.list(ids.map { Samples.item($0) }, cursor: cursor)
         return try InboxPage(
             Answer(
-                question: Question("GET", "/api/notifications"),
+                request: APIRequest("GET", "/api/notifications"),
                 status: 200,
                 body: Data(text.utf8),
                 fields: Answer.Fields(tag: nil, isNoStore: false, retryAfter: nil),

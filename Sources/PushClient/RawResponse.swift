@@ -5,7 +5,7 @@ internal import Foundation
 #endif
 
 /// What came back, before anybody believes it.
-struct Received: Sendable {
+struct RawResponse: Sendable {
     /// How the transfer ended.
     enum End: Sendable, Hashable {
         case complete

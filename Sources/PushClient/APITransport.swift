@@ -4,7 +4,7 @@ internal import PushAPI
 internal import Synchronization
 
 /// Asks, and gives what was really answered: credentials, tokens, one more try, the check.
-final class Conversation: Sendable {
+final class APITransport: Sendable {
     /// Far beyond what a list of 500 notifications has.
     private static let maximumBody = 64 << 20
 
@@ -31,19 +31,19 @@ final class Conversation: Sendable {
     }
 
     /// The server's answer if it is a success or 304; its refusals are thrown.
-    func call(_ question: Question) async throws -> Answer {
+    func call(_ request: APIRequest) async throws -> Answer {
         let answer: Answer
         switch self.credentials.kind {
-        case .unasked(let authorization): answer = try await self.ask(question, authorization).answer
+        case .unasked(let authorization): answer = try await self.ask(request, authorization).answer
         case .whenChallenged(let authorization):
             let isLetIn = self.isLetIn.withLock { $0 }
-            let (first, isChallenge) = try await self.ask(question, isLetIn ? authorization : nil)
+            let (first, isChallenge) = try await self.ask(request, isLetIn ? authorization : nil)
             guard first.status == 401, isChallenge, !isLetIn else {
                 answer = first
                 break
             }
             // Once: a refused password is not tried again.
-            answer = try await self.ask(question, authorization).answer
+            answer = try await self.ask(request, authorization).answer
             if answer.status != 401 { self.isLetIn.withLock { $0 = true } }
         }
         return try Self.success(answer)
@@ -65,28 +65,28 @@ final class Conversation: Sendable {
 
     /// One request, or two if the connection was lost under the first.
     private func ask(
-        _ question: Question,
+        _ request: APIRequest,
         _ authorization: String?
     ) async throws -> (answer: Answer, isChallenge: Bool) {
         do {
-            return try await self.askOnce(question, authorization)
-        } catch let error as URLError where question.isRepeatable && Self.isLost(error) {
-            return try await self.askOnce(question, authorization)
+            return try await self.askOnce(request, authorization)
+        } catch let error as URLError where request.isRepeatable && Self.isLost(error) {
+            return try await self.askOnce(request, authorization)
         }
     }
 
     private func askOnce(
-        _ question: Question,
+        _ request: APIRequest,
         _ authorization: String?
     ) async throws -> (answer: Answer, isChallenge: Bool) {
         guard let endpoint else { throw PushClientError.invalidServer }
         guard self.options.serverTrust.isAvailable else { throw PushClientError.pinningUnavailable }
         let token = MyToken.random()
-        let request = try endpoint.request(question, token, authorization: authorization)
+        let urlRequest = try endpoint.urlRequest(for: request, token, authorization: authorization)
         do {
-            let received = try await self.transport.exchange(request, within: self.options.timeout)
-            let answer = try self.check.answer(to: question, token, received, now: self.options.now())
-            return (answer, received.isChallenge)
+            let response = try await self.transport.exchange(urlRequest, within: self.options.timeout)
+            let answer = try self.check.answer(to: request, token, response, now: self.options.now())
+            return (answer, response.isChallenge)
         } catch is UntrustedKey {
             throw PushClientError.interference(
                 Interference(
@@ -94,7 +94,7 @@ final class Conversation: Sendable {
                     expected: "a pinned key",
                     seen: "another certificate",
                     status: 0,
-                    path: question.path
+                    path: request.path
                 )
             )
         }

@@ -2,7 +2,7 @@ internal import Foundation
 internal import PushAPI
 
 /// One call of the API.
-struct Question: Sendable {
+struct APIRequest: Sendable {
     let method: String
     /// Absolute, without a query.
     let path: String
