@@ -1,6 +1,6 @@
 internal import Reactor
 
-/// Writes a response's body while it comes about; see `Response.production`.
+/// Writes a streaming body; see `Response.StreamingBody`.
 ///
 /// `write` and `wait` on the connection's loop only, one at a time; `ring` from any thread.
 ///

@@ -35,8 +35,8 @@ extension Connection {
             throw .silent
         }
         guard await self.writeOutput(), await self.write(sendsBody ? response.body : []) else { throw .silent }
-        if let production = response.production, self.isProduced(response, for: head) {
-            guard await self.produce(production, for: head) else { throw .silent }
+        if let streamingBody = response.streamingBody, self.streamsBody(response, for: head) {
+            guard await self.writeBody(with: streamingBody, for: head) else { throw .silent }
         }
         if closes {
             // A client that asked for the end sends no more, and a reset could not hurt it.
@@ -65,12 +65,12 @@ extension Connection {
         self.loopState.encoder.appendHead(
             of: response,
             isHead: request.isHead,
-            framing: response.production == nil ? .length : request.isVersion10 ? .untilClose : .chunked,
+            framing: response.streamingBody == nil ? .length : request.isVersion10 ? .untilClose : .chunked,
             connection: closes ? .close : request.isVersion10 ? .keepAlive : .implied,
             now: DateLine.now,
             to: &self.output
         )
-        guard !request.isHead, response.status.allowsContent, response.production == nil else { return true }
+        guard !request.isHead, response.status.allowsContent, response.streamingBody == nil else { return true }
         guard bodyLength <= Self.copiedBytes else { return false }
         self.output.append(contentsOf: response.body)
         return true

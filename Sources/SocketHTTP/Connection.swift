@@ -224,10 +224,10 @@ final class Connection {
         let closes =
             response.closesConnection || !head.keepsAlive || rest == .tooMuch || self.loopState.isStopping
             || self.served >= self.limits.requestsPerConnection
-            || response.production != nil && (head.isVersion10 || rest != .nothing)
+            || response.streamingBody != nil && (head.isVersion10 || rest != .nothing)
         let isWhole = self.encode(response, to: RequestTraits(head), closes: closes)
         let isSent = try self.flushAtOnce() && isWhole
-        if isSent, !closes, rest == .nothing, response.production == nil { return nil }
+        if isSent, !closes, rest == .nothing, response.streamingBody == nil { return nil }
         return .answer(response, head, sendsBody: !isWhole, rest: rest, closes: closes)
     }
 

@@ -10,8 +10,8 @@ enum ConnectionState {
     case overdue
     /// An answer is on its way.
     case answering
-    /// A body is written while it comes about.
-    case producing(BodyWriter)
+    /// A handler writes a streaming body.
+    case streaming(BodyWriter)
     /// What was written last is not whole, so nothing can follow it.
     case lost
 }

@@ -90,7 +90,7 @@ final class LoopConnections: @unchecked Sendable {
     func stop() {
         self.loop.execute {
             self.isStopping = true
-            for connection in self.connections.values { connection.endProduction() }
+            for connection in self.connections.values { connection.endStreamingBody() }
             self.after(Self.lastMoment) {
                 for connection in self.connections.values { connection.closeIfIdle() }
                 for opening in self.openings.values { opening.descriptor.cancelWaits() }

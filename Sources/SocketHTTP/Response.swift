@@ -10,13 +10,13 @@ package struct Response: Sendable {
     /// connection closes. It runs after the head is out, for as long as it likes, and not at all for `HEAD`.
     ///
     /// Returning is the end of the body; what is thrown cuts it off, so that the client sees that it is not complete.
-    package typealias Production = @Sendable (BodyWriter) async throws -> Void
+    package typealias StreamingBody = @Sendable (BodyWriter) async throws -> Void
 
     package var status: HTTPResponse.Status
     package var fields: ResponseFields
     package var body: [UInt8]
-    /// Makes the body, in place of `body`, while it goes out.
-    package var production: Production?
+    /// Writes the body piece by piece, in place of `body`.
+    package var streamingBody: StreamingBody?
     /// Ends the connection after this response.
     package var closesConnection: Bool
 
@@ -24,13 +24,13 @@ package struct Response: Sendable {
         status: HTTPResponse.Status,
         fields: ResponseFields = [:],
         body: [UInt8] = [],
-        production: Production? = nil,
+        streamingBody: StreamingBody? = nil,
         closesConnection: Bool = false
     ) {
         self.status = status
         self.fields = fields
         self.body = body
-        self.production = production
+        self.streamingBody = streamingBody
         self.closesConnection = closesConnection
     }
 }

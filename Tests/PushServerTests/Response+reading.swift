@@ -52,7 +52,7 @@ extension Response {
         let isOneUsers = self.fields[.vary]?.hasPrefix("Authorization") == true
         #expect(isOneUsers || !isKept && self.fields[.vary] == nil, sourceLocation: sourceLocation)
         #expect(self.fields[.contentTypeOptions] == "nosniff", sourceLocation: sourceLocation)
-        let hasContent = !self.body.isEmpty || self.production != nil
+        let hasContent = !self.body.isEmpty || self.streamingBody != nil
         #expect(names.contains(.contentType) == hasContent, sourceLocation: sourceLocation)
         if self.status.code >= 400 { self.expectErrorForm(sourceLocation: sourceLocation) }
     }

@@ -6,7 +6,7 @@ import SocketHTTP
 import SocketTLS
 import Synchronization
 
-/// Answers with the name in the client's certificate, the path and the body; `/produced` with one that comes about.
+/// Answers with the name in the client's certificate, the path and the body; `/streamed` with a streaming body.
 private struct EchoResponder: Responder {
     func respond(to request: Request) -> Reply {
         .later { await self.answer(request) }
@@ -14,7 +14,7 @@ private struct EchoResponder: Responder {
 
     private func answer(_ request: Request) async -> Response {
         do throws(BodyError) {
-            if request.head.path == "/produced" { return Response(status: .ok, production: Self.produce) }
+            if request.head.path == "/streamed" { return Response(status: .ok, streamingBody: Self.streamBody) }
             let body = try await request.body.collect(upTo: 4_000_000)
             let line = "\(request.certificateName ?? "nobody") \(request.head.path) "
             return Response(status: .ok, body: Array(line.utf8) + body)
@@ -24,7 +24,7 @@ private struct EchoResponder: Responder {
     }
 
     /// Three times what a client may leave unread, and then nothing until the client goes away.
-    private static let produce: Response.Production = { writer in
+    private static let streamBody: Response.StreamingBody = { writer in
         for byte in Array("abc".utf8) { try await writer.write([UInt8](repeating: byte, count: 300_000)) }
         _ = try await writer.wait(until: .now + .seconds(60))
     }

@@ -33,12 +33,12 @@ struct AnswerSigner: Sendable {
 
     /// The answer as it goes out to a request that asks for a signature: nothing that is signed may change after this.
     ///
-    /// Not signed is what is asked for wrongly, and what comes about only while it goes out, as an event stream's body.
+    /// Not signed is what is asked for wrongly, and a streaming body, such as an event stream's.
     @inline(never)
     func signed(_ response: Response, for head: RequestHead) -> Response {
         let tokens = head.values(.myToken)
         guard
-            response.production == nil, tokens.count == 1,
+            response.streamingBody == nil, tokens.count == 1,
             // Which has been answered with a problem.
             let request = try? SignatureRequest(acceptSignature: head.values(.acceptSignature))
         else { return response }

@@ -39,7 +39,7 @@ struct StreamHandler: Handler {
         }
         var response = Response(status: .ok, fields: Self.streamFields)
         guard context.request.head.method == .get else {
-            response.production = { _ in }
+            response.streamingBody = { _ in }
             return response
         }
         let handles = devices.map(\.handle)
@@ -61,7 +61,7 @@ struct StreamHandler: Handler {
             last: context.request.head[.lastEventID].flatMap { NotificationID($0) },
             subscription: subscription
         )
-        response.production = stream.run
+        response.streamingBody = stream.run
         return response
     }
 

@@ -2,8 +2,8 @@ import COpenSSL
 import SocketTLS
 import Testing
 
-/// Bodies that come about while they go out, through TLS.
-@Suite(.timeLimit(.minutes(5))) struct ProductionTests {
+/// Streaming bodies through TLS.
+@Suite(.timeLimit(.minutes(5))) struct StreamingBodyTests {
     @Test(arguments: [TLS1_2_VERSION, TLS1_3_VERSION])
     func piecesArriveAndAClientThatLeavesIsNoticed(version: Int32) async throws {
         var options = TLSTestClient.Options()
@@ -11,7 +11,7 @@ import Testing
         try await TestServer.run { [options] test in
             let start = ContinuousClock.now
             try await test.withClient(options) { client in
-                try await client.write("GET /produced HTTP/1.1\r\nHost: h\r\n\r\n")
+                try await client.write("GET /streamed HTTP/1.1\r\nHost: h\r\n\r\n")
                 var received: [UInt8] = []
                 while received.suffix(3) != Array("c\r\n".utf8)[...] { received += try await client.read() }
                 for byte in Array("abc".utf8) { #expect(received.count { $0 == byte } >= 300_000) }

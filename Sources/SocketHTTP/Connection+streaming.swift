@@ -1,22 +1,22 @@
 internal import HTTPTypes
 internal import Reactor
 
-/// Bodies that come about while they go out.
+/// Streaming bodies: those that a handler writes piece by piece, behind a head that is out already.
 extension Connection {
-    /// Whether a body follows the head that comes about only then.
-    func isProduced(_ response: Response, for head: RequestHead?) -> Bool {
-        response.production != nil && head?.method != .head && response.status.allowsContent
+    /// Whether a streaming body follows the head.
+    func streamsBody(_ response: Response, for head: RequestHead?) -> Bool {
+        response.streamingBody != nil && head?.method != .head && response.status.allowsContent
     }
 
-    /// Runs the production of a body whose head is out. `false` if the body is not complete: the connection is of no
+    /// Has the handler write a body whose head is out. `false` if the body is not complete: the connection is of no
     /// more use.
-    func produce(_ production: Response.Production, for head: RequestHead) async -> Bool {
+    func writeBody(with streamingBody: Response.StreamingBody, for head: RequestHead) async -> Bool {
         let writer = BodyWriter(self, isChunked: !head.isVersion10)
-        self.state = .producing(writer)
+        self.state = .streaming(writer)
         self.output = []
         defer { writer.detach() }
         do {
-            try await production(writer)
+            try await streamingBody(writer)
         } catch {
             // Cut short without a last chunk, so that nobody takes it for the whole (RFC 9112 §8).
             return false
@@ -24,9 +24,9 @@ extension Connection {
         return await writer.end()
     }
 
-    /// Has a body that is waiting for something end: the server stops.
-    func endProduction() {
-        if case .producing(let writer) = self.state { writer.ring() }
+    /// Ends a streaming body that waits: the server stops.
+    func endStreamingBody() {
+        if case .streaming(let writer) = self.state { writer.ring() }
     }
 
     /// Reads what has come, for after the body. `false` if the client has ended its side, or sends more than `limit`.

@@ -5,20 +5,20 @@ import Testing
 
 @testable import SocketHTTP
 
-@Suite(.timeLimit(.minutes(5))) struct ProductionTests {
+@Suite(.timeLimit(.minutes(5))) struct StreamingBodyTests {
     private static let get = "GET / HTTP/1.1\r\nHost: h\r\n\r\n"
 
-    /// Answers `/` with a body that comes about, and all else with an echo.
-    private func produced(_ production: @escaping Response.Production) -> @Sendable (Request) async -> Response {
+    /// Answers `/` with a streaming body, and all else with an echo.
+    private func streamed(_ body: @escaping Response.StreamingBody) -> @Sendable (Request) async -> Response {
         { request in
             guard request.head.path == "/" else { return await echo(request) }
-            return Response(status: .ok, production: production)
+            return Response(status: .ok, streamingBody: body)
         }
     }
 
     @Test func aPieceArrivesBeforeTheNextOneIsThere() async throws {
         let (writers, handOver) = AsyncStream.makeStream(of: BodyWriter.self)
-        let answer = self.produced { writer in
+        let answer = self.streamed { writer in
             handOver.yield(writer)
             try await writer.write(Array("first".utf8))
             #expect(try await writer.wait(until: .now + .seconds(60)) == .rung)
@@ -45,7 +45,7 @@ import Testing
     }
 
     @Test func aBellThatRangBeforeTheWaitIsHeard() async throws {
-        let answer = self.produced { writer in
+        let answer = self.streamed { writer in
             writer.ring()
             // Runs on the loop after the ring has.
             try await writer.write(Array("a".utf8))
@@ -61,7 +61,7 @@ import Testing
     }
 
     @Test func anOldClientReadsUntilTheConnectionCloses() async throws {
-        let answer = self.produced { try await $0.write(Array("all of it".utf8)) }
+        let answer = self.streamed { try await $0.write(Array("all of it".utf8)) }
         try await withServer(answer: answer) { test in
             let client = try test.client()
             try await client.send("GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n")
@@ -74,7 +74,7 @@ import Testing
     }
 
     @Test func headHasTheFieldsAndRunsNothing() async throws {
-        let answer = self.produced { _ in Issue.record("nobody wants the body") }
+        let answer = self.streamed { _ in Issue.record("nobody wants the body") }
         try await withServer(answer: answer) { test in
             let client = try test.client()
             try await client.send("HEAD / HTTP/1.1\r\nHost: h\r\n\r\nGET /next HTTP/1.1\r\nHost: h\r\n\r\n")
@@ -85,7 +85,7 @@ import Testing
     }
 
     @Test func aRequestThatCameMeanwhileIsAnsweredAfterwards() async throws {
-        let answer = self.produced { writer in
+        let answer = self.streamed { writer in
             #expect(try await writer.wait(until: .now + .milliseconds(50)) == .timedOut)
             try await writer.write(Array("a".utf8))
         }
@@ -100,7 +100,7 @@ import Testing
     }
 
     @Test func aBodyThatIsCutOffHasNoLastChunk() async throws {
-        let answer = self.produced { writer in
+        let answer = self.streamed { writer in
             try await writer.write(Array("a".utf8))
             throw CancellationError()
         }
@@ -113,7 +113,7 @@ import Testing
     }
 
     @Test func itIsNotTheHandlersTimeThatPasses() async throws {
-        let answer = self.produced { writer in
+        let answer = self.streamed { writer in
             _ = try await writer.wait(until: .now + .milliseconds(200))
             try await writer.write(Array("late".utf8))
         }
@@ -135,7 +135,7 @@ import Testing
     @Test(arguments: Leaving.allCases)
     func aProducerThatWaitsLearnsThatTheClientIsGone(leaving: Leaving) async throws {
         let (ends, end) = AsyncStream.makeStream(of: Bool.self)
-        let answer = self.produced { writer in
+        let answer = self.streamed { writer in
             do {
                 _ = try await writer.wait(until: .now + .seconds(60))
                 end.yield(false)
@@ -184,7 +184,7 @@ import Testing
     }
 
     @Test func aStopEndsWhatWaitsAtOnceAndCleanly() async throws {
-        let answer = self.produced { writer in
+        let answer = self.streamed { writer in
             try await writer.write(Array("a".utf8))
             #expect(try await writer.wait(until: .now + .seconds(60)) == .serverStops)
             #expect(try await writer.wait(until: .now + .seconds(60)) == .serverStops)
@@ -203,7 +203,7 @@ import Testing
     }
 
     @Test func anUnreadRequestBodyEndsTheConnectionWithTheResponse() async throws {
-        let answer = self.produced { try await $0.write(Array("a".utf8)) }
+        let answer = self.streamed { try await $0.write(Array("a".utf8)) }
         try await withServer(answer: answer) { test in
             let client = try test.client()
             try await client.send("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 5\r\n\r\n")
