@@ -8,44 +8,57 @@ extension PushClient {
     /// at once do not harm each other.
     public func sync() async throws -> Fetched<Inbox> {
         let now = self.now()
-        var (state, before) = await self.inbox.begin(now: now)
-        var changes = SyncChanges(before: before, now: now)
-        var start = SyncStart.cursor
+        let (state, before) = await self.inbox.begin(now: now)
+        var progress = SyncProgress(state, before: before, now: now)
         do {
-            // Far more pages than an inbox has: an end, should somebody answer `More` for ever.
-            for _ in 0..<1000 {
-                switch try await self.page(after: start == .beginning ? nil : state.cursor) {
-                case .nothingNew(let cursor):
-                    await self.inbox.confirm(cursor, now: now)
-                    return .fresh(changes.inbox(state))
-                case .page(let page):
-                    guard
-                        let merged = await self.inbox.take(
-                            page,
-                            inPlaceOf: start == .beginning ? .everything : .older,
-                            after: state.cursor,
-                            now: now
-                        )
-                    else {
-                        // Another call was faster: on from where it has come to.
-                        state = await self.inbox.state
-                        start = .cursor
-                        continue
-                    }
-                    for id in page.deleted { self.records.forget(id) }
-                    changes.add(page)
-                    (state, start) = (merged, .afterBeginning)
-                    if !page.hasMore { return .fresh(changes.inbox(state)) }
-                case .unknownCursor(let problem):
-                    guard start == .cursor else { throw PushClientError.problem(problem) }
-                    start = .beginning
+            for _ in 0..<Self.maximumPages {
+                switch try await self.advance(&progress) {
+                case .more: continue
+                case .complete: return .fresh(progress.inbox(progress.state))
                 }
             }
             throw Self.endless
         } catch let error where error.leavesWhatIsKept {
             let state = await self.inbox.state
             guard state.cursor != nil else { throw error }
-            return .cached(changes.inbox(state), await self.inbox.date(of: state))
+            return .cached(progress.inbox(state), await self.inbox.date(of: state))
+        }
+    }
+
+    // MARK: - Private
+
+    /// Far more pages than an inbox has: an end, should a server or a proxy answer `More` for ever.
+    private static let maximumPages = 1000
+
+    private enum Step {
+        case more, complete
+    }
+
+    /// Fetches one page and takes it in.
+    private func advance(_ progress: inout SyncProgress) async throws -> Step {
+        switch try await self.page(after: progress.cursor) {
+        case .nothingNew(let cursor):
+            await self.inbox.confirm(cursor, now: progress.now)
+            return .complete
+        case .unknownCursor(let problem):
+            guard progress.start == .cursor else { throw PushClientError.problem(problem) }
+            progress.start = .beginning
+            return .more
+        case .page(let page):
+            let merged = await self.inbox.take(
+                page,
+                inPlaceOf: progress.start == .beginning ? .everything : .older,
+                after: progress.state.cursor,
+                now: progress.now
+            )
+            guard let merged else {
+                // Another call was faster: on from the cursor that it has come to.
+                progress.goOn(from: await self.inbox.state)
+                return .more
+            }
+            for id in page.deleted { self.records.forget(id) }
+            progress.add(page, merged: merged)
+            return page.hasMore ? .more : .complete
         }
     }
 
@@ -81,49 +94,6 @@ extension PushClient {
                 status: 200,
                 path: Paths.notifications
             )
-        )
-    }
-}
-
-/// Where the next page begins.
-private enum SyncStart {
-    case cursor
-    /// The server did not know the cursor.
-    case beginning
-    /// Behind a page of this very sync: a cursor that is not known now would be so for ever.
-    case afterBeginning
-}
-
-/// What one sync has changed, for the app.
-private struct SyncChanges {
-    let before: Set<Int64>
-    let now: Date
-    private var arrived: Set<Int64> = []
-    private var named: Set<Int64> = []
-    /// What must not be kept, and is shown this once.
-    private var unkept: [Int64: NotificationItem] = [:]
-
-    init(before: Set<Int64>, now: Date) {
-        self.before = before
-        self.now = now
-    }
-
-    mutating func add(_ page: InboxPage) {
-        for item in page.items {
-            self.arrived.insert(item.item.id)
-            self.unkept[item.item.id] = item.isKept ? nil : item.item
-        }
-        self.named.formUnion(page.deleted)
-    }
-
-    func inbox(_ state: InboxState) -> Inbox {
-        var state = state
-        state.expire(self.now)
-        let present = Set(state.entries.keys)
-        return Inbox(
-            notifications: state.items(instead: self.unkept),
-            arrived: self.arrived.intersection(present).sorted(),
-            deleted: self.before.union(self.named).subtracting(present).sorted()
         )
     }
 }
