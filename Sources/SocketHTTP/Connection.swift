@@ -221,14 +221,21 @@ final class Connection {
         default: self.state = .answering
         }
         let rest = self.discardBuffered()
-        let closes =
-            response.closesConnection || !head.keepsAlive || rest == .tooMuch || self.loopState.isStopping
-            || self.served >= self.limits.requestsPerConnection
-            || response.streamingBody != nil && (head.isVersion10 || rest != .nothing)
+        let closes = self.mustClose(after: response, to: head, leaving: rest)
         let isWhole = self.encode(response, to: RequestTraits(head), closes: closes)
         let isSent = try self.flushAtOnce() && isWhole
         if isSent, !closes, rest == .nothing, response.streamingBody == nil { return nil }
         return .answer(response, head, sendsBody: !isWhole, rest: rest, closes: closes)
+    }
+
+    /// Whether no request can follow this one.
+    private func mustClose(after response: Response, to head: RequestHead, leaving rest: Rest) -> Bool {
+        if response.closesConnection || !head.keepsAlive { return true }
+        if self.loopState.isStopping || self.served >= self.limits.requestsPerConnection { return true }
+        guard response.streamingBody != nil else { return rest == .tooMuch }
+        // HTTP/1.0 knows the end of a streaming body by the end of the connection. And a body that is still to come would
+        // arrive while the server watches for the client's end.
+        return head.isVersion10 || rest != .nothing
     }
 
     func startHandlerTime() {
