@@ -46,23 +46,12 @@ struct HashingQueue<Job: Sendable>: Sendable {
             self.running += 1
             return .starts
         }
-        var last: Int?
-        if let rival = self.lastIfFull(of: Self.boundOfAccount, { $0.account == claim.account && $0.account != nil }) {
-            last = rival
-        } else if claim.rank > 0, claim.address != nil,
-            let rival = self.lastIfFull(of: Self.boundOfAddress, { $0.rank > 0 && $0.address == claim.address })
-        {
-            last = rival
-        } else if let rival = self.lastIfFull(of: Self.bound, { _ in true }) {
-            last = rival
-        }
-        guard let last else {
+        guard let rival = self.rival(of: claim) else {
             self.waiting.append(Entry(claim: claim, job: job))
             return .waits(instead: nil)
         }
-        let rank = self.waiting[last].claim.rank
-        guard claim.rank < rank || claim.rank == rank && rank > 0 else { return .full }
-        let loser = self.waiting.remove(at: last)
+        guard Self.goesFirst(claim.rank, self.waiting[rival].claim.rank, isEarlier: false) else { return .full }
+        let loser = self.waiting.remove(at: rival)
         self.waiting.append(Entry(claim: claim, job: job))
         return .waits(instead: loser.job)
     }
@@ -76,6 +65,22 @@ struct HashingQueue<Job: Sendable>: Sendable {
         return self.waiting.remove(at: index).job
     }
 
+    /// The waiting job that a new one competes with for a place: the last of its account's, of its address's or of all,
+    /// whichever bound is reached first; `nil` if there is room.
+    private func rival(of claim: HashingClaim) -> Int? {
+        if claim.account != nil,
+            let rival = self.lastIfFull(of: Self.boundOfAccount, { $0.account == claim.account })
+        {
+            return rival
+        }
+        if claim.address != nil, claim.rank > 0,
+            let rival = self.lastIfFull(of: Self.boundOfAddress, { $0.rank > 0 && $0.address == claim.address })
+        {
+            return rival
+        }
+        return self.lastIfFull(of: Self.bound) { _ in true }
+    }
+
     /// The last in the order of those, if there are so many.
     private func lastIfFull(of bound: Int, _ isOne: (HashingClaim) -> Bool) -> Int? {
         let ones = self.waiting.indices.filter { isOne(self.waiting[$0].claim) }
@@ -83,10 +88,16 @@ struct HashingQueue<Job: Sendable>: Sendable {
         return ones.max(by: self.goesBefore)
     }
 
-    /// The order. Of strangers that are equal the latest goes first: after a burst of new ones, whoever then comes does not
-    /// stand behind all of them.
     private func goesBefore(_ one: Int, _ other: Int) -> Bool {
-        let (rank, otherRank) = (self.waiting[one].claim.rank, self.waiting[other].claim.rank)
-        return rank == otherRank ? (rank == 0) == (one < other) && one != other : rank < otherRank
+        Self.goesFirst(self.waiting[one].claim.rank, self.waiting[other].claim.rank, isEarlier: one < other)
+    }
+
+    /// Whether a job goes before another one, which it is earlier than or later.
+    ///
+    /// The lower rank goes first. Of the known, whose rank is 0, the earliest does; of strangers of one rank the latest: a
+    /// newcomer does not stand behind a burst of others.
+    private static func goesFirst(_ rank: Int, _ other: Int, isEarlier: Bool) -> Bool {
+        if rank != other { return rank < other }
+        return rank == 0 ? isEarlier : !isEarlier
     }
 }
