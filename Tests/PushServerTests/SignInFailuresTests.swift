@@ -191,6 +191,68 @@ import Testing
         #expect(attempt.rank == 11)
     }
 
+    // MARK: The decision table of `begin`
+
+    struct Row: Sendable, CustomTestStringConvertible {
+        let testDescription: String
+        var isKnown = false
+        /// How often the address has failed on the account.
+        var failures = 0
+        let rank: Int
+        /// Whether one more failure counts for the account, and for the address.
+        let countsForAccount: Bool
+        let countsForAddress: Bool
+    }
+
+    /// Begins an attempt on a copy, so that it counts for nothing.
+    private func probe(_ account: UInt64, _ address: UInt64) throws -> SignInFailures.Attempt {
+        var failures = self.failures
+        guard case .mayTry(let attempt) = failures.begin(Self.attempt(account, address), now: self.now) else {
+            throw CancellationError()
+        }
+        return attempt
+    }
+
+    @Test(arguments: [
+        Row(testDescription: "known", isKnown: true, rank: 0, countsForAccount: false, countsForAddress: false),
+        Row(
+            testDescription: "known, has failed",
+            isKnown: true,
+            failures: 3,
+            rank: 0,
+            countsForAccount: false,
+            countsForAddress: false
+        ),
+        Row(testDescription: "a new stranger", rank: 1, countsForAccount: true, countsForAddress: true),
+        Row(
+            testDescription: "a stranger again",
+            failures: 1,
+            rank: 3,
+            countsForAccount: true,
+            countsForAddress: false
+        ),
+        Row(
+            testDescription: "a stranger for the third time",
+            failures: 2,
+            rank: 4,
+            countsForAccount: true,
+            countsForAddress: false
+        ),
+    ])
+    mutating func anAttemptIsRankedAndCountedByHowTheAddressStandsToTheAccount(row: Row) throws {
+        if row.isKnown { #expect(self.signIn(1, 7) == nil) }
+        for _ in 0..<row.failures { #expect(self.fail(1, 7) == nil) }
+        // One failure of a stranger less than an attack.
+        let strangers = SignInFailures.attack - 1 - (row.isKnown ? 0 : row.failures)
+        for address in 0..<UInt64(strangers) { #expect(self.fail(1, 1000 + address) == nil) }
+        let before = try self.probe(2, 7).rank
+        #expect(try self.probe(1, 7).rank == row.rank)
+        #expect(try !self.probe(1, 99).isUnderAttack)
+        #expect(self.fail(1, 7) == nil)
+        #expect(try self.probe(1, 99).isUnderAttack == row.countsForAccount)
+        #expect(try self.probe(2, 7).rank - before == (row.countsForAddress ? 1 : 0))
+    }
+
     // MARK: Bounds
 
     @Test mutating func memoryIsBounded() {

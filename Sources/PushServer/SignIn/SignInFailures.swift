@@ -56,26 +56,56 @@ struct SignInFailures: Sendable {
         self.pairs.count + self.accounts.count + self.addresses.count + self.claims.count + self.known.count
     }
 
+    /// How an address stands to an account that it tries.
+    private enum Standing {
+        /// It has signed in to the account before.
+        case known
+        /// It has not. `isNew`: nor has it failed to lately.
+        case stranger(isNew: Bool)
+    }
+
     /// Begins an attempt that costs a hash, and counts it as failed, or says how long it must wait. A wait is not
     /// prolonged by asking.
+    ///
+    /// | the address is | waits for failures of | its rank | the failure counts for |
+    /// |---|---|---|---|
+    /// | known | the pair | 0 | the pair |
+    /// | a new stranger | the pair, the address | 1, and one for each failure of either | the pair, the account, the address |
+    /// | a stranger again | the pair, the address | the same | the pair, the account |
+    ///
+    /// An account's further failures are the pair's affair: an address is slowed for trying many accounts.
     mutating func begin(_ attempt: Attempt, now: Date) -> Verdict {
-        var attempt = attempt
-        attempt.isKnown = self.known[attempt.pair] != nil
-        attempt.isUnderAttack = self.level(self.accounts[attempt.account], now, .account) >= Self.attack
         let (pair, address) = (self.pairs[attempt.pair], attempt.address.flatMap { self.addresses[$0] })
-        var wait = pair?.remaining(at: now) ?? 0
-        if !attempt.isKnown { wait = max(wait, address?.remaining(at: now) ?? 0) }
+        let failures = self.level(pair, now, .pair)
+        let standing = self.known[attempt.pair] != nil ? Standing.known : .stranger(isNew: failures == 0)
+        let wait = Self.wait(standing, pair: pair, address: address, now: now)
         guard wait <= 0 else { return .mustWait(wait) }
 
-        let failures = self.level(pair, now, .pair)
-        if !attempt.isKnown {
+        var attempt = attempt
+        attempt.isUnderAttack = self.level(self.accounts[attempt.account], now, .account) >= Self.attack
+        switch standing {
+        case .known: attempt.isKnown = true
+        case .stranger(let isNew):
             attempt.rank = 1 + failures + self.level(address, now, .address)
             self.accounts.add(attempt.account, now, .account)
-            // The account's next failures are the pair's affair: an address is slowed for trying many accounts.
-            if failures == 0, let key = attempt.address { self.addresses.add(key, now, .address) }
+            if isNew, let key = attempt.address { self.addresses.add(key, now, .address) }
         }
         self.pairs.add(attempt.pair, now, attempt.rule)
         return .mayTry(attempt)
+    }
+
+    /// Seconds; 0 or less: none.
+    private static func wait(
+        _ standing: Standing,
+        pair: FailureCount?,
+        address: FailureCount?,
+        now: Date
+    ) -> TimeInterval {
+        let own = pair?.remaining(at: now) ?? 0
+        return switch standing {
+        case .known: own
+        case .stranger: max(own, address?.remaining(at: now) ?? 0)
+        }
     }
 
     /// The password was right. What the address has failed on others stays.
