@@ -1,0 +1,80 @@
+internal import Reactor
+
+/// Reading the heads of requests, and the waits for them.
+extension Connection {
+    /// What comes before the next step.
+    enum Pause {
+        case input(until: ContinuousClock.Instant)
+        /// Others have their turn.
+        case turn
+    }
+
+    func awaitRequest() {
+        self.parser.reset()
+        guard self.input.isEmpty else { return self.awaitHead() }
+        self.state = .idle
+        self.mark = self.loopState.loop.now
+    }
+
+    private func awaitHead() {
+        self.state = .reading
+        self.mark = self.loopState.loop.now + self.limits.headerTimeout
+    }
+
+    /// Reads on. `nil`: the head is whole.
+    func readHead() throws(Ending) -> Pause? {
+        while true {
+            if self.budget.isSpent { return .turn }
+            if try self.parseHead() { return nil }
+            if case .idle = self.state, !self.input.isEmpty { self.awaitHead() }
+            switch self.fill() {
+            case .bytes: continue
+            case .ended: throw .silent
+            case .nothing: return .input(until: self.headDeadline())
+            }
+        }
+    }
+
+    func resume(_ waiter: Waiter, after pause: Pause) {
+        switch pause {
+        case .turn: self.loopState.loop.afterOthers(resume: waiter)
+        case .input(let deadline): self.stream.whenReadable(until: deadline, resume: waiter)
+        }
+    }
+
+    /// Until when something must come; gives back what an idle connection can do without.
+    private func headDeadline() -> ContinuousClock.Instant {
+        guard case .idle = self.state else { return self.mark }
+        // Ten thousand connections that wait for nothing are common; a new buffer costs less than a hundred nanoseconds.
+        self.input.release()
+        self.output = []
+        self.parser.release()
+        let isNew = self.served == 0
+        let timeout: Duration
+        if self.loopState.isStopping {
+            timeout = isNew ? LoopConnections.firstMoment : LoopConnections.lastMoment
+        } else {
+            timeout = isNew ? self.limits.headerTimeout : self.limits.idleTimeout
+        }
+        return self.mark + timeout
+    }
+
+    func ending(after failure: WaitError) -> Ending {
+        // Whoever has sent nothing has asked nothing, and hears nothing.
+        failure == .timedOut && !self.input.isEmpty ? .refused(.timedOut) : .silent
+    }
+
+    /// Whether the head is complete.
+    private func parseHead() throws(Ending) -> Bool {
+        guard !self.input.isEmpty else { return false }
+        let length: Int?
+        do throws(Refusal) {
+            length = try self.input.withUnread { (bytes) throws(Refusal) in try self.parser.parse(bytes) }
+        } catch {
+            throw .refused(error)
+        }
+        guard let length else { return false }
+        self.input.consume(length)
+        return true
+    }
+}
