@@ -139,24 +139,7 @@ package final class Listener: Sendable {
         }
     }
 
-    /// The number below which connections may have descriptors. Half of those that are free now, at most 256, are left for
-    /// files and for calls to other servers.
-    package static var usableDescriptors: Int {
-        var limit = rlimit()
-        guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return .max }
-        let all = Int(clamping: limit.rlim_cur)
-        return all - min(max(0, all - self.lowestFree) / 2, 256)
-    }
-
     // MARK: - Private
-
-    /// The kernel gives the lowest number that is free.
-    private static var lowestFree: Int {
-        let descriptor = epoll_create1(Int32(EPOLL_CLOEXEC))
-        guard descriptor >= 0 else { return .max }
-        close(descriptor)
-        return Int(descriptor)
-    }
 
     private static func rest() async {
         // Ends early by cancellation only, which the next turn sees.
@@ -194,38 +177,5 @@ package final class Listener: Sendable {
         self.life.withLock { life in
             life.wakes.append { loop.execute { descriptor.cancelWaits() } }
         }
-    }
-
-    private static func bind(_ socket: Int32, to address: SocketAddress) throws(SystemError) {
-        switch address {
-        case .tcp:
-            var yes: Int32 = 1
-            setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, socklen_t(MemoryLayout<Int32>.size))
-            self.sendAtOnce(socket)
-        case .unix(let path):
-            if self.isAbandoned(address) { unlink(path) }
-        }
-        try SystemError.check("bind to \(address)") { address.withName { Glibc.bind(socket, $0, $1) } }
-    }
-
-    /// Whether the address is a unix socket that refuses connections: left behind by a process that was killed.
-    private static func isAbandoned(_ address: SocketAddress) -> Bool {
-        let probe = Glibc.socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
-        guard probe >= 0 else { return false }
-        defer { close(probe) }
-        return address.withName { connect(probe, $0, $1) } == -1 && errno == ECONNREFUSED
-    }
-
-    /// Inherited by what is accepted: one call instead of one for each connection.
-    private static func sendAtOnce(_ socket: Int32) {
-        var yes: Int32 = 1
-        setsockopt(socket, Int32(IPPROTO_TCP), TCP_NODELAY, &yes, socklen_t(MemoryLayout<Int32>.size))
-    }
-
-    private static func option(_ name: Int32, of socket: Int32) throws(SystemError) -> Int32 {
-        var value: Int32 = 0
-        var length = socklen_t(MemoryLayout<Int32>.size)
-        try SystemError.check("getsockopt") { getsockopt(socket, SOL_SOCKET, name, &value, &length) }
-        return value
     }
 }
