@@ -10,13 +10,6 @@ internal import Synchronization
 /// `@unchecked Sendable`: everything under "Confined to the thread" is touched on the loop's thread only, which
 /// `assertOnLoop` checks in debug builds; what other threads reach lies behind `inbox`.
 package final class EventLoop: TaskExecutor, @unchecked Sendable {
-    private struct Inbox {
-        var jobs: [UnownedJob] = []
-        var calls: [@Sendable () -> Void] = []
-        var wakeIsPending = false
-        var isStopped = false
-    }
-
     /// So many jobs at most run before sockets and timers are looked at again.
     private static let jobsPerTurn = 128
     /// For so long in each turn, tasks that have yielded go on.
@@ -27,9 +20,8 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
     /// Of the thread.
     private let name: String
 
-    private let inbox = Mutex(Inbox())
+    private let inbox: LoopInbox
     private let epoll: Int32
-    private let wakeUp: Int32
     private let thread = Mutex<pthread_t?>(nil)
     /// Set by the thread before it runs anything; 0 before that.
     private let threadID = Atomic<pthread_t>(0)
@@ -55,18 +47,14 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
         self.index = index
         self.name = name ?? "loop \(index)"
         self.epoll = try SystemError.check("epoll_create1") { epoll_create1(Int32(EPOLL_CLOEXEC)) }
-        self.wakeUp = try SystemError.check("eventfd") {
-            eventfd(0, Int32(EFD_CLOEXEC | EFD_NONBLOCK))
-        }
+        self.inbox = try LoopInbox()
         var interest = epoll_event(events: EPOLLIN.rawValue, data: epoll_data(u64: WatchTable.wakeUpToken))
-        _ = try SystemError.check("epoll_ctl") { epoll_ctl(self.epoll, EPOLL_CTL_ADD, self.wakeUp, &interest) }
+        _ = try SystemError.check("epoll_ctl") { epoll_ctl(self.epoll, EPOLL_CTL_ADD, self.inbox.wakeUp, &interest) }
         try self.startThread()
     }
 
     deinit {
-        // Not when the thread ends: another thread may be just about to write to `wakeUp`.
         close(self.epoll)
-        close(self.wakeUp)
     }
 
     /// Ends the thread after what is ready has run, and waits for that.
@@ -102,27 +90,13 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
             self.ready.append(job)
             return
         }
-        let (isStopped, mustWake) = self.inbox.withLock { inbox in
-            if inbox.isStopped { return (true, false) }
-            inbox.jobs.append(job)
-            defer { inbox.wakeIsPending = true }
-            return (false, !inbox.wakeIsPending)
-        }
-        if isStopped { globalConcurrentExecutor.enqueue(job) }
-        if mustWake { self.wake() }
+        if !self.inbox.add(job) { globalConcurrentExecutor.enqueue(job) }
     }
 
     /// Runs a short synchronous call on the loop, from any thread; `false`: the loop has ended, and it never will.
     @discardableResult
     package func execute(_ call: @escaping @Sendable () -> Void) -> Bool {
-        let (isStopped, mustWake) = self.inbox.withLock { inbox in
-            if inbox.isStopped { return (true, false) }
-            inbox.calls.append(call)
-            defer { inbox.wakeIsPending = true }
-            return (false, !inbox.wakeIsPending)
-        }
-        if mustWake { self.wake() }
-        return !isStopped
+        self.inbox.add(call)
     }
 
     /// Whether the caller is on the loop's thread.
@@ -131,11 +105,8 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
     }
 
     package func assertOnLoop() {
-        assert(self.isCurrent || self.hasEnded, "only on the loop's own thread")
+        assert(self.isCurrent || self.inbox.isStopped, "only on the loop's own thread")
     }
-
-    /// Whether tasks that still prefer the loop are elsewhere by now.
-    private var hasEnded: Bool { self.inbox.withLock { $0.isStopped } }
 
     // MARK: Watches and timers
 
@@ -214,17 +185,14 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
         pthread_setname_np(pthread_self(), self.name)
         repeat {
             self.waitForEvents()
-            self.takeInbox()
+            for call in self.inbox.take(into: &self.ready) { call() }
             let yielded = self.yielded.count
             self.runReadyJobs()
             self.resumeYielded(yielded)
             self.fireTimers()
         } while !self.isStopping || !self.ready.isEmpty
         // Whatever came after the last look goes to the global pool, as everything will from here on.
-        let late = self.inbox.withLock { inbox in
-            inbox.isStopped = true
-            return (jobs: inbox.jobs, calls: inbox.calls)
-        }
+        let late = self.inbox.stop()
         for call in late.calls { call() }
         while let waiter = self.yielded.popFirst() { waiter.resume(returning: nil) }
         // The calls may have made tasks ready here, and those that had yielded are.
@@ -235,17 +203,6 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
         self.watches = WatchTable()
         // The next thread of the process may get the same number.
         self.threadID.store(0, ordering: .relaxed)
-    }
-
-    private func takeInbox() {
-        var calls: [@Sendable () -> Void] = []
-        self.inbox.withLock { inbox in
-            swap(&calls, &inbox.calls)
-            self.ready.append(contentsOf: inbox.jobs)
-            inbox.jobs.removeAll(keepingCapacity: true)
-            inbox.wakeIsPending = false
-        }
-        for call in calls { call() }
     }
 
     /// Runs what was ready at the start, or as much of it as one turn may; jobs that those add wait for the next turn,
@@ -283,16 +240,10 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
         for event in self.events[..<Int(count)] {
             let token = event.data.u64
             if token == WatchTable.wakeUpToken {
-                var value: UInt64 = 0
-                read(self.wakeUp, &value, MemoryLayout<UInt64>.size)
+                self.inbox.noteWake()
             } else {
                 self.watches.handler(token)?.handle(Readiness(mask: event.events))
             }
         }
-    }
-
-    private func wake() {
-        var one: UInt64 = 1
-        write(self.wakeUp, &one, MemoryLayout<UInt64>.size)
     }
 }

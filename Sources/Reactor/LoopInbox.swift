@@ -1,0 +1,78 @@
+internal import CEpoll
+internal import Glibc
+internal import Synchronization
+
+/// What other threads hand to a loop, and the descriptor that wakes it for that. For any thread, unless it says otherwise.
+///
+/// `add` returns `false` after `stop`: the loop has ended, and nothing was taken.
+struct LoopInbox: ~Copyable, Sendable {
+    private struct State {
+        var jobs: [UnownedJob] = []
+        var calls: [@Sendable () -> Void] = []
+        var wakeIsPending = false
+        var isStopped = false
+    }
+
+    private let state = Mutex(State())
+    /// Readable when there is something.
+    let wakeUp: Int32
+
+    init() throws(SystemError) {
+        self.wakeUp = try SystemError.check("eventfd") { eventfd(0, Int32(EFD_CLOEXEC | EFD_NONBLOCK)) }
+    }
+
+    deinit {
+        // Not when the thread ends: another thread may be just about to write to it.
+        close(self.wakeUp)
+    }
+
+    var isStopped: Bool { self.state.withLock { $0.isStopped } }
+
+    func add(_ job: UnownedJob) -> Bool {
+        self.change { $0.jobs.append(job) }
+    }
+
+    func add(_ call: @escaping @Sendable () -> Void) -> Bool {
+        self.change { $0.calls.append(call) }
+    }
+
+    /// Moves the jobs to `ready`, and returns the calls. On the loop's thread.
+    func take(into ready: inout JobQueue<UnownedJob>) -> [@Sendable () -> Void] {
+        var calls: [@Sendable () -> Void] = []
+        self.state.withLock { state in
+            swap(&calls, &state.calls)
+            ready.append(contentsOf: state.jobs)
+            state.jobs.removeAll(keepingCapacity: true)
+            state.wakeIsPending = false
+        }
+        return calls
+    }
+
+    /// Takes nothing more; returns what came after the last look.
+    func stop() -> (jobs: [UnownedJob], calls: [@Sendable () -> Void]) {
+        self.state.withLock { state in
+            state.isStopped = true
+            return (state.jobs, state.calls)
+        }
+    }
+
+    /// Makes `wakeUp` unreadable again. On the loop's thread.
+    func noteWake() {
+        var value: UInt64 = 0
+        read(self.wakeUp, &value, MemoryLayout<UInt64>.size)
+    }
+
+    private func change(_ change: (inout State) -> Void) -> Bool {
+        let (isStopped, mustWake) = self.state.withLock { state in
+            if state.isStopped { return (true, false) }
+            change(&state)
+            defer { state.wakeIsPending = true }
+            return (false, !state.wakeIsPending)
+        }
+        if mustWake {
+            var one: UInt64 = 1
+            write(self.wakeUp, &one, MemoryLayout<UInt64>.size)
+        }
+        return !isStopped
+    }
+}
