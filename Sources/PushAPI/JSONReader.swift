@@ -10,7 +10,7 @@ extension JSONValue {
 
 /// A text that is not JSON.
 public struct JSONSyntaxError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// What was wrong.
+    /// Why the text is not JSON.
     public let reason: String
     /// Bytes before the place.
     public let offset: Int

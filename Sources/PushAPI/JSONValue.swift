@@ -50,7 +50,7 @@ public enum JSONValue: Sendable, Hashable {
         return parts[1].allSatisfy { $0 == UInt8(ascii: "0") } ? Int(Substring(parts[0])) : nil
     }
 
-    /// What this is, for an error message: "a string", "an object".
+    /// The kind of value, for an error message: "a string", "an object".
     public var kind: String {
         switch self {
         case .null: "null"

@@ -1,4 +1,4 @@
-/// The number a client sends so that it can tell the server's own answer from one that a proxy kept or made up.
+/// The number that a client sends to tell the server's own answer from one that a proxy kept or made up.
 ///
 /// The answer carries `n * 17 + 3`. The range is chosen so that this fits a signed 32-bit integer and every client
 /// computes the same.
@@ -33,7 +33,7 @@ public struct MyToken: Sendable, Hashable, CustomStringConvertible {
         self = token
     }
 
-    /// A token that nobody can foresee.
+    /// An unpredictable token.
     public static func random() -> MyToken {
         var generator = SystemRandomNumberGenerator()
         guard let token = MyToken(value: .random(in: self.range, using: &generator)) else {

@@ -23,12 +23,12 @@ public enum Paths {
     /// The key that browsers subscribe with.
     public static let webPushKey = "/api/webpush/key"
 
-    /// Who did what, for administrators.
+    /// The audit log, for administrators.
     public static let audit = "/api/audit"
 
     /// The public keys that answers are signed with.
     public static let signatureKeys = "/.well-known/sealpost-keys"
-    /// The description of all of this.
+    /// The OpenAPI description of the API.
     public static let openAPI = "/openapi.json"
 
     /// Tokens, for administrators.

@@ -9,7 +9,7 @@ public struct Problem: Error, Sendable, Hashable, Codable {
     public var title: String
     /// The same as the answer's status.
     public var status: Int
-    /// What was wrong this time, for humans.
+    /// The cause of this error, for humans.
     public var detail: String?
     /// The request id.
     public var instance: String?

@@ -10,9 +10,9 @@ struct APIRequest: Sendable {
     var body: JSONValue?
     /// The validator of what is kept.
     var tag: String?
-    /// The same for both tries of a call that must not happen twice.
+    /// Sent with both tries of a call that must not take effect twice.
     var idempotencyKey: UUID?
-    /// Whether it may be sent again when the connection was lost, and nobody knows what became of it.
+    /// Whether it may be sent again after the connection was lost, when the server may or may not have acted on it.
     let isRepeatable: Bool
 
     init(_ method: String, _ path: String, isRepeatable: Bool = true) {

@@ -3,9 +3,9 @@ internal import HTTPSignatures
 internal import PushAPI
 internal import Synchronization
 
-/// Asks, and gives what was really answered: credentials, tokens, one more try, the check.
+/// Sends a request with credentials and a `MyToken`, once more if the connection is lost, and returns a checked answer.
 final class APITransport: Sendable {
-    /// Far beyond what a list of 500 notifications has.
+    /// Far more bytes than a list of 500 notifications has.
     private static let maximumBody = 64 << 20
 
     /// `nil` if the server's URL is none.
@@ -53,7 +53,7 @@ final class APITransport: Sendable {
 
     private static func success(_ answer: Answer) throws(PushClientError) -> Answer {
         if (200...299).contains(answer.status) || answer.status == 304 { return answer }
-        // Foundation's decoder reads what `JSONValue` has read, so nothing is lost by not saying why it would not.
+        // `JSONValue` has read the same bytes, so that the decoder's error would tell nothing more.
         guard let problem = try? JSONDecoder().decode(Problem.self, from: answer.body), problem.status == answer.status
         else { throw answer.unexpected("a problem of status \(answer.status)") }
         switch answer.status {
@@ -112,7 +112,7 @@ final class APITransport: Sendable {
 }
 
 extension Error {
-    /// Whether the server could not be asked: the network failed, or somebody interfered. What is kept is shown then.
+    /// Whether the network failed or an answer was not the server's own. The client then returns the kept value.
     var leavesWhatIsKept: Bool {
         if let error = self as? URLError { return error.code != .cancelled }
         if case .interference = self as? PushClientError { return true }

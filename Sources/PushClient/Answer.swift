@@ -12,8 +12,8 @@ struct Answer: Sendable {
 
     struct Fields: Sendable {
         let tag: String?
-        /// Whether the sender, or the server's configuration, forbids keeping it. Unknown where answers are signed: for
-        /// the caches of others, all of those are `no-store`.
+        /// Whether the sender, or the server's configuration, forbids keeping it. Unknown where answers are signed: there
+        /// `Cache-Control: no-store` stands in every answer, for the caches of proxies.
         let isNoStore: Bool
         let retryAfter: Duration?
     }
@@ -25,7 +25,7 @@ struct Answer: Sendable {
         return item
     }
 
-    /// That the body is JSON of another form than the call is answered with.
+    /// An interference: the body is JSON of another form than an answer to this call has.
     func unexpected(_ expected: String) -> PushClientError {
         self.interference(.unexpectedBody, expected, self.json?.kind)
     }

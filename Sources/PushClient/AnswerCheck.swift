@@ -4,7 +4,7 @@ internal import PushAPI
 
 /// Tells the server's own answers from everything else.
 ///
-/// A value without a network: what was asked and what came back are given to it.
+/// A value without a network: its caller gives it the request and the response.
 struct AnswerCheck: Sendable {
     /// `nil` where answers are told by `MyToken` alone.
     private let verifier: ResponseVerifier?
@@ -44,7 +44,7 @@ struct AnswerCheck: Sendable {
             .map { $0.trimmingCharacters(in: .whitespaces) }
     }
 
-    /// Seconds, which is what the server sends; a date (RFC 9110 section 10.2.3) is as if nothing were there.
+    /// Reads seconds, which the server sends; a date (RFC 9110 section 10.2.3) counts as no field.
     private static func retryAfter(_ text: String) -> Duration? {
         Int64(text).flatMap { $0 >= 0 ? .seconds($0) : nil }
     }
@@ -55,7 +55,7 @@ private struct Check {
     let request: APIRequest
     let response: RawResponse
 
-    /// Neither followed nor believed; what it says of itself is of no interest, the echo included.
+    /// A redirect is neither followed nor believed, even if it echoes the token.
     func isNoRedirect() throws(PushClientError) {
         guard (300...399).contains(self.response.status), self.response.status != 304 else { return }
         // Where to, without a path or a query: a portal writes the guest's room into them.
@@ -83,7 +83,7 @@ private struct Check {
         }
     }
 
-    /// The bytes that must have come; `nil` if that was not said, or of a body that the system has decompressed.
+    /// How many bytes the body must have; `nil` without `Content-Length`, and for a body that the system has decompressed.
     private var announcedLength: Int? {
         guard ![204, 304].contains(self.response.status), self.request.method != "HEAD",
             ["", "identity"].contains(self.response.field("Content-Encoding")?.lowercased() ?? "")
@@ -104,7 +104,7 @@ private struct Check {
         }
     }
 
-    /// The answer to a condition that was there, about the very validator.
+    /// A 304 answers a request with a condition, and repeats its validator.
     func isNotModified() throws(PushClientError) {
         guard let asked = self.request.tag else {
             throw self.interference(.unexpectedNotModified, "an answer without a condition", "304")
@@ -127,7 +127,7 @@ private struct Check {
 
     // MARK: - Private
 
-    /// A tag without what proxies that compress do to it: they make it weak, or name the coding in it.
+    /// A tag as the server made it: proxies that compress mark it as weak, or append the coding's name.
     private static func opaque(_ tag: String) -> String {
         var tag = tag.hasPrefix("W/") ? String(tag.dropFirst(2)) : tag
         if tag.hasSuffix("-gzip\"") { tag = tag.dropLast(6) + "\"" }

@@ -3,7 +3,7 @@ public import Foundation
 
 /// Where a client keeps verified answers, the inbox and its registration.
 ///
-/// What is kept of one server and account is never shown to another. Nothing in it is needed to work: what is damaged or
+/// A client sees only values of its own server and account. No value is needed to work: one that is damaged or
 /// cannot be written is fetched again.
 ///
 /// ```swift
@@ -19,7 +19,7 @@ public struct AnswerStore: Sendable {
     /// Sealed files in a folder of its own, which an app may share with its extensions.
     ///
     /// AES-256-GCM under keys that are derived from `key`, which must be secret and of 256 bits, such as one in the
-    /// keychain. With another key, what is there is not found. On Apple platforms the files can be read once the device
+    /// keychain. Values under another key are not found. On Apple platforms the files can be read once the device
     /// has been unlocked after its start.
     public static func folder(_ url: URL, key: SymmetricKey) -> AnswerStore {
         AnswerStore(place: FolderPlace(url, key: key))
@@ -40,11 +40,11 @@ struct PlaceName: Hashable, Sendable {
     /// Server and account.
     let account: String
     let name: String
-    /// Whether it may go when there is too much, the oldest first.
+    /// Whether the store may delete it when it holds too much, the oldest first.
     let isEvictable: Bool
 }
 
-/// How much is kept: of spare values, and of all accounts.
+/// How much a store keeps: of values that it may delete, and of all accounts.
 struct PlaceLimits: Sendable {
     var spareCount = 1000
     var spareBytes = 64 << 20

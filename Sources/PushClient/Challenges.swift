@@ -7,7 +7,7 @@ internal import Foundation
     internal import Security
 #endif
 
-/// What a challenge is answered with.
+/// How the client answers a challenge.
 enum ChallengeAnswer: Hashable {
     /// The system decides: the server's certificate, and proxies, whose credentials are its own matter.
     case system
@@ -15,7 +15,7 @@ enum ChallengeAnswer: Hashable {
     case comparePins
     /// No credential. The answer then arrives like any other and is checked like any other.
     ///
-    /// Basic, too: who asked for the password is known only once the answer has been checked, and the request that shows
+    /// Basic, too: the answer must pass its checks before the client shows a password, and the request that shows
     /// it has a `MyToken` of its own. NTLM, Negotiate, Digest, forms and client certificates are never answered.
     case decline
 

@@ -23,7 +23,7 @@ struct Endpoint: Sendable {
         self.acceptSignature = signatureKeys.first.map { ResponseVerifier.acceptSignature(keyID: $0.id) }
     }
 
-    /// What stands for the server in the names of what is kept.
+    /// The server's part in the names of kept values.
     var name: String { self.base.string ?? "" }
 
     func urlRequest(
@@ -49,7 +49,7 @@ struct Endpoint: Sendable {
         urlRequest.setValue(key, forHTTPHeaderField: "Idempotency-Key")
         if let acceptSignature {
             urlRequest.setValue(acceptSignature, forHTTPHeaderField: "Accept-Signature")
-            // The digest is over what was sent; a proxy that compresses it is asked not to.
+            // The digest is over the body as the server sent it: proxies must not compress it.
             urlRequest.setValue("identity", forHTTPHeaderField: "Accept-Encoding")
         }
         if let body = request.body {

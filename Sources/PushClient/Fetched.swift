@@ -11,10 +11,10 @@ public import Foundation
 public enum Fetched<Value> {
     /// The server has given it just now, or has said just now that it is unchanged.
     case fresh(Value)
-    /// The server could not be asked: what it said at that time.
+    /// The value as the server gave it at that time; it could not be asked now.
     case cached(Value, Date)
 
-    /// The value, whatever its age.
+    /// The value, fresh or cached.
     public var value: Value {
         switch self {
         case .fresh(let value), .cached(let value, _): value

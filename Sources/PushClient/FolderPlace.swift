@@ -3,7 +3,7 @@ internal import Foundation
 
 /// Values in sealed files: one folder for each account, names and contents readable with the key only.
 ///
-/// A file takes another's place at once, so that a crash leaves the old or the new one. What is damaged does not open,
+/// A file takes another's place at once, so that a crash leaves the old or the new one. A damaged file does not open,
 /// and is removed. Two processes may use one folder: each file is a whole value.
 struct FolderPlace: KeyValueStore {
     private let folder: URL
@@ -55,7 +55,7 @@ struct FolderPlace: KeyValueStore {
     }
 
     func remove(_ name: PlaceName) {
-        // What is not there need not go.
+        // A file that is not there need not be removed.
         try? FileManager.default.removeItem(at: self.file(name))
     }
 
@@ -68,7 +68,7 @@ struct FolderPlace: KeyValueStore {
 
     private static let spare = "spare"
 
-    /// What a content is bound to, so that a file that was moved or renamed does not open.
+    /// The name to which a content is bound, so that a file that was moved or renamed does not open.
     private func binding(_ name: PlaceName) -> Data {
         Data("1\n\(name.account)\n\(name.name)".utf8)
     }
@@ -88,10 +88,10 @@ struct FolderPlace: KeyValueStore {
         return code.prefix(16).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
     }
 
-    /// Removes what was changed longest ago until there are no more than `count` entries and `bytes` in all.
+    /// Removes the files that were changed longest ago until there are no more than `count` entries and `bytes` in all.
     private func thin(_ folder: URL, count: Int, bytes: Int, except kept: URL, _ isMeant: (URL) -> Bool) {
         let keys: Set<URLResourceKey> = [.contentModificationDateKey, .fileSizeKey]
-        // Without a list nothing goes, which the next write makes good.
+        // Without a list nothing is removed; the next write tries again.
         guard
             let all = try? FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: Array(keys))
         else { return }
@@ -105,7 +105,7 @@ struct FolderPlace: KeyValueStore {
         for entry in entries.sorted(by: { $0.date < $1.date }) {
             guard left > count || size > bytes else { return }
             guard entry.url.lastPathComponent != kept.lastPathComponent else { continue }
-            // Somebody else may have removed it.
+            // Another process may have removed it.
             try? FileManager.default.removeItem(at: entry.url)
             left -= 1
             size -= entry.bytes

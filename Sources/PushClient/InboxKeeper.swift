@@ -2,23 +2,23 @@ internal import Foundation
 
 /// Changes the kept inbox, one change at a time.
 ///
-/// Each change reads what is kept and writes it whole. No change waits in the middle, so that two `sync()` at once
+/// Each change reads the kept inbox and writes it whole. No change waits in the middle, so that two `sync()` at once
 /// cannot mix; an extension's process with the same folder leaves one of two consistent states.
 actor InboxKeeper {
     private let records: Records
-    /// What could not be written; counts in the place of what is there.
+    /// A state that could not be written; counts in place of the one in the store.
     private var unwritten: InboxState?
 
     init(_ records: Records) {
         self.records = records
     }
 
-    /// What is there, as of no time if nothing is.
+    /// The kept inbox; without one, an empty inbox of the distant past.
     var state: InboxState {
         self.unwritten ?? self.records.inbox ?? InboxState(cursor: nil, date: .distantPast)
     }
 
-    /// The state without what has expired, and the ids that it had with it.
+    /// The state without expired notifications, and the ids that it had before.
     func begin(now: Date) -> (state: InboxState, before: Set<Int64>) {
         var state = self.state
         let before = Set(state.entries.keys)
@@ -27,7 +27,7 @@ actor InboxKeeper {
         return (state, before)
     }
 
-    /// What gives way to a page.
+    /// Which part of the inbox a page replaces.
     enum Extent {
         /// Older states of the page's own items.
         case older

@@ -6,7 +6,7 @@ struct InboxPage: Sendable {
         let item: NotificationItem
         let isKept: Bool
 
-        /// What may be written down of it.
+        /// The item as it may be kept: without its payload if that must not be.
         var kept: NotificationItem { self.isKept ? self.item : self.item.withoutPayload }
     }
 
@@ -17,7 +17,7 @@ struct InboxPage: Sendable {
 
     /// Throws an interference if the body is of another form.
     ///
-    /// Which payload must not be kept says the item itself: `"Store":"never"`. A page that must not be kept, for a
+    /// An item says itself if its payload must not be kept: `"Store":"never"`. A page that must not be kept, for a
     /// reason that none of its items gives, is kept without any payload.
     init(_ answer: Answer) throws(PushClientError) {
         guard let json = answer.json, case .array(let items)? = json["Notifications"],

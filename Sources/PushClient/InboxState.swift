@@ -68,7 +68,7 @@ extension InboxState.Entry {
     }
 
     var item: NotificationItem? {
-        // What was written here is read here.
+        // This type wrote the body itself.
         (try? JSONValue(reading: self.body)).flatMap(NotificationItem.init)
     }
 }
@@ -85,7 +85,7 @@ extension NotificationItem {
     }
 }
 
-/// That the server has said that there is nothing behind a cursor.
+/// The server's word that there is nothing behind a cursor.
 struct Confirmation: Codable, Sendable {
     let cursor: String
     let date: Date

@@ -1,8 +1,8 @@
-/// What shows that an answer is not the server's own to this request.
+/// A proof that an answer is not the server's own to this request.
 ///
 /// It never holds anything of a payload or a credential, so that it may be logged.
 public struct Interference: Error, Sendable, Hashable {
-    /// What gave it away.
+    /// Which check the answer failed.
     public enum Kind: String, Sendable, Hashable, CaseIterable {
         /// The answer does not echo `MyToken`: a captive portal, an error page of a proxy, a field that was removed.
         case missingEcho
@@ -28,11 +28,11 @@ public struct Interference: Error, Sendable, Hashable {
         case untrustedKey
     }
 
-    /// What gave it away.
+    /// Which check the answer failed.
     public let kind: Kind
-    /// What the server's own answer would have had.
+    /// The value in the server's own answer.
     public let expected: String
-    /// What was there instead; `nil` if nothing was.
+    /// The value in this answer; `nil` if it had none.
     public let seen: String?
     /// The status of the answer; 0 if there was none.
     public let status: Int

@@ -1,7 +1,7 @@
 internal import Foundation
 internal import PushAPI
 
-/// A notification as the server gave it, with what a condition needs.
+/// A notification as the server gave it, with the validator for a conditional request.
 struct KeptItem: Codable, Sendable {
     /// The JSON, byte for byte.
     let body: Data
@@ -11,11 +11,11 @@ struct KeptItem: Codable, Sendable {
     var date: Date
 
     var item: NotificationItem? {
-        // What this version of the client has written, it reads; anything else is as if it were not there.
+        // A form of another version of the client counts as no item.
         (try? JSONValue(reading: self.body)).flatMap(NotificationItem.init)
     }
 
-    /// The same, marked: a change that the server has confirmed without saying the new validator.
+    /// The same, marked as read or not: the server has confirmed the change without a new validator.
     func read(_ isRead: Bool) -> KeptItem? {
         guard let item = self.item?.read(isRead) else { return nil }
         return KeptItem(body: Data(item.json.bytes), tag: nil, date: self.date)
@@ -36,7 +36,7 @@ extension NotificationItem {
 
 /// Whether an item may be kept, as far as its JSON tells.
 extension JSONValue {
-    /// Collected once: kept by nobody.
+    /// Its payload is collected once, so that no client keeps it.
     var isReadOnce: Bool { self["ReadOnce"] == .bool(true) }
 
     /// Its sender has forbidden to keep it.

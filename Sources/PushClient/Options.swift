@@ -8,11 +8,11 @@ public import HTTPSignatures
 #endif
 
 extension PushClient {
-    /// What may be otherwise than by default.
+    /// Settings with a default.
     public struct Options: Sendable {
-        /// The keys of which one must have signed each answer. None: answers are told by `MyToken` alone.
+        /// The keys of the server; each answer must be signed by one of them. None: `MyToken` alone tells its answers.
         ///
-        /// The first is the one that is asked for; put a new key behind it before the server signs with it.
+        /// Requests ask for the first; put a new key behind it before the server signs with it.
         public var signatureKeys: [VerificationKey]
         /// How far the clocks of server and device may be apart where answers are signed.
         public var signatureTolerance: Duration
@@ -20,13 +20,12 @@ extension PushClient {
         public var serverTrust: ServerTrust
         /// How long one request may take, from its beginning to the last byte of its answer.
         public var timeout: Duration
-        /// What the session is made of, as far as caches, cookies and stored credentials are not concerned: there are
-        /// none.
+        /// The session's configuration. The client switches off its caches, cookies and stored credentials.
         public var configuration: URLSessionConfiguration
         /// The time, which tests choose.
         package var now: @Sendable () -> Date = { Date() }
 
-        /// The defaults, but for what is named.
+        /// The defaults, except for the arguments given.
         public init(
             signatureKeys: [VerificationKey] = [],
             signatureTolerance: Duration = .seconds(300),

@@ -4,8 +4,9 @@ public import PushAPI
 extension PushClient {
     /// Collects a notification by the `secureId` of its push.
     ///
-    /// One that is kept costs a condition, and is `fresh` when the server says that it is unchanged. When the server
-    /// cannot be asked, a kept one is `cached`. What the server says is gone, is.
+    /// For a kept one the request is conditional, and it is `fresh` when the server says that it is unchanged. When the
+    /// server cannot be asked, a kept one is `cached`. One that the server says is gone is forgotten, and the call
+    /// throws.
     public func notification(_ id: Int64) async throws -> Fetched<NotificationItem> {
         let kept = self.records.item(id, now: self.now())
         do {
@@ -40,9 +41,9 @@ extension PushClient {
 
     /// Marks up to 500 notifications as read in one request, and returns those that are read now.
     ///
-    /// What is not the caller's, or is gone, is absent. With more than 500 ids the server marks none, and the call throws
-    /// ``PushClientError/problem(_:)`` with the code `invalid-member`: call it for 500 at a time. Without any, nothing is
-    /// sent.
+    /// Ids of others' notifications, and of those that are gone, are absent. With more than 500 ids the server marks
+    /// none, and the call throws ``PushClientError/problem(_:)`` with the code `invalid-member`: call it for 500 at a
+    /// time. Without any, nothing is sent.
     @discardableResult
     public func markRead(_ ids: [Int64]) async throws -> [Int64] {
         if ids.isEmpty { return [] }
@@ -60,24 +61,24 @@ extension PushClient {
         return read
     }
 
-    /// Puts a notification away on all of the user's devices; again and again, if one likes.
+    /// Dismisses a notification on all of the user's devices. Dismissing it again does nothing.
     public func dismiss(_ id: Int64) async throws {
         do {
             _ = try await self.api.call(APIRequest("DELETE", Paths.notification(id)))
         } catch PushClientError.problem(let problem) where [404, 410].contains(problem.status) {
-            // It is gone, which is what was asked for.
+            // It is gone already.
         }
         await self.forget([id])
     }
 
-    /// Sends a text to the caller's own devices and returns what was stored.
+    /// Sends a text to the caller's own devices and returns the stored notification.
     ///
     /// A request whose connection was lost is sent once more, with the same key, and so not stored twice. Give a key of
     /// your own to try again later: the server knows it for 24 hours.
     ///
-    /// The payload may have 64 KiB as JSON text, unless the server's operator has chosen another bound; a longer one throws
-    /// ``PushClientError/problem(_:)`` with the code `payload-too-large`. The server may also bound how much a user has stored
-    /// (`too-much-stored`).
+    /// The payload may have 64 KiB as JSON text, unless the server's operator has chosen another bound; a longer one
+    /// throws ``PushClientError/problem(_:)`` with the code `payload-too-large`. The server may also bound how much a
+    /// user has stored (`too-much-stored`).
     public func send(_ payload: String, idempotencyKey: UUID = UUID()) async throws -> NotificationItem {
         var request = APIRequest("POST", Paths.notifications)
         request.body = .string(payload)
@@ -90,7 +91,7 @@ extension PushClient {
     /// The item of an answer; keeps it if it may be kept.
     private func take(_ answer: Answer, _ id: Int64) throws(PushClientError) -> NotificationItem {
         let item = try answer.item(id)
-        // Where answers are signed, all are `no-store` for the caches of others, and the item itself tells.
+        // Signed answers are all `no-store`, for the caches of proxies; there the item itself tells.
         let json = answer.json ?? .null
         if answer.fields.isNoStore || json.isReadOnce || json.isNeverStored || item.payload == nil {
             self.records.forget(id)
@@ -101,7 +102,7 @@ extension PushClient {
         return item
     }
 
-    /// Of the answer to a fetch and of the inbox, what was confirmed last.
+    /// The item in the answer to a fetch or in the inbox, whichever the server confirmed last.
     private func kept(_ id: Int64) async -> (NotificationItem, Date)? {
         let now = self.now()
         let fetched = self.records.item(id, now: now).flatMap { kept in kept.item.map { ($0, kept.date) } }

@@ -55,13 +55,13 @@ extension PushClient {
         return try await self.register(platform: platform, handle: handle, tags: tags)
     }
 
-    /// Ends this device's registration; again and again, if one likes.
+    /// Ends this device's registration. Ending it again does nothing.
     public func unregister() async throws {
         guard let id = self.records.registration?.id else { return }
         do {
             _ = try await self.api.call(APIRequest("DELETE", Paths.registration(id)))
         } catch PushClientError.problem(let problem) where [404, 410].contains(problem.status) {
-            // It is gone, which is what was asked for.
+            // It is gone already.
         }
         self.records.registration = nil
     }
@@ -78,7 +78,7 @@ extension PushClient {
         return id
     }
 
-    /// It becomes a part of a path.
+    /// Checked because the id becomes a part of a path.
     private static func isRegistrationID(_ text: String) -> Bool {
         (1...128).contains(text.utf8.count) && text != "." && text != ".."
             && text.utf8.allSatisfy { byte in

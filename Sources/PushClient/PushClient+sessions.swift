@@ -10,10 +10,10 @@ extension PushClient {
         return session
     }
 
-    /// Ends the token that this client shows, and forgets all that is kept of the account.
+    /// Ends the token that this client shows, and deletes all kept values of the account.
     ///
-    /// Every later call is `unauthorized`. What is kept goes first, so that it is gone also if the call throws; the token
-    /// then still is good.
+    /// Every later call is `unauthorized`. The kept values go first, so that they are gone also if the call throws; the
+    /// token then still is good.
     public func signOut() async throws {
         self.records.forgetAll()
         await self.inbox.forget()

@@ -2,9 +2,9 @@ internal import Foundation
 internal import PushAPI
 
 extension PushClient {
-    /// Fetches everything that was missed: one request, and a further one only when there is more than one holds.
+    /// Fetches all changes since the last time: one request for up to 500 notifications, and further ones for more.
     ///
-    /// When nothing is new, that is one answer of 304. When the server cannot be asked, the inbox is as it was kept. Two
+    /// When nothing is new, the answer is one 304. When the server cannot be asked, the inbox is the kept one. Two
     /// at once do not harm each other.
     public func sync() async throws -> Fetched<Inbox> {
         let now = self.now()
@@ -73,7 +73,7 @@ extension PushClient {
         request.query = [URLQueryItem(name: "limit", value: "500")]
         if let cursor {
             request.query.append(URLQueryItem(name: "since", value: cursor))
-            // What is answered to a cursor behind which there is nothing has that cursor as its tag.
+            // The server's answer to a cursor behind which there is nothing has that cursor as its tag.
             request.tag = "\"\(cursor)\""
         }
         do {

@@ -3,8 +3,8 @@ public import Foundation
 /// A device's side of the API: register, collect everything missed in one request, mark, dismiss, send.
 ///
 /// Each request carries a `MyToken` of its own, and no answer without its echo is believed; with
-/// ``Options/signatureKeys`` each answer must be signed, too. What was believed is kept in an ``AnswerStore``, and shown
-/// with its date when the network fails or somebody interferes.
+/// ``Options/signatureKeys`` each answer must be signed, too. The client keeps answers that passed the checks in an
+/// ``AnswerStore``, and returns them with their date when the network fails or interferes.
 ///
 /// ```swift
 /// let session = try await PushClient(server: url, credentials: .basic(username: "alice", password: password)).signIn()

@@ -2,7 +2,7 @@ public import PushAPI
 
 /// Why a call failed, besides the network's own `URLError` and `CancellationError`.
 public enum PushClientError: Error, Sendable, Hashable {
-    /// Somebody between the server and here answered, or changed an answer.
+    /// The answer is not the server's own to this request: it was made up, changed or kept on the way.
     case interference(Interference)
     /// The server's own refusal.
     case problem(Problem)

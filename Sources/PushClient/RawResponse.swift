@@ -4,7 +4,7 @@ internal import Foundation
     internal import FoundationNetworking
 #endif
 
-/// What came back, before anybody believes it.
+/// A response as the network delivered it, not yet checked.
 struct RawResponse: Sendable {
     /// How the transfer ended.
     enum End: Sendable, Hashable {
@@ -23,7 +23,7 @@ struct RawResponse: Sendable {
 
     var status: Int { self.response.statusCode }
 
-    /// The value of a field, whatever the case of its name, without blanks around it.
+    /// The value of a field, without blanks around it. The case of its name does not matter.
     func field(_ name: String) -> String? {
         self.response.value(forHTTPHeaderField: name)?.trimmingCharacters(in: .whitespaces)
     }

@@ -1,9 +1,9 @@
 internal import Foundation
 internal import PushAPI
 
-/// What is kept for one server and account, as values.
+/// The kept values of one server and account.
 ///
-/// Answers that were believed for their `MyToken` alone are not found by a client that demands signatures.
+/// A client that demands signatures does not find answers that only their `MyToken` vouched for.
 struct Records: Sendable {
     private let place: any KeyValueStore
     private let account: String
@@ -93,7 +93,7 @@ struct Records: Sendable {
             try self.place.write(encoder.encode(value), as: name)
             return true
         } catch {
-            // A full disk, or a device that was not unlocked yet: what is not kept is fetched again.
+            // A full disk, or a device that was not unlocked yet: the next call fetches the value again.
             return false
         }
     }

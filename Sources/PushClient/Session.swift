@@ -1,7 +1,7 @@
 public import Foundation
 internal import PushAPI
 
-/// What signing in gives: keep it where the system keeps secrets.
+/// The token that signing in gives: keep it where the system keeps secrets.
 public struct Session: Sendable, Hashable {
     /// Shown with each request in place of the password.
     public let token: String

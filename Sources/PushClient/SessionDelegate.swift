@@ -8,7 +8,8 @@ internal import Synchronization
 /// The server's certificate has none of the pinned keys, or the system does not trust it.
 struct UntrustedKey: Error {}
 
-/// Gathers what comes back for each task, and says no to whatever the session would do by itself.
+/// Gathers the response to each task, and refuses redirects, caching and credentials, which the session would handle
+/// itself.
 final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable {
     private struct Exchange {
         let continuation: CheckedContinuation<RawResponse, any Error>
@@ -34,7 +35,7 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable {
         self.exchanges.withLock { $0[task.taskIdentifier] = Exchange(continuation: continuation) }
     }
 
-    /// Ends the exchange at once, and does not wait until the session says that it has: nobody may wait for that.
+    /// Ends the exchange at once, without waiting for the session to say so, which may take long.
     func cancel(_ task: URLSessionTask) {
         self.finish(task, error: URLError(.cancelled))
         task.cancel()
@@ -89,7 +90,7 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable {
         if exchange.isOversized {
             raw.end = .oversized
         } else if let error {
-            // Not the peer's doing: the device gave up.
+            // The device gave up, not the peer.
             if let code = (error as? URLError)?.code, [.cancelled, .timedOut].contains(code) { return .failure(error) }
             raw.end = .cut
         }

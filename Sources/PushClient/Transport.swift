@@ -4,7 +4,7 @@ internal import Foundation
     internal import FoundationNetworking
 #endif
 
-/// One session, of which each request gets one answer: no redirects, no caches, no cookies, no stored credentials.
+/// One URL session, which gives each request one response: no redirects, caches, cookies or stored credentials.
 final class Transport: Sendable {
     private let session: URLSession
     private let delegate: SessionDelegate
@@ -51,7 +51,7 @@ final class Transport: Sendable {
         return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
                 self.delegate.await(task, continuation)
-                // What was cancelled before could not end what was not awaited yet.
+                // A task that was cancelled before this point has not ended the exchange, which did not exist yet.
                 guard !Task.isCancelled else { return self.delegate.cancel(task) }
                 task.resume()
             }

@@ -8,10 +8,10 @@
 /// ```
 /// On the stream's loop only.
 package protocol ByteStream: AnyObject {
-    /// Reads what is there. `nil`: nothing yet; 0: the peer has ended its side.
+    /// Reads the bytes that have arrived. `nil`: none yet; 0: the peer has ended its side.
     func read(into buffer: UnsafeMutableRawBufferPointer) throws(StreamError) -> Int?
 
-    /// Writes what fits. `nil`: nothing fits now.
+    /// Writes as many bytes as fit. `nil`: none fit now.
     func write(_ bytes: UnsafeRawBufferPointer) throws(StreamError) -> Int?
 
     /// Resumes `waiter` when `read` is worth another try, or its wait has ended without that.
@@ -26,7 +26,7 @@ package protocol ByteStream: AnyObject {
     /// Tells the peer that no more will be written; reading goes on.
     func endWriting()
 
-    /// Ends the waits and closes the connection; again and again is fine.
+    /// Ends the waits and closes the connection. Closing it again does nothing.
     func close()
 
     /// The common name (CN) in the client's TLS certificate, which has been verified; `nil` without a certificate, and
@@ -34,7 +34,7 @@ package protocol ByteStream: AnyObject {
     var certificateName: String? { get }
 }
 
-/// Who waits for readiness: resumed once, with the reason if it was in vain.
+/// A task that waits for readiness: resumed once, with the reason if the wait failed.
 ///
 /// Unsafe, because a checked one costs an allocation for each wait.
 package typealias Waiter = UnsafeContinuation<WaitError?, Never>

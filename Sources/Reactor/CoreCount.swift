@@ -1,7 +1,7 @@
 internal import CEpoll
 internal import Glibc
 
-/// How many cores this process may keep busy: what its affinity leaves it, and what the quotas of its control groups pay for.
+/// How many cores this process may keep busy, by its affinity and by the quotas of its control groups.
 package enum CoreCount {
     /// At least 1.
     package static var current: Int { self.allowed(affinity: Int(cepoll_core_count()), root: "") }
@@ -9,8 +9,8 @@ package enum CoreCount {
     /// Looks at the control group of this process and at all above it, as a quota may be set at each; `root` is put
     /// before all paths.
     ///
-    /// A container may see its own group as the root of the file system and yet be told its path outside: what is not
-    /// there is passed over.
+    /// A container may see its own group as the root of the file system and yet be told its path outside: a file that is
+    /// not there is passed over.
     package static func allowed(affinity: Int, root: String) -> Int {
         var count = max(1, affinity)
         for line in Self.text(root + "/proc/self/cgroup").split(separator: "\n") {

@@ -12,7 +12,7 @@ package enum WaitError: Error, Hashable {
 /// Readiness is remembered, so try the call first and wait only when it says that it would block; a wait may return
 /// early, so try again. On the loop only.
 package final class Descriptor: ReadinessHandler {
-    /// Becomes -1 when the descriptor is closed: the kernel then gives the number to somebody else.
+    /// Becomes -1 when the descriptor is closed: the kernel then gives the number to another file.
     package private(set) var number: Int32
     package let loop: EventLoop
 
@@ -41,7 +41,7 @@ package final class Descriptor: ReadinessHandler {
         }
     }
 
-    /// The same without a function that waits, each of which costs a task with an executor of its own 500 instructions.
+    /// The same without an async function: each call of one costs a task with an executor of its own 500 instructions.
     package func whenReadable(until deadline: ContinuousClock.Instant, resume waiter: Waiter) {
         self.loop.assertOnLoop()
         self.reader.wait(until: deadline, resume: waiter)
@@ -61,7 +61,7 @@ package final class Descriptor: ReadinessHandler {
         }
     }
 
-    /// Ends the waits, forgets the watch and closes the descriptor; again and again is fine.
+    /// Ends the waits, forgets the watch and closes the descriptor. Closing it again does nothing.
     package func close() {
         guard let token = self.token.take() else { return }
         self.loop.forget(token, of: self.number)

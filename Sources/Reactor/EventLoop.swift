@@ -4,15 +4,15 @@ internal import Synchronization
 
 /// One thread that waits in epoll and runs the tasks, timers and watches given to it.
 ///
-/// A task started with `executorPreference: loop` runs wholly on this thread, so whatever only such tasks touch needs
-/// no lock. Blocking in one of them stops every connection of the loop.
+/// A task started with `executorPreference: loop` runs wholly on this thread, so that state which only such tasks touch
+/// needs no lock. Blocking in one of them stops every connection of the loop.
 ///
 /// `@unchecked Sendable`: everything under "Confined to the thread" is touched on the loop's thread only, which
-/// `assertOnLoop` checks in debug builds; what other threads reach lies behind `inbox`.
+/// `assertOnLoop` checks in debug builds; other threads reach `inbox` only.
 package final class EventLoop: TaskExecutor, @unchecked Sendable {
-    /// So many jobs at most run before sockets and timers are looked at again.
+    /// How many jobs at most run before sockets and timers are looked at again.
     private static let jobsPerTurn = 128
-    /// For so long in each turn, tasks that have yielded go on.
+    /// For how long, in each turn, tasks that have yielded go on.
     private static let yieldedShare = Duration.microseconds(500)
 
     /// Position in its group, from 0: an index into anything that is kept once per loop.
@@ -77,7 +77,7 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
 
     /// The same without a function that waits.
     package func afterOthers(resume waiter: Waiter) {
-        // A task that has outlived the loop is elsewhere, where nobody waits for its turn.
+        // A task that has outlived the loop runs in the global pool, and need not let others of the loop go first.
         guard self.isCurrent else { return waiter.resume(returning: nil) }
         self.yielded.append(waiter)
     }
@@ -160,7 +160,7 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
     // MARK: - The thread
 
     private func startThread() throws(SystemError) {
-        // The thread owns one reference until it ends: a loop that nobody stops lives as long as the process.
+        // The thread owns one reference until it ends: a loop that is not stopped lives as long as the process.
         let context = Unmanaged.passRetained(self)
         var thread = pthread_t()
         let code = pthread_create(
@@ -191,14 +191,14 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
             self.resumeYielded(yielded)
             self.fireTimers()
         } while !self.isStopping || !self.ready.isEmpty
-        // Whatever came after the last look goes to the global pool, as everything will from here on.
+        // Jobs that came after the last look go to the global pool, as all jobs will from here on.
         let late = self.inbox.stop()
         for call in late.calls { call() }
         while let waiter = self.yielded.popFirst() { waiter.resume(returning: nil) }
         // The calls may have made tasks ready here, and those that had yielded are.
         self.ready.append(contentsOf: late.jobs)
         while let job = self.ready.popFirst() { globalConcurrentExecutor.enqueue(job) }
-        // Both hold on to what holds on to the loop.
+        // Both hold references to objects that refer to the loop.
         self.timers = TimerQueue()
         self.watches = WatchTable()
         // The next thread of the process may get the same number.

@@ -7,14 +7,14 @@ package final class Listener: Sendable {
     let socket: Int32
     /// Where it really listens: port 0 has become a number.
     package let address: SocketAddress
-    /// Whether other processes have the socket too, of which one may come next.
+    /// Whether other processes have the socket, too, such as the next one that serves.
     private let isShared: Bool
-    /// So many connections at most are taken before the loop has its turn.
+    /// How many connections at most are taken before the loop has its turn.
     private static let takenPerTurn = 64
-    /// So many more turns are taken after `stop()`: what had come until then, and no flood that goes on.
+    /// How many more turns are taken after `stop()`: enough for the clients that wait, and an end to a flood.
     private static let lastTurns = 64
 
-    /// A mutex, because whoever stops the listener is on no loop.
+    /// A mutex, because the caller of `stop()` is on no loop.
     private let life = Mutex(Life())
 
     private struct Life {
@@ -26,7 +26,7 @@ package final class Listener: Sendable {
         var wakes: [@Sendable () -> Void] = []
     }
 
-    /// Binds and listens. A unix socket that nobody listens on any more is replaced.
+    /// Binds and listens. A unix socket on which no process listens any more is replaced.
     ///
     /// Throws `SystemError`, with the address in its text, if the address is taken or not ours.
     package init(_ address: SocketAddress, backlog: Int32 = 4096) throws(SystemError) {
@@ -48,7 +48,8 @@ package final class Listener: Sendable {
         }
     }
 
-    /// Takes over a socket on which whoever started this process listens, and goes on listening after its end.
+    /// Takes over a socket that this process was started with, and on which its supervisor listens, too, also after its
+    /// end.
     ///
     /// Makes it non-blocking and close-on-exec. Throws `SystemError` if it is not a listening stream socket, and leaves
     /// it alone then.

@@ -2,7 +2,8 @@ internal import CEpoll
 internal import Glibc
 internal import Synchronization
 
-/// What other threads hand to a loop, and the descriptor that wakes it for that. For any thread, unless it says otherwise.
+/// Jobs and calls that other threads hand to a loop, and the descriptor that wakes it. For any thread, except where it
+/// says otherwise.
 ///
 /// `add` returns `false` after `stop`: the loop has ended, and nothing was taken.
 struct LoopInbox: ~Copyable, Sendable {
@@ -14,7 +15,7 @@ struct LoopInbox: ~Copyable, Sendable {
     }
 
     private let state = Mutex(State())
-    /// Readable when there is something.
+    /// Readable when there is a job or a call.
     let wakeUp: Int32
 
     init() throws(SystemError) {
@@ -48,7 +49,7 @@ struct LoopInbox: ~Copyable, Sendable {
         return calls
     }
 
-    /// Takes nothing more; returns what came after the last look.
+    /// Takes nothing more; returns the jobs and calls that came after the last `take`.
     func stop() -> (jobs: [UnownedJob], calls: [@Sendable () -> Void]) {
         self.state.withLock { state in
             state.isStopped = true

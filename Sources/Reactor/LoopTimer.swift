@@ -1,6 +1,6 @@
 internal import HeapModule
 
-/// A deadline on a loop that can be moved as often as one likes at the price of a stored property.
+/// A deadline on a loop. Moving it costs no more than setting a stored property.
 ///
 /// The loop's queue holds at most a few entries for it: an entry that comes due before the deadline, because the
 /// deadline was moved, is put back. On the loop only.

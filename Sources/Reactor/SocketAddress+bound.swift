@@ -3,7 +3,7 @@ internal import Glibc
 extension SocketAddress {
     /// Asks the kernel where a socket is bound. A unix socket in the abstract namespace has a path that begins with `@`.
     ///
-    /// Throws `SystemError` if `socket` is none, or of a family that is neither TCP's nor unix.
+    /// Throws `SystemError` if `socket` is no socket, or of a family that is neither TCP's nor unix.
     package init(boundBy socket: Int32) throws(SystemError) {
         var name = sockaddr_storage()
         var length = socklen_t(MemoryLayout<sockaddr_storage>.size)

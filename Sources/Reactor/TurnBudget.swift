@@ -1,18 +1,18 @@
-/// What one task may do on its loop before others get their turn.
+/// How much one task may do on its loop before others get their turn.
 ///
 /// ```swift
 /// if budget.isSpent { await loop.yield() }
 /// budget.spend(bytes: read())
 /// ```
 /// A real wait begins a new turn. A task that waits after two steps, as a request that came alone does, never pays for
-/// the clock. A class, because a copy of such a struct, made to ask it, costs more than the question. On the loop only.
+/// the clock. A class, because asking a struct would copy it, which costs more than the answer. On the loop only.
 package final class TurnBudget {
     /// As many answers as are worth a turn of the loop, which costs about a twentieth of them.
     private static let steps = 32
     private static let bytes = 65_536
-    /// Dear steps, such as signatures, take less of them. Of a hundred busy tasks each is back after 10 ms.
+    /// Costly steps, such as signatures, fill it sooner. With a hundred busy tasks each has its turn after 10 ms.
     private static let time = Duration.microseconds(100)
-    /// What a request that came alone takes: one to read it, one to answer it.
+    /// The steps of a request that came alone: one to read it, one to answer it.
     private static let freeSteps = 2
 
     private let loop: EventLoop

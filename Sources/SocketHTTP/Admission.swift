@@ -1,4 +1,5 @@
-/// Who may have a connection, in all and from each address. Pure: it counts, and others act.
+/// Decides which clients may have a connection, by a limit in all and one for each address. Pure: it counts, and its
+/// caller acts.
 ///
 /// ```swift
 /// switch admission.enter(from: origin, hearsRefusals: true) {
@@ -9,15 +10,15 @@
 /// ```
 struct Admission {
     enum Verdict: Hashable {
-        /// `leave` must follow its end. If it `evicts`, the connection that has been idle longest goes for it.
+        /// `leave` must follow its end. If it `evicts`, the connection that has been idle longest is closed for it.
         case welcome(evicts: Bool)
-        /// To be told so; `leaveRefused` must follow its end.
+        /// The client is told why; `leaveRefused` must follow the end of the connection.
         case refused(Refusal)
-        /// To be closed without a word.
+        /// The connection is closed without a word.
         case dropped
     }
 
-    /// So many at a time are told that they are refused. They are counted apart, and take nobody's place.
+    /// How many clients at a time are told that they are refused. They are counted apart from connections in use.
     static let refusedAtOnce = 64
 
     private let limits: ServerLimits
@@ -29,8 +30,8 @@ struct Admission {
         self.limits = limits
     }
 
-    /// Counts a connection unless it is dropped. `origin` is `nil` if only the sum counts; who does not hear refusals,
-    /// as they would cost a TLS handshake, is dropped.
+    /// Counts a connection unless it is dropped. `origin` is `nil` if only the sum counts. A client that does not hear
+    /// refusals, because they would cost a TLS handshake, is dropped.
     mutating func enter(from origin: PeerAddress?, hearsRefusals: Bool) -> Verdict {
         let fromOrigin = origin.map { self.byOrigin[$0, default: 0] } ?? 0
         if self.inUse >= self.limits.maxConnections { return self.refuse(.overloaded, hearsRefusals) }
@@ -39,7 +40,7 @@ struct Admission {
         }
         self.inUse += 1
         if let origin { self.byOrigin[origin] = fromOrigin + 1 }
-        // A tenth is kept free, so that those who ask nothing do not keep others out.
+        // A tenth is kept free, so that idle connections do not keep new ones out.
         return .welcome(evicts: self.inUse > self.limits.maxConnections - self.limits.maxConnections / 10)
     }
 

@@ -9,7 +9,7 @@ extension [UInt8] {
         var rest = UInt64(number.magnitude)
         var length = 1
         var bound: UInt64 = 10
-        // Of 20 digits, all that 64 bits have, the bound would overflow, and is not asked any more.
+        // At 20 digits, the most that 64 bits have, the bound would overflow; it is not compared then.
         while length < 20, rest >= bound {
             length += 1
             bound &*= 10

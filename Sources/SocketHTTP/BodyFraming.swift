@@ -7,7 +7,7 @@ enum BodyFraming: Sendable, Hashable {
 }
 
 extension RequestHead {
-    /// Decides about the body's end from the fields, refusing whatever two parsers might read differently.
+    /// Finds the body's end from the fields, and refuses fields that two parsers might read differently.
     ///
     /// `Content-Length` is taken once and in digits only: the list of equal values that RFC 9110 §8.6 lets a recipient
     /// accept is refused.

@@ -10,11 +10,11 @@ package final class BodyWriter: @unchecked Sendable {
     package enum Awakening: Sendable, Hashable {
         case rung
         case timedOut
-        /// Nothing that is still to be waited for should be: the body ends here.
+        /// The server stops, so the body ends here.
         case serverStops
     }
 
-    /// More than a client may send while it listens is none of a request that we would ever answer.
+    /// How much a client may send while it listens: the requests after this one.
     private static let unreadBytes = 65_536
 
     private let loop: EventLoop
@@ -40,9 +40,9 @@ package final class BodyWriter: @unchecked Sendable {
         }
     }
 
-    /// Waits until somebody rings, time is over or the server stops.
+    /// Waits until `ring()`, the deadline or the stop of the server.
     ///
-    /// Throws `ClientGone` as soon as the client ends its side, which is how one that listens goes away.
+    /// Throws `ClientGone` as soon as the client ends its side: a listening client leaves in this way.
     package func wait(until deadline: ContinuousClock.Instant) async throws(ClientGone) -> Awakening {
         while let connection {
             if connection.loopState.isStopping { return .serverStops }
@@ -71,7 +71,7 @@ package final class BodyWriter: @unchecked Sendable {
         }
     }
 
-    /// Ends the body. `false` if that cannot be told the client any more.
+    /// Ends the body. `false` if the client can no longer be told.
     func end() async -> Bool {
         guard let connection = self.connection.take() else { return false }
         return self.isChunked ? await connection.write(Self.lastChunk) : true
@@ -97,7 +97,7 @@ package final class BodyWriter: @unchecked Sendable {
     }
 }
 
-/// Nobody reads the body any more.
+/// The client no longer reads the body.
 package struct ClientGone: Error, Hashable {
     package init() {}
 }

@@ -11,7 +11,7 @@ struct ChunkDecoder: Sendable {
         case trailerStart, trailerName, trailerValue, trailerLineEnd, end, finished
     }
 
-    /// For all chunks of a body: nobody uses extensions, and they let a client send much that counts as nothing.
+    /// For all chunks of a body: extensions are not in use, and would let a client send bytes that no limit counts.
     static let extensionBytes = 4096
 
     var isFinished: Bool { self.state == .finished }
@@ -52,7 +52,7 @@ struct ChunkDecoder: Sendable {
         return index
     }
 
-    // MARK: - One byte of what is not content
+    // MARK: - One byte outside the content
 
     private mutating func next(_ byte: UInt8) throws(BodyError) -> State {
         switch self.state {

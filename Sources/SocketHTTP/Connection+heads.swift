@@ -2,7 +2,7 @@ internal import Reactor
 
 /// Reading the heads of requests, and the waits for them.
 extension Connection {
-    /// What comes before the next step.
+    /// A wait before the next step.
     enum Pause {
         case input(until: ContinuousClock.Instant)
         /// Others have their turn.
@@ -42,7 +42,7 @@ extension Connection {
         }
     }
 
-    /// Until when something must come; gives back what an idle connection can do without.
+    /// When the wait for bytes ends; gives back the memory that an idle connection does not need.
     private func headDeadline() -> ContinuousClock.Instant {
         guard case .idle = self.state else { return self.mark }
         // Ten thousand connections that wait for nothing are common; a new buffer costs less than a hundred nanoseconds.
@@ -60,7 +60,7 @@ extension Connection {
     }
 
     func ending(after failure: WaitError) -> Ending {
-        // Whoever has sent nothing has asked nothing, and hears nothing.
+        // A client that has sent nothing has made no request, and gets no answer.
         failure == .timedOut && !self.input.isEmpty ? .refused(.timedOut) : .silent
     }
 

@@ -1,12 +1,12 @@
 internal import Reactor
 
-/// What is read besides heads: bodies, and what nobody wants to have.
+/// Reading bodies, and dropping those that no handler reads.
 extension Connection {
     enum Filled {
         case bytes, nothing, ended
     }
 
-    /// What a handler has left of a body.
+    /// How much of a body the handler has not read.
     enum Rest {
         case nothing
         /// So little that reading it costs less than a new connection.
@@ -14,9 +14,9 @@ extension Connection {
         case tooMuch
     }
 
-    /// Up to here an unwanted body is read for the sake of the connection.
+    /// Up to this size the rest of a body is read so that the connection can go on.
     private static let drainedBytes = 65_536
-    /// Up to here, and for so long, a client may go on sending while it is being told off.
+    /// How much, and for how long, a client may go on sending after a refusal.
     private static let lingeringBytes = 1_048_576
     private static let lingeringTime = Duration.seconds(2)
 
@@ -41,7 +41,7 @@ extension Connection {
     // MARK: Bodies
 
     func readBody(upTo limit: Int) async throws(BodyError) -> [UInt8] {
-        // The client's time is not the handler's.
+        // The handler's time does not run while it waits for the client.
         self.stopHandlerTime()
         defer { self.startHandlerTime() }
         var bytes: [UInt8] = []

@@ -15,9 +15,9 @@ extension RequestTraits {
     }
 }
 
-/// What is written: responses, and what is said before them.
+/// Writing responses.
 extension Connection {
-    /// What is left to do for a request when its answer has been begun.
+    /// The work left for a request whose answer has been begun.
     enum Unfinished {
         /// `output` has what is left of the head; the body comes after it if it is not in there.
         case answer(Response, RequestHead, sendsBody: Bool, rest: Rest, closes: Bool)

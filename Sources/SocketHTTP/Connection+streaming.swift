@@ -18,7 +18,7 @@ extension Connection {
         do {
             try await streamingBody(writer)
         } catch {
-            // Cut short without a last chunk, so that nobody takes it for the whole (RFC 9112 §8).
+            // Cut short without a last chunk, so that the client does not take it for the whole (RFC 9112 §8).
             return false
         }
         return await writer.end()
@@ -29,7 +29,8 @@ extension Connection {
         if case .streaming(let writer) = self.state { writer.ring() }
     }
 
-    /// Reads what has come, for after the body. `false` if the client has ended its side, or sends more than `limit`.
+    /// Reads the bytes that have arrived, and keeps them for the next request. `false` if the client has ended its side,
+    /// or has sent more than `limit`.
     func keepUnread(upTo limit: Int) -> Bool {
         while self.input.count <= limit {
             switch self.fill() {

@@ -3,14 +3,14 @@ internal import Reactor
 
 /// One connection: requests in, responses out, one after the other. On its loop only.
 ///
-/// Every wait has a deadline, and ends when the stream is closed from outside. `serve` alone waits where a request that
-/// is small, and whose answer is, passes through: what it calls decides and acts at once, since each function that may
+/// Every wait has a deadline, and ends when the stream is closed from outside. Only `serve` waits on the way of a small
+/// request with a small answer; the functions that it calls decide and act at once, since each function that may
 /// wait costs 500 instructions more.
 final class Connection {
     /// Why there is no further request to answer.
     enum Ending: Error {
         case refused(Refusal)
-        /// Nothing more can or need be said.
+        /// The client gets no further answer.
         case silent
     }
 
@@ -29,7 +29,7 @@ final class Connection {
     var parser: HeadParser
     /// How many requests have been answered.
     private(set) var served = 0
-    /// What `state` means by it; not in it, because an instant is dear to copy with an enum.
+    /// The instant that belongs to `state`; apart from it, because an enum with an instant is slow to copy.
     var mark: ContinuousClock.Instant
     private lazy var handlerTimer = LoopTimer(loop: self.loopState.loop) { [weak self] in self?.answerForHandler() }
 
@@ -52,7 +52,7 @@ final class Connection {
         self.parser = HeadParser(limits: limits)
     }
 
-    /// Serves until one side has had enough, and closes.
+    /// Serves requests until one side ends the connection, and closes it.
     func serve() async {
         if self.loopState.insert(self) {
             do throws(Ending) {
@@ -100,14 +100,14 @@ final class Connection {
         if self.idleSince != nil, self.served > 0 || evenIfNew { self.close() }
     }
 
-    /// Makes room for others. `false` if it has been asked something since.
+    /// Closes an idle connection to make room. `false` if a request has begun since.
     func close(ifIdleSince since: ContinuousClock.Instant) -> Bool {
         guard self.idleSince == since else { return false }
         self.close()
         return true
     }
 
-    /// Since when nothing of a request has come; `nil` if something has.
+    /// When the connection became idle; `nil` if a request has begun.
     var idleSince: ContinuousClock.Instant? {
         if case .idle = self.state { self.mark } else { nil }
     }
@@ -136,7 +136,7 @@ final class Connection {
         )
     }
 
-    /// Sends what a handler has answered; gives what cannot be done at once.
+    /// Sends a handler's response; returns the work that has to wait.
     private func answer(_ response: Response, to head: RequestHead) throws(Ending) -> Unfinished? {
         self.served += 1
         self.budget.spend()
@@ -172,12 +172,13 @@ final class Connection {
         self.handlerTimer.disarm()
     }
 
-    /// Answers in place of a handler whose time is over. It is left to finish, for nobody knows what it has begun.
+    /// Answers in place of a handler whose time is over. The handler goes on: cancelling it could leave its work half
+    /// done.
     private func answerForHandler() {
         self.state = .overdue
         let head = self.parser.head
         self.encode(self.responder.refuse(.handlerTooSlow, head: head), to: RequestTraits(head), closes: true)
-        // What does not fit now is for a client that does not read, who has no claim to more.
+        // If it does not fit, the client does not read; the connection is closed without the rest.
         let isSent = (try? self.output.span.withUnsafeBytes { try self.stream.write($0) }) == self.output.count
         if isSent { self.stream.endWriting() } else { self.close() }
     }

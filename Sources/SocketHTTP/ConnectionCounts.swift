@@ -1,6 +1,6 @@
 package import Synchronization
 
-/// How many connections a server has, and what became of others. Counted by the server, read from any thread.
+/// How many connections a server has, has refused and has closed to make room. Read from any thread.
 package final class ConnectionCounts: Sendable {
     /// Those that have a place now.
     package let open = Atomic(0)

@@ -12,11 +12,11 @@ enum ConnectionState {
     case answering
     /// A handler writes a streaming body.
     case streaming(BodyWriter)
-    /// What was written last is not whole, so nothing can follow it.
+    /// The last write is incomplete, so nothing can follow it.
     case lost
 }
 
-/// What is still to come of a request's body.
+/// How much of a request's body is still to come.
 enum BodyState {
     case whole
     /// The client waits for leave to send it.

@@ -53,7 +53,7 @@ package struct HTTPDate: Hashable, Comparable, Sendable, CustomStringConvertible
         return range.contains(number) ? number : nil
     }
 
-    /// A fixed pivot instead of the RFC's moving one: nobody has sent two digits since last century.
+    /// A fixed pivot instead of the RFC's moving one: clients stopped writing two digits last century.
     private static func fullYear(ofTwoDigits year: Int32) -> Int32 {
         year < 70 ? 2000 + year : 1900 + year
     }

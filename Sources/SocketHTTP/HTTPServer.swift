@@ -27,7 +27,7 @@ package final class HTTPServer: Sendable {
     private let makeStream: StreamMaker?
     private let perLoop: [LoopConnections]
     private let acceptor: EventLoop
-    /// A mutex, because the acceptor counts those who come and every loop those who go.
+    /// A mutex, because the acceptor counts new connections and every loop those that end.
     private let admission: Mutex<Admission>
     private let nextLoop = Atomic(0)
     private let graceEnded = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
@@ -110,7 +110,7 @@ package final class HTTPServer: Sendable {
 
     // MARK: Connections
 
-    /// Serves a connection that somebody else has accepted, and closes it. On the stream's loop, which must be one of
+    /// Serves a connection that the caller has accepted, and closes it. On the stream's loop, which must be one of
     /// the server's; stops with the server.
     package func serveConnection(_ stream: any ByteStream, peer: PeerAddress, on loop: EventLoop) async {
         loop.assertOnLoop()
@@ -155,7 +155,7 @@ package final class HTTPServer: Sendable {
     }
 
     private func serve(_ socket: Int32, _ peer: PeerAddress, _ share: LoopConnections) async {
-        // Out of memory or of watches: closed already, and nobody to tell.
+        // Out of memory or of watches: the socket is closed already, and no answer can be sent.
         guard let descriptor = try? Descriptor(socket, on: share.loop) else { return }
         guard let stream = await self.stream(over: descriptor, share) else { return descriptor.close() }
         await self.connection(stream, peer, share).serve()
@@ -172,7 +172,7 @@ package final class HTTPServer: Sendable {
         guard let makeStream else { return SocketStream(descriptor) }
         share.insert(opening: descriptor)
         defer { share.remove(opening: descriptor) }
-        // What it throws has been logged by whoever made it, if it is worth that; here there is nobody to answer.
+        // `makeStream` reports its failures itself, and without a stream no answer can be sent.
         return await descriptor.cancellingWaits { try? await makeStream(descriptor) }
     }
 

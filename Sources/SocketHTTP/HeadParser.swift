@@ -9,7 +9,7 @@ internal import HTTPTypes
 /// use(parser.head)
 /// parser.reset()
 /// ```
-/// Pure: it reads no socket and no clock. Whatever the portions are, the outcome is the same.
+/// Pure: it reads no socket and no clock, and its outcome does not depend on the portions.
 struct HeadParser {
     /// What has been read so far; of use when `parse` has given a length, or thrown and `fieldsAreRead`.
     private(set) var head = RequestHead()
@@ -25,7 +25,7 @@ struct HeadParser {
         self.limits = limits
     }
 
-    /// Makes ready for the next request; the room of the last one is used again unless somebody still has it.
+    /// Makes ready for the next request; reuses the memory of the last head unless that is still referenced.
     mutating func reset() {
         self.head.lines.removeAll(keepingCapacity: true)
         self.head.place = .root
@@ -86,7 +86,7 @@ struct HeadParser {
         return index
     }
 
-    /// Tells at once what is no HTTP at all, such as a TLS greeting, instead of waiting for the end of a line.
+    /// Refuses at once what is not HTTP, such as a TLS greeting, instead of waiting for the end of a line.
     private func checkFirstByte(_ bytes: Span<UInt8>) throws(Refusal) {
         guard !self.requestLineIsRead, self.lineStart < bytes.count else { return }
         guard ByteSet.token.contains(bytes[self.lineStart]) || self.mayBeEmptyLine(bytes) else {

@@ -1,6 +1,6 @@
 internal import Reactor
 
-/// What has been read from a connection and not yet been used. Grows as far as its owner lets unread bytes pile up.
+/// The bytes that have been read from a connection and not yet been used. It grows as far as its owner lets them pile up.
 struct InputBuffer {
     /// Enough for nearly every head, and little for a connection that does nothing.
     static let usualSize = 2048

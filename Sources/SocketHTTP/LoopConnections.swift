@@ -1,6 +1,6 @@
 internal import Reactor
 
-/// What the connections of one loop have in common.
+/// The state that the connections of one loop share.
 ///
 /// `@unchecked Sendable`: everything but `loop` is touched on the loop's thread only.
 final class LoopConnections: @unchecked Sendable {
@@ -86,7 +86,7 @@ final class LoopConnections: @unchecked Sendable {
         return true
     }
 
-    /// Lets every connection answer what it has begun, and close. From any thread.
+    /// Lets every connection finish the answer that it has begun, and close. From any thread.
     func stop() {
         self.loop.execute {
             self.isStopping = true
@@ -105,7 +105,7 @@ final class LoopConnections: @unchecked Sendable {
         LoopTimer(loop: self.loop, action: action).arm(at: .now + time)
     }
 
-    /// Closes all, whatever it is doing. From any thread.
+    /// Closes all connections, busy ones too. From any thread.
     func close() {
         self.loop.execute {
             self.isClosed = true

@@ -1,11 +1,11 @@
 internal import Glibc
 
-/// Who is at the other end of a connection, as far as that is known.
+/// The address of the other end of a connection, as far as it is known.
 package enum PeerAddress: Sendable, Hashable, CustomStringConvertible {
     case ip(IPAddress)
     /// A local socket.
     case unix
-    /// A socket that was reset before anybody asked, or a client that a proxy does not name.
+    /// A socket that was reset before its address was asked for, or a client that a proxy does not name.
     case unknown
 
     /// Asks the kernel.
@@ -33,7 +33,7 @@ package enum PeerAddress: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    /// What counts as one address where somebody could take any number of them: IPv6 hosts get 64 bits to choose from.
+    /// The address for limits: of IPv6 the /64, since one host may choose any address within it.
     var origin: PeerAddress {
         guard case .ip(let address) = self, !address.isIPv4 else { return self }
         return .ip(address.network64)

@@ -1,5 +1,5 @@
-/// One request, as a handler sees it. Stays on the loop of its connection. A class, so that handing it on does not copy its
-/// parts.
+/// One request, as a handler sees it. Stays on the loop of its connection. A class, so that handing it on does not copy
+/// its parts.
 package final class Request {
     package let head: RequestHead
     package let body: RequestBody
@@ -30,11 +30,11 @@ package final class Request {
     /// Whether the other end of the connection is a proxy whose word counts.
     package var isFromTrustedProxy: Bool { self.proxies.contains(self.peer) }
 
-    /// Who has asked, seen through trusted proxies.
+    /// The client: the other end, or the address that trusted proxies name.
     package var client: PeerAddress { self.proxies.client(of: self.head, from: self.peer) }
 
-    /// Against whom misuse is counted: the client, an IPv6 one by its /64. `nil` where that would be everybody at once,
-    /// as with a local socket, or a proxy that names nobody.
+    /// The address for limits: the client's, of IPv6 the /64. `nil` where many clients would share one,
+    /// as with a local socket, or a proxy that names no client.
     package var origin: PeerAddress? {
         let client = self.client
         guard case .ip = client, !self.proxies.contains(client) else { return nil }

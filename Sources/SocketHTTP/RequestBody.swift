@@ -1,6 +1,6 @@
 /// A request's body, read from the connection when a handler asks for it. On the connection's loop only.
 package final class RequestBody {
-    /// What `Content-Length` says; 0 without a body, `nil` for a chunked one.
+    /// The value of `Content-Length`; 0 without a body, `nil` for a chunked one.
     package let declaredLength: Int?
 
     private let limit: Int
@@ -42,7 +42,7 @@ package final class RequestBody {
         return bytes
     }
 
-    /// Ends the exchange: what has not been read cannot be any more.
+    /// Ends the exchange: the rest of the body can no longer be read.
     func detach() {
         self.connection = nil
     }

@@ -1,7 +1,7 @@
 internal import HTTPTypes
 
 extension RequestHead {
-    /// Works out what the fields say about the message itself, and refuses what contradicts itself.
+    /// Works out the host, the framing and the expectation from the fields, and refuses fields that contradict each other.
     ///
     /// `bytes` is the same as `self.bytes`, which a caller in the middle of a mutation cannot hand out.
     mutating func interpret(_ bytes: Span<UInt8>) throws(Refusal) {

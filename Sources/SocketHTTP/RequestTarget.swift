@@ -14,7 +14,7 @@ struct RequestTarget: Sendable, Hashable {
 
     /// Splits and checks a target of any form but `CONNECT`'s (RFC 9112 §3.2), in the alphabet of RFC 3986.
     ///
-    /// Refused although well-formed, because someone further on may decode or normalise what we would not: dot
+    /// Refused although well-formed, because a program behind the server may decode or normalise them: dot
     /// segments, also encoded ones, and encoded slashes, backslashes, control characters and encodings of encodings.
     init(_ bytes: Span<UInt8>, _ range: ByteRange, isOptions: Bool) throws(Refusal) {
         guard !range.isEmpty else { throw .badRequest("The request target is missing.") }

@@ -1,6 +1,6 @@
 package import HTTPTypes
 
-/// What a handler answers.
+/// A handler's answer.
 ///
 /// The server adds `Date` unless it is there, and alone decides about `Content-Length`, `Transfer-Encoding` and
 /// `Connection`. For `HEAD`, answer as for `GET`: the length is told and the body is dropped; only if the body is empty
@@ -9,7 +9,7 @@ package struct Response: Sendable {
     /// Writes a body of unknown length, on the loop of its connection: HTTP/1.1 has it in chunks, HTTP/1.0 until the
     /// connection closes. It runs after the head is out, for as long as it likes, and not at all for `HEAD`.
     ///
-    /// Returning is the end of the body; what is thrown cuts it off, so that the client sees that it is not complete.
+    /// Returning ends the body; throwing cuts it off, so that the client sees that it is not complete.
     package typealias StreamingBody = @Sendable (BodyWriter) async throws -> Void
 
     package var status: HTTPResponse.Status

@@ -66,6 +66,6 @@ struct ResponseEncoder {
 }
 
 extension HTTPResponse.Status {
-    /// RFC 9110 §6.4.1: these end with their fields, whatever these say.
+    /// RFC 9110 §6.4.1: these end with their fields, even with a `Content-Length`.
     var allowsContent: Bool { self.code >= 200 && self.code != 204 && self.code != 304 }
 }

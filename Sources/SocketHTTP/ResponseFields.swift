@@ -11,7 +11,7 @@ package import HTTPTypes
 package struct ResponseFields: Sendable, Hashable, ExpressibleByDictionaryLiteral {
     private(set) var bytes: [UInt8] = []
     private(set) var hasDate = false
-    /// What a handler says about a body that it does not give, which counts for `HEAD` only.
+    /// The `Content-Length` that a handler sets for a body that it leaves out; counts for `HEAD` only.
     private(set) var contentLength: Int?
 
     package init() {

@@ -1,6 +1,6 @@
-/// Whose word about the client counts, and in which field it stands.
+/// The proxies that may name the client, and the field in which they do.
 ///
-/// The fields are anybody's to send; only what a trusted proxy has appended can be believed. So the hops are walked
+/// Any client can send the fields; only the part that a trusted proxy has appended can be believed. So the hops are walked
 /// from the right, and the first that is not itself a trusted proxy is the client.
 package struct TrustedProxies: Sendable {
     package enum Field: String, Sendable, CaseIterable {
@@ -37,9 +37,9 @@ package struct TrustedProxies: Sendable {
         }
     }
 
-    /// Who has asked: the peer itself, or whom the trusted proxies before it name.
+    /// The client: the peer itself, or the one that the trusted proxies before it name.
     ///
-    /// `unknown` if they name nobody that can be read, such as an obfuscated node of RFC 7239 §6.3.
+    /// `unknown` if they name it in a form that cannot be read, such as an obfuscated node of RFC 7239 §6.3.
     package func client(of head: RequestHead, from peer: PeerAddress) -> PeerAddress {
         guard self.contains(peer) else { return peer }
         var client = peer

@@ -9,7 +9,7 @@ internal import Synchronization
 /// let server = HTTPServer(listeners: …, responder: …, makeStream: acceptor.accept)
 /// ```
 package final class TLSAcceptor: Sendable {
-    /// A mutex, because whoever replaces it is on no loop.
+    /// A mutex, because the caller that replaces it is on no loop.
     private let context: Mutex<TLSServerContext>
     private let handshakeTimeout: Duration
     private let failures = Atomic(0)
@@ -33,7 +33,7 @@ package final class TLSAcceptor: Sendable {
     /// How many handshakes have failed so far.
     package var failedHandshakes: Int { self.failures.load(ordering: .relaxed) }
 
-    /// Meets all clients that come from now on with another context; those that are here keep theirs.
+    /// Uses another context for all connections from now on; those that are open keep theirs.
     package func replace(with context: TLSServerContext) {
         self.context.withLock { $0 = context }
     }
@@ -85,7 +85,7 @@ package final class TLSAcceptor: Sendable {
         }
     }
 
-    /// For whoever has typed `http:` instead of `https:`.
+    /// The answer to a request in clear, as from a browser that was given `http:` instead of `https:`.
     private static let plainAnswer = Array(
         """
         HTTP/1.1 400 Bad Request\r

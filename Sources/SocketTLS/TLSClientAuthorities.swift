@@ -1,6 +1,6 @@
 internal import COpenSSL
 
-/// Whose certificates clients may show.
+/// The authorities whose certificates clients may show.
 package struct TLSClientAuthorities: Sendable {
     private let certificates: [Owned]
     /// Differs where the authorities do: a session that one set let in is not resumed under another.

@@ -1,6 +1,6 @@
 internal import COpenSSL
 
-/// Who a server is: a certificate with its chain, and the private key to it.
+/// A server's certificate with its chain, and the private key to it.
 package struct TLSIdentity: Sendable {
     /// The server's own first.
     let chain: [Owned]
@@ -82,7 +82,7 @@ package struct TLSIdentity: Sendable {
     }
 }
 
-/// What is wrong with a certificate or with its key; a text that can follow the name of the file.
+/// Why a certificate or its key cannot be used; a text that can follow the name of the file.
 package enum TLSIdentityError: Error, Hashable {
     case certificates(String)
     case privateKey(String)

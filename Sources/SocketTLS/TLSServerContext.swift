@@ -1,6 +1,6 @@
 internal import COpenSSL
 
-/// What a server meets its TLS clients with: identities, protocols, and whom it trusts; TLS 1.2 and 1.3.
+/// A server's settings for TLS 1.2 and 1.3: identities, protocols, and the authorities of client certificates.
 ///
 /// A new certificate is a new context: connections that run keep the one they began with.
 ///
@@ -64,7 +64,7 @@ package final class TLSServerContext: @unchecked Sendable {
         if self.identities.count > 1 { self.chooseIdentity(of: context) }
     }
 
-    // MARK: - What the client asks for
+    // MARK: - The name that the client asks for
 
     /// The context of the first identity that is for `name`, an exact one before a wildcard.
     private func context(for name: UnsafePointer<CChar>) -> OpaquePointer? {

@@ -3,8 +3,8 @@ internal import Reactor
 
 /// The socket as OpenSSL sees it: reads may find nothing, writes always succeed.
 ///
-/// What the socket does not take is kept in `unsent`. So OpenSSL never stops in the middle of a record, and a read that
-/// makes it answer, as a key update does, never waits for a write. On the loop only.
+/// Bytes that the socket does not take are kept in `unsent`. So OpenSSL never stops in the middle of a record, and a read
+/// that makes it answer, as a key update does, never waits for a write. On the loop only.
 final class TLSWire {
     /// More than one write of the stream can leave behind; reached only by a peer that sends and never reads.
     private static let unsentLimit = 256 * 1024

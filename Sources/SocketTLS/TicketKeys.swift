@@ -5,10 +5,10 @@ internal import Synchronization
 /// server's.
 ///
 /// Shared by all contexts of a process, so that sessions outlive a reload. A new one seals after each `lifetime`; the one
-/// before it opens for as long again, and then both what it sealed and what it could betray are gone.
+/// before it opens for as long again; after that no ticket needs it, and the key is gone with all that it could betray.
 package final class TicketKeys: Sendable {
     struct Key: Sendable {
-        /// What a ticket says of the key that sealed it.
+        /// The name of the key in the tickets that it sealed.
         let name: [UInt8]
         let cipherKey: [UInt8]
         let macKey: [UInt8]
@@ -94,7 +94,7 @@ extension TicketKeys {
     private static let place: Int32 = 0
     private static let nameLength = 16
 
-    // What OpenSSL takes for an answer.
+    // The results that OpenSSL expects.
     private static let failed: Int32 = -1
     private static let unknown: Int32 = 0
     private static let good: Int32 = 1
