@@ -23,7 +23,7 @@ package final class TLSServerContext: @unchecked Sendable {
         clientAuthorities: TLSClientAuthorities? = nil,
         ticketKeys: TicketKeys? = nil
     ) throws(OpenSSLError) {
-        precondition(!identities.isEmpty, "a server is somebody")
+        precondition(!identities.isEmpty, "a TLS server needs an identity")
         self.identities = identities
         self.wireProtocols = protocols.flatMap { [UInt8($0.utf8.count)] + Array($0.utf8) }
         self.ticketKeys = if let ticketKeys { ticketKeys } else { try TicketKeys() }
