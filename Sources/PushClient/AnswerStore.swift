@@ -11,10 +11,10 @@ public import Foundation
 /// let store = AnswerStore.folder(folder.appending(path: "push"), key: keyFromKeychain)
 /// ```
 public struct AnswerStore: Sendable {
-    let place: any KeyValueStore
+    let values: any KeyValueStore
 
     /// In memory, for as long as this store is held.
-    public static var memory: AnswerStore { AnswerStore(place: MemoryPlace()) }
+    public static var memory: AnswerStore { AnswerStore(values: MemoryStore()) }
 
     /// Sealed files in a folder of its own, which an app may share with its extensions.
     ///
@@ -22,21 +22,21 @@ public struct AnswerStore: Sendable {
     /// keychain. Values under another key are not found. On Apple platforms the files can be read once the device
     /// has been unlocked after its start.
     public static func folder(_ url: URL, key: SymmetricKey) -> AnswerStore {
-        AnswerStore(place: FolderPlace(url, key: key))
+        AnswerStore(values: FolderStore(url, key: key))
     }
 }
 
-/// What an answer store needs of a place: whole values under names.
+/// Whole values under names: what an answer store is made of.
 protocol KeyValueStore: Sendable {
-    func read(_ name: PlaceName) -> Data?
-    /// Puts a value in the place of an older one, or leaves that as it is and throws.
-    func write(_ value: Data, as name: PlaceName) throws
-    func remove(_ name: PlaceName)
+    func read(_ name: ValueName) -> Data?
+    /// Replaces the value of that name, or leaves it as it is and throws.
+    func write(_ value: Data, as name: ValueName) throws
+    func remove(_ name: ValueName)
     func removeAll(of account: String)
 }
 
 /// The name of a kept value.
-struct PlaceName: Hashable, Sendable {
+struct ValueName: Hashable, Sendable {
     /// Server and account.
     let account: String
     let name: String
@@ -45,8 +45,8 @@ struct PlaceName: Hashable, Sendable {
 }
 
 /// How much a store keeps: of values that it may delete, and of all accounts.
-struct PlaceLimits: Sendable {
-    var spareCount = 1000
-    var spareBytes = 64 << 20
+struct StoreLimits: Sendable {
+    var evictableCount = 1000
+    var evictableBytes = 64 << 20
     var accounts = 8
 }

@@ -5,20 +5,20 @@ internal import Foundation
 ///
 /// A file takes another's place at once, so that a crash leaves the old or the new one. A damaged file does not open,
 /// and is removed. Two processes may use one folder: each file is a whole value.
-struct FolderPlace: KeyValueStore {
+struct FolderStore: KeyValueStore {
     private let folder: URL
     private let names: SymmetricKey
     private let contents: SymmetricKey
-    private let limits: PlaceLimits
+    private let limits: StoreLimits
 
-    init(_ folder: URL, key: SymmetricKey, limits: PlaceLimits = PlaceLimits()) {
+    init(_ folder: URL, key: SymmetricKey, limits: StoreLimits = StoreLimits()) {
         self.folder = folder
         self.names = Self.derive("names", from: key)
         self.contents = Self.derive("contents", from: key)
         self.limits = limits
     }
 
-    func read(_ name: PlaceName) -> Data? {
+    func read(_ name: ValueName) -> Data? {
         let file = self.file(name)
         // A file that cannot be read now, as before the first unlock, is left alone.
         guard let sealed = try? Data(contentsOf: file) else { return nil }
@@ -30,7 +30,7 @@ struct FolderPlace: KeyValueStore {
         }
     }
 
-    func write(_ value: Data, as name: PlaceName) throws {
+    func write(_ value: Data, as name: ValueName) throws {
         let file = self.file(name)
         let account = file.deletingLastPathComponent()
         if !FileManager.default.fileExists(atPath: account.path) {
@@ -49,12 +49,12 @@ struct FolderPlace: KeyValueStore {
             try sealed.write(to: file, options: .atomic)
         #endif
         guard name.isEvictable else { return }
-        self.thin(account, count: self.limits.spareCount, bytes: self.limits.spareBytes, except: file) {
-            $0.pathExtension == Self.spare
+        self.thin(account, count: self.limits.evictableCount, bytes: self.limits.evictableBytes, except: file) {
+            $0.pathExtension == Self.evictable
         }
     }
 
-    func remove(_ name: PlaceName) {
+    func remove(_ name: ValueName) {
         // A file that is not there need not be removed.
         try? FileManager.default.removeItem(at: self.file(name))
     }
@@ -66,10 +66,10 @@ struct FolderPlace: KeyValueStore {
 
     // MARK: - Private
 
-    private static let spare = "spare"
+    private static let evictable = "evictable"
 
     /// The name to which a content is bound, so that a file that was moved or renamed does not open.
-    private func binding(_ name: PlaceName) -> Data {
+    private func binding(_ name: ValueName) -> Data {
         Data("1\n\(name.account)\n\(name.name)".utf8)
     }
 
@@ -77,10 +77,10 @@ struct FolderPlace: KeyValueStore {
         self.folder.appending(path: self.hash("account\n\(account)"), directoryHint: .isDirectory)
     }
 
-    private func file(_ name: PlaceName) -> URL {
+    private func file(_ name: ValueName) -> URL {
         let hash = self.hash("value\n\(name.account)\n\(name.name)")
         return self.folder(of: name.account)
-            .appending(path: "\(hash).\(name.isEvictable ? Self.spare : "kept")", directoryHint: .notDirectory)
+            .appending(path: "\(hash).\(name.isEvictable ? Self.evictable : "kept")", directoryHint: .notDirectory)
     }
 
     private func hash(_ text: String) -> String {

@@ -5,12 +5,12 @@ internal import PushAPI
 ///
 /// A client that demands signatures does not find answers that only their `MyToken` vouched for.
 struct Records: Sendable {
-    private let place: any KeyValueStore
+    private let store: any KeyValueStore
     private let account: String
     private let proof: String
 
     init(_ store: AnswerStore, server: String, account: String, isSigned: Bool) {
-        self.place = store.place
+        self.store = store.values
         self.account = "\(server)\n\(account)"
         self.proof = isSigned ? "signed" : "echoed"
     }
@@ -19,7 +19,7 @@ struct Records: Sendable {
         let name = self.name(of: id)
         guard let item: KeptItem = self.read(name) else { return nil }
         guard item.item.map({ $0.id == id && $0.expiresAt > now }) == true else {
-            self.place.remove(name)
+            self.store.remove(name)
             return nil
         }
         return item
@@ -30,7 +30,7 @@ struct Records: Sendable {
     }
 
     func forget(_ id: Int64) {
-        self.place.remove(self.name(of: id))
+        self.store.remove(self.name(of: id))
     }
 
     var inbox: InboxState? { self.read(self.inboxName) }
@@ -49,48 +49,48 @@ struct Records: Sendable {
     var registration: KeptRegistration? {
         get { self.read(self.registrationName) }
         nonmutating set {
-            guard let newValue else { return self.place.remove(self.registrationName) }
+            guard let newValue else { return self.store.remove(self.registrationName) }
             self.write(newValue, as: self.registrationName)
         }
     }
 
     func forgetAll() {
-        self.place.removeAll(of: self.account)
+        self.store.removeAll(of: self.account)
     }
 
     // MARK: - Private
 
-    private func name(of id: Int64) -> PlaceName {
-        PlaceName(account: self.account, name: "\(self.proof)/\(id)", isEvictable: true)
+    private func name(of id: Int64) -> ValueName {
+        ValueName(account: self.account, name: "\(self.proof)/\(id)", isEvictable: true)
     }
 
-    private var inboxName: PlaceName {
-        PlaceName(account: self.account, name: "\(self.proof)/inbox", isEvictable: false)
+    private var inboxName: ValueName {
+        ValueName(account: self.account, name: "\(self.proof)/inbox", isEvictable: false)
     }
-    private var confirmationName: PlaceName {
-        PlaceName(account: self.account, name: "\(self.proof)/confirmation", isEvictable: false)
+    private var confirmationName: ValueName {
+        ValueName(account: self.account, name: "\(self.proof)/confirmation", isEvictable: false)
     }
-    private var registrationName: PlaceName {
-        PlaceName(account: self.account, name: "registration", isEvictable: false)
+    private var registrationName: ValueName {
+        ValueName(account: self.account, name: "registration", isEvictable: false)
     }
 
-    private func read<Value: Decodable>(_ name: PlaceName) -> Value? {
-        guard let bytes = self.place.read(name) else { return nil }
+    private func read<Value: Decodable>(_ name: ValueName) -> Value? {
+        guard let bytes = self.store.read(name) else { return nil }
         do {
             return try PropertyListDecoder().decode(Value.self, from: bytes)
         } catch {
             // Of another version.
-            self.place.remove(name)
+            self.store.remove(name)
             return nil
         }
     }
 
     @discardableResult
-    private func write(_ value: some Encodable, as name: PlaceName) -> Bool {
+    private func write(_ value: some Encodable, as name: ValueName) -> Bool {
         let encoder = PropertyListEncoder()
         encoder.outputFormat = .binary
         do {
-            try self.place.write(encoder.encode(value), as: name)
+            try self.store.write(encoder.encode(value), as: name)
             return true
         } catch {
             // A full disk, or a device that was not unlocked yet: the next call fetches the value again.

@@ -41,7 +41,7 @@ import Testing
         }
     }
 
-    /// Nobody there, a portal, a server that says nothing: the kept value, with its date.
+    /// No server, a portal, a server that says nothing: the kept value, with its date.
     @Test(
         arguments: [
             { _, _ in .hangUp }, { _, _ in .silence },

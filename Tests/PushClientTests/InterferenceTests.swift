@@ -5,7 +5,7 @@ import PushClient
 import Synchronization
 import Testing
 
-/// Somebody between the app and the server who answers in its place, or changes what it answers.
+/// An impostor between the app and the server, who answers in its place or changes its answers.
 @Suite(.timeLimit(.minutes(5))) struct InterferenceTests {
     private static func script(_ tampering: Tampering, key: SigningKey?) -> ScriptedPeer.Script {
         { request, _ in
@@ -72,7 +72,7 @@ import Testing
         }
     }
 
-    /// The echo put right by somebody who can calculate.
+    /// The echo put right by an impostor who can calculate it.
     @Test func aSignedAnswerThatIsReplayedWithTheRightEchoIsNamed() async throws {
         let options = PushClient.Options(signatureKeys: [Tampering.key.publicKey])
         let first = Mutex<PeerAnswer?>(nil)

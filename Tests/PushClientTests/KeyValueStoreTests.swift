@@ -10,17 +10,17 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) struct KeyValueStoreTests {
     private static let key = SymmetricKey(size: .bits256)
 
-    private static func name(_ name: String, of account: String = "alice", isEvictable: Bool = true) -> PlaceName {
-        PlaceName(account: account, name: name, isEvictable: isEvictable)
+    private static func name(_ name: String, of account: String = "alice", isEvictable: Bool = true) -> ValueName {
+        ValueName(account: account, name: name, isEvictable: isEvictable)
     }
 
-    private static func places(
+    private static func stores(
         in folder: TemporaryFolder,
-        _ limits: PlaceLimits = PlaceLimits()
+        _ limits: StoreLimits = StoreLimits()
     ) -> [any KeyValueStore] {
         [
-            MemoryPlace(limits: limits),
-            FolderPlace(URL(fileURLWithPath: folder.file("new/store")), key: Self.key, limits: limits),
+            MemoryStore(limits: limits),
+            FolderStore(URL(fileURLWithPath: folder.file("new/store")), key: Self.key, limits: limits),
         ]
     }
 
@@ -32,45 +32,45 @@ import Testing
 
     @Test func aValueIsReplacedAndRemoved() throws {
         let folder = try TemporaryFolder()
-        for place in Self.places(in: folder) {
-            #expect(place.read(Self.name("a")) == nil)
-            try place.write(Data("1".utf8), as: Self.name("a"))
-            try place.write(Data("2".utf8), as: Self.name("a"))
-            try place.write(Data("3".utf8), as: Self.name("b"))
-            try place.write(Data("4".utf8), as: Self.name("a", of: "bob"))
-            #expect(place.read(Self.name("a")) == Data("2".utf8))
-            #expect(place.read(Self.name("a", of: "bob")) == Data("4".utf8))
-            place.remove(Self.name("a"))
-            place.remove(Self.name("a"))
-            #expect(place.read(Self.name("a")) == nil)
-            #expect(place.read(Self.name("b")) == Data("3".utf8))
-            place.removeAll(of: "alice")
-            #expect(place.read(Self.name("b")) == nil)
-            #expect(place.read(Self.name("a", of: "bob")) == Data("4".utf8))
+        for store in Self.stores(in: folder) {
+            #expect(store.read(Self.name("a")) == nil)
+            try store.write(Data("1".utf8), as: Self.name("a"))
+            try store.write(Data("2".utf8), as: Self.name("a"))
+            try store.write(Data("3".utf8), as: Self.name("b"))
+            try store.write(Data("4".utf8), as: Self.name("a", of: "bob"))
+            #expect(store.read(Self.name("a")) == Data("2".utf8))
+            #expect(store.read(Self.name("a", of: "bob")) == Data("4".utf8))
+            store.remove(Self.name("a"))
+            store.remove(Self.name("a"))
+            #expect(store.read(Self.name("a")) == nil)
+            #expect(store.read(Self.name("b")) == Data("3".utf8))
+            store.removeAll(of: "alice")
+            #expect(store.read(Self.name("b")) == nil)
+            #expect(store.read(Self.name("a", of: "bob")) == Data("4".utf8))
         }
     }
 
     @Test func theOldestGoesWhenThereIsTooMuch() throws {
         let folder = try TemporaryFolder()
-        for place in Self.places(in: folder, PlaceLimits(spareCount: 3, spareBytes: 1000)) {
-            try place.write(Data(count: 2000), as: Self.name("kept", isEvictable: false))
-            for number in 1...5 { try place.write(Data(count: 10), as: Self.name("\(number)")) }
-            #expect((1...5).filter { place.read(Self.name("\($0)")) != nil } == [3, 4, 5])
-            try place.write(Data(count: 900), as: Self.name("6"))
-            #expect((1...6).filter { place.read(Self.name("\($0)")) != nil } == [5, 6] || place is MemoryPlace)
-            #expect(place.read(Self.name("6")) != nil)
-            #expect(place.read(Self.name("kept", isEvictable: false)) != nil)
+        for store in Self.stores(in: folder, StoreLimits(evictableCount: 3, evictableBytes: 1000)) {
+            try store.write(Data(count: 2000), as: Self.name("kept", isEvictable: false))
+            for number in 1...5 { try store.write(Data(count: 10), as: Self.name("\(number)")) }
+            #expect((1...5).filter { store.read(Self.name("\($0)")) != nil } == [3, 4, 5])
+            try store.write(Data(count: 900), as: Self.name("6"))
+            #expect((1...6).filter { store.read(Self.name("\($0)")) != nil } == [5, 6] || store is MemoryStore)
+            #expect(store.read(Self.name("6")) != nil)
+            #expect(store.read(Self.name("kept", isEvictable: false)) != nil)
         }
     }
 
     @Test func theOldestAccountGoesWhenThereAreTooMany() throws {
         let folder = try TemporaryFolder()
-        let place = FolderPlace(URL(fileURLWithPath: folder.path), key: Self.key, limits: PlaceLimits(accounts: 2))
+        let store = FolderStore(URL(fileURLWithPath: folder.path), key: Self.key, limits: StoreLimits(accounts: 2))
         for account in ["a", "b", "c"] {
-            try place.write(Data(count: 1), as: Self.name("registration", of: account, isEvictable: false))
+            try store.write(Data(count: 1), as: Self.name("registration", of: account, isEvictable: false))
         }
         #expect(
-            ["a", "b", "c"].filter { place.read(Self.name("registration", of: $0, isEvictable: false)) != nil } == [
+            ["a", "b", "c"].filter { store.read(Self.name("registration", of: $0, isEvictable: false)) != nil } == [
                 "b", "c",
             ]
         )
@@ -78,26 +78,26 @@ import Testing
 
     @Test func filesTellNothing() throws {
         let folder = try TemporaryFolder()
-        let place = Self.places(in: folder)[1]
+        let store = Self.stores(in: folder)[1]
         let secret = "the secret that is kept"
-        try place.write(Data(secret.utf8), as: Self.name("item/4711", of: "https://push.example\nuser:alice"))
+        try store.write(Data(secret.utf8), as: Self.name("item/4711", of: "https://push.example\nuser:alice"))
         let files = try Self.files(in: folder)
         #expect(files.count == 1)
         let all = try files.reduce(into: Data()) { $0 += Data($1.path.utf8) + (try Data(contentsOf: $1)) }
         for text in [secret, "4711", "alice", "push.example"] { #expect(all.range(of: Data(text.utf8)) == nil) }
         // The same again looks otherwise, and another key finds nothing.
         let before = try Data(contentsOf: files[0])
-        try place.write(Data(secret.utf8), as: Self.name("item/4711", of: "https://push.example\nuser:alice"))
+        try store.write(Data(secret.utf8), as: Self.name("item/4711", of: "https://push.example\nuser:alice"))
         #expect(try Data(contentsOf: files[0]) != before)
-        let other = FolderPlace(URL(fileURLWithPath: folder.file("new/store")), key: SymmetricKey(size: .bits256))
+        let other = FolderStore(URL(fileURLWithPath: folder.file("new/store")), key: SymmetricKey(size: .bits256))
         #expect(other.read(Self.name("item/4711", of: "https://push.example\nuser:alice")) == nil)
     }
 
     @Test func whatIsDamagedIsDroppedAndNothingElse() throws {
         let folder = try TemporaryFolder()
-        let place = Self.places(in: folder)[1]
+        let store = Self.stores(in: folder)[1]
         let name = Self.name("a")
-        try place.write(Data("value".utf8), as: name)
+        try store.write(Data("value".utf8), as: name)
         let file = try #require(try Self.files(in: folder).first)
         let good = try Data(contentsOf: file)
         var damaged: [Data] = [Data(), Data(count: 11), good.dropLast(), good + [0], Data(count: good.count)]
@@ -106,23 +106,23 @@ import Testing
             bytes[index] ^= 1
             damaged.append(bytes)
         }
-        try place.write(Data("other".utf8), as: Self.name("b"))
+        try store.write(Data("other".utf8), as: Self.name("b"))
         for bytes in damaged {
             try bytes.write(to: file)
-            #expect(place.read(name) == nil)
+            #expect(store.read(name) == nil)
             #expect(!FileManager.default.fileExists(atPath: file.path))
         }
-        #expect(place.read(Self.name("b")) == Data("other".utf8))
+        #expect(store.read(Self.name("b")) == Data("other".utf8))
         // A file in another's place is no value of that name.
         let second = try #require(try Self.files(in: folder).first)
         try FileManager.default.copyItem(at: second, to: file)
-        #expect(place.read(name) == nil)
+        #expect(store.read(name) == nil)
     }
 
     @Test func onlyTheOwnerMayLookIn() throws {
         let folder = try TemporaryFolder()
-        let place = Self.places(in: folder)[1]
-        try place.write(Data("value".utf8), as: Self.name("a"))
+        let store = Self.stores(in: folder)[1]
+        try store.write(Data("value".utf8), as: Self.name("a"))
         let file = try #require(try Self.files(in: folder).first)
         let attributes = try FileManager.default.attributesOfItem(atPath: file.deletingLastPathComponent().path)
         #expect(attributes[.posixPermissions] as? Int == 0o700)

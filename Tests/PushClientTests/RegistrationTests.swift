@@ -120,7 +120,7 @@ import Testing
         }
     }
 
-    /// Somebody who invents an id that would lead elsewhere.
+    /// An impostor invents an id that would lead elsewhere.
     @Test(arguments: ["", ".", "..", "a/b", "a?b", "a b", "ä", String(repeating: "a", count: 129)])
     func anIdThatIsNoneIsNotUsed(id: String) async throws {
         try await ScriptedPeer.run({ request, _ in .answer(PeerAnswer(to: request, body: "\"\(id)\"")) }) {

@@ -4,7 +4,7 @@ import Reactor
 import Synchronization
 import Testing
 
-/// A server, or somebody in its place, on a real socket, that answers each request as a script says.
+/// A server, or an impostor, on a real socket, that answers each request as a script says.
 final class ScriptedPeer: Sendable {
     enum Reply: Sendable {
         case answer(PeerAnswer)

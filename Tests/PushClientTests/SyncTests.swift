@@ -239,7 +239,7 @@ import Testing
         }
     }
 
-    /// Somebody who answers that there is more, for ever, or without moving on.
+    /// An impostor answers that there is more, for ever, or without moving on.
     @Test func aListWithoutAnEndIsNamed() async throws {
         try await ScriptedPeer.run({ request, _ in
             .answer(PeerAnswer(to: request, body: Samples.list([], cursor: "c", more: true)))

@@ -4,7 +4,7 @@ import PushAPI
 import PushClient
 import Testing
 
-/// One thing that somebody between app and server does to an answer.
+/// One change that a program between app and server makes to an answer.
 struct Tampering: Sendable, CustomTestStringConvertible {
     let testDescription: String
     /// What shows it where `MyToken` alone does, and where answers are signed; `nil`: nothing does.
