@@ -103,7 +103,7 @@ final class APITransport: Sendable {
     /// Whether the connection ended before any of the answer was there.
     private static func isLost(_ error: URLError) -> Bool {
         #if canImport(FoundationNetworking)
-            // There, a reset has no code of its own, and an end without an answer has this one.
+            // On Linux a reset has no code of its own, and an end without an answer has this one.
             [.networkConnectionLost, .badServerResponse, .unknown].contains(error.code)
         #else
             error.code == .networkConnectionLost

@@ -30,7 +30,7 @@ enum ChallengeAnswer: Hashable {
     }
 
     #if canImport(FoundationNetworking)
-        /// Foundation on Linux has the name, but says that it is not to be used there.
+        /// Foundation on Linux declares the name, and marks it as unavailable.
         static let serverTrust = "NSURLAuthenticationMethodServerTrust"
     #else
         static let serverTrust = NSURLAuthenticationMethodServerTrust
@@ -38,7 +38,7 @@ enum ChallengeAnswer: Hashable {
 }
 
 extension PushClient.ServerTrust {
-    /// Whether this system can do what is asked for.
+    /// Whether this system can check the server's certificate in this way.
     var isAvailable: Bool {
         #if canImport(Security)
             true

@@ -2,7 +2,7 @@ internal import Crypto
 internal import Foundation
 
 extension PushClient {
-    /// What a client shows to be let in.
+    /// How a client signs in.
     public struct Credentials: Sendable {
         enum Kind: Sendable {
             case unasked(String)
@@ -10,7 +10,7 @@ extension PushClient {
         }
 
         let kind: Kind
-        /// Divides what is kept for one account from that of others.
+        /// Separates the kept values of one account from those of others.
         let account: String
 
         /// A name and a password with each request, unasked: one request for each call.
@@ -20,14 +20,14 @@ extension PushClient {
 
         /// A name and a password once the server has asked for them; from then on unasked.
         ///
-        /// Costs one request more, the first time, and shows the password only to a server whose answers are believed.
+        /// Costs one request more, the first time, and shows the password only to a server whose answers pass the checks.
         public static func challenged(username: String, password: String) -> Credentials {
             Credentials(kind: .whenChallenged(self.basic(username, password)), account: "user:\(username)")
         }
 
         /// The token of a session, or one that an administrator made.
         ///
-        /// What is kept belongs to the account. Name it, or the next session begins with an empty store; a name must
+        /// Kept values belong to the account. Name it, or the next session begins with an empty store; a name must
         /// stand for one user only.
         public static func token(_ token: String, account: String? = nil) -> Credentials {
             let hash = SHA256.hash(data: Data(token.utf8)).map { String($0, radix: 16) }.joined(separator: ".")

@@ -1,10 +1,10 @@
 internal import Crypto
 internal import Foundation
 
-/// The registration of this device, as the server last took it.
+/// The registration of this device, as the server last accepted it.
 struct KeptRegistration: Codable, Sendable {
     let id: String
-    /// Tells whether platform, handle or tags have changed, and nothing of them.
+    /// A digest of platform, handle and tags, which tells whether they have changed and reveals nothing of them.
     let fingerprint: Data
     let date: Date
 

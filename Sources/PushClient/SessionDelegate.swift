@@ -132,7 +132,7 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable {
                 self.change(task) { $0.isChallenge = true }
             }
             #if canImport(FoundationNetworking)
-                // There, no disposition ends the task with its answer, which is all here: one never ends it, the others
+                // On Linux no disposition ends the task with its answer, which has arrived: one never ends it, the others
                 // end it with an error.
                 self.finish(task, error: nil)
                 completionHandler(.cancelAuthenticationChallenge, nil)

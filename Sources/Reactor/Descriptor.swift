@@ -94,7 +94,7 @@ package final class Descriptor: ReadinessHandler {
     /// Whether there may be something to read that no wait has reported yet.
     package var mayRead: Bool { self.reader.isReady }
 
-    /// Forgets a readiness that the coming read makes use of.
+    /// Uses up the readiness: a read follows.
     package func willRead() {
         self.reader.useReadiness()
     }

@@ -29,12 +29,12 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
     // MARK: Confined to the thread
 
     private var isStopping = false
-    /// The number of the job that runs. A task that has really waited finds another one.
+    /// The number of the job that runs. A task that has really waited finds a new number.
     package private(set) var jobNumber: UInt64 = 1
     private var ready = JobQueue<UnownedJob>()
     /// The loop resumes each once, at its end too.
     private var yielded = JobQueue<Waiter>()
-    /// When this turn began: for deadlines, of which none is exact to the length of a turn.
+    /// When this turn began: exact enough for deadlines.
     package private(set) var now = ContinuousClock.now
     private var watches = WatchTable()
     private var timers = TimerQueue()
@@ -57,7 +57,7 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
         close(self.epoll)
     }
 
-    /// Ends the thread after what is ready has run, and waits for that.
+    /// Ends the thread once the ready jobs have run, and waits for its end.
     ///
     /// A task that still prefers this loop goes on in the global pool, so none is left hanging. Not from the loop.
     package func stop() {
@@ -205,7 +205,7 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
         self.threadID.store(0, ordering: .relaxed)
     }
 
-    /// Runs what was ready at the start, or as much of it as one turn may; jobs that those add wait for the next turn,
+    /// Runs the jobs that are ready now, or as many as one turn may; jobs that they add wait for the next turn,
     /// so that sockets get theirs.
     private func runReadyJobs() {
         for _ in 0..<min(self.ready.count, Self.jobsPerTurn) {

@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// Making a socket one that listens, and its options.
+/// Binding a socket, and its options.
 extension Listener {
     static func bind(_ socket: Int32, to address: SocketAddress) throws(SystemError) {
         switch address {

@@ -102,7 +102,7 @@ package final class Listener: Sendable {
     /// Takes connections on `loop` until `stop()` or until the task is cancelled; each is a non-blocking descriptor,
     /// the caller's to own.
     ///
-    /// Rests for moments while there are only descriptors left that are not for connections, and after passing failures.
+    /// Pauses for moments while the only descriptors left are not for connections, and after failures that pass.
     /// Cancelled, it leaves the socket open; dropping the listener closes it.
     package func accept(on loop: EventLoop, _ connection: (Int32) -> Void) async {
         guard let duplicate = self.begin() else { return }

@@ -88,7 +88,7 @@ package final class HTTPServer: Sendable {
     }
 
     /// Takes no more connections, closes idle ones and lets running requests finish until the grace has passed; then
-    /// closes everything, and `run()` cancels what handlers are left. From any thread; again and again is fine.
+    /// closes everything, and `run()` cancels the remaining handlers. From any thread. Stopping again does nothing.
     package func stop() {
         for listener in self.listeners { listener.stop() }
         for share in self.perLoop { share.stop() }

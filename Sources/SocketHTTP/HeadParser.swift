@@ -36,7 +36,7 @@ struct HeadParser {
         self.requestLineIsRead = false
     }
 
-    /// Gives back the room of a head that was longer than usual. Before nothing may happen for long.
+    /// Gives back the memory of a head that was longer than usual. Called before waits that may be long.
     mutating func release() {
         if self.head.bytes.capacity > InputBuffer.usualSize { self.head.bytes = [] }
     }
@@ -94,7 +94,8 @@ struct HeadParser {
         }
     }
 
-    /// The same for the end of a line and for all that has come without one, so that portions make no difference.
+    /// Refuses lines and heads that are too long. Checked for beginnings of lines, too, so that portions make no
+    /// difference.
     private func checkLimits(_ count: Int) throws(Refusal) {
         if !self.requestLineIsRead {
             // Room for a method and a version beside the target.

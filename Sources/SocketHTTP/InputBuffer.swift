@@ -38,7 +38,7 @@ struct InputBuffer {
         self.end = 0
     }
 
-    /// Gives its memory back if there is nothing in it. Before nothing may happen for long.
+    /// Gives its memory back if it is empty. Called before waits that may be long.
     mutating func release() {
         if self.isEmpty { self.bytes = [] }
     }

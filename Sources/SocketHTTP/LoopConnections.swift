@@ -7,18 +7,18 @@ final class LoopConnections: @unchecked Sendable {
     let loop: EventLoop
     /// While stopping, how long an idle connection stays open: a request on its way is answered and not reset.
     static let lastMoment = Duration.milliseconds(50)
-    /// The same for one that has not asked yet, whose first request is surely on its way, and may be a POST.
+    /// The same for a connection without a request so far: its first one is probably on its way, and may be a POST.
     static let firstMoment = Duration.seconds(1)
 
     private(set) var isStopping = false
     private var connections: [ObjectIdentifier: Connection] = [:]
     /// Connections of which no stream has been made yet, and since when.
     private var openings: [ObjectIdentifier: (descriptor: Descriptor, since: ContinuousClock.Instant)] = [:]
-    /// The connections that were idle when they were looked for, the longest idle last.
+    /// The connections that were idle at the last search, the longest idle last.
     private var longestIdle: [(since: ContinuousClock.Instant, closeIfStillIdle: () -> Bool)] = []
     private var nextSearch = ContinuousClock.now
     private var isClosed = false
-    /// Here because the date in it is good for all of them.
+    /// Shared, because the date in it is the same for all of them.
     var encoder = ResponseEncoder()
 
     init(loop: EventLoop) {
@@ -49,9 +49,9 @@ final class LoopConnections: @unchecked Sendable {
         self.openings[ObjectIdentifier(descriptor)] = nil
     }
 
-    /// Closes the connection that has asked nothing for the longest time, if there is one: new ones need the room.
+    /// Closes the connection that has been idle longest, if there is one, to make room for new ones.
     ///
-    /// Looks through all of them for some at once, and rarely: an order kept up to date would cost each request.
+    /// Searches all connections for several at once, and rarely: keeping them in order would cost each request time.
     func closeLongestIdle() -> Bool {
         self.loop.assertOnLoop()
         if self.closeLongestIdleFound() { return true }

@@ -2,7 +2,7 @@ internal import HTTPTypes
 
 /// Writes responses as bytes.
 struct ResponseEncoder {
-    /// What is said about the connection: nothing is what the version of the request implies.
+    /// The `Connection` field; none where the version of the request implies it.
     enum ConnectionLine {
         case implied
         case close

@@ -50,7 +50,7 @@ package struct ResponseFields: Sendable, Hashable, ExpressibleByDictionaryLitera
     }
 
     /// Appends a line from its name, colon and blank, which never change, to the value that `write` appends: one that this
-    /// program makes of digits, dates and the like, with nothing in it to be looked for.
+    /// program makes of digits, dates and the like, so that it need not be searched for line ends.
     package mutating func append(line start: StaticString, _ write: (inout [UInt8]) -> Void) {
         self.bytes.append(start)
         write(&self.bytes)
@@ -63,7 +63,7 @@ package struct ResponseFields: Sendable, Hashable, ExpressibleByDictionaryLitera
         self.bytes.append(lines)
     }
 
-    /// Appends the lines of another: those that seldom change need be written but once.
+    /// Appends the lines of another: lines that seldom change are then written only once.
     package mutating func append(contentsOf fields: ResponseFields) {
         self.bytes.append(contentsOf: fields.bytes)
         self.hasDate = self.hasDate || fields.hasDate

@@ -4,7 +4,7 @@ package struct ServerLimits: Sendable, Hashable {
     package var maxConnections: Int
     /// Connections from one address, an IPv6 one by its /64; trusted proxies and local sockets have no such limit.
     package var maxConnectionsPerAddress: Int
-    /// The request target, before which there is no asking what it means: 414.
+    /// The request target, checked before it is parsed: 414.
     package var targetBytes: Int
     /// Request line and fields together, and the trailer of a chunked body: 431.
     package var headerBytes: Int

@@ -6,12 +6,12 @@ internal import Reactor
 /// Bytes that the socket does not take are kept in `unsent`. So OpenSSL never stops in the middle of a record, and a read
 /// that makes it answer, as a key update does, never waits for a write. On the loop only.
 final class TLSWire {
-    /// More than one write of the stream can leave behind; reached only by a peer that sends and never reads.
+    /// More bytes than one write of the stream can leave behind; reached only by a peer that sends and never reads.
     private static let unsentLimit = 256 * 1024
 
-    /// So much is received in one call of OpenSSL's, which goes on as long as records bring no content.
+    /// How many bytes one call of OpenSSL's receives at most; it goes on as long as records bring no content.
     private static let receivedPerTurn = 65_536
-    /// So many handshake messages in a row, such as key updates, may come after the handshake; each costs far more than
+    /// How many handshake messages in a row, such as key updates, may come after the handshake; each costs far more than
     /// its few bytes. Other implementations allow as many.
     private static let messagesWithoutContent = 16
 
@@ -24,7 +24,7 @@ final class TLSWire {
     private var handshakeMessages = 0
     /// Whether OpenSSL was told that nothing is there because others have their turn.
     private(set) var turnIsOver = false
-    /// Why the socket can carry nothing more, once that is so.
+    /// Why the socket can carry nothing more; `nil` while it can.
     private(set) var failure: StreamError?
 
     init(_ socket: SocketStream) {
