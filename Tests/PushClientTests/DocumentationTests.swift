@@ -30,7 +30,7 @@ import Testing
     }
 
     @Test func eachKindOfInterferenceIsExplained() throws {
-        let page = try Repository.text(of: "\(Self.catalogue)/WhenSomebodyInterferes.md")
+        let page = try Repository.text(of: "\(Self.catalogue)/NetworkInterference.md")
         for kind in Interference.Kind.allCases {
             #expect(page.contains("\n| ``Interference/Kind/\(kind.rawValue)`` |"))
         }
