@@ -58,26 +58,27 @@ let package = Package(
         .systemLibrary(name: "CZlib"),
 
         .target(name: "Migrations", path: "Migrations", resources: [.embedInCode("sql")], swiftSettings: strict),
+        room("Bytes", []),
         room("CivilTime", []),
-        room("CurlHTTP", ["CCurl", "Reactor"]),
-        room("HTTPSignatures", [crypto]),
-        room("PushAPI", ["CivilTime"]),
-        room("PushClient", ["HTTPSignatures", "PushAPI", crypto]),
-        room("PushCore", ["CArgon2", crypto], resources: [.embedInCode("CommonPasswords.txt")]),
+        room("CurlHTTP", ["Bytes", "CCurl", "Reactor"]),
+        room("HTTPSignatures", ["Bytes", crypto]),
+        room("PushAPI", ["Bytes", "CivilTime"]),
+        room("PushClient", ["Bytes", "HTTPSignatures", "PushAPI", crypto]),
+        room("PushCore", ["Bytes", "CArgon2", crypto], resources: [.embedInCode("CommonPasswords.txt")]),
         room("PushDelivery", ["PushCore", "PushStore", lifecycle, logging]),
-        room("PushSenders", ["CurlHTTP", "PushCore", "Reactor", crypto, cryptoExtras]),
+        room("PushSenders", ["Bytes", "CurlHTTP", "PushCore", "Reactor", crypto, cryptoExtras]),
         room(
             "PushServer",
             [
-                "CZlib", "HTTPSignatures", "PushAPI", "PushCore", "PushStore", "SocketHTTP", crypto, cryptoExtras,
-                httpTypes, logging,
+                "Bytes", "CZlib", "HTTPSignatures", "PushAPI", "PushCore", "PushStore", "SocketHTTP", crypto,
+                cryptoExtras, httpTypes, logging,
             ],
             resources: [.embedInCode("openapi.json")]
         ),
-        room("PushSimulators", ["CNghttp2", "COpenSSL", "Reactor", "SocketTLS"]),
+        room("PushSimulators", ["Bytes", "CNghttp2", "COpenSSL", "Reactor", "SocketTLS"]),
         room("PushStore", ["CSQLite", "Migrations", "PushCore", database, databaseC]),
         room("Reactor", ["CEpoll", heap]),
-        room("SocketHTTP", ["CivilTime", "Reactor", httpTypes]),
+        room("SocketHTTP", ["Bytes", "CivilTime", "Reactor", httpTypes]),
         room("SocketTLS", ["COpenSSL", "Reactor"]),
         .executableTarget(
             name: "sealpost",
@@ -96,6 +97,7 @@ let package = Package(
             path: "Tests/PushTesting",
             swiftSettings: strict
         ),
+        tests("BytesTests", ["Bytes"]),
         tests("CivilTimeTests", ["CivilTime"]),
         tests("CurlHTTPTests", ["CurlHTTP", "PushSimulators", "PushTesting", "Reactor"]),
         tests(
@@ -109,7 +111,7 @@ let package = Package(
         .testTarget(
             name: "FuzzTests",
             dependencies: [
-                "HTTPSignatures", "PushAPI", "PushCore", "PushServer", "PushStore", "SocketHTTP", httpTypes,
+                "Bytes", "HTTPSignatures", "PushAPI", "PushCore", "PushServer", "PushStore", "SocketHTTP", httpTypes,
             ],
             path: "Fuzz/Sources/Fuzz",
             exclude: ["Fuzz.swift"],
@@ -130,7 +132,8 @@ let package = Package(
         tests(
             "PushSendersTests",
             [
-                "CurlHTTP", "PushCore", "PushSenders", "PushSimulators", "PushTesting", "Reactor", crypto, cryptoExtras,
+                "Bytes", "CurlHTTP", "PushCore", "PushSenders", "PushSimulators", "PushTesting", "Reactor", crypto,
+                cryptoExtras,
             ]
         ),
         tests(
@@ -140,10 +143,10 @@ let package = Package(
                 httpTypes, logging,
             ]
         ),
-        tests("PushSimulatorsTests", ["COpenSSL", "PushSimulators", "PushTesting", "Reactor", "SocketTLS"]),
+        tests("PushSimulatorsTests", ["Bytes", "COpenSSL", "PushSimulators", "PushTesting", "Reactor", "SocketTLS"]),
         tests("PushStoreTests", ["PushCore", "PushStore", "PushTesting", database]),
         tests("ReactorTests", ["PushTesting", "Reactor"]),
-        tests("SocketHTTPTests", ["PushTesting", "Reactor", "SocketHTTP", httpTypes]),
+        tests("SocketHTTPTests", ["Bytes", "PushTesting", "Reactor", "SocketHTTP", httpTypes]),
         tests(
             "SocketTLSTests",
             ["COpenSSL", "PushSimulators", "PushTesting", "Reactor", "SocketHTTP", "SocketTLS", httpTypes]

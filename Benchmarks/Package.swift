@@ -24,11 +24,12 @@ let package = Package(
             ]
         ),
         .systemLibrary(name: "CEpoll"),
+        .target(name: "Bytes"),
         .target(name: "CivilTime"),
         .target(name: "Reactor", dependencies: ["CEpoll", .product(name: "HeapModule", package: "swift-collections")]),
         .target(
             name: "SocketHTTP",
-            dependencies: ["CivilTime", "Reactor", .product(name: "HTTPTypes", package: "swift-http-types")],
+            dependencies: ["Bytes", "CivilTime", "Reactor", .product(name: "HTTPTypes", package: "swift-http-types")],
             swiftSettings: [.enableUpcomingFeature("MemberImportVisibility"), .enableUpcomingFeature("ExistentialAny")]
         ),
         .executableTarget(name: "sockethttp-hello", dependencies: ["Reactor", "SocketHTTP"]),

@@ -38,25 +38,26 @@ let package = Package(
         .systemLibrary(name: "CLibFuzzer"),
         .systemLibrary(name: "CZlib"),
         .target(name: "Migrations", resources: [.embedInCode("sql")], swiftSettings: fuzzed),
+        room("Bytes", []),
         room("CivilTime", []),
-        room("HTTPSignatures", [crypto]),
-        room("PushAPI", ["CivilTime"]),
-        room("PushCore", ["CArgon2", crypto], resources: [.embedInCode("CommonPasswords.txt")]),
+        room("HTTPSignatures", ["Bytes", crypto]),
+        room("PushAPI", ["Bytes", "CivilTime"]),
+        room("PushCore", ["Bytes", "CArgon2", crypto], resources: [.embedInCode("CommonPasswords.txt")]),
         room(
             "PushServer",
             [
-                "CZlib", "HTTPSignatures", "PushAPI", "PushCore", "PushStore", "SocketHTTP", crypto, cryptoExtras,
-                httpTypes, logging,
+                "Bytes", "CZlib", "HTTPSignatures", "PushAPI", "PushCore", "PushStore", "SocketHTTP", crypto,
+                cryptoExtras, httpTypes, logging,
             ],
             resources: [.embedInCode("openapi.json")]
         ),
         room("PushStore", ["Migrations", "PushCore", database, databaseC]),
         room("Reactor", ["CEpoll", heap]),
-        room("SocketHTTP", ["CivilTime", "Reactor", httpTypes]),
+        room("SocketHTTP", ["Bytes", "CivilTime", "Reactor", httpTypes]),
         .executableTarget(
             name: "fuzz",
             dependencies: [
-                "CLibFuzzer", "HTTPSignatures", "PushAPI", "PushCore", "PushServer", "PushStore", "SocketHTTP",
+                "Bytes", "CLibFuzzer", "HTTPSignatures", "PushAPI", "PushCore", "PushServer", "PushStore", "SocketHTTP",
                 httpTypes,
             ],
             path: "Sources/Fuzz",

@@ -1,0 +1,111 @@
+/// Base64 (RFC 4648) in one spelling for each value: what is read is what would be written.
+package enum Base64: Sendable, CaseIterable {
+    /// Section 4, with padding: fields of HTTP, and keys in files.
+    case standard
+    /// Section 4 without padding, as the PHC string format has it.
+    case unpadded
+    /// Section 5 without padding: JSON Web Keys and Tokens, Web Push, and whatever stands in a URL.
+    case url
+
+    /// The text of some bytes.
+    package func text(of bytes: some Sequence<UInt8>) -> String {
+        let bytes = Array(bytes)
+        return String(unsafeUninitializedCapacity: (bytes.count + 2) / 3 * 4) { text in
+            var end = 0
+            // The bits that no digit has been written for, and how many they are.
+            var (bits, width) = (UInt32(0), UInt32(0))
+            for byte in bytes {
+                (bits, width) = (bits << 8 | UInt32(byte), width + 8)
+                while width >= 6 {
+                    width -= 6
+                    text[end] = self.digit(bits >> width & 63)
+                    end += 1
+                }
+            }
+            if width > 0 {
+                text[end] = self.digit(bits << (6 - width) & 63)
+                end += 1
+            }
+            while self == .standard, end % 4 != 0 {
+                text[end] = UInt8(ascii: "=")
+                end += 1
+            }
+            return end
+        }
+    }
+
+    /// The bytes of a text; `nil` unless it is exactly what `text(of:)` gives for them.
+    ///
+    /// So padding is neither missing nor there too much, the alphabet is not mixed with the other one, and the bits that
+    /// the last digit has to spare are zero.
+    package func bytes(in text: some BidirectionalCollection<UInt8>) -> [UInt8]? {
+        var digits = text[...]
+        if self == .standard {
+            digits = digits.dropPadding(atMost: 2)
+            guard text.count.isMultiple(of: 4) else { return nil }
+        }
+        guard let read = Self.read(digits, digit: self.value), read.spare == 0 else { return nil }
+        return read.bytes
+    }
+
+    /// The bytes of a text that others have written: in either alphabet or both, with or without padding, and with any
+    /// bits to spare; `nil` for anything else.
+    package static func bytes(inAnySpelling text: some BidirectionalCollection<UInt8>) -> [UInt8]? {
+        self.read(text[...].dropPadding(atMost: .max)) { self.standard.value(of: $0) ?? self.url.value(of: $0) }?.bytes
+    }
+
+    // MARK: - Private
+
+    /// The bytes, and the bits that the last digit has to spare; `nil` if a character is no digit, or the last one alone.
+    private static func read(
+        _ text: some Collection<UInt8>,
+        digit value: (UInt8) -> UInt8?
+    ) -> (bytes: [UInt8], spare: UInt32)? {
+        guard text.count % 4 != 1 else { return nil }
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(text.count * 3 / 4)
+        var (bits, width) = (UInt32(0), UInt32(0))
+        for character in text {
+            guard let digit = value(character) else { return nil }
+            (bits, width) = (bits << 6 | UInt32(digit), width + 6)
+            if width >= 8 {
+                width -= 8
+                bytes.append(UInt8(truncatingIfNeeded: bits >> width))
+            }
+        }
+        return (bytes, bits & (1 << width - 1))
+    }
+
+    private func digit(_ value: UInt32) -> UInt8 {
+        let value = UInt8(truncatingIfNeeded: value)
+        return switch value {
+        case 0..<26: UInt8(ascii: "A") + value
+        case 26..<52: UInt8(ascii: "a") + (value - 26)
+        case 52..<62: UInt8(ascii: "0") + (value - 52)
+        case 62: self == .url ? UInt8(ascii: "-") : UInt8(ascii: "+")
+        default: self == .url ? UInt8(ascii: "_") : UInt8(ascii: "/")
+        }
+    }
+
+    private func value(of digit: UInt8) -> UInt8? {
+        switch digit {
+        case UInt8(ascii: "A")...UInt8(ascii: "Z"): digit - UInt8(ascii: "A")
+        case UInt8(ascii: "a")...UInt8(ascii: "z"): digit - UInt8(ascii: "a") + 26
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): digit - UInt8(ascii: "0") + 52
+        case self.digit(62): 62
+        case self.digit(63): 63
+        default: nil
+        }
+    }
+}
+
+extension BidirectionalCollection<UInt8> where SubSequence == Self {
+    fileprivate func dropPadding(atMost count: Int) -> Self {
+        var (text, left) = (self, count)
+        while left > 0, text.last == UInt8(ascii: "=") {
+            text = text.dropLast()
+            left -= 1
+        }
+        return text
+    }
+}
