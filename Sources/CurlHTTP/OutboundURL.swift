@@ -1,3 +1,5 @@
+internal import Bytes
+
 /// An absolute `http` or `https` URL, kept byte for byte as it was written.
 ///
 /// The grammar is narrower than RFC 3986, so that no two parsers can disagree on the host: no user, no fragment, no
@@ -66,36 +68,21 @@ package struct OutboundURL: Sendable, Hashable {
         let digits = rest.dropFirst()
         guard
             colon == UInt8(ascii: ":"),
-            digits.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }),
+            digits.allSatisfy(\.isDigit),
             let port = UInt16(String(Substring(digits))), port > 0
         else { return nil }
         return (name, port)
     }
 
     private static func isHostByte(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."):
-            true
-        default: false
-        }
+        byte.isLetterOrDigit || "-.".utf8.contains(byte)
     }
 
     private static func isAddressByte(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "f"), UInt8(ascii: "A")...UInt8(ascii: "F"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: ":"), UInt8(ascii: "."):
-            true
-        default: false
-        }
+        byte.isHexDigit || ":.".utf8.contains(byte)
     }
 
     private static func isTargetByte(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "#"), UInt8(ascii: "\\"), UInt8(ascii: "\""), UInt8(ascii: "<"), UInt8(ascii: ">"),
-            UInt8(ascii: "^"), UInt8(ascii: "`"), UInt8(ascii: "{"), UInt8(ascii: "|"), UInt8(ascii: "}"):
-            false
-        default: (0x21...0x7E).contains(byte)
-        }
+        byte.isVisible && !"#\\\"<>^`{|}".utf8.contains(byte)
     }
 }

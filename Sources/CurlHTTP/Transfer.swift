@@ -1,3 +1,4 @@
+internal import Bytes
 internal import CCurl
 internal import Glibc
 internal import Reactor
@@ -201,8 +202,8 @@ extension OutboundRequest.Header {
     /// Whether it stays one line, whatever it was made from.
     fileprivate var isWellFormed: Bool {
         !self.name.isEmpty
-            && self.name.utf8.allSatisfy { (0x21...0x7E).contains($0) && $0 != UInt8(ascii: ":") }
-            && self.value.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F }
+            && self.name.utf8.allSatisfy { $0.isVisible && $0 != UInt8(ascii: ":") }
+            && self.value.utf8.allSatisfy { !$0.isControl }
     }
 
     /// As libcurl reads it: a header without a value is written with a semicolon.

@@ -1,3 +1,5 @@
+internal import Bytes
+
 /// A value of a structured field (RFC 9651 §3.3), without its parameters.
 package enum BareItem: Sendable, Hashable {
     /// At most fifteen digits.
@@ -21,7 +23,7 @@ package enum BareItem: Sendable, Hashable {
         case .decimal(let thousandths): Self.text(thousandths: thousandths)
         case .string(let text): Self.quoted(text)
         case .token(let text): text
-        case .bytes(let bytes): ":\(Base64.text(of: bytes)):"
+        case .bytes(let bytes): ":\(Base64.standard.text(of: bytes)):"
         case .boolean(let value): value ? "?1" : "?0"
         case .date(let seconds): "@\(seconds)"
         case .display(let text): Self.percentEncoded(text)
@@ -49,12 +51,11 @@ package enum BareItem: Sendable, Hashable {
     }
 
     private static func percentEncoded(_ text: String) -> String {
-        let digits = Array("0123456789abcdef".utf8)
         var bytes = Array("%\"".utf8)
         for byte in text.utf8 {
             switch byte {
             case 0x25, 0x22, 0x00...0x1F, 0x7F...0xFF:
-                bytes += [0x25, digits[Int(byte >> 4)], digits[Int(byte & 0xF)]]
+                bytes += [0x25, UInt8(hexDigit: byte >> 4), UInt8(hexDigit: byte & 15)]
             default:
                 bytes.append(byte)
             }

@@ -1,3 +1,4 @@
+internal import Bytes
 internal import Crypto
 internal import Foundation
 
@@ -20,7 +21,7 @@ public enum ContentDigest {
     }
 
     static func field(hash: [UInt8]) -> String {
-        "\(self.algorithm)=:\(Base64.text(of: hash)):"
+        "\(self.algorithm)=:\(Base64.standard.text(of: hash)):"
     }
 
     static func hash(of body: some Sequence<UInt8>) -> [UInt8] {

@@ -1,3 +1,4 @@
+internal import Bytes
 public import Foundation
 
 /// The two fields that sign an answer.
@@ -27,6 +28,6 @@ public struct ResponseSignature: Sendable, Hashable {
             algorithm: SigningKey.algorithm
         )
         self.input = "\(label)=\(base.parameters)"
-        self.signature = "\(label)=:\(Base64.text(of: try key.signature(over: base))):"
+        self.signature = "\(label)=:\(Base64.standard.text(of: try key.signature(over: base))):"
     }
 }

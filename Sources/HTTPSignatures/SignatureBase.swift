@@ -1,3 +1,5 @@
+internal import Bytes
+
 /// Something that a signature is over (RFC 9421 §2): a field, or what is derived from a message, such as `@status`.
 public struct SignatureComponent: Sendable, Hashable, CustomStringConvertible {
     /// In lower case.
@@ -76,7 +78,7 @@ public struct SignatureBase: Sendable, Hashable {
         self.parameters = InnerList(components.map(\.component.item), parameters: parameters).text
         var text = ""
         for (component, value) in components {
-            guard value.utf8.allSatisfy({ (0x20...0x7E).contains($0) || $0 == 0x09 }) else {
+            guard value.utf8.allSatisfy({ $0.isPrintable || $0 == 0x09 }) else {
                 throw SignatureFailure(.malformed, "\(component) is not of printable ASCII")
             }
             text += "\(component): \(value)\n"

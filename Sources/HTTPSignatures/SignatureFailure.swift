@@ -1,3 +1,5 @@
+internal import Bytes
+
 /// Why a message's signature is not accepted.
 public struct SignatureFailure: Error, Sendable, Hashable, CustomStringConvertible {
     /// Which kind of failure it is.
@@ -52,10 +54,9 @@ enum FieldLines {
     static func value(of lines: [String]) -> String {
         lines.map { line in
             let bytes = line.utf8
-            let isBlank = { (byte: UInt8) in byte == 0x20 || byte == 0x09 }
             guard
-                let start = bytes.firstIndex(where: { !isBlank($0) }),
-                let last = bytes.lastIndex(where: { !isBlank($0) })
+                let start = bytes.firstIndex(where: { !$0.isBlank }),
+                let last = bytes.lastIndex(where: { !$0.isBlank })
             else { return "" }
             return String(line[start...last])
         }.joined(separator: ", ")

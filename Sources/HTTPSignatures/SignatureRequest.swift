@@ -1,3 +1,5 @@
+internal import Bytes
+
 /// What an `Accept-Signature` asks for (RFC 9421 §5): a signature over the status, the content and the request's token.
 public struct SignatureRequest: Sendable, Hashable {
     private static let maximumLabelLength = 64
@@ -43,7 +45,7 @@ public struct SignatureRequest: Sendable, Hashable {
     /// The field's value that asks for a signature with that key, or with any.
     static func field(keyID: String?) -> String {
         var parameters = FieldParameters()
-        if let keyID, keyID.utf8.allSatisfy({ (0x20...0x7E).contains($0) }) {
+        if let keyID, keyID.utf8.allSatisfy(\.isPrintable) {
             parameters.append("keyid", .string(keyID))
         }
         let list = InnerList(SignatureComponent.ofAnswer(status: 200).map(\.item), parameters: parameters)

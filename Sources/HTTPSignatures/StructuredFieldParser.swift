@@ -1,3 +1,5 @@
+internal import Bytes
+
 /// Why a text is no structured field.
 package struct StructuredFieldError: Error, Hashable, CustomStringConvertible {
     package let description: String
@@ -84,10 +86,10 @@ package struct StructuredFieldParser {
     }
 
     private mutating func key() throws(StructuredFieldError) -> String {
-        guard let first = self.next, first.isLowerCase || first == UInt8(ascii: "*") else {
+        guard let first = self.next, first.isLowercaseLetter || first == UInt8(ascii: "*") else {
             throw self.error("a key is missing")
         }
-        return self.prefix { $0.isLowerCase || $0.isDigit || "_-.*".utf8.contains($0) }
+        return self.prefix { $0.isLowercaseLetter || $0.isDigit || "_-.*".utf8.contains($0) }
     }
 
     // MARK: - Values
@@ -160,9 +162,9 @@ package struct StructuredFieldParser {
 
     private mutating func byteSequence() throws(StructuredFieldError) -> [UInt8] {
         _ = self.take(":")
-        let text = self.prefix { $0.isLetter || $0.isDigit || "+/=".utf8.contains($0) }
+        let text = self.prefix { $0.isLetterOrDigit || "+/=".utf8.contains($0) }
         guard self.take(":") else { throw self.error("a byte sequence is not terminated") }
-        guard let bytes = Base64.bytes(of: text) else { throw self.error("invalid base64") }
+        guard let bytes = Base64.standard.bytes(in: text.utf8) else { throw self.error("invalid base64") }
         return bytes
     }
 
@@ -217,7 +219,7 @@ package struct StructuredFieldParser {
     }
 
     private mutating func skipWhitespace() {
-        while self.next == 0x20 || self.next == 0x09 { self.position += 1 }
+        while self.next?.isBlank == true { self.position += 1 }
     }
 
     private func error(_ what: String) -> StructuredFieldError {
@@ -226,20 +228,10 @@ package struct StructuredFieldParser {
 }
 
 extension UInt8 {
-    fileprivate var isLowerCase: Bool { (0x61...0x7A).contains(self) }
-    fileprivate var isLetter: Bool { self < 0x80 && (0x61...0x7A).contains(self | 0x20) }
-    fileprivate var isDigit: Bool { (0x30...0x39).contains(self) }
-
     /// RFC 9110 §5.6.2.
     fileprivate var isTokenCharacter: Bool {
-        self.isLetter || self.isDigit || "!#$%&'*+-.^_`|~".utf8.contains(self)
+        self.isLetterOrDigit || "!#$%&'*+-.^_`|~".utf8.contains(self)
     }
 
-    fileprivate var lowerHexDigit: UInt8? {
-        switch self {
-        case 0x30...0x39: self - 0x30
-        case 0x61...0x66: self - 0x61 + 10
-        default: nil
-        }
-    }
+    fileprivate var lowerHexDigit: UInt8? { self.isUppercaseLetter ? nil : self.hexDigitValue }
 }

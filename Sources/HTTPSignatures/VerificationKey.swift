@@ -1,3 +1,4 @@
+internal import Bytes
 internal import Crypto
 public import Foundation
 
@@ -17,7 +18,7 @@ public struct VerificationKey: Sendable, Hashable {
     /// The `x` of a JSON Web Key (RFC 8037 §2); `nil` unless it is 32 bytes.
     public init?(base64URL: String) {
         guard
-            let bytes = Base64.bytes(ofURLText: base64URL),
+            let bytes = Base64.url.bytes(in: base64URL.utf8),
             // It throws for a wrong length only.
             let key = try? Curve25519.Signing.PublicKey(rawRepresentation: bytes)
         else { return nil }
@@ -27,12 +28,12 @@ public struct VerificationKey: Sendable, Hashable {
     init(_ key: Curve25519.Signing.PublicKey) {
         self.rawRepresentation = Data(key.rawRepresentation)
         // The members in the order of their names, and no blanks (RFC 7638 §3).
-        let text = #"{"crv":"Ed25519","kty":"OKP","x":"\#(Base64.urlText(of: self.rawRepresentation))"}"#
-        self.id = Base64.urlText(of: SHA256.hash(data: Data(text.utf8)))
+        let text = #"{"crv":"Ed25519","kty":"OKP","x":"\#(Base64.url.text(of: self.rawRepresentation))"}"#
+        self.id = Base64.url.text(of: SHA256.hash(data: Data(text.utf8)))
     }
 
     /// The key in base64 for URLs, without padding.
-    public var base64URL: String { Base64.urlText(of: self.rawRepresentation) }
+    public var base64URL: String { Base64.url.text(of: self.rawRepresentation) }
 
     /// Whether the key's owner has signed `base`.
     public func isSignature(_ signature: some Sequence<UInt8>, over base: SignatureBase) -> Bool {

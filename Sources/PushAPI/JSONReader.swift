@@ -1,3 +1,5 @@
+internal import Bytes
+
 extension JSONValue {
     /// Reads one JSON text in UTF-8, exactly as RFC 8259 has it.
     ///
@@ -116,7 +118,7 @@ private struct JSONReader {
 
     private mutating func readDigits() throws(JSONSyntaxError) {
         let start = self.position
-        while let byte = self.peek, (0x30...0x39).contains(byte) { self.position += 1 }
+        while self.peek?.isDigit == true { self.position += 1 }
         guard self.position > start else { throw self.error("a digit is missing") }
     }
 
@@ -177,7 +179,7 @@ private struct JSONReader {
     private mutating func readHex() throws(JSONSyntaxError) -> UInt32 {
         var value: UInt32 = 0
         for _ in 0..<4 {
-            guard let byte = self.peek, let digit = Character(Unicode.Scalar(byte)).hexDigitValue, byte < 0x80 else {
+            guard let digit = self.peek?.hexDigitValue else {
                 throw self.error("four hexadecimal digits are missing")
             }
             value = value << 4 | UInt32(digit)

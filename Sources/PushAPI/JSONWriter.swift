@@ -1,3 +1,5 @@
+internal import Bytes
+
 extension JSONValue {
     /// The JSON text in UTF-8, without blanks.
     public var bytes: [UInt8] {
@@ -38,10 +40,9 @@ extension [UInt8] {
             case 0x0D: self.append(contentsOf: "\\r".utf8)
             case 0x09: self.append(contentsOf: "\\t".utf8)
             case 0..<0x20, 0x7F:
-                let digits = Array("0123456789abcdef".utf8)
                 self.append(contentsOf: "\\u00".utf8)
-                self.append(digits[Int(byte >> 4)])
-                self.append(digits[Int(byte & 15)])
+                self.append(UInt8(hexDigit: byte >> 4))
+                self.append(UInt8(hexDigit: byte & 15))
             default: self.append(byte)
             }
         }

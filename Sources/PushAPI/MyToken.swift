@@ -1,3 +1,5 @@
+internal import Bytes
+
 /// The number that a client sends to tell the server's own answer from one that a proxy kept or made up.
 ///
 /// The answer carries `n * 17 + 3`. The range is chosen so that this fits a signed 32-bit integer and every client
@@ -28,7 +30,7 @@ public struct MyToken: Sendable, Hashable, CustomStringConvertible {
     /// Reads a decimal integer without sign or blanks; throws why it is none.
     public init(text: String) throws(Invalid) {
         let digits = text.utf8
-        guard !digits.isEmpty, digits.allSatisfy({ (0x30...0x39).contains($0) }) else { throw .notANumber }
+        guard !digits.isEmpty, digits.allSatisfy(\.isDigit) else { throw .notANumber }
         guard let value = Int32(text), let token = MyToken(value: value) else { throw .outOfRange }
         self = token
     }

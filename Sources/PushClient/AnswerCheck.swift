@@ -1,3 +1,4 @@
+internal import Bytes
 internal import Foundation
 internal import HTTPSignatures
 internal import PushAPI
@@ -137,7 +138,7 @@ private struct Check {
     /// For a log: short, and no control characters.
     private static func printable(_ text: String) -> String {
         String(
-            decoding: text.utf8.prefix(80).map { (0x20...0x7E).contains($0) ? $0 : UInt8(ascii: "?") },
+            decoding: text.utf8.prefix(80).map { $0.isPrintable ? $0 : UInt8(ascii: "?") },
             as: UTF8.self
         )
     }

@@ -1,3 +1,4 @@
+internal import Bytes
 internal import Crypto
 internal import Foundation
 
@@ -30,12 +31,12 @@ extension PushClient {
         /// Kept values belong to the account. Name it, or the next session begins with an empty store; a name must
         /// stand for one user only.
         public static func token(_ token: String, account: String? = nil) -> Credentials {
-            let hash = SHA256.hash(data: Data(token.utf8)).map { String($0, radix: 16) }.joined(separator: ".")
+            let hash = Hexadecimal.text(of: SHA256.hash(data: Data(token.utf8)))
             return Credentials(kind: .unasked("Bearer \(token)"), account: account.map { "user:\($0)" } ?? hash)
         }
 
         private static func basic(_ username: String, _ password: String) -> String {
-            "Basic \(Data("\(username):\(password)".utf8).base64EncodedString())"
+            "Basic \(Base64.standard.text(of: "\(username):\(password)".utf8))"
         }
     }
 }

@@ -1,3 +1,4 @@
+internal import Bytes
 internal import Crypto
 internal import Foundation
 
@@ -85,7 +86,7 @@ struct FolderStore: KeyValueStore {
 
     private func hash(_ text: String) -> String {
         let code = HMAC<SHA256>.authenticationCode(for: Data(text.utf8), using: self.names)
-        return code.prefix(16).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+        return Hexadecimal.text(of: code.prefix(16))
     }
 
     /// Removes the files that were changed longest ago until there are no more than `count` entries and `bytes` in all.

@@ -1,3 +1,4 @@
+internal import Bytes
 internal import Foundation
 internal import PushAPI
 
@@ -81,14 +82,7 @@ extension PushClient {
     /// Checked because the id becomes a part of a path.
     private static func isRegistrationID(_ text: String) -> Bool {
         (1...128).contains(text.utf8.count) && text != "." && text != ".."
-            && text.utf8.allSatisfy { byte in
-                switch byte {
-                case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "z"),
-                    UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "."):
-                    true
-                default: false
-                }
-            }
+            && text.utf8.allSatisfy { $0.isLetterOrDigit || "-_.".utf8.contains($0) }
     }
 
     private func put(_ body: JSONValue, as id: String) async throws {

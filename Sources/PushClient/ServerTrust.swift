@@ -1,3 +1,4 @@
+internal import Bytes
 internal import Crypto
 internal import Foundation
 
@@ -23,8 +24,8 @@ extension PushClient {
 
         /// `nil` if the text is not 32 bytes in Base64.
         public init?(sha256 base64: String) {
-            guard let hash = Data(base64Encoded: base64), hash.count == SHA256.byteCount else { return nil }
-            self.hash = hash
+            guard let hash = Base64.standard.bytes(in: base64.utf8), hash.count == SHA256.byteCount else { return nil }
+            self.hash = Data(hash)
         }
 
         /// Whether it is the pin of this key.

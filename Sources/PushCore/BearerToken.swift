@@ -1,3 +1,5 @@
+internal import Bytes
+
 /// A secret that stands for a user, made here and never stored: `spt_`, 36 random letters and digits, 6 of checksum.
 ///
 /// That is 214 random bits, of which 166 stay secret when the first eight characters are shown. The prefix and the
@@ -36,7 +38,7 @@ package struct BearerToken: Sendable {
             bytes.count == bodyLength + Self.checksumLength,
             bytes.suffix(Self.checksumLength).elementsEqual(Self.checksum(of: bytes.prefix(bodyLength))),
             let prefix = TokenPrefix(String(text.prefix(TokenPrefix.length))),
-            bytes.dropFirst(TokenPrefix.length).allSatisfy(TokenPrefix.isLetterOrDigit)
+            bytes.dropFirst(TokenPrefix.length).allSatisfy(\.isLetterOrDigit)
         else { return nil }
         self.text = Secret(text)
         self.prefix = prefix
@@ -71,16 +73,8 @@ package struct TokenPrefix: Sendable, Hashable, CustomStringConvertible {
     /// `nil` if no token begins like this.
     package init?(_ text: String) {
         guard text.utf8.count == Self.length, text.hasPrefix(BearerToken.start),
-            text.utf8.dropFirst(BearerToken.start.utf8.count).allSatisfy(Self.isLetterOrDigit)
+            text.utf8.dropFirst(BearerToken.start.utf8.count).allSatisfy(\.isLetterOrDigit)
         else { return nil }
         self.description = text
-    }
-
-    fileprivate static func isLetterOrDigit(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): true
-        case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"): true
-        default: false
-        }
     }
 }

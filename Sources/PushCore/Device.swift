@@ -1,3 +1,5 @@
+internal import Bytes
+
 /// The name under which a sender is configured and devices register.
 package struct Platform: Sendable, Hashable, CustomStringConvertible {
     package let description: String
@@ -17,25 +19,16 @@ package struct DeviceHandle: Sendable, Hashable {
     /// `nil` if it is empty, too long, or has blanks or control characters, which no provider's addresses have.
     package init?(_ text: String) {
         let bytes = text.utf8
-        guard (1...Self.maximumLength).contains(bytes.count), bytes.allSatisfy({ (0x21...0x7E).contains($0) }) else {
+        guard (1...Self.maximumLength).contains(bytes.count), bytes.allSatisfy(\.isVisible) else {
             return nil
         }
         // Hexadecimal tokens come in either case from the same phone.
-        self.value = bytes.allSatisfy(Self.isHexadecimal) ? text.lowercased() : text
+        self.value = bytes.allSatisfy(\.isHexDigit) ? text.lowercased() : text
     }
 
     /// Enough to tell one's own devices apart, too little to send to one.
     package var masked: String {
         self.value.count <= 12 ? "…" : "\(self.value.prefix(4))…\(self.value.suffix(4))"
-    }
-
-    /// Whether it is a digit of a hexadecimal number, in either case.
-    package static func isHexadecimal(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "f"): true
-        case UInt8(ascii: "A")...UInt8(ascii: "F"): true
-        default: false
-        }
     }
 }
 
@@ -47,18 +40,17 @@ package struct RegistrationID: Sendable, Hashable, CustomStringConvertible {
     package init?(_ text: String) {
         guard
             (1...128).contains(text.utf8.count), text != ".", text != "..",
-            text.utf8.allSatisfy({ Tag.isAllowed($0) && ![0x3A, 0x40, 0x23].contains($0) })
+            text.utf8.allSatisfy({ $0.isLetterOrDigit || "-_.".utf8.contains($0) })
         else { return nil }
         self.description = text
     }
 
     /// 128 random bits, in hexadecimal.
     package static func random() -> RegistrationID {
-        let digits = (0..<2).map { _ in
-            let half = String(UInt64.random(in: 0 ... .max), radix: 16)
-            return String(repeating: "0", count: 16 - half.count) + half
+        let bits = (UInt64.random(in: 0 ... .max), UInt64.random(in: 0 ... .max))
+        guard let id = RegistrationID(withUnsafeBytes(of: bits) { Hexadecimal.text(of: $0) }) else {
+            preconditionFailure("hexadecimal digits are allowed")
         }
-        guard let id = RegistrationID(digits.joined()) else { preconditionFailure("hexadecimal digits are allowed") }
         return id
     }
 }

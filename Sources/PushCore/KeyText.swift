@@ -1,3 +1,4 @@
+internal import Bytes
 package import Crypto
 internal import Foundation
 
@@ -18,7 +19,7 @@ package enum KeyText {
             let words = line.split(separator: " ")
             guard
                 words.count == 2, let number = UInt32(words[0]), number > 0,
-                let secret = Data(base64Encoded: String(words[1])), secret.count == 32
+                let secret = Base64.standard.bytes(in: words[1].utf8), secret.count == 32
             else { throw .malformed(line: index + 1) }
             guard !keys.contains(where: { $0.number == number }) else { throw .repeated(number) }
             keys.append(NumberedKey(number: number, secret: SymmetricKey(data: secret)))
@@ -58,8 +59,8 @@ package enum KeyText {
     // MARK: - Private
 
     private static func randomLine(number: UInt32) -> String {
-        let secret = SymmetricKey(size: .bits256).withUnsafeBytes { Data($0) }
-        return "\(number) \(secret.base64EncodedString())\n"
+        let secret = SymmetricKey(size: .bits256).withUnsafeBytes { Base64.standard.text(of: $0) }
+        return "\(number) \(secret)\n"
     }
 
     /// The number that a line begins with; `nil` for a comment.

@@ -1,3 +1,4 @@
+internal import Bytes
 internal import Foundation
 
 /// The one form in which hashes of passwords are stored: `$argon2id$v=19$m=19456,t=2,p=1$<salt>$<digest>`.
@@ -28,14 +29,14 @@ struct PHCString: Sendable, Hashable, CustomStringConvertible {
         guard
             parts.count == 6, parts[0].isEmpty, parts[1].elementsEqual("argon2id".utf8),
             parts[2].elementsEqual("v=19".utf8), let parameters = Self.parameters(parts[3]),
-            let salt = Self.bytes(parts[4]), Self.saltLength.contains(salt.count),
-            let digest = Self.bytes(parts[5]), Self.digestLength.contains(digest.count)
+            let salt = Base64.unpadded.bytes(in: parts[4]), Self.saltLength.contains(salt.count),
+            let digest = Base64.unpadded.bytes(in: parts[5]), Self.digestLength.contains(digest.count)
         else { return nil }
         self.init(parameters: parameters, salt: salt, digest: digest)
     }
 
     var description: String {
-        "$argon2id$v=19$\(self.parameters)$\(Self.text(self.salt))$\(Self.text(self.digest))"
+        "$argon2id$v=19$\(self.parameters)$\(Base64.unpadded.text(of: self.salt))$\(Base64.unpadded.text(of: self.digest))"
     }
 
     // MARK: - Private
@@ -54,20 +55,8 @@ struct PHCString: Sendable, Hashable, CustomStringConvertible {
         let digits = text.dropFirst(2)
         guard
             text.starts(with: "\(name)=".utf8), (1...7).contains(digits.count), digits.first != UInt8(ascii: "0"),
-            digits.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) })
+            digits.allSatisfy(\.isDigit)
         else { return nil }
         return digits.reduce(0) { $0 * 10 + Int($1 - UInt8(ascii: "0")) }
-    }
-
-    /// `nil` unless it is what `text` makes of some bytes.
-    private static func bytes(_ text: ArraySlice<UInt8>) -> [UInt8]? {
-        let padding = [UInt8](repeating: UInt8(ascii: "="), count: (4 - text.count % 4) % 4)
-        guard let data = Data(base64Encoded: Data(text + padding)) else { return nil }
-        let bytes = Array(data)
-        return text.elementsEqual(Self.text(bytes).utf8) ? bytes : nil
-    }
-
-    private static func text(_ bytes: [UInt8]) -> String {
-        String(Data(bytes).base64EncodedString().prefix { $0 != "=" })
     }
 }

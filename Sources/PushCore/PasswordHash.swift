@@ -1,3 +1,4 @@
+internal import Bytes
 internal import CArgon2
 
 /// A password as it is stored: Argon2id (RFC 9106) in the PHC string format.
@@ -33,7 +34,7 @@ package struct PasswordHash: Sendable, Hashable {
         guard password.unicodeScalars.count >= Self.minimumCharacters, bytes.count <= Self.maximumLength else {
             throw .length
         }
-        guard bytes.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) else { throw .controlCharacter }
+        guard bytes.allSatisfy({ !$0.isControl }) else { throw .controlCharacter }
         let salt = Self.random(Self.saltLength)
         let digest = try Self.digest(of: bytes, salt: salt, parameters: parameters, length: Self.digestLength)
         self.phc = PHCString(parameters: parameters, salt: salt, digest: digest).description

@@ -1,3 +1,5 @@
+internal import Bytes
+
 /// A word that devices carry and senders aim at: 1 to 120 characters of `-_@#.:A-Za-z0-9`, kept in lower case.
 package struct Tag: Sendable, Hashable, CustomStringConvertible {
     package static let maximumPerDevice = 60
@@ -26,12 +28,6 @@ package struct Tag: Sendable, Hashable, CustomStringConvertible {
     }
 
     static func isAllowed(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"): true
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): true
-        case UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "@"), UInt8(ascii: "#"): true
-        case UInt8(ascii: "."), UInt8(ascii: ":"): true
-        default: false
-        }
+        byte.isLetterOrDigit || "-_@#.:".utf8.contains(byte)
     }
 }

@@ -1,3 +1,4 @@
+internal import Bytes
 package import Foundation
 
 extension UUID {
@@ -17,16 +18,12 @@ extension UUID {
                         text[end] = UInt8(ascii: "-")
                         end += 1
                     }
-                    text[end] = Self.digit(byte >> 4)
-                    text[end + 1] = Self.digit(byte & 15)
+                    text[end] = UInt8(hexDigit: byte >> 4)
+                    text[end + 1] = UInt8(hexDigit: byte & 15)
                     end += 2
                 }
             }
             return end
         }
-    }
-
-    private static func digit(_ value: UInt8) -> UInt8 {
-        value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "a") + value - 10
     }
 }

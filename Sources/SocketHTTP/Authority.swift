@@ -1,3 +1,4 @@
+internal import Bytes
 internal import Glibc
 
 /// The grammar of `uri-host [ ":" port ]` (RFC 9112 §3.2, RFC 3986 §3.2): what `Host` and absolute-form carry.
@@ -22,8 +23,8 @@ enum Authority {
             if bytes[index] == UInt8(ascii: "%") {
                 guard
                     range.end - index > 2,
-                    bytes[index + 1].hexDigitValue != nil,
-                    bytes[index + 2].hexDigitValue != nil
+                    bytes[index + 1].isHexDigit,
+                    bytes[index + 2].isHexDigit
                 else { return nil }
                 index += 3
             } else {
@@ -39,7 +40,7 @@ enum Authority {
         var end = range.start + 1
         while end < range.end, bytes[end] != UInt8(ascii: "]") {
             // The system's parser would stop at a NUL, and take a zone.
-            guard bytes[end].hexDigitValue != nil || bytes[end] == 0x3A || bytes[end] == 0x2E else { return nil }
+            guard bytes[end].isHexDigit || bytes[end] == 0x3A || bytes[end] == 0x2E else { return nil }
             end += 1
         }
         guard end < range.end else { return nil }

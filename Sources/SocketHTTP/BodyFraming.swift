@@ -1,3 +1,5 @@
+internal import Bytes
+
 /// Where a request's body ends (RFC 9112 §6.3).
 enum BodyFraming: Sendable, Hashable {
     case none

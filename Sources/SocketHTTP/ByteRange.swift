@@ -1,3 +1,5 @@
+internal import Bytes
+
 /// Where something lies in the bytes of a request's head. Half the size of a `Range<Int>`; heads are short.
 struct ByteRange: Sendable, Hashable {
     private let lowerBound: UInt32

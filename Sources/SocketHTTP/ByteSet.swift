@@ -26,17 +26,4 @@ struct ByteSet: Sendable {
 extension UInt8 {
     /// `field-vchar`, blank or tab of RFC 9110 §5.5: no control character, so no CR, LF or NUL.
     var isFieldValue: Bool { self >= 0x20 ? self != 0x7F : self == 0x09 }
-
-    /// Blank or tab.
-    var isBlank: Bool { self == 0x20 || self == 0x09 }
-
-    var isDigit: Bool { self &- 0x30 < 10 }
-
-    var hexDigitValue: UInt8? {
-        if self.isDigit { return self &- 0x30 }
-        let letter = (self | 0x20) &- 0x61
-        return letter < 6 ? letter + 10 : nil
-    }
-
-    var lowercased: UInt8 { self &- 0x41 < 26 ? self | 0x20 : self }
 }

@@ -1,3 +1,5 @@
+internal import Bytes
+
 /// Takes a chunked body apart (RFC 9112 §7.1), from bytes that may come in any portions.
 ///
 /// Stricter than the grammar in one point: no blanks within a chunk's line, which only attackers send. Extensions and

@@ -1,3 +1,4 @@
+internal import Bytes
 package import HTTPTypes
 
 /// A request's line and fields, in the bytes they came in; strings are made only of what is asked for.

@@ -1,3 +1,5 @@
+internal import Bytes
+
 /// The parts of a request target, by where they lie.
 struct RequestTarget: Sendable, Hashable {
     /// Only in absolute-form.
@@ -100,7 +102,7 @@ struct RequestTarget: Sendable, Hashable {
             throw .badRequest("The path has an invalid percent-encoding.")
         }
         switch byte {
-        case 0..<0x20, 0x7F, UInt8(ascii: "/"), UInt8(ascii: "\\"):
+        case _ where byte.isControl, UInt8(ascii: "/"), UInt8(ascii: "\\"):
             throw .badRequest("The path has an encoded control character, slash or backslash.")
         case UInt8(ascii: "%") where self.digitsFollow(bytes, from: index + 3, to: end):
             throw .badRequest("The path is encoded twice.")
@@ -116,7 +118,7 @@ struct RequestTarget: Sendable, Hashable {
             guard index < end else { return false }
             let isEncoded = bytes[index] == UInt8(ascii: "%")
             let byte = isEncoded ? self.decoded(bytes, at: index, end: end) : bytes[index]
-            guard byte?.hexDigitValue != nil else { return false }
+            guard byte?.isHexDigit == true else { return false }
             index += isEncoded ? 3 : 1
         }
         return true

@@ -1,3 +1,4 @@
+internal import Bytes
 package import HTTPTypes
 
 /// The field lines of a response, kept in the bytes they go out in.

@@ -1,3 +1,4 @@
+import Bytes
 import Crypto
 import Foundation
 import Testing
@@ -27,7 +28,7 @@ import Testing
     }
 
     private func bytes(_ text: String) throws -> [UInt8] {
-        try #require(Base64URL.decode(text))
+        try #require(Base64.bytes(inAnySpelling: text.utf8))
     }
 
     private func exampleSubscription() throws -> WebPushSubscription {
@@ -44,15 +45,15 @@ import Testing
             key: try P256.KeyAgreement.PrivateKey(rawRepresentation: self.bytes(Example.senderPrivate)),
             salt: salt
         )
-        #expect(Base64URL.encode(encryption.info) == Example.info)
+        #expect(Base64.url.text(of: encryption.info) == Example.info)
         let material = try encryption.material()
-        #expect(Base64URL.encode(material.withUnsafeBytes { Array($0) }) == Example.material)
+        #expect(Base64.url.text(of: material.withUnsafeBytes { Array($0) }) == Example.material)
         let keys = EncryptedContent.Keys(material: material, salt: salt)
-        #expect(Base64URL.encode(keys.key.withUnsafeBytes { Array($0) }) == Example.key)
-        #expect(Base64URL.encode(keys.nonce) == Example.nonce)
+        #expect(Base64.url.text(of: keys.key.withUnsafeBytes { Array($0) }) == Example.key)
+        #expect(Base64.url.text(of: keys.nonce) == Example.nonce)
         let plaintext = try self.bytes(Example.plaintext)
         let body = try encryption.seal(plaintext, paddedSize: plaintext.count)
-        #expect(Base64URL.encode(body) == Example.body)
+        #expect(Base64.url.text(of: body) == Example.body)
         #expect(body.count == 144)
     }
 
@@ -60,8 +61,8 @@ import Testing
         let material = SymmetricKey(data: try self.bytes("yqdlZ-tYemfogSmv7Ws5PQ"))
         let salt = try self.bytes("I1BsxtFttlv3u_Oo94xnmw")
         let keys = EncryptedContent.Keys(material: material, salt: salt)
-        #expect(Base64URL.encode(keys.key.withUnsafeBytes { Array($0) }) == "_wniytB-ofscZDh4tbSjHw")
-        #expect(Base64URL.encode(keys.nonce) == "Bcs8gkIRKLI8GeI8")
+        #expect(Base64.url.text(of: keys.key.withUnsafeBytes { Array($0) }) == "_wniytB-ofscZDh4tbSjHw")
+        #expect(Base64.url.text(of: keys.nonce) == "Bcs8gkIRKLI8GeI8")
         let plaintext = Array("I am the walrus".utf8)
         let body = try EncryptedContent.seal(
             plaintext,
@@ -71,7 +72,7 @@ import Testing
             keyID: []
         )
         #expect(
-            Base64URL.encode(body) == "I1BsxtFttlv3u_Oo94xnmwAAEAAA-NAVub2qFgBEuQKRapoZu-IxkIva3MEB1PD-ly8Thjg"
+            Base64.url.text(of: body) == "I1BsxtFttlv3u_Oo94xnmwAAEAAA-NAVub2qFgBEuQKRapoZu-IxkIva3MEB1PD-ly8Thjg"
         )
     }
 

@@ -1,3 +1,4 @@
+import Bytes
 import Crypto
 import CurlHTTP
 import Foundation
@@ -74,7 +75,7 @@ private func subscription(
     }
 
     private func expectSignature(of token: DecodedToken, by key: String) throws {
-        let bytes = try #require(Base64URL.decode(key))
+        let bytes = try #require(Base64.bytes(inAnySpelling: key.utf8))
         let publicKey = try P256.Signing.PublicKey(x963Representation: bytes)
         let signature = try P256.Signing.ECDSASignature(rawRepresentation: token.signature)
         #expect(publicKey.isValidSignature(signature, for: token.signedText))
@@ -122,8 +123,8 @@ private func subscription(
 
     @Test func aKeyIsReadFromPEMAndAsWebPushToolsPrintIt() throws {
         let key = P256.Signing.PrivateKey()
-        let publicText = Base64URL.encode(key.publicKey.x963Representation)
-        let raw = Base64URL.encode(key.rawRepresentation)
+        let publicText = Base64.url.text(of: key.publicKey.x963Representation)
+        let raw = Base64.url.text(of: key.rawRepresentation)
         for text in [key.pemRepresentation, "\n\(key.pemRepresentation)\n\n", raw, "\(raw)=\n"] {
             #expect(try VAPIDKey(Secret(text)).publicText == publicText)
         }

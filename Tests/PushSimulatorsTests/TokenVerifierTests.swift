@@ -1,3 +1,4 @@
+import Bytes
 import Foundation
 import Testing
 
@@ -57,7 +58,7 @@ import Testing
 
     @Test func changedClaimsMakeItInvalid() throws {
         let parts = try self.token().split(separator: ".")
-        let later = Base64URL.encode(#"{"iss":"TEAM","iat":1800000001}"#.utf8)
+        let later = Base64.url.text(of: #"{"iss":"TEAM","iat":1800000001}"#.utf8)
         self.expectInvalid("\(parts[0]).\(later).\(parts[2])")
     }
 

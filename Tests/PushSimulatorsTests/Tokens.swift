@@ -1,3 +1,4 @@
+import Bytes
 import COpenSSL
 import Foundation
 import SocketTLS
@@ -10,8 +11,8 @@ enum Tokens {
 
     /// A JWT of this header and these claims, both JSON text.
     static func make(header: String, claims: String, sign: ([UInt8]) throws -> [UInt8]) rethrows -> String {
-        let text = Base64URL.encode(header.utf8) + "." + Base64URL.encode(claims.utf8)
-        return text + "." + Base64URL.encode(try sign(Array(text.utf8)))
+        let text = Base64.url.text(of: header.utf8) + "." + Base64.url.text(of: claims.utf8)
+        return text + "." + Base64.url.text(of: try sign(Array(text.utf8)))
     }
 
     /// A good APNs provider token.

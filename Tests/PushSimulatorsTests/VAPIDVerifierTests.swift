@@ -1,3 +1,4 @@
+import Bytes
 import Foundation
 import Testing
 
@@ -18,10 +19,10 @@ import Testing
     func eachClaimIsLookedAt(claims: String, status: Int) throws {
         let (key, now) = (try SigningKey.p256(), Date(timeIntervalSince1970: 0))
         let verifier = VAPIDVerifier(audience: "https://localhost:1")
-        let header = Base64URL.encode(#"{"typ":"JWT","alg":"ES256"}"#.utf8)
-        let text = header + "." + Base64URL.encode(claims.replacing("AUD", with: "https://localhost:1").utf8)
-        let token = text + "." + Base64URL.encode(try key.signES256(Array(text.utf8)))
-        let authorization = "vapid t=\(token), k=\(Base64URL.encode(try key.publicPoint()))"
+        let header = Base64.url.text(of: #"{"typ":"JWT","alg":"ES256"}"#.utf8)
+        let text = header + "." + Base64.url.text(of: claims.replacing("AUD", with: "https://localhost:1").utf8)
+        let token = text + "." + Base64.url.text(of: try key.signES256(Array(text.utf8)))
+        let authorization = "vapid t=\(token), k=\(Base64.url.text(of: try key.publicPoint()))"
         do throws(WebPushRefusal) {
             _ = try verifier.signer(of: authorization, now: now)
             #expect(status == 200)

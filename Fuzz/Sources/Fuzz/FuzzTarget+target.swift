@@ -1,3 +1,4 @@
+import Bytes
 import HTTPTypes
 import PushAPI
 

@@ -1,3 +1,4 @@
+internal import Bytes
 internal import CurlHTTP
 internal import Foundation
 internal import PushCore
@@ -11,7 +12,7 @@ package struct APNsDeviceToken: Sendable, Hashable {
     package init?(_ text: String) {
         guard
             (2...400).contains(text.utf8.count), text.utf8.count.isMultiple(of: 2),
-            text.utf8.allSatisfy(DeviceHandle.isHexadecimal)
+            text.utf8.allSatisfy(\.isHexDigit)
         else { return nil }
         self.text = text.lowercased()
     }

@@ -1,3 +1,4 @@
+internal import Bytes
 internal import CurlHTTP
 package import Foundation
 package import PushCore
@@ -16,7 +17,7 @@ package final class APNsSender: PushSender {
         on loop: EventLoop,
         now: @escaping @Sendable () -> Date = { Date() }
     ) throws(SenderSettingsError) {
-        guard !settings.topic.isEmpty, settings.topic.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
+        guard !settings.topic.isEmpty, settings.topic.utf8.allSatisfy(\.isVisible) else {
             throw .badValue(field: "topic", expected: "the app's bundle identifier")
         }
         self.token = try settings.tokens.token(key: settings.key, keyID: settings.keyID, teamID: settings.teamID)

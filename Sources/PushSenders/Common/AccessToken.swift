@@ -1,3 +1,4 @@
+internal import Bytes
 internal import CurlHTTP
 internal import Foundation
 internal import PushCore
@@ -66,7 +67,7 @@ struct AccessToken: Sendable {
 
         /// Fit for a header, and for some time.
         var isUsable: Bool {
-            !self.text.isEmpty && self.text.utf8.allSatisfy { (0x21...0x7E).contains($0) }
+            !self.text.isEmpty && self.text.utf8.allSatisfy(\.isVisible)
                 && self.lifetime > 0 && self.lifetime.isFinite
         }
     }

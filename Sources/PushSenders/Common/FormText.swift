@@ -1,3 +1,5 @@
+internal import Bytes
+
 /// `application/x-www-form-urlencoded`.
 enum FormText {
     static func encoded(_ fields: [(name: String, value: String)]) -> String {
@@ -8,14 +10,10 @@ enum FormText {
     private static func escaped(_ text: String) -> String {
         var result = ""
         for byte in text.utf8 {
-            switch byte {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
-                UInt8(ascii: "~"):
+            if byte.isLetterOrDigit || "-._~".utf8.contains(byte) {
                 result.unicodeScalars.append(Unicode.Scalar(byte))
-            default:
-                let digits = String(byte, radix: 16, uppercase: true)
-                result += digits.utf8.count == 1 ? "%0" + digits : "%" + digits
+            } else {
+                result += "%" + Hexadecimal.text(of: [byte]).uppercased()
             }
         }
         return result

@@ -1,3 +1,4 @@
+internal import Bytes
 internal import Foundation
 
 /// The compact form of RFC 7515.
@@ -8,7 +9,7 @@ enum JSONWebSignature {
         claims: String,
         sign: (Data) throws(Failure) -> Data
     ) throws(Failure) -> String {
-        let text = Base64URL.encode(header.utf8) + "." + Base64URL.encode(claims.utf8)
-        return text + "." + Base64URL.encode(try sign(Data(text.utf8)))
+        let text = Base64.url.text(of: header.utf8) + "." + Base64.url.text(of: claims.utf8)
+        return text + "." + Base64.url.text(of: try sign(Data(text.utf8)))
     }
 }

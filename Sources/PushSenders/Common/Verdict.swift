@@ -1,3 +1,4 @@
+internal import Bytes
 internal import CurlHTTP
 internal import Foundation
 internal import PushCore
@@ -58,7 +59,7 @@ enum ProviderWords {
     static func sentence(_ text: String?) -> String? {
         guard let text, !text.isEmpty else { return nil }
         let bytes = text.replacing(#/\S*:\/\/\S*/#, with: "...").utf8.prefix(200).map {
-            (0x20...0x7E).contains($0) ? $0 : UInt8(ascii: "?")
+            $0.isPrintable ? $0 : UInt8(ascii: "?")
         }
         return String(decoding: bytes, as: UTF8.self)
     }
@@ -72,11 +73,6 @@ enum ProviderWords {
     }
 
     private static func isCodeByte(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), UInt8(ascii: "-"), UInt8(ascii: "."):
-            true
-        default: false
-        }
+        byte.isLetterOrDigit || "_-.".utf8.contains(byte)
     }
 }

@@ -1,3 +1,4 @@
+internal import Bytes
 internal import CurlHTTP
 internal import Foundation
 internal import PushCore
@@ -11,7 +12,7 @@ struct FCMRequest: Sendable {
     let timeout: Duration
 
     static func accepts(_ handle: String) -> Bool {
-        (1...4096).contains(handle.utf8.count) && handle.utf8.allSatisfy { (0x21...0x7E).contains($0) }
+        (1...4096).contains(handle.utf8.count) && handle.utf8.allSatisfy(\.isVisible)
     }
 
     /// Throws `deviceGone` for a handle that is no registration token.

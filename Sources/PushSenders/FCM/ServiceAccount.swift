@@ -1,3 +1,4 @@
+internal import Bytes
 internal import CryptoExtras
 internal import Foundation
 internal import PushCore
@@ -83,11 +84,6 @@ struct ServiceAccount: Sendable {
 
     /// Old projects are named `example.com:project`.
     private static func isProjectByte(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"),
-            UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: ":"):
-            true
-        default: false
-        }
+        byte.isLowercaseLetter || byte.isDigit || "-.:".utf8.contains(byte)
     }
 }

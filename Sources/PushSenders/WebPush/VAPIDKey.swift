@@ -1,3 +1,4 @@
+internal import Bytes
 internal import Crypto
 internal import Foundation
 package import PushCore
@@ -13,7 +14,9 @@ package struct VAPIDKey: Sendable {
             if trimmed.hasPrefix("-----") {
                 self.key = try P256.Signing.PrivateKey(pemRepresentation: trimmed)
             } else {
-                self.key = try P256.Signing.PrivateKey(rawRepresentation: Base64URL.decode(trimmed) ?? [])
+                self.key = try P256.Signing.PrivateKey(
+                    rawRepresentation: Base64.bytes(inAnySpelling: trimmed.utf8) ?? []
+                )
             }
         } catch {
             // The error may quote what it could not read.
@@ -28,7 +31,7 @@ package struct VAPIDKey: Sendable {
 
     /// What a page passes to `subscribe` as `applicationServerKey`: 65 bytes in base64url.
     package var publicText: String {
-        Base64URL.encode(self.key.publicKey.x963Representation)
+        Base64.url.text(of: self.key.publicKey.x963Representation)
     }
 
     /// A JWT by which that audience believes us until `end`, RFC 8292 section 2.

@@ -1,3 +1,4 @@
+internal import Bytes
 internal import Foundation
 internal import PushCore
 internal import Synchronization
@@ -55,7 +56,7 @@ final class VAPIDTokens: Sendable {
     }
 
     private static func isContact(_ text: String) -> Bool {
-        guard text.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else { return false }
+        guard text.utf8.allSatisfy(\.isVisible) else { return false }
         let address = text.dropFirst("mailto:".count).split(separator: "@", omittingEmptySubsequences: false)
         return text.hasPrefix("https://") && text.utf8.count > "https://".utf8.count
             || text.hasPrefix("mailto:") && address.count == 2 && address.allSatisfy { !$0.isEmpty }

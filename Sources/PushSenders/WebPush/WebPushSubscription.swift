@@ -1,3 +1,4 @@
+internal import Bytes
 internal import Crypto
 package import CurlHTTP
 internal import Foundation
@@ -47,10 +48,12 @@ package struct WebPushSubscription: Sendable {
             throw .badEndpoint
         }
         guard
-            let point = Base64URL.decode(members.keys.p256dh), point.count == 65,
+            let point = Base64.bytes(inAnySpelling: members.keys.p256dh.utf8), point.count == 65,
             let publicKey = try? P256.KeyAgreement.PublicKey(x963Representation: point)
         else { throw .badKey }
-        guard let secret = Base64URL.decode(members.keys.auth), secret.count == 16 else { throw .badSecret }
+        guard let secret = Base64.bytes(inAnySpelling: members.keys.auth.utf8), secret.count == 16 else {
+            throw .badSecret
+        }
         self.endpoint = endpoint
         self.publicKey = publicKey
         self.secret = secret
@@ -59,8 +62,8 @@ package struct WebPushSubscription: Sendable {
     /// The same subscription in the one spelling by which it is stored and compared.
     package var canonical: String {
         // The grammar of the endpoint leaves nothing that JSON would escape.
-        let key = Base64URL.encode(self.publicKey.x963Representation)
-        let secret = Base64URL.encode(self.secret)
+        let key = Base64.url.text(of: self.publicKey.x963Representation)
+        let secret = Base64.url.text(of: self.secret)
         return "{\"endpoint\":\"\(self.endpoint.text)\",\"keys\":{\"p256dh\":\"\(key)\",\"auth\":\"\(secret)\"}}"
     }
 

@@ -1,3 +1,4 @@
+internal import Bytes
 internal import Crypto
 internal import Foundation
 internal import PushCore
@@ -20,7 +21,7 @@ struct WebhookSecret: Sendable {
             if line.isEmpty { continue }
             let bytes =
                 line.hasPrefix(Self.prefix)
-                ? Base64URL.decode(String(line.dropFirst(Self.prefix.count))) : Array(line.utf8)
+                ? Base64.bytes(inAnySpelling: line.dropFirst(Self.prefix.count).utf8) : Array(line.utf8)
             guard let bytes, bytes.count >= Self.shortest else {
                 throw .badValue(
                     field: "secretFile",
@@ -37,7 +38,7 @@ struct WebhookSecret: Sendable {
     func signature(id: String, timestamp: String, body: [UInt8]) -> String {
         let content = Array("\(id).\(timestamp).".utf8) + body
         return self.keys.map { key in
-            "v1," + Data(HMAC<SHA256>.authenticationCode(for: content, using: key.exposed)).base64EncodedString()
+            "v1," + Base64.standard.text(of: HMAC<SHA256>.authenticationCode(for: content, using: key.exposed))
         }.joined(separator: " ")
     }
 }

@@ -1,3 +1,5 @@
+internal import Bytes
+
 /// What `Accept-Encoding` says about gzip: RFC 9110 section 12.5.3.
 struct AcceptedCodings: Sendable, Hashable {
     /// Whether it may be sent, and nothing is liked better.
@@ -28,7 +30,7 @@ struct AcceptedCodings: Sendable, Hashable {
     /// `q=` and a number from 0 to 1 with at most three decimals.
     private static func weight(_ text: Substring.UTF8View) -> Int? {
         guard
-            text.count >= 3, text.first.map({ $0 | 0x20 }) == UInt8(ascii: "q"),
+            text.count >= 3, text.first?.lowercased == UInt8(ascii: "q"),
             text.dropFirst().first == UInt8(ascii: "=")
         else { return nil }
         let number = text.dropFirst(2)
@@ -38,7 +40,7 @@ struct AcceptedCodings: Sendable, Hashable {
         guard rest.first.map({ $0 == UInt8(ascii: ".") }) ?? true else { return nil }
         var place = 100
         for digit in rest.dropFirst() {
-            guard (0x30...0x39).contains(digit) else { return nil }
+            guard digit.isDigit else { return nil }
             weight += Int(digit - 0x30) * place
             place /= 10
         }
@@ -46,8 +48,8 @@ struct AcceptedCodings: Sendable, Hashable {
     }
 
     private static func trimmed(_ text: Substring.UTF8View) -> Substring.UTF8View {
-        var text = text.drop { $0 == 0x20 || $0 == 0x09 }
-        while let last = text.last, last == 0x20 || last == 0x09 { text = text.dropLast() }
+        var text = text.drop(while: \.isBlank)
+        while text.last?.isBlank == true { text = text.dropLast() }
         return text
     }
 }

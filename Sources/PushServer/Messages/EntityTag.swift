@@ -1,3 +1,4 @@
+internal import Bytes
 internal import Crypto
 internal import Foundation
 internal import PushCore
@@ -25,7 +26,7 @@ struct EntityTag: Hashable, Sendable, CustomStringConvertible {
         let (quote, comma) = (UInt8(ascii: "\""), UInt8(ascii: ","))
         var rest = list.utf8[...]
         while true {
-            rest = rest.drop { $0 == 0x20 || $0 == 0x09 || $0 == comma }
+            rest = rest.drop { $0.isBlank || $0 == comma }
             guard let first = rest.first else { return false }
             if first == UInt8(ascii: "*") {
                 return rest.dropFirst().first.map { $0 == 0x20 || $0 == comma } ?? true
@@ -91,17 +92,13 @@ struct EntityTagMaker: Sendable {
             text[0] = UInt8(ascii: "\"")
             var end = 1
             for byte in digest.prefix(16) {
-                text[end] = Self.hexadecimal(byte >> 4)
-                text[end + 1] = Self.hexadecimal(byte & 15)
+                text[end] = UInt8(hexDigit: byte >> 4)
+                text[end + 1] = UInt8(hexDigit: byte & 15)
                 end += 2
             }
             text[end] = UInt8(ascii: "\"")
             return end + 1
         }
         return EntityTag(description: text)
-    }
-
-    private static func hexadecimal(_ digit: UInt8) -> UInt8 {
-        digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") + digit - 10
     }
 }

@@ -1,3 +1,4 @@
+internal import Bytes
 internal import HTTPTypes
 internal import SocketHTTP
 internal import Synchronization
@@ -21,10 +22,6 @@ struct RequestID: Sendable, CustomStringConvertible {
     }
 
     private static func isAllowed(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"): true
-        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), UInt8(ascii: "-"): true
-        default: false
-        }
+        byte.isLetterOrDigit || byte == UInt8(ascii: "_") || byte == UInt8(ascii: "-")
     }
 }

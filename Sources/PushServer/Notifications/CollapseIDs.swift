@@ -1,3 +1,4 @@
+internal import Bytes
 internal import Crypto
 internal import Foundation
 
@@ -13,7 +14,6 @@ struct CollapseIDs: Sendable {
     /// 32 characters of base64url, as Web Push's Topic takes them (RFC 8030 section 5.4).
     func id(of collapseKey: String, from sender: Int64) -> String {
         let code = HMAC<SHA256>.authenticationCode(for: Array("\(sender) \(collapseKey)".utf8), using: self.key)
-        return Data(code.prefix(24)).base64EncodedString()
-            .replacing("+", with: "-").replacing("/", with: "_")
+        return Base64.url.text(of: code.prefix(24))
     }
 }

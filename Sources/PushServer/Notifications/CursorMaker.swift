@@ -1,3 +1,4 @@
+internal import Bytes
 internal import Crypto
 internal import CryptoExtras
 internal import Foundation
@@ -17,10 +18,6 @@ struct CursorMaker: Sendable {
         fileprivate var number: UInt64 { UInt64(bitPattern: self.user) | (self.isUnreadOnly ? 1 << 63 : 0) }
     }
 
-    private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
-    /// Characters of base64url for sixteen bytes.
-    private static let length = 22
-
     private let key: SymmetricKey
 
     init(key: SymmetricKey) {
@@ -33,49 +30,19 @@ struct CursorMaker: Sendable {
         block.append(bigEndian: list.number)
         // Throws for another length of block or key only.
         try? AES.permute(&block, key: self.key)
-        return Self.text(of: block)
+        return Base64.url.text(of: block)
     }
 
     /// The number of the change that it stands behind; `nil` if it was not given out with that list.
     func change(at cursor: String, of list: List) -> Int64? {
-        guard var block = Self.block(of: cursor), (try? AES.inversePermute(&block, key: self.key)) != nil else {
-            return nil
-        }
+        guard
+            var block = Base64.url.bytes(in: cursor.utf8), block.count == 16,
+            (try? AES.inversePermute(&block, key: self.key)) != nil
+        else { return nil }
         let number = block.prefix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
         let reader = block.suffix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
         guard reader == list.number, number <= Int64.max else { return nil }
         return Int64(number)
-    }
-
-    // MARK: - Private
-
-    private static func text(of block: [UInt8]) -> String {
-        String(unsafeUninitializedCapacity: self.length) { text in
-            for index in 0..<self.length {
-                var sextet: UInt8 = 0
-                for bit in index * 6..<index * 6 + 6 {
-                    let isSet = bit < 128 && block[bit / 8] >> (7 - bit % 8) & 1 == 1
-                    sextet = sextet << 1 | (isSet ? 1 : 0)
-                }
-                text[index] = self.alphabet[Int(sextet)]
-            }
-            return self.length
-        }
-    }
-
-    /// `nil` unless it is what `text(of:)` writes: no padding, and no bit beyond the last byte.
-    private static func block(of text: String) -> [UInt8]? {
-        guard text.utf8.count == self.length else { return nil }
-        var block = [UInt8](repeating: 0, count: 16)
-        for (index, character) in text.utf8.enumerated() {
-            guard let sextet = self.alphabet.firstIndex(of: character) else { return nil }
-            for bit in 0..<6 where sextet >> (5 - bit) & 1 == 1 {
-                let place = index * 6 + bit
-                guard place < 128 else { return nil }
-                block[place / 8] |= 1 << (7 - place % 8)
-            }
-        }
-        return block
     }
 }
 

@@ -1,3 +1,4 @@
+internal import Bytes
 internal import HTTPSignatures
 internal import HTTPTypes
 internal import PushAPI
@@ -31,7 +32,7 @@ struct IdempotencyKey: Hashable, Sendable {
             text = content
         }
         guard
-            Self.lengths.contains(text.utf8.count), text.utf8.allSatisfy({ (0x21...0x7E).contains($0) })
+            Self.lengths.contains(text.utf8.count), text.utf8.allSatisfy(\.isVisible)
         else { return nil }
         self.text = text
     }

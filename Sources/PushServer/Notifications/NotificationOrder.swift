@@ -1,3 +1,4 @@
+internal import Bytes
 internal import Foundation
 internal import PushAPI
 internal import PushCore
@@ -86,6 +87,6 @@ struct NotificationOrder {
     }
 
     private static func isCollapseKey(_ text: String) -> Bool {
-        (1...64).contains(text.utf8.count) && text.utf8.allSatisfy { (0x21...0x7E).contains($0) }
+        (1...64).contains(text.utf8.count) && text.utf8.allSatisfy(\.isVisible)
     }
 }

@@ -1,3 +1,4 @@
+internal import Bytes
 internal import HTTPTypes
 internal import PushCore
 internal import SocketHTTP
@@ -77,10 +78,7 @@ extension UnsafeBufferPointer<UInt8> {
     func has(_ text: [UInt8], at start: Int) -> Bool {
         guard text.count <= self.count - start else { return false }
         for index in text.indices {
-            let (own, sent) = (text[index], self[start + index])
-            guard
-                own == sent || (own == sent | 0x20 && (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(sent))
-            else { return false }
+            guard self[start + index].lowercased == text[index] else { return false }
         }
         return true
     }

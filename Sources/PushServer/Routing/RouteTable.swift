@@ -1,3 +1,4 @@
+internal import Bytes
 internal import Foundation
 internal import HTTPTypes
 internal import SocketHTTP
@@ -53,7 +54,7 @@ struct RouteTable: Sendable {
         _ parameter: Slice<UnsafeBufferPointer<UInt8>>,
         in path: UnsafeBufferPointer<UInt8>
     ) -> Bool {
-        guard let first = parameter.first, !(UInt8(ascii: "0")...UInt8(ascii: "9")).contains(first) else {
+        guard let first = parameter.first, !first.isDigit else {
             return false
         }
         return self.routes.contains {

@@ -1,3 +1,4 @@
+internal import Bytes
 internal import Foundation
 internal import PushCore
 
@@ -12,9 +13,9 @@ struct BasicCredentials: Sendable {
         let words = field.split(separator: " ", maxSplits: 1)
         guard
             words.count == 2, words[0].lowercased() == "basic",
-            let bytes = Data(base64Encoded: words[1].trimmingCharacters(in: .init(charactersIn: " "))),
+            let bytes = Base64.standard.bytes(in: words[1].trimmingCharacters(in: .init(charactersIn: " ")).utf8),
             let text = String(validating: bytes, as: UTF8.self),
-            !text.unicodeScalars.contains(where: { $0.value < 0x20 || $0.value == 0x7F }),
+            !bytes.contains(where: \.isControl),
             let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")),
             let username = Username(String(text[..<colon]))
         else { return nil }

@@ -1,3 +1,4 @@
+internal import Bytes
 package import Foundation
 
 /// What APNs asks of a request; knows of no connection and no clock.
@@ -74,7 +75,7 @@ package struct APNsRules: Sendable {
 
     private static func checkExpiration(_ expiration: String?) throws(APNsRefusal) {
         guard let expiration else { return }
-        guard expiration.utf8.allSatisfy(Self.isDigit), UInt64(expiration) != nil else {
+        guard expiration.utf8.allSatisfy(\.isDigit), UInt64(expiration) != nil else {
             throw APNsRefusal(.badExpirationDate)
         }
     }
@@ -99,19 +100,16 @@ package struct APNsRules: Sendable {
     /// Apple asks not to assume a length; the upper limit keeps nonsense out.
     private static func isDeviceToken(_ token: String) -> Bool {
         (2...400).contains(token.utf8.count) && token.utf8.count.isMultiple(of: 2)
-            && token.utf8.allSatisfy(Self.isHexDigit)
+            && token.utf8.allSatisfy(Self.isLowercaseHexDigit)
     }
 
     private static func isCanonicalUUID(_ text: String) -> Bool {
         let groups = text.utf8.split(separator: UInt8(ascii: "-"), omittingEmptySubsequences: false)
-        return groups.map(\.count) == [8, 4, 4, 4, 12] && groups.allSatisfy { $0.allSatisfy(Self.isHexDigit) }
+        return groups.map(\.count) == [8, 4, 4, 4, 12] && groups.allSatisfy { $0.allSatisfy(Self.isLowercaseHexDigit) }
     }
 
-    private static func isDigit(_ byte: UInt8) -> Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) }
-
-    /// Lower case only.
-    private static func isHexDigit(_ byte: UInt8) -> Bool {
-        Self.isDigit(byte) || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains(byte)
+    private static func isLowercaseHexDigit(_ byte: UInt8) -> Bool {
+        byte.isHexDigit && !byte.isUppercaseLetter
     }
 }
 

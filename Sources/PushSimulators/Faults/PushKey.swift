@@ -1,3 +1,5 @@
+internal import Bytes
+
 /// What a request is about, read from it without judging it: the push and the device.
 package struct PushKey: Sendable, Hashable {
     /// `apns-id`, or the notification's id in the body of the others; empty if there is none.
@@ -16,7 +18,7 @@ package struct PushKey: Sendable, Hashable {
             self.push = Self.value(of: "secureId", in: request.body) ?? ""
         } else {
             self.device = request.path
-            let isID = (1...20).contains(request.body.count) && request.body.allSatisfy { (0x30...0x39).contains($0) }
+            let isID = (1...20).contains(request.body.count) && request.body.allSatisfy(\.isDigit)
             self.push = isID ? String(decoding: request.body, as: UTF8.self) : ""
         }
     }

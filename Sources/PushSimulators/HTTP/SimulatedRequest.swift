@@ -1,3 +1,5 @@
+internal import Bytes
+
 /// One header line.
 package struct HeaderField: Sendable, Hashable {
     /// The name as it came: always lower case over HTTP/2.
@@ -65,10 +67,6 @@ extension HeaderField {
         let mine = self.name.utf8
         let theirs = name.utf8
         return mine.count == theirs.count
-            && zip(mine, theirs).allSatisfy { $0 == $1 || Self.lowercased($0) == Self.lowercased($1) }
-    }
-
-    private static func lowercased(_ byte: UInt8) -> UInt8 {
-        (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte) ? byte | 0x20 : byte
+            && zip(mine, theirs).allSatisfy { $0.lowercased == $1.lowercased }
     }
 }

@@ -1,3 +1,4 @@
+internal import Bytes
 internal import Foundation
 
 /// A JWT in compact form, taken apart but not yet believed.
@@ -18,9 +19,9 @@ struct JSONWebToken {
         let parts = text.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
         guard
             parts.count == 3,
-            let header = Base64URL.decode(parts[0]),
-            let claims = Base64URL.decode(parts[1]),
-            let signature = Base64URL.decode(parts[2]),
+            let header = Base64.url.bytes(in: parts[0]),
+            let claims = Base64.url.bytes(in: parts[1]),
+            let signature = Base64.url.bytes(in: parts[2]),
             // A header that cannot be read makes it no token; why does not matter.
             let decoded = try? JSONDecoder().decode(Header.self, from: Data(header))
         else { return nil }
@@ -34,38 +35,5 @@ struct JSONWebToken {
     func claims<Claims: Decodable>(as type: Claims.Type) -> Claims? {
         // Why they cannot be read does not matter to a judge.
         try? JSONDecoder().decode(type, from: Data(self.claims))
-    }
-}
-
-/// Base64 with the alphabet of URLs and without padding, RFC 7515 section 2.
-enum Base64URL {
-    /// `nil` if a character is of another alphabet, or padding.
-    static func decode(_ text: some Collection<UInt8>) -> [UInt8]? {
-        var standard: [UInt8] = []
-        standard.reserveCapacity(text.count + 3)
-        for byte in text {
-            switch byte {
-            case UInt8(ascii: "-"): standard.append(UInt8(ascii: "+"))
-            case UInt8(ascii: "_"): standard.append(UInt8(ascii: "/"))
-            case UInt8(ascii: "+"), UInt8(ascii: "/"), UInt8(ascii: "="): return nil
-            default: standard.append(byte)
-            }
-        }
-        while standard.count % 4 != 0 { standard.append(UInt8(ascii: "=")) }
-        return Data(base64Encoded: Data(standard)).map(Array.init)
-    }
-
-    static func encode(_ bytes: some Sequence<UInt8>) -> String {
-        String(
-            decoding: Data(bytes).base64EncodedData().compactMap { byte in
-                switch byte {
-                case UInt8(ascii: "+"): UInt8(ascii: "-")
-                case UInt8(ascii: "/"): UInt8(ascii: "_")
-                case UInt8(ascii: "="): nil
-                default: byte
-                }
-            },
-            as: UTF8.self
-        )
     }
 }

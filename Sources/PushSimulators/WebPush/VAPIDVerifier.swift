@@ -1,3 +1,4 @@
+internal import Bytes
 package import Foundation
 
 /// Checks who sends, as RFC 8292 section 2 and Apple's stricter service want it.
@@ -23,7 +24,7 @@ package struct VAPIDVerifier: Sendable {
         let parameters = Self.parameters(of: authorization)
         guard
             let token = parameters["t"].flatMap(JSONWebToken.init), token.header.alg == "ES256",
-            let key = parameters["k"], let point = Base64URL.decode(key.utf8),
+            let key = parameters["k"], let point = Base64.url.bytes(in: key.utf8),
             let publicKey = P256PublicKey(point: point),
             publicKey.isES256(token.signature, of: token.signedText),
             let claims = token.claims(as: Claims.self)

@@ -1,3 +1,4 @@
+internal import Bytes
 package import Foundation
 
 /// Why a push service refuses a message.
@@ -55,13 +56,14 @@ package struct WebPushRules: Sendable {
     }
 
     private static func checkHeaders(_ request: SimulatedRequest) throws(WebPushRefusal) {
-        guard let life = request.header("ttl"), !life.isEmpty, life.utf8.allSatisfy(Self.isDigit) else {
+        guard let life = request.header("ttl"), !life.isEmpty, life.utf8.allSatisfy(\.isDigit) else {
             throw WebPushRefusal(400, "BadTtl")
         }
         if let urgency = request.header("urgency"), !["very-low", "low", "normal", "high"].contains(urgency) {
             throw WebPushRefusal(400, "BadUrgency")
         }
-        if let topic = request.header("topic"), !(1...32).contains(topic.utf8.count) || !topic.allSatisfy(Self.isTopic)
+        if let topic = request.header("topic"),
+            !(1...32).contains(topic.utf8.count) || !topic.utf8.allSatisfy(Self.isTopic)
         {
             throw WebPushRefusal(400, "BadTopic")
         }
@@ -72,11 +74,7 @@ package struct WebPushRules: Sendable {
         else { throw WebPushRefusal(400, "BadEncoding") }
     }
 
-    private static func isDigit(_ byte: UInt8) -> Bool {
-        (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
-    }
-
-    private static func isTopic(_ character: Character) -> Bool {
-        character.isASCII && (character.isLetter || character.isNumber || character == "-" || character == "_")
+    private static func isTopic(_ byte: UInt8) -> Bool {
+        byte.isLetterOrDigit || "-_".utf8.contains(byte)
     }
 }

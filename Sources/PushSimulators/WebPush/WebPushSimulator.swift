@@ -1,3 +1,4 @@
+internal import Bytes
 internal import Foundation
 internal import Synchronization
 
@@ -58,7 +59,7 @@ package final class WebPushSimulator: PushSimulator {
         let point = try key.publicPoint()
         let secret = (0..<16).map { _ in UInt8.random(in: 0 ... .max) }
         let path = "/push/v1/\(RandomText.make(60))"
-        let (pointText, secretText) = (Base64URL.encode(point), Base64URL.encode(secret))
+        let (pointText, secretText) = (Base64.url.text(of: point), Base64.url.text(of: secret))
         let endpoint = self.endpoint + path
         let subscriber = WebPushRules.Subscriber(
             key: key,

@@ -1,3 +1,4 @@
+internal import Bytes
 internal import Foundation
 internal import Synchronization
 
@@ -27,7 +28,7 @@ package final class WebhookSimulator: PushSimulator {
     /// Throws if the port is taken.
     package init(authority: TestAuthority, options: SimulatorOptions = SimulatorOptions()) throws {
         self.key = (0..<32).map { _ in UInt8.random(in: 0 ... .max) }
-        self.secret = "whsec_" + Data(self.key).base64EncodedString()
+        self.secret = "whsec_" + Base64.standard.text(of: self.key)
         self.pushes = PushLog(options)
         self.now = options.now
         self.server = try SimulatorServer(
@@ -81,6 +82,6 @@ package final class WebhookSimulator: PushSimulator {
             let signatures = request.header("webhook-signature")
         else { return false }
         let code = HMACSHA256.code(key: self.key, Array("\(id).\(time).".utf8) + request.body)
-        return signatures.split(separator: " ").contains("v1,\(Data(code).base64EncodedString())")
+        return signatures.split(separator: " ").contains("v1,\(Base64.standard.text(of: code))")
     }
 }
