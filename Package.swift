@@ -59,23 +59,23 @@ let package = Package(
 
         .target(name: "Migrations", path: "Migrations", resources: [.embedInCode("sql")], swiftSettings: strict),
         room("Bytes", []),
-        room("CivilTime", []),
+        room("CivilTime", ["Bytes"]),
         room("CurlHTTP", ["Bytes", "CCurl", "Reactor"]),
         room("HTTPSignatures", ["Bytes", crypto]),
         room("PushAPI", ["Bytes", "CivilTime"]),
         room("PushClient", ["Bytes", "HTTPSignatures", "PushAPI", crypto]),
         room("PushCore", ["Bytes", "CArgon2", crypto], resources: [.embedInCode("CommonPasswords.txt")]),
         room("PushDelivery", ["PushCore", "PushStore", lifecycle, logging]),
-        room("PushSenders", ["Bytes", "CurlHTTP", "PushCore", "Reactor", crypto, cryptoExtras]),
+        room("PushSenders", ["Bytes", "CivilTime", "CurlHTTP", "PushCore", "Reactor", crypto, cryptoExtras]),
         room(
             "PushServer",
             [
-                "Bytes", "CZlib", "HTTPSignatures", "PushAPI", "PushCore", "PushStore", "SocketHTTP", crypto,
-                cryptoExtras, httpTypes, logging,
+                "Bytes", "CZlib", "CivilTime", "HTTPSignatures", "PushAPI", "PushCore", "PushStore", "SocketHTTP",
+                crypto, cryptoExtras, httpTypes, logging,
             ],
             resources: [.embedInCode("openapi.json")]
         ),
-        room("PushSimulators", ["Bytes", "CNghttp2", "COpenSSL", "Reactor", "SocketTLS"]),
+        room("PushSimulators", ["Bytes", "CNghttp2", "COpenSSL", "CivilTime", "Reactor", "SocketTLS"]),
         room("PushStore", ["CSQLite", "Migrations", "PushCore", database, databaseC]),
         room("Reactor", ["CEpoll", heap]),
         room("SocketHTTP", ["Bytes", "CivilTime", "Reactor", httpTypes]),
@@ -111,7 +111,8 @@ let package = Package(
         .testTarget(
             name: "FuzzTests",
             dependencies: [
-                "Bytes", "HTTPSignatures", "PushAPI", "PushCore", "PushServer", "PushStore", "SocketHTTP", httpTypes,
+                "Bytes", "CivilTime", "HTTPSignatures", "PushAPI", "PushCore", "PushServer", "PushStore", "SocketHTTP",
+                httpTypes,
             ],
             path: "Fuzz/Sources/Fuzz",
             exclude: ["Fuzz.swift"],
@@ -139,8 +140,8 @@ let package = Package(
         tests(
             "PushServerTests",
             [
-                "HTTPSignatures", "PushAPI", "PushCore", "PushServer", "PushStore", "PushTesting", "SocketHTTP",
-                httpTypes, logging,
+                "CivilTime", "HTTPSignatures", "PushAPI", "PushCore", "PushServer", "PushStore", "PushTesting",
+                "SocketHTTP", httpTypes, logging,
             ]
         ),
         tests("PushSimulatorsTests", ["Bytes", "COpenSSL", "PushSimulators", "PushTesting", "Reactor", "SocketTLS"]),

@@ -25,7 +25,7 @@ let package = Package(
         ),
         .systemLibrary(name: "CEpoll"),
         .target(name: "Bytes"),
-        .target(name: "CivilTime"),
+        .target(name: "CivilTime", dependencies: ["Bytes"]),
         .target(name: "Reactor", dependencies: ["CEpoll", .product(name: "HeapModule", package: "swift-collections")]),
         .target(
             name: "SocketHTTP",

@@ -39,15 +39,15 @@ let package = Package(
         .systemLibrary(name: "CZlib"),
         .target(name: "Migrations", resources: [.embedInCode("sql")], swiftSettings: fuzzed),
         room("Bytes", []),
-        room("CivilTime", []),
+        room("CivilTime", ["Bytes"]),
         room("HTTPSignatures", ["Bytes", crypto]),
         room("PushAPI", ["Bytes", "CivilTime"]),
         room("PushCore", ["Bytes", "CArgon2", crypto], resources: [.embedInCode("CommonPasswords.txt")]),
         room(
             "PushServer",
             [
-                "Bytes", "CZlib", "HTTPSignatures", "PushAPI", "PushCore", "PushStore", "SocketHTTP", crypto,
-                cryptoExtras, httpTypes, logging,
+                "Bytes", "CZlib", "CivilTime", "HTTPSignatures", "PushAPI", "PushCore", "PushStore", "SocketHTTP",
+                crypto, cryptoExtras, httpTypes, logging,
             ],
             resources: [.embedInCode("openapi.json")]
         ),
@@ -57,8 +57,8 @@ let package = Package(
         .executableTarget(
             name: "fuzz",
             dependencies: [
-                "Bytes", "CLibFuzzer", "HTTPSignatures", "PushAPI", "PushCore", "PushServer", "PushStore", "SocketHTTP",
-                httpTypes,
+                "Bytes", "CLibFuzzer", "CivilTime", "HTTPSignatures", "PushAPI", "PushCore", "PushServer", "PushStore",
+                "SocketHTTP", httpTypes,
             ],
             path: "Sources/Fuzz",
             exclude: ["CorpusTests.swift"],

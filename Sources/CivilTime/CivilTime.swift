@@ -32,6 +32,34 @@ package struct CivilTime: Sendable, Hashable {
         (self.hour, self.minute, self.second) = (rest / 3600, rest / 60 % 60, rest % 60)
     }
 
+    /// `nil` if there is no such day or time; a leap second, 60, is the first second of the next minute.
+    package init?(year: Int, month: Int, day: Int, hour: Int, minute: Int, second: Int) {
+        guard
+            (0...9999).contains(year), (1...12).contains(month), (1...31).contains(day), (0...23).contains(hour),
+            (0...59).contains(minute), (0...60).contains(second)
+        else { return nil }
+        let midnight = Self.days(year: year, month: month, day: day) * 86_400
+        // A day that the month does not have is one of the next month.
+        guard CivilTime(secondsSince1970: midnight).day == day else { return nil }
+        self.init(secondsSince1970: midnight + hour * 3600 + minute * 60 + second)
+    }
+
+    /// What `init(secondsSince1970:)` makes this time of.
+    package var secondsSince1970: Int {
+        let days = Self.days(year: self.year, month: self.month, day: self.day)
+        return days * 86_400 + self.hour * 3600 + self.minute * 60 + self.second
+    }
+
+    /// The days from the beginning of 1970 to a date, Howard Hinnant's `days_from_civil`.
+    private static func days(year: Int, month: Int, day: Int) -> Int {
+        let shiftedYear = month <= 2 ? year - 1 : year
+        let era = (shiftedYear >= 0 ? shiftedYear : shiftedYear - 399) / 400
+        let yearOfEra = shiftedYear - era * 400
+        let dayOfYear = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1
+        let dayOfEra = yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear
+        return era * 146_097 + dayOfEra - 719_468
+    }
+
     /// RFC 3339: `2026-11-21T08:00:00Z`.
     package var rfc3339: String {
         var text: [UInt8] = []
@@ -72,7 +100,7 @@ package struct CivilTime: Sendable, Hashable {
         bytes.put(self, at: start + 14)
     }
 
-    package static let months: [StaticString] = [
+    static let months: [StaticString] = [
         "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
     ]
     private static let weekdays: [StaticString] = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"]

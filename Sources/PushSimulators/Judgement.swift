@@ -1,3 +1,4 @@
+internal import CivilTime
 internal import Foundation
 
 /// What a simulator answers, and what it thinks of the request.
@@ -73,17 +74,7 @@ extension PushLog {
         switch retryAfter {
         case .seconds(let seconds): return String(seconds)
         case .dateAfter(let seconds):
-            let format = Date.VerbatimFormatStyle(
-                format: """
-                    \(weekday: .abbreviated), \(day: .twoDigits) \(month: .abbreviated) \(year: .defaultDigits) \
-                    \(hour: .twoDigits(clock: .twentyFourHour, hourCycle: .zeroBased)):\(minute: .twoDigits):\
-                    \(second: .twoDigits) GMT
-                    """,
-                locale: Locale(identifier: "en_US_POSIX"),
-                timeZone: .gmt,
-                calendar: Calendar(identifier: .gregorian)
-            )
-            return self.now().addingTimeInterval(Double(seconds)).formatted(format)
+            return HTTPDate(seconds: Int(self.now().timeIntervalSince1970) + seconds).description
         }
     }
 }

@@ -1,3 +1,4 @@
+internal import CivilTime
 internal import Glibc
 
 /// The `Date` field line, worked out once a second.

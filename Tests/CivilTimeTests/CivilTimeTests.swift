@@ -17,6 +17,37 @@ import Testing
         #expect(time.imfFixdate == imfFixdate)
     }
 
+    @Test(arguments: [
+        (1970, 1, 1, 0, 0, 0, 0), (1994, 11, 6, 8, 49, 37, 784_111_777), (2000, 2, 29, 0, 0, 0, 951_782_400),
+        (2100, 2, 28, 23, 59, 59, 4_107_542_399), (2016, 12, 31, 23, 59, 60, 1_483_228_800),
+        (0, 1, 1, 0, 0, 0, -62_167_219_200), (9999, 12, 31, 23, 59, 59, 253_402_300_799),
+    ])
+    func aTimeIsMadeOfItsParts(
+        year: Int,
+        month: Int,
+        day: Int,
+        hour: Int,
+        minute: Int,
+        second: Int,
+        expected: Int
+    ) {
+        let time = CivilTime(year: year, month: month, day: day, hour: hour, minute: minute, second: second)
+        #expect(time == CivilTime(secondsSince1970: expected))
+        #expect(time?.secondsSince1970 == expected)
+    }
+
+    @Test(arguments: [
+        [-1, 1, 1, 0, 0, 0], [10_000, 1, 1, 0, 0, 0], [2026, 0, 1, 0, 0, 0], [2026, 13, 1, 0, 0, 0],
+        [2026, 1, 0, 0, 0, 0], [2026, 1, 32, 0, 0, 0], [2026, 4, 31, 0, 0, 0], [2026, 2, 29, 0, 0, 0],
+        [2100, 2, 29, 0, 0, 0], [2026, 1, 1, -1, 0, 0], [2026, 1, 1, 24, 0, 0], [2026, 1, 1, 0, 60, 0],
+        [2026, 1, 1, 0, 0, 61], [.max, 1, 1, 0, 0, 0], [2026, .max, .max, .max, .max, .max], [.min, 1, 1, 0, 0, 0],
+    ])
+    func thereIsNoSuchDayOrTime(parts: [Int]) {
+        let (year, month, day) = (parts[0], parts[1], parts[2])
+        let time = CivilTime(year: year, month: month, day: day, hour: parts[3], minute: parts[4], second: parts[5])
+        #expect(time == nil)
+    }
+
     @Test func itAgreesWithTheSystemOnEachDayOfEightHundredYears() {
         for day in -146_097..<146_097 {
             var seconds = day * 86_400 + 3661
@@ -28,7 +59,7 @@ import Testing
                 parts.tm_year + 1900, parts.tm_mon + 1, parts.tm_mday, parts.tm_wday, parts.tm_hour, parts.tm_min,
                 parts.tm_sec,
             ]
-            guard own == system.map(Int.init) else {
+            guard own == system.map(Int.init), time.secondsSince1970 == seconds else {
                 Issue.record("\(seconds): \(own) and not \(system)")
                 return
             }

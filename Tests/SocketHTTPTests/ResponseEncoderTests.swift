@@ -109,18 +109,6 @@ private let date = "Date: Sun, 06 Nov 1994 08:49:37 GMT\r\n"
         #expect(head == "HTTP/1.1 200 OK\r\nETag: x\r\nDate: then\r\nAge: 1\r\nContent-Length: 7\r\n\r\n")
     }
 
-    @Test func datesAreThoseOfTheSystemInEnglish() {
-        for second in stride(from: 0, to: 8_000_000_000, by: 1_234_567) {
-            var (time, fields) = (time_t(second), tm())
-            gmtime_r(&time, &fields)
-            let text = withUnsafeTemporaryAllocation(of: CChar.self, capacity: 64) { buffer in
-                strftime(buffer.baseAddress, 64, "%a, %d %b %Y %H:%M:%S GMT", &fields)
-                return buffer.baseAddress.map { String(cString: $0) }
-            }
-            #expect(HTTPDate(seconds: second).description == text)
-        }
-    }
-
     @Test func theDateLineFollowsTheClock() {
         var line = DateLine()
         #expect(String(decoding: line.bytes(at: 784_111_777), as: UTF8.self) == date)

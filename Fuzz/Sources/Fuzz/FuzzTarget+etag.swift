@@ -1,3 +1,5 @@
+import CivilTime
+
 @testable import PushServer
 @testable import SocketHTTP
 

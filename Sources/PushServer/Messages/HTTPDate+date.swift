@@ -1,5 +1,5 @@
+internal import CivilTime
 internal import Foundation
-internal import SocketHTTP
 
 extension HTTPDate {
     /// The time, rounded down to the second.

@@ -1,3 +1,4 @@
+internal import CivilTime
 internal import Foundation
 internal import HTTPTypes
 internal import SocketHTTP

@@ -1,0 +1,68 @@
+internal import Bytes
+
+/// A time as HTTP writes it, in whole seconds, RFC 9110 section 5.6.7.
+package struct HTTPDate: Hashable, Comparable, Sendable, CustomStringConvertible {
+    /// Seconds since 1970.
+    package let seconds: Int
+
+    package init(seconds: Int) {
+        self.seconds = seconds
+    }
+
+    /// Reads any of the three formats that a recipient must accept; `nil` if it is none, or no day of the calendar.
+    ///
+    /// The name of the weekday is not compared with the date.
+    package init?(_ text: String) {
+        let separators = " ,-".utf8
+        let words = text.utf8.split { separators.contains($0) }
+        guard words.count == 5 || (words.count == 6 && words[5].elementsEqual("GMT".utf8)) else { return nil }
+        // asctime has the year last and no zone: `Sun Nov  6 08:49:37 1994`.
+        let isASCTime = words.count == 5
+        let (day, month, year) = isASCTime ? (words[2], words[1], words[4]) : (words[1], words[2], words[3])
+        let clock = (isASCTime ? words[3] : words[4]).split(
+            separator: UInt8(ascii: ":"),
+            omittingEmptySubsequences: false
+        )
+        guard
+            clock.count == 3, let hour = Self.number(clock[0]), let minute = Self.number(clock[1]),
+            let second = Self.number(clock[2]), let day = Self.number(day), let year = Self.number(year),
+            let month = CivilTime.months.firstIndex(where: { $0.withUTF8Buffer(month.elementsEqual) }),
+            let time = CivilTime(
+                year: year >= 100 ? year : Self.fullYear(ofTwoDigits: year),
+                month: month + 1,
+                day: day,
+                hour: hour,
+                minute: minute,
+                second: second
+            )
+        else { return nil }
+        self.seconds = time.secondsSince1970
+    }
+
+    package static func < (lhs: HTTPDate, rhs: HTTPDate) -> Bool {
+        lhs.seconds < rhs.seconds
+    }
+
+    /// IMF-fixdate: `Sun, 06 Nov 1994 08:49:37 GMT`.
+    package var description: String {
+        CivilTime(secondsSince1970: self.seconds).imfFixdate
+    }
+
+    /// Appends what `description` gives, without making a string of it.
+    package func append(to text: inout [UInt8]) {
+        CivilTime(secondsSince1970: self.seconds).appendIMFFixdate(to: &text)
+    }
+
+    // MARK: - Private
+
+    /// At most four digits and nothing else: `Int` would take a sign.
+    private static func number(_ digits: Substring.UTF8View) -> Int? {
+        guard (1...4).contains(digits.count), digits.allSatisfy(\.isDigit) else { return nil }
+        return digits.reduce(0) { $0 * 10 + Int($1 - UInt8(ascii: "0")) }
+    }
+
+    /// A fixed pivot instead of the RFC's moving one: nobody has sent two digits since last century.
+    private static func fullYear(ofTwoDigits year: Int) -> Int {
+        year < 70 ? 2000 + year : 1900 + year
+    }
+}
