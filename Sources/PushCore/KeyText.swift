@@ -11,8 +11,8 @@ package struct NumberedKey: Sendable, Equatable {
 /// Keys as text, a line for each: a number from 1 to 2^32-1 and 32 bytes in base64. Empty lines and lines that begin with
 /// `#` say nothing, and stay where they are. The first key is the one in use.
 package enum KeyText {
-    /// At least one, each under another number. Throws `KeyringError` with the line that is wrong.
-    package static func keys(in text: String) throws(KeyringError) -> [NumberedKey] {
+    /// At least one, each under another number. Throws `KeyTextError` with the line that is wrong.
+    package static func keys(in text: String) throws(KeyTextError) -> [NumberedKey] {
         var keys: [NumberedKey] = []
         for (index, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
             if line.isEmpty || line.hasPrefix("#") { continue }
@@ -34,7 +34,7 @@ package enum KeyText {
     }
 
     /// The text with a new random key in front of the others, and that key's number.
-    package static func addingKey(to text: String) throws(KeyringError) -> (text: String, number: UInt32) {
+    package static func addingKey(to text: String) throws(KeyTextError) -> (text: String, number: UInt32) {
         let greatest = try self.keys(in: text).map(\.number).max() ?? 0
         guard greatest < .max else { throw .full }
         let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
@@ -47,8 +47,8 @@ package enum KeyText {
     package static func removingKey(
         _ number: UInt32,
         from text: String,
-        inUse: KeyringError
-    ) throws(KeyringError) -> String {
+        inUse: KeyTextError
+    ) throws(KeyTextError) -> String {
         let keys = try self.keys(in: text)
         guard keys.contains(where: { $0.number == number }) else { throw .missing(number) }
         guard keys[0].number != number else { throw inUse }

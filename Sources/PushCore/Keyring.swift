@@ -2,16 +2,21 @@ internal import Crypto
 package import Foundation
 
 /// The data keys: the first seals, all open. As text they are a `KeyText`.
-package struct Keyring: Sendable, Equatable {
+package struct Keyring: NumberedKeys, Equatable {
     /// Random nonces of 96 bits allow so many seals under one key (NIST SP 800-38D, section 8.3).
     package static let maximumSeals = 1 << 32
 
+    package static let comment =
+        "Data keys of Sealpost: the first seals, all open. Who has this file and the database can read every payload."
+
     let keys: [NumberedKey]
 
-    /// Throws `KeyringError` with the line that is wrong.
-    package init(text: String) throws(KeyringError) {
+    /// Throws `KeyTextError` with the line that is wrong.
+    package init(text: String) throws(KeyTextError) {
         self.keys = try KeyText.keys(in: text)
     }
+
+    package static func inUse(_ number: UInt32) -> KeyTextError { .sealing(number) }
 
     /// The numbers of all keys; the first is that of the key that seals.
     package var numbers: [UInt32] { self.keys.map(\.number) }
@@ -31,8 +36,8 @@ package struct Keyring: Sendable, Equatable {
     }
 }
 
-/// Keys that cannot be used: a keyring, or those that sign.
-package enum KeyringError: Error, Hashable, CustomStringConvertible {
+/// A text that is no `KeyText`, or cannot be changed as asked.
+package enum KeyTextError: Error, Hashable, CustomStringConvertible {
     case malformed(line: Int)
     case repeated(UInt32)
     case empty

@@ -41,7 +41,7 @@ struct Application: Sendable {
     ) throws {
         self.logger = logger
         self.configuration = configuration
-        let keyring = try KeyringFile.load(configuration.keyring, database: configuration.database)
+        let keyring = try KeyringFile(configuration.keyring).loadOrCreate(beside: configuration.database)
         let streams = StreamHub()
         let streamLanes = Set(configuration.senders.filter { $1.isStream }.map { Lane($0.key).description })
         self.store = try Store(
@@ -54,7 +54,7 @@ struct Application: Sendable {
             },
             events: { logger.log($0) }
         )
-        let signingKeys = SigningKeys(try SigningKeyFile.load(configuration.signingKeys))
+        let signingKeys = SigningKeys(try SigningKeyFile(configuration.signingKeys).loadOrCreate())
         self.signingKeys = signingKeys
         self.loops = try EventLoopGroup(count: configuration.loops)
         // Of its own: what providers take their time over must not delay an answer to a phone.
@@ -194,7 +194,7 @@ struct Application: Sendable {
 
     private func reloadKeyring() async {
         do {
-            let keyring = try KeyringFile.load(self.configuration.keyring, database: self.configuration.database)
+            let keyring = try KeyringFile(self.configuration.keyring).loadOrCreate(beside: self.configuration.database)
             guard try await self.store.exchange(keyring, now: Date()) else { return }
             self.keyringHasChanged()
             self.logger.info("keyring reloaded", metadata: ["seals": "\(keyring.sealing)"])
@@ -205,7 +205,7 @@ struct Application: Sendable {
 
     private func reloadSigningKeys() {
         do {
-            let new = try SigningKeyFile.loadExisting(self.configuration.signingKeys)
+            let new = try SigningKeyFile(self.configuration.signingKeys).load()
             guard new.keys.map(\.key.id) != self.signingKeys.current.keys.map(\.key.id) else { return }
             self.signingKeys.exchange(new)
             self.logger.info("signing keys reloaded", metadata: ["signs": "\(new.keys[0].key.id)"])

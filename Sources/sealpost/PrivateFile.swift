@@ -17,7 +17,14 @@ enum PrivateFile {
             } catch {
                 throw ConfigurationError("\(what) \(path) cannot be created: \(error.localizedDescription)")
             }
-            _ = try self.create(path, what: what, content: make())
+            let taken = "\(what) \(path) was created by another process meanwhile; try again"
+            let file = try self.create(path, what: what, taken: taken)
+            do {
+                try self.write(make(), to: file, path: path, what: what)
+            } catch {
+                unlink(path)
+                throw error
+            }
         }
         return try self.load(path, what: what)
     }
@@ -37,13 +44,24 @@ enum PrivateFile {
         }
     }
 
-    /// Gives it another content, whole or not at all, also over a power cut; mode 0600, and the owner stays.
+    /// Gives it another content, made of the one that it has: whole or not at all, also over a power cut; mode 0600, and the
+    /// owner stays.
     ///
-    /// Throws `ConfigurationError` if that cannot be done, or somebody else is about to.
-    static func replace(_ path: String, what: String, content: String) throws {
+    /// The new file is made before the old one is read, and is the lock: of two changes at a time the second throws, so that
+    /// neither is lost. Throws `ConfigurationError` if that cannot be done, and what `content` throws.
+    static func change<Value>(
+        _ path: String,
+        what: String,
+        _ content: (String) throws -> (String, Value)
+    ) throws -> Value {
         let new = path + ".new"
-        let file = try self.create(new, what: what, content: content)
+        let taken = "\(what) \(path) is being changed by another command; if there is none, remove \(new)"
+        let file = try self.create(new, what: what, taken: taken)
+        let value: Value
         do {
+            let (text, result) = try content(self.load(path, what: what))
+            value = result
+            try self.write(text, to: file, path: new, what: what)
             var status = stat()
             guard
                 stat(path, &status) == 0, fchown(file.fileDescriptor, status.st_uid, status.st_gid) == 0,
@@ -56,26 +74,30 @@ enum PrivateFile {
             throw error
         }
         try self.synchronize(folderOf: path, what: what)
+        return value
     }
 
     // MARK: - Private
 
-    /// On the disk before anything depends on it.
-    private static func create(_ path: String, what: String, content: String) throws -> FileHandle {
+    /// Makes it with mode 0600. Throws if that cannot be done, and `taken` if it is there.
+    private static func create(_ path: String, what: String, taken: String) throws -> FileHandle {
         let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else {
+            if errno == EEXIST { throw ConfigurationError(taken) }
             throw ConfigurationError("\(what) \(path) cannot be created: \(String(cString: strerror(errno)))")
         }
-        let file = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
+        return FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
+    }
+
+    /// On the disk before anything depends on it.
+    private static func write(_ content: String, to file: FileHandle, path: String, what: String) throws {
         do {
             try file.write(contentsOf: Data(content.utf8))
             try file.synchronize()
         } catch {
-            unlink(path)
             throw ConfigurationError("\(what) \(path) cannot be written: \(error.localizedDescription)")
         }
         try self.synchronize(folderOf: path, what: what)
-        return file
     }
 
     /// Has the folder's entries on the disk.

@@ -172,31 +172,44 @@ import Testing
     }
 
     @Test func aNewOneIsItsOwnersOnlyAndIsReadAgain() throws {
-        let made = try KeyringFile.load(self.keyring, database: self.database)
+        let made = try KeyringFile(self.keyring).loadOrCreate(beside: self.database)
         let mode = try FileManager.default.attributesOfItem(atPath: self.keyring)[.posixPermissions] as? Int
         #expect(mode == 0o600)
         let place = SealedPlace.payload(try #require(NotificationID(rawValue: 1)), sender: 1)
         let sealed = try Vault(made).seal(Data("x".utf8), in: place)
-        let again = try KeyringFile.load(self.keyring, database: self.database)
+        let again = try KeyringFile(self.keyring).loadOrCreate(beside: self.database)
         #expect(try Vault(again).open(sealed, in: place) == Data("x".utf8))
     }
 
     @Test func aMissingOneIsNotMadeBesideADatabase() throws {
         try Data().write(to: URL(fileURLWithPath: self.database))
         let error = #expect(throws: ConfigurationError.self) {
-            try KeyringFile.load(self.keyring, database: self.database)
+            try KeyringFile(self.keyring).loadOrCreate(beside: self.database)
         }
         #expect("\(try #require(error))".contains("restore it from a backup to decrypt"))
         #expect(!FileManager.default.fileExists(atPath: self.keyring))
     }
 
     @Test func oneThatOthersMayReadIsRefused() throws {
-        _ = try KeyringFile.load(self.keyring, database: self.database)
+        _ = try KeyringFile(self.keyring).loadOrCreate(beside: self.database)
         try FileManager.default.setAttributes([.posixPermissions: 0o640], ofItemAtPath: self.keyring)
         let error = #expect(throws: ConfigurationError.self) {
-            try KeyringFile.load(self.keyring, database: self.database)
+            try KeyringFile(self.keyring).loadOrCreate(beside: self.database)
         }
         #expect("\(try #require(error))".contains("is readable by other users"))
+    }
+
+    @Test func duringOneChangeAnotherIsRefusedAndNothingStaysBeside() throws {
+        let file = KeyringFile(self.keyring)
+        let before = try file.loadOrCreate()
+        let error = #expect(throws: ConfigurationError.self) {
+            try PrivateFile.change(self.keyring, what: "the keyring") { text in (text, try file.rotate()) }
+        }
+        #expect("\(try #require(error))".contains("is being changed by another command"))
+        #expect(try file.load() == before)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: self.folder.path) == ["keyring"])
+        #expect(try file.rotate() == 2)
+        #expect(try file.load().numbers == [2, 1])
     }
 
     @Test func aDamagedOneIsRefusedWithItsLine() throws {
@@ -206,7 +219,7 @@ import Testing
             attributes: [.posixPermissions: 0o600]
         )
         let error = #expect(throws: ConfigurationError.self) {
-            try KeyringFile.load(self.keyring, database: self.database)
+            try KeyringFile(self.keyring).loadOrCreate(beside: self.database)
         }
         #expect("\(try #require(error))".contains("line 1 must be a number and 32 bytes"))
     }

@@ -54,7 +54,7 @@ import Testing
 
     @Test func signingKeysAreLookedAt() async throws {
         try await self.prepare()
-        let keys = try SigningKeyFile.load(self.configuration.signingKeys)
+        let keys = try SigningKeyFile(self.configuration.signingKeys).loadOrCreate()
         let finding = try #require(try await self.examine()["signing.keys"])
         #expect(finding.grade == .ok)
         #expect(finding.text.contains(keys.keys[0].key.id))

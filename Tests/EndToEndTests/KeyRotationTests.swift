@@ -91,7 +91,7 @@ import Testing
         #expect(await daemon.terminate() == 0)
         let removed = try await self.keys("remove", "1")
         #expect(removed.code == 0, "\(removed.output)")
-        #expect(try KeyringFile.load(self.configuration.keyring).numbers == [2])
+        #expect(try KeyringFile(self.configuration.keyring).load().numbers == [2])
         try await self.check(count)
     }
 
@@ -138,7 +138,7 @@ import Testing
         let listed = try await self.keys("list")
         #expect(rotated.code == 0)
         #expect(try FileManager.default.attributesOfItem(atPath: file)[.posixPermissions] as? Int == 0o600)
-        #expect(try KeyringFile.load(self.configuration.keyring).numbers == [2, 1])
+        #expect(try KeyringFile(self.configuration.keyring).load().numbers == [2, 1])
         #expect(try Set(FileManager.default.contentsOfDirectory(atPath: self.folder.file("var"))) == Set(files))
         let secrets = try String(contentsOfFile: file, encoding: .utf8).matches(of: #/\d+ (\S{44})/#).map(\.output.1)
         #expect(secrets.count == 2)

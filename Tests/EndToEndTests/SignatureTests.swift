@@ -179,7 +179,7 @@ import Testing
     @Test func noCommandShowsAPrivateKey() async throws {
         let folder = try TemporaryFolder()
         let file = folder.file("var/signing-keys")
-        _ = try SigningKeyFile.load(file)
+        _ = try SigningKeyFile(file).loadOrCreate()
         var output = ""
         for command in [["rotate"], ["list"], ["remove", "1"], ["list"]] {
             let ended = try await Daemon.run(["signing-keys"] + command, in: folder)
@@ -202,22 +202,22 @@ import Testing
     }
 
     @Test func aNewOneIsItsOwnersOnlyAndIsReadAgain() throws {
-        let made = try SigningKeyFile.load(self.path)
+        let made = try SigningKeyFile(self.path).loadOrCreate()
         #expect(try FileManager.default.attributesOfItem(atPath: self.path)[.posixPermissions] as? Int == 0o600)
-        #expect(try SigningKeyFile.load(self.path).keys.map(\.key.id) == made.keys.map(\.key.id))
+        #expect(try SigningKeyFile(self.path).loadOrCreate().keys.map(\.key.id) == made.keys.map(\.key.id))
     }
 
     @Test func oneThatOthersMayReadIsRefused() throws {
-        _ = try SigningKeyFile.load(self.path)
+        _ = try SigningKeyFile(self.path).loadOrCreate()
         try FileManager.default.setAttributes([.posixPermissions: 0o640], ofItemAtPath: self.path)
-        let error = #expect(throws: ConfigurationError.self) { try SigningKeyFile.load(self.path) }
+        let error = #expect(throws: ConfigurationError.self) { try SigningKeyFile(self.path).loadOrCreate() }
         #expect("\(try #require(error))".contains("is readable by other users"))
     }
 
     @Test func aDamagedOneIsRefusedWithItsLine() throws {
-        _ = try SigningKeyFile.load(self.path)
+        _ = try SigningKeyFile(self.path).loadOrCreate()
         try "1 AAAA\n".write(toFile: self.path, atomically: false, encoding: .utf8)
-        let error = #expect(throws: ConfigurationError.self) { try SigningKeyFile.load(self.path) }
+        let error = #expect(throws: ConfigurationError.self) { try SigningKeyFile(self.path).loadOrCreate() }
         #expect("\(try #require(error))".contains("line 1 must be a number and 32 bytes"))
     }
 }

@@ -24,9 +24,9 @@ import Testing
     }
 
     @Test func theKeyThatSealsAndOneThatIsNotThereStay() {
-        #expect(throws: KeyringError.sealing(7)) { try Keyring.removingKey(7, from: self.text) }
-        #expect(throws: KeyringError.missing(3)) { try Keyring.removingKey(3, from: self.text) }
-        #expect(throws: KeyringError.full) { try Keyring.addingKey(to: Self.line(.max, 1)) }
+        #expect(throws: KeyTextError.sealing(7)) { try Keyring.removingKey(7, from: self.text) }
+        #expect(throws: KeyTextError.missing(3)) { try Keyring.removingKey(3, from: self.text) }
+        #expect(throws: KeyTextError.full) { try Keyring.addingKey(to: Self.line(.max, 1)) }
     }
 
     @Test func aCheckValueIsTheKeysOwnAndNotTheKey() throws {

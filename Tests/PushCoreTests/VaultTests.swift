@@ -90,13 +90,13 @@ import Testing
     }
 
     @Test(arguments: [
-        ("", KeyringError.empty), ("# nothing\n\n", .empty), ("1", .malformed(line: 1)),
+        ("", KeyTextError.empty), ("# nothing\n\n", .empty), ("1", .malformed(line: 1)),
         ("x AAAA", .malformed(line: 1)),
         ("0 \(Data(count: 32).base64EncodedString())", .malformed(line: 1)),
         ("# one\n1 AAAA", .malformed(line: 2)), ("1 \(Data(count: 31).base64EncodedString())", .malformed(line: 1)),
         (String(repeating: "1 \(Data(count: 32).base64EncodedString())\n", count: 2), .repeated(1)),
     ])
-    func aBadKeyringIsRefusedWithItsReason(text: String, error: KeyringError) {
+    func aBadKeyringIsRefusedWithItsReason(text: String, error: KeyTextError) {
         #expect(throws: error) { try Keyring(text: text) }
     }
 

@@ -225,18 +225,18 @@ import Testing
 
     @Test func aKeyIsTakenOutAndNothingElse() throws {
         #expect(try SigningKeySet.removingKey(2, from: self.text) == "# mine\n\(Self.line(7, 1))\n# old\n")
-        #expect(throws: SigningKeyError.signing(7)) { try SigningKeySet.removingKey(7, from: self.text) }
-        #expect(throws: SigningKeyError.missing(3)) { try SigningKeySet.removingKey(3, from: self.text) }
-        #expect(throws: SigningKeyError.full) { try SigningKeySet.addingKey(to: Self.line(.max, 1)) }
+        #expect(throws: KeyTextError.signing(7)) { try SigningKeySet.removingKey(7, from: self.text) }
+        #expect(throws: KeyTextError.missing(3)) { try SigningKeySet.removingKey(3, from: self.text) }
+        #expect(throws: KeyTextError.full) { try SigningKeySet.addingKey(to: Self.line(.max, 1)) }
     }
 
     @Test(arguments: [
-        ("", SigningKeyError.empty), ("# nothing\n\n", .empty), ("1", .malformed(line: 1)),
+        ("", KeyTextError.empty), ("# nothing\n\n", .empty), ("1", .malformed(line: 1)),
         ("# x\n1 AAAA", .malformed(line: 2)), ("0 \(Self.line(1, 1).dropFirst(2))", .malformed(line: 1)),
         ("\(Self.line(1, 1)) x", .malformed(line: 1)), ("\(Self.line(1, 1))\n\(Self.line(1, 2))", .repeated(1)),
         ("\(Self.line(1, 1))\n\(Self.line(2, 1))", .repeated(2)), ("4294967296 AAAA", .malformed(line: 1)),
     ])
-    func whatIsNoSetOfKeysIsRefusedWithItsPlace(text: String, error: SigningKeyError) {
+    func whatIsNoSetOfKeysIsRefusedWithItsPlace(text: String, error: KeyTextError) {
         #expect(throws: error) { try SigningKeySet(text: text) }
     }
 }

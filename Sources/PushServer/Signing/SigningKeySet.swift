@@ -5,7 +5,7 @@ package import PushCore
 /// The keys that answers are signed with: the first, unless another is asked for.
 ///
 /// As text they are a `KeyText` of their seeds.
-package struct SigningKeySet: Sendable {
+package struct SigningKeySet: NumberedKeys {
     /// A key under the number that the file has for it.
     package struct Numbered: Sendable {
         package let number: UInt32
@@ -17,13 +17,18 @@ package struct SigningKeySet: Sendable {
     /// All public halves as a JSON Web Key Set (RFC 7517, RFC 8037).
     let published: [UInt8]
 
+    package static let comment =
+        "Keys that Sealpost signs answers with: the first, unless another is asked for. Apps pin the public halves."
+
+    package static func inUse(_ number: UInt32) -> KeyTextError { .signing(number) }
+
     /// One new random key, which nobody can have pinned.
     package static func random() -> SigningKeySet {
         SigningKeySet([Numbered(number: 1, key: SigningKey())])
     }
 
-    /// Throws `SigningKeyError` with what is wrong.
-    package init(text: String) throws(SigningKeyError) {
+    /// Throws `KeyTextError` with what is wrong.
+    package init(text: String) throws(KeyTextError) {
         var keys: [Numbered] = []
         for entry in try KeyText.keys(in: text) {
             guard let key = try? SigningKey(rawRepresentation: entry.secret) else {
@@ -55,6 +60,3 @@ package struct SigningKeySet: Sendable {
         ])
     }
 }
-
-/// Signing keys that cannot be used.
-package typealias SigningKeyError = KeyringError

@@ -25,7 +25,7 @@ struct KeysCommand: AsyncParsableCommand {
         func run() async throws {
             try await reportingErrors {
                 let configuration = try self.options.load()
-                let keyring = try KeyringFile.load(configuration.keyring)
+                let keyring = try KeyringFile(configuration.keyring).load()
                 let used = try DataKeyEntry.all(inDatabase: configuration.database)
                 for number in keyring.numbers {
                     let entry = used.first { $0.number == number }
@@ -48,7 +48,7 @@ struct KeysCommand: AsyncParsableCommand {
         func run() async throws {
             try await reportingErrors {
                 let configuration = try self.options.load()
-                let number = try KeyringFile.rotate(configuration.keyring)
+                let number = try KeyringFile(configuration.keyring).rotate()
                 print("key \(number) added to \(configuration.keyring); send SIGHUP to a running server")
             }
         }
@@ -75,7 +75,7 @@ struct KeysCommand: AsyncParsableCommand {
                         "key \(self.number) is \(entry.summary): rotate first, and have all sealed anew"
                     )
                 }
-                try KeyringFile.remove(self.number, from: configuration.keyring)
+                try KeyringFile(configuration.keyring).remove(self.number)
                 print("key \(self.number) removed from \(configuration.keyring)")
             }
         }

@@ -91,7 +91,7 @@ func say(_ line: String) {
 extension Configuration {
     /// Opens the database as a command does, while no server has it. A keyring made now is the server's, too.
     func openStore() throws -> Store {
-        try Store(path: self.database, keyring: KeyringFile.load(self.keyring, database: self.database))
+        try Store(path: self.database, keyring: KeyringFile(self.keyring).loadOrCreate(beside: self.database))
     }
 
     func makeLogger() -> Logger {

@@ -22,7 +22,7 @@ struct SigningKeysCommand: AsyncParsableCommand {
 
         func run() async throws {
             try await reportingErrors {
-                let keys = try SigningKeyFile.loadExisting(self.options.load().signingKeys).keys
+                let keys = try SigningKeyFile(self.options.load().signingKeys).load().keys
                 for (index, entry) in keys.enumerated() {
                     let (task, key) = (index == 0 ? "signs" : "if asked for", entry.key.publicKey)
                     print("\(entry.number)  \(task)  \(key.id)  \(key.base64URL)")
@@ -42,7 +42,7 @@ struct SigningKeysCommand: AsyncParsableCommand {
         func run() async throws {
             try await reportingErrors {
                 let path = try self.options.load().signingKeys
-                let number = try SigningKeyFile.rotate(path)
+                let number = try SigningKeyFile(path).rotate()
                 print("key \(number) added to \(path); send SIGHUP to a running server")
             }
         }
@@ -62,7 +62,7 @@ struct SigningKeysCommand: AsyncParsableCommand {
         func run() async throws {
             try await reportingErrors {
                 let path = try self.options.load().signingKeys
-                try SigningKeyFile.remove(self.number, from: path)
+                try SigningKeyFile(path).remove(self.number)
                 print("key \(self.number) removed from \(path)")
             }
         }

@@ -77,7 +77,7 @@ struct Doctor: Sendable {
             return Finding(.warn, "keyring", "\(path) does not exist; the first start creates it")
         }
         do {
-            let keyring = try KeyringFile.load(path, database: database)
+            let keyring = try KeyringFile(path).loadOrCreate(beside: database)
             // A database that cannot be read is the next check's.
             let keys = (try? DataKeyEntry.all(inDatabase: database)) ?? []
             try keys.check(keyring)
@@ -100,7 +100,7 @@ struct Doctor: Sendable {
             return Finding(.warn, "signing.keys", "\(path) does not exist; the next start creates it")
         }
         do {
-            let first = try SigningKeyFile.loadExisting(path).keys[0].key
+            let first = try SigningKeyFile(path).load().keys[0].key
             return Finding(.ok, "signing.keys", "\(path) can be used; \(first.id) signs")
         } catch {
             return Finding(.fail, "signing.keys", "\(error)")

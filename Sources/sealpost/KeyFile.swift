@@ -1,0 +1,87 @@
+import Foundation
+import PushCore
+import PushServer
+
+/// The file with the data keys.
+typealias KeyringFile = KeyFile<Keyring>
+
+/// The file with the keys that sign answers.
+typealias SigningKeyFile = KeyFile<SigningKeySet>
+
+/// A file of numbered keys, which the server makes by itself and only its owner may read.
+///
+/// Each function throws a `ConfigurationError` if the file cannot be read or written, if others may read it, or if it holds
+/// no valid keys.
+struct KeyFile<Keys: FiledKeys> {
+    let path: String
+
+    init(_ path: String) {
+        self.path = path
+    }
+
+    /// Reads it, and never makes it.
+    func load() throws -> Keys {
+        try self.keys(in: PrivateFile.load(self.path, what: Keys.fileName))
+    }
+
+    /// Reads it; makes it, with one new key, if it is not there.
+    func loadOrCreate() throws -> Keys {
+        try self.keys(in: PrivateFile.load(self.path, what: Keys.fileName, ifMissing: Keys.generateText))
+    }
+
+    /// Puts a new random key in front of the others, so that it is in use; returns its number.
+    func rotate() throws -> UInt32 {
+        try PrivateFile.change(self.path, what: Keys.fileName) { text in
+            let new = try self.checked { () throws(KeyTextError) in try Keys.addingKey(to: text) }
+            return (new.text, new.number)
+        }
+    }
+
+    /// Takes a key out that is not the first. Whether something depends on it is the caller's to know.
+    func remove(_ number: UInt32) throws {
+        try PrivateFile.change(self.path, what: Keys.fileName) { text in
+            (try self.checked { () throws(KeyTextError) in try Keys.removingKey(number, from: text) }, ())
+        }
+    }
+
+    // MARK: - Private
+
+    private func keys(in text: String) throws -> Keys {
+        try self.checked { () throws(KeyTextError) in try Keys(text: text) }
+    }
+
+    private func checked<Value>(_ body: () throws(KeyTextError) -> Value) throws -> Value {
+        do throws(KeyTextError) {
+            return try body()
+        } catch {
+            throw ConfigurationError("\(Keys.fileName) \(self.path) is not valid: \(error)")
+        }
+    }
+}
+
+extension KeyFile<Keyring> {
+    /// Reads it; makes it, with one new key, if neither it nor the database is there.
+    ///
+    /// Throws `ConfigurationError` if it is missing though there is a database, which a new key would not open.
+    func loadOrCreate(beside database: String) throws -> Keyring {
+        let isMissing = !FileManager.default.fileExists(atPath: self.path)
+        guard !isMissing || !FileManager.default.fileExists(atPath: database) else {
+            throw ConfigurationError("the keyring \(self.path) is missing; restore it from a backup to decrypt \(database)")
+        }
+        return try self.loadOrCreate()
+    }
+}
+
+/// Keys that have a file.
+protocol FiledKeys: NumberedKeys {
+    /// What errors call the file.
+    static var fileName: String { get }
+}
+
+extension Keyring: FiledKeys {
+    static let fileName = "the keyring"
+}
+
+extension SigningKeySet: FiledKeys {
+    static let fileName = "the file of signing keys"
+}
