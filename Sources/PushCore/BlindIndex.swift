@@ -8,14 +8,14 @@ package import Foundation
 package struct BlindIndex: Sendable {
     package static let length = 16
 
-    private let names: SymmetricKey
-    private let handles: SymmetricKey
-    private let tags: SymmetricKey
+    private let names: KeyedHash
+    private let handles: KeyedHash
+    private let tags: KeyedHash
 
     package init(_ secret: IndexSecret) {
-        self.names = secret.derive("user name")
-        self.handles = secret.derive("device handle")
-        self.tags = secret.derive("device tag")
+        self.names = KeyedHash(key: secret.derive("user name"))
+        self.handles = KeyedHash(key: secret.derive("device handle"))
+        self.tags = KeyedHash(key: secret.derive("device tag"))
     }
 
     /// The same for every spelling of the name.
@@ -25,7 +25,7 @@ package struct BlindIndex: Sendable {
 
     package func hash(_ tag: Tag) -> Data { Self.hash(tag.description, self.tags) }
 
-    private static func hash(_ text: String, _ key: SymmetricKey) -> Data {
-        Data(HMAC<SHA256>.authenticationCode(for: Array(text.utf8), using: key).prefix(Self.length))
+    private static func hash(_ text: String, _ key: KeyedHash) -> Data {
+        Data(key.code { $0.update(data: Array(text.utf8)) }.prefix(Self.length))
     }
 }

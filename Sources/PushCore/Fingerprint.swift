@@ -1,4 +1,4 @@
-package import Crypto
+internal import Crypto
 package import Foundation
 
 /// What credentials are looked up by, in memory and in the database: 32 bytes of SHA-256.
@@ -15,14 +15,11 @@ package struct Fingerprint: Sendable, Hashable {
         self.words = hash.finalize().withUnsafeBytes { $0.loadUnaligned(as: SIMD4<UInt64>.self) }
     }
 
-    /// The text's code under the key with which `code` was made: from what can be guessed, only those who have the key
-    /// can make it.
-    package init(of text: Substring, code: HMAC<SHA256>) {
-        // A copy of what the key has become, which would otherwise be hashed each time.
-        var code = code
+    /// The text's code under the key of `code`: from what can be guessed, only those who have the key can make it.
+    package init(of text: Substring, code: KeyedHash) {
         var text = text
-        text.withUTF8 { code.update(data: UnsafeRawBufferPointer($0)) }
-        self.words = code.finalize().withUnsafeBytes { $0.loadUnaligned(as: SIMD4<UInt64>.self) }
+        let digest = code.code { hash in text.withUTF8 { hash.update(bufferPointer: UnsafeRawBufferPointer($0)) } }
+        self.words = digest.withUnsafeBytes { $0.loadUnaligned(as: SIMD4<UInt64>.self) }
     }
 
     /// Takes what `bytes` gave; `nil` unless it is as long.

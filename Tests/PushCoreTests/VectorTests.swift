@@ -88,8 +88,28 @@ import Testing
         ),
     ])
     func hmac(key: Data, text: String, code: String) {
-        let own = HMAC<SHA256>.authenticationCode(for: Data(text.utf8), using: SymmetricKey(data: key))
+        let key = SymmetricKey(data: key)
+        let own = HMAC<SHA256>.authenticationCode(for: Data(text.utf8), using: key)
         #expect(Data(own) == Self.bytes(code))
+        #expect(Data(KeyedHash(key: key).code { $0.update(data: Data(text.utf8)) }) == Self.bytes(code))
+    }
+
+    /// Keys around a block of 64 bytes, and messages in two portions around it; each hash is asked twice.
+    @Test(arguments: [0, 1, 32, 63, 64, 65, 200])
+    func aKeyedHashIsAnHMAC(keyLength: Int) {
+        let key = SymmetricKey(data: (0..<keyLength).map { UInt8($0) })
+        let hash = KeyedHash(key: key)
+        for length in [0, 1, 23, 24, 63, 64, 65, 1000] {
+            let message = Data((0..<length).map { UInt8(truncatingIfNeeded: $0) })
+            let expected = Data(HMAC<SHA256>.authenticationCode(for: message, using: key))
+            for _ in 0..<2 {
+                let own = hash.code { hash in
+                    hash.update(data: message.prefix(length / 3))
+                    hash.update(data: message.dropFirst(length / 3))
+                }
+                #expect(Data(own) == expected, "\(length) bytes")
+            }
+        }
     }
 
     /// FIPS 180-2 appendix B, and the hash of nothing.

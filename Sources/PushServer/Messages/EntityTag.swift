@@ -42,25 +42,19 @@ struct EntityTag: Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// Makes tags that tell nothing: a keyed hash of what the representation depends on, but not of the payload.
-///
-/// SHA-256 of the key and a message of fixed length, of which half is shown, so that nothing can be appended to it: a
-/// third of what HMAC costs, which each fetch would pay.
+/// Makes tags that tell nothing: half of a keyed hash of what the representation depends on, but not of the payload.
 struct EntityTagMaker: Sendable {
-    private let key: [UInt8]
+    private let hash: KeyedHash
 
     init(key: SymmetricKey) {
-        self.key = key.withUnsafeBytes(Array.init)
+        self.hash = KeyedHash(key: key)
     }
 
     /// The tag of a notification as one user sees it. Its content never changes, so id and times stand for it.
     func tag(of id: NotificationID, for user: Int64, isRead: Bool, createdAt: Date) -> EntityTag {
-        var hash = SHA256()
-        self.key.withUnsafeBytes { hash.update(bufferPointer: $0) }
         // The number of this form of the body, then what it shows.
         let message = (Int64(1), id.rawValue, user, Int64(isRead ? 1 : 0), createdAt.timeIntervalSince1970)
-        withUnsafeBytes(of: message) { hash.update(bufferPointer: $0) }
-        return Self.tag(of: hash.finalize())
+        return Self.tag(of: self.hash.code { hash in withUnsafeBytes(of: message) { hash.update(bufferPointer: $0) } })
     }
 
     /// The tag of a list as one user sees it.
@@ -69,22 +63,22 @@ struct EntityTagMaker: Sendable {
     /// then. So the numbers that are there, whether there are more, and the cursor, which tells which list it is and how
     /// far it goes, are all that the bytes are made of. What expires takes its number out of them.
     func tag(of page: NotificationPage, cursor: String?, for user: Int64) -> EntityTag {
-        var hash = SHA256()
-        self.key.withUnsafeBytes { hash.update(bufferPointer: $0) }
         let message = (Int64(2), user, Int64(page.hasMore ? 1 : 0), Int64(page.entries.count))
-        withUnsafeBytes(of: message) { hash.update(bufferPointer: $0) }
-        page.entries.map(\.change).withUnsafeBytes { hash.update(bufferPointer: $0) }
-        if let cursor { Array(cursor.utf8).withUnsafeBytes { hash.update(bufferPointer: $0) } }
-        return Self.tag(of: hash.finalize())
+        let code = self.hash.code { hash in
+            withUnsafeBytes(of: message) { hash.update(bufferPointer: $0) }
+            page.entries.map(\.change).withUnsafeBytes { hash.update(bufferPointer: $0) }
+            if let cursor { hash.update(data: Array(cursor.utf8)) }
+        }
+        return Self.tag(of: code)
     }
 
     /// A number from 0 to 255 that goes with a tag, and tells nothing to whoever lacks the key.
     func padding(of tag: EntityTag) -> Int {
-        var hash = SHA256()
-        self.key.withUnsafeBytes { hash.update(bufferPointer: $0) }
-        withUnsafeBytes(of: Int64(3)) { hash.update(bufferPointer: $0) }
-        Array(tag.description.utf8).withUnsafeBytes { hash.update(bufferPointer: $0) }
-        return hash.finalize().first { _ in true }.map(Int.init) ?? 0
+        let code = self.hash.code { hash in
+            withUnsafeBytes(of: Int64(3)) { hash.update(bufferPointer: $0) }
+            hash.update(data: Array(tag.description.utf8))
+        }
+        return code.first { _ in true }.map(Int.init) ?? 0
     }
 
     private static func tag(of digest: SHA256.Digest) -> EntityTag {

@@ -21,7 +21,7 @@ package final class Authenticator: Sendable {
     /// What passwords are hashed with; at a sign-in, also those whose hashes are weaker.
     private let parameters: PasswordParameters
     /// Tells for a name that nobody has whose hash it shall cost as much as.
-    private let nameCode: HMAC<SHA256>
+    private let nameCode: KeyedHash
 
     package init(
         store: Store,
@@ -38,7 +38,7 @@ package final class Authenticator: Sendable {
         self.gate = SignInGuard(pool: self.pool, logger: logger)
         self.parameters = parameters
         // The same after a restart, or a name that takes another time then would be known for nobody's.
-        self.nameCode = HMAC(key: store.indexSecret.derive("unknown names"))
+        self.nameCode = KeyedHash(key: store.indexSecret.derive("unknown names"))
     }
 
     // MARK: Who calls

@@ -22,7 +22,7 @@ final class CredentialCache: Sendable {
 
     private let generations = Mutex(Generations())
     /// Under a random key of its own, so that memory holds no hash from which a password could be guessed.
-    private let code = HMAC<SHA256>(key: SymmetricKey(size: .bits256))
+    private let code = KeyedHash(key: SymmetricKey(size: .bits256))
 
     /// What a name and a password are remembered by, for as long as the process lives; a token has its own hash.
     func key(ofBasic field: String) -> Fingerprint {

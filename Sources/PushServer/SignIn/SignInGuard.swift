@@ -15,7 +15,7 @@ final class SignInGuard: Sendable {
     private let checks = SharedChecks()
     private let counts: SignInCounts
     /// Of this process: memory holds no plain hash of a password.
-    private let code = HMAC<SHA256>(key: SymmetricKey(size: .bits256))
+    private let code = KeyedHash(key: SymmetricKey(size: .bits256))
 
     init(pool: HashingPool, logger: Logger) {
         self.pool = pool

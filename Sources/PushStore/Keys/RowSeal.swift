@@ -7,15 +7,15 @@ internal import PushCore
 /// Who may see a payload is told by rows of a few bytes. A flipped bit, or a hand in the file, could make them another
 /// user's; these hashes let such a row be found out before anything is handed over.
 struct RowSeal: Sendable {
-    private let key: [UInt8]
+    private let hash: KeyedHash
 
     init(key: SymmetricKey) {
-        self.key = key.withUnsafeBytes(Array.init)
+        self.hash = KeyedHash(key: key)
     }
 
     /// Of a row of `recipient`.
     func recipient(of notification: Int64, user: Int64) -> Int64 {
-        self.hash(1, (notification, user, 0, 0))
+        self.code(1, (notification, user, 0, 0))
     }
 
     /// Of a row of `token`: whose it is.
@@ -23,16 +23,14 @@ struct RowSeal: Sendable {
         fingerprint.withUnsafeBytes { bytes in
             // Half of a SHA-256 tells tokens apart as well as all of it.
             let half = (0..<2).map { bytes.loadUnaligned(fromByteOffset: $0 * 8, as: Int64.self) }
-            return self.hash(2, (half[0], half[1], user, 0))
+            return self.code(2, (half[0], half[1], user, 0))
         }
     }
 
-    /// SHA-256 of the key and a message of fixed length, of which a quarter is shown: see `EntityTagMaker`.
-    private func hash(_ table: Int64, _ values: (Int64, Int64, Int64, Int64)) -> Int64 {
-        var hash = SHA256()
-        self.key.withUnsafeBytes { hash.update(bufferPointer: $0) }
+    /// A quarter of the code of a message of fixed length.
+    private func code(_ table: Int64, _ values: (Int64, Int64, Int64, Int64)) -> Int64 {
         let message = (table.bigEndian, values.0.bigEndian, values.1.bigEndian, values.2.bigEndian, values.3.bigEndian)
-        withUnsafeBytes(of: message) { hash.update(bufferPointer: $0) }
-        return hash.finalize().withUnsafeBytes { $0.loadUnaligned(as: Int64.self) }
+        return self.hash.code { hash in withUnsafeBytes(of: message) { hash.update(bufferPointer: $0) } }
+            .withUnsafeBytes { $0.loadUnaligned(as: Int64.self) }
     }
 }
