@@ -86,6 +86,19 @@ import Testing
         #expect(table[0] == nil)
     }
 
+    @Test func whatIsWrittenOutlivesOneTurnAndNotTwo() {
+        var table = BoundedTable<Int, Int>(bound: 100)
+        table[0] = 0
+        table[1] = 1
+        table.turn()
+        #expect(table[0] == 0 && table[1] == 1)
+        table[1] = 2
+        table.turn()
+        #expect(table[0] == nil && table[1] == 2)
+        table.turn()
+        #expect(table.count == 0)
+    }
+
     @Test func whatIsTakenOutIsGoneFromBothHalves() {
         var table = BoundedTable<Int, Int>(bound: 4)
         for key in 0..<3 { table[key] = key }

@@ -1,6 +1,6 @@
 /// A dictionary that never holds more than so many entries: what was written longest ago is forgotten first.
 ///
-/// It forgets by halves, which costs nothing an entry; the newer half of `bound` is always there.
+/// It forgets by halves, which costs nothing an entry; the newer half of `bound` is there until it is turned by hand.
 struct BoundedTable<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     private let half: Int
     private var young: [Key: Value] = [:]
@@ -19,9 +19,14 @@ struct BoundedTable<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         set {
             self.old[key] = nil
             self.young[key] = newValue
-            guard self.young.count >= self.half else { return }
-            self.old = self.young
-            self.young = [:]
+            if self.young.count >= self.half { self.turn() }
         }
+    }
+
+    /// Forgets the older half; the newer becomes the older one. Whoever turns it at intervals has entries that live for one
+    /// to two of them.
+    mutating func turn() {
+        self.old = self.young
+        self.young = [:]
     }
 }
