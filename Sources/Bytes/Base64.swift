@@ -4,7 +4,7 @@ package enum Base64: Sendable, CaseIterable {
     case standard
     /// Section 4 without padding, as the PHC string format has it.
     case unpadded
-    /// Section 5 without padding: JSON Web Keys and Tokens, Web Push, and whatever stands in a URL.
+    /// Section 5 without padding: JSON Web Keys and Tokens, Web Push, and texts in URLs.
     case url
 
     /// The text of some bytes.

@@ -3,7 +3,7 @@ package import Crypto
 /// HMAC-SHA-256 (RFC 2104) under a key that is hashed once.
 ///
 /// The same as `HMAC<SHA256>`, for the few codes that each fetch pays: a copy of a prepared one of those costs 0.43 µs, this
-/// 0.27 µs (`docs/decisions/hmac-for-keyed-hashes.md`).
+/// 0.26 µs (`docs/decisions/hmac-for-keyed-hashes.md`).
 package struct KeyedHash: Sendable {
     /// After the key's inner block, and after its outer one.
     private let inner: SHA256

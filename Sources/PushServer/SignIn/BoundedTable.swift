@@ -23,8 +23,8 @@ struct BoundedTable<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         }
     }
 
-    /// Forgets the older half; the newer becomes the older one. Whoever turns it at intervals has entries that live for one
-    /// to two of them.
+    /// Forgets the older half; the newer becomes the older one. In a table that is turned at intervals an entry lives for
+    /// one to two of them.
     mutating func turn() {
         self.old = self.young
         self.young = [:]
