@@ -1,6 +1,7 @@
 import Foundation
 import PushCore
 import PushDelivery
+import PushSenders
 import PushSimulators
 import PushStore
 import PushTesting
@@ -147,13 +148,13 @@ import Testing
         #expect(String(decoding: last.request.body, as: UTF8.self).contains("\"3\""))
     }
 
+    /// The calls to the first provider would last ten times as long as the second's push is waited for.
     @Test func aProviderThatNeverAnswersDelaysNoOther() async throws {
         try await self.fill(10)
         self.apns.pushes.setFaults([FaultRule(.noAnswer)])
-        try await self.rig.run { wakeUp, _ in
+        try await self.rig.run(timeout: .seconds(600), ending: { await $0.close() }) { wakeUp, _ in
             try await eventually { !self.apns.pushes.received.isEmpty }
             try await self.pushToTheOther(wakeUp)
-            self.apns.pushes.setFaults([])
         }
     }
 

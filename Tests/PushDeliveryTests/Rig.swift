@@ -28,16 +28,21 @@ struct Rig: Sendable {
 
     /// Runs the service, with the lanes `apns` and `other`, as long as `body` does; by the standing clock unless told
     /// otherwise.
+    ///
+    /// A call to `apns` ends after `timeout`; `ending` may end those that still run when `body` has returned.
     func run(
         concurrency: Int = 3,
+        timeout: Duration = .seconds(5),
         settings: DeliverySettings = DeliverySettings(),
         settlements: SettlementWatch = SettlementWatch(),
         now: (@Sendable () -> Date)? = nil,
+        ending: @Sendable (APNsSender) async -> Void = { _ in },
         _ body: @escaping @Sendable (WakeUp, SenderStatus) async throws -> Void
     ) async throws {
         let loop = try EventLoop(index: 0)
         defer { loop.stop() }
-        let (first, second) = (try self.sender(to: self.apns, on: loop), try self.sender(to: self.other, on: loop))
+        let first = try self.sender(to: self.apns, on: loop, timeout: timeout)
+        let second = try self.sender(to: self.other, on: loop, timeout: .seconds(5))
         let (wakeUp, status) = (WakeUp(), SenderStatus())
         let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         let service = try DeliveryService(
@@ -67,6 +72,7 @@ struct Rig: Sendable {
                     } catch {
                         result = .failure(error)
                     }
+                    await ending(first)
                     await services.triggerGracefulShutdown()
                     try await group.waitForAll()
                     try result.get()
@@ -77,7 +83,7 @@ struct Rig: Sendable {
         await second.close()
     }
 
-    private func sender(to apns: APNsSimulator, on loop: EventLoop) throws -> APNsSender {
+    private func sender(to apns: APNsSimulator, on loop: EventLoop, timeout: Duration) throws -> APNsSender {
         try APNsSender(
             APNsSettings(
                 key: Secret(apns.credentials.privateKey),
@@ -85,7 +91,7 @@ struct Rig: Sendable {
                 teamID: apns.credentials.teamID,
                 topic: apns.credentials.topic,
                 endpoint: apns.endpoint,
-                connection: ConnectionSettings(caFile: self.fixture.folder.file("ca.pem"), timeout: .seconds(5))
+                connection: ConnectionSettings(caFile: self.fixture.folder.file("ca.pem"), timeout: timeout)
             ),
             on: loop,
             now: { self.fixture.clock.now }
