@@ -6,6 +6,10 @@ internal import Reactor
 ///
 /// Lives until it is retired and its last transfer has ended.
 final class ConnectionPool {
+    /// So many calls in a row without an answer, and the connections are given up: a peer may keep a connection open
+    /// and never again read from it.
+    private static let patience = 4
+
     private let loop: EventLoop
     private let ended: (Transfer, CURLcode) -> Void
     private var multi: UnsafeMutableRawPointer?
@@ -14,7 +18,7 @@ final class ConnectionPool {
     /// Calls on its connections, those included that wait for one.
     private(set) var transfers = 0
     /// Whether a call has been answered with 200.
-    var isProven = false
+    private(set) var isProven = false
     private(set) var isRetired = false
     /// Keeps a retired pool alive while transfers still run on it.
     private var whileDraining: ConnectionPool?
@@ -22,7 +26,7 @@ final class ConnectionPool {
     /// would go on giving calls until all there are have failed.
     var isUnusable = false
     /// Calls in a row that were given up without an answer.
-    var unanswered = 0
+    private var unanswered = 0
     private let provesConnections: Bool
     /// With more, a call to the kernel for each would cost more than it saves.
     private static let corkedSockets = 2
@@ -72,6 +76,20 @@ final class ConnectionPool {
     func allowConnection() -> Bool {
         if self.provesConnections, self.isProven { self.isUnusable = true }
         return !(self.provesConnections && self.isUnusable)
+    }
+
+    /// Takes in how a call on its connections ended.
+    func note(_ outcome: Call.Outcome) {
+        guard case .success(let response) = outcome else { return }
+        if response.status == 200 { self.isProven = true }
+        self.unanswered = 0
+    }
+
+    /// Takes in that a call was given up without an answer.
+    func noteSilence() {
+        self.unanswered += 1
+        let isProbe = self.provesConnections && !self.isProven
+        if isProbe || self.unanswered >= Self.patience { self.isUnusable = true }
     }
 
     /// Ends a transfer without its result: its stream is reset, or its connection closed.

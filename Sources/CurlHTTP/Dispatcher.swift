@@ -5,13 +5,6 @@ internal import Reactor
 ///
 /// `@unchecked Sendable`: every member is touched on the loop's thread only, which the methods assert.
 final class Dispatcher: @unchecked Sendable {
-    /// So many calls in a row without an answer, and the connections are given up: a peer may keep a connection open
-    /// and never again read from it.
-    private static let patience = 4
-
-    /// So often a call is repeated whose connection was lost before any part of a response: one GOAWAY, one reset, must
-    /// not look like a hundred failures.
-    private static let maximumRepeats = 2
     private static let restBeforeRepeat = Duration.milliseconds(10)
 
     private let settings: HTTPClientSettings
@@ -115,38 +108,27 @@ final class Dispatcher: @unchecked Sendable {
     }
 
     private func giveUp(_ transfer: Transfer) {
-        if let pool = transfer.pool {
-            pool.unanswered += 1
-            let isProbe = self.settings.provesConnections && !pool.isProven
-            if isProbe || pool.unanswered >= Self.patience { pool.isUnusable = true }
-        }
+        transfer.pool?.noteSilence()
         self.abandon(transfer, .timedOut)
         self.startWaiting()
     }
 
     private func complete(_ transfer: Transfer, _ code: CURLcode) {
-        defer { self.startWaiting() }
         let pool = transfer.pool.take()
-        if transfer.sawSpentPool {
-            // Nothing was sent, and nothing counts.
+        switch transfer.completion(of: code) {
+        case .notSent:
             transfer.rewind()
             self.waiting.insert(transfer, at: self.waiting.startIndex)
-            return
-        }
-        if transfer.isInterrupted(code), transfer.repeats < Self.maximumRepeats {
-            transfer.repeats += 1
-            transfer.rewind()
+        case .interrupted:
             pool?.isUnusable = true
+            transfer.beginRepeat()
             self.rest(transfer)
-            return
+        case .ended(let outcome):
+            pool?.note(outcome)
+            self.release(transfer)?.finish(outcome)
+            if case .failure = outcome, let pool, !pool.isProven { self.failWaiting(outcome) }
         }
-        let outcome = transfer.outcome(of: code)
-        if case .success(let response) = outcome {
-            if response.status == 200 { pool?.isProven = true }
-            pool?.unanswered = 0
-        }
-        self.release(transfer)?.finish(outcome)
-        if case .failure = outcome, let pool, !pool.isProven { self.failWaiting(outcome) }
+        self.startWaiting()
     }
 
     /// Has a call repeated in a moment, together with the others of its connection.

@@ -5,12 +5,23 @@ internal import Reactor
 
 /// An easy handle with all that must live as long as it works, used for one call after another. On the loop only.
 final class Transfer {
+    /// What became of a call that libcurl is done with.
+    enum Completion {
+        /// Its pool may open no connection: nothing was sent, and it waits for another pool, before all others.
+        case notSent
+        /// Its connection was lost before any part of a response: it is repeated on a new one.
+        case interrupted
+        case ended(Call.Outcome)
+    }
+
+    /// So often a call is repeated whose connection was lost before any part of a response: one GOAWAY, one reset, must
+    /// not look like a hundred failures.
+    private static let maximumRepeats = 2
+
     let easy: UnsafeMutableRawPointer
     /// Where it is at work.
     var pool: ConnectionPool?
     var deadline: LoopTimer?
-    /// How often it has been repeated after an interruption.
-    var repeats = 0
 
     private let addresses: AddressPolicy
     private let maximumBody: Int
@@ -20,7 +31,9 @@ final class Transfer {
     private var body: [UInt8] = []
     private var sawRefusedAddress = false
     /// Whether it needed a connection that its pool may not make; nothing was sent.
-    private(set) var sawSpentPool = false
+    private var sawSpentPool = false
+    /// How often it has been repeated after an interruption.
+    private var repeats = 0
     private var isTooLarge = false
 
     init(_ settings: HTTPClientSettings) {
@@ -76,20 +89,23 @@ final class Transfer {
         self.method = request.method
     }
 
-    /// Whether the call lost its connection, and no status says that the peer has done what was asked.
-    func isInterrupted(_ code: CURLcode) -> Bool {
-        guard !(200..<300).contains(self.status) else { return false }
-        return Self.interruptions.contains(code)
+    /// What became of the call, now that libcurl has ended it with that code.
+    func completion(of code: CURLcode) -> Completion {
+        if self.sawSpentPool { return .notSent }
+        if self.isInterrupted(code), self.repeats < Self.maximumRepeats { return .interrupted }
+        return .ended(self.outcome(of: code))
     }
-
-    private static let interruptions = [
-        CURLE_RECV_ERROR, CURLE_SEND_ERROR, CURLE_GOT_NOTHING, CURLE_PARTIAL_FILE, CURLE_HTTP2, CURLE_HTTP2_STREAM,
-    ]
 
     /// Prepares for the same request once more.
     func rewind() {
         self.body = []
         self.sawSpentPool = false
+    }
+
+    /// Prepares for the same request once more, and counts that.
+    func beginRepeat() {
+        self.repeats += 1
+        self.rewind()
     }
 
     /// Lets go of what belonged to the last request, but keeps the memory.
@@ -104,14 +120,6 @@ final class Transfer {
         self.repeats = 0
     }
 
-    func outcome(of code: CURLcode) -> Call.Outcome {
-        // A status without the body is a yes all the same: libcurl may see the connection's end before it takes the end of
-        // a stream that lies there already.
-        let isCutYes = Self.interruptions.contains(code) && (200..<300).contains(self.status) && self.body.isEmpty
-        guard code == CURLE_OK || isCutYes else { return .failure(self.error(for: code)) }
-        return .success(OutboundResponse(status: self.status, headers: self.responseHeaders(), body: self.body))
-    }
-
     // MARK: - Private
 
     /// 0 as long as none has come.
@@ -119,6 +127,24 @@ final class Transfer {
         var status = 0
         ccurl_get_long(self.easy, CURLINFO_RESPONSE_CODE, &status)
         return status
+    }
+
+    private static let interruptions = [
+        CURLE_RECV_ERROR, CURLE_SEND_ERROR, CURLE_GOT_NOTHING, CURLE_PARTIAL_FILE, CURLE_HTTP2, CURLE_HTTP2_STREAM,
+    ]
+
+    /// Whether the call lost its connection, and no status says that the peer has done what was asked.
+    private func isInterrupted(_ code: CURLcode) -> Bool {
+        guard !(200..<300).contains(self.status) else { return false }
+        return Self.interruptions.contains(code)
+    }
+
+    private func outcome(of code: CURLcode) -> Call.Outcome {
+        // A status without the body is a yes all the same: libcurl may see the connection's end before it takes the end of
+        // a stream that lies there already.
+        let isCutYes = Self.interruptions.contains(code) && (200..<300).contains(self.status) && self.body.isEmpty
+        guard code == CURLE_OK || isCutYes else { return .failure(self.error(for: code)) }
+        return .success(OutboundResponse(status: self.status, headers: self.responseHeaders(), body: self.body))
     }
 
     private func setUpload(_ bytes: [UInt8]) {
