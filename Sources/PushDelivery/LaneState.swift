@@ -18,7 +18,7 @@ final class LaneState: Sendable {
 
     /// How a push ended: what is to be written down, and done besides.
     struct Ending {
-        let settlement: Store.Settlement
+        let settlement: Settlement
         /// The device is to be retired for this reason, unless it registered after the date.
         var retirement: (reason: String, since: Date)?
         /// The reason of a failure, for the log.
@@ -31,7 +31,7 @@ final class LaneState: Sendable {
         var workers = 0
         /// Under way, or not yet written down.
         var inFlight = 0
-        var ended: [(LeasedDelivery, Store.Settlement)] = []
+        var ended: [(LeasedDelivery, Settlement)] = []
         /// When the first of those ended.
         var endedSince = ContinuousClock.now
         var isClaiming = false
@@ -143,7 +143,7 @@ final class LaneState: Sendable {
     }
 
     /// What is to be written down now: what has been gathered for that long, or is worth it by its number.
-    func beginSettling(after patience: Duration) -> [(LeasedDelivery, Store.Settlement)] {
+    func beginSettling(after patience: Duration) -> [(LeasedDelivery, Settlement)] {
         self.state.withLock { state in
             guard !state.isSettling, !state.ended.isEmpty else { return [] }
             let isDue = state.isStopping || state.ended.count >= Self.settleCount
@@ -164,7 +164,7 @@ final class LaneState: Sendable {
 
     /// Takes in that they are written down, all but those that could not be: they are tried again, or, if the lane ends
     /// before, sent once more by the next process under the same ids.
-    func endSettling(butKeeping kept: [(LeasedDelivery, Store.Settlement)] = []) {
+    func endSettling(butKeeping kept: [(LeasedDelivery, Settlement)] = []) {
         self.state.withLock { state in
             state.inFlight -= state.settling - kept.count
             state.settling = 0

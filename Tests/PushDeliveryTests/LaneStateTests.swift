@@ -74,8 +74,8 @@ import Testing
     }
 
     /// Whatever becomes of the one that goes first, it leaves room for another: nothing else ever would.
-    @Test(arguments: [Store.Settlement.expired, .released, .retried(at: .distantFuture, reason: "withdrawn")])
-    func aProbeThatEndsUnansweredIsFollowedByAnother(settlement: Store.Settlement) throws {
+    @Test(arguments: [Settlement.expired, .released, .retried(at: .distantFuture, reason: "withdrawn")])
+    func aProbeThatEndsUnansweredIsFollowedByAnother(settlement: Settlement) throws {
         self.end(try self.next(), with: .overloaded(reason: "later", retryAfter: .seconds(60)))
         self.fixture.clock.advance(by: 60)
         let probe = try self.next()

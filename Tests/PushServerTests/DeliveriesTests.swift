@@ -40,7 +40,7 @@ import Testing
     @Test func theSenderSeesHowFarEachPushHasCome() async throws {
         let path = try await self.post()
         let leased = try await self.fixture.storage.claim(limit: 4).sorted { $0.device < $1.device }
-        let ends: [Store.Settlement] = [
+        let ends: [Settlement] = [
             .accepted(providerID: nil), .failed(reason: "BadDeviceToken"), .expired,
             .retried(at: self.fixture.clock.now + 60, reason: "Shutdown"),
         ]
@@ -105,7 +105,7 @@ import Testing
     // MARK: Testing a device
 
     /// Tests alice's first device, whose push ends so.
-    private func test(_ end: @escaping @Sendable (Date) -> Store.Settlement) async throws -> JSONValue {
+    private func test(_ end: @escaping @Sendable (Date) -> Settlement) async throws -> JSONValue {
         let device = try #require(
             try self.fixture.storage.reader.devices(ofUser: self.fixture.storage.user("alice").id).first
         )

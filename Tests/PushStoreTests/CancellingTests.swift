@@ -75,8 +75,8 @@ import Testing
         try self.expectTally(enqueued: 2) { $0.accepted = 1 }
     }
 
-    @Test(arguments: [Store.Settlement.retried(at: .distantPast, reason: "busy"), .released])
-    func aReplacedPushThatIsOnItsWayIsNotTriedAgain(settlement: Store.Settlement) async throws {
+    @Test(arguments: [Settlement.retried(at: .distantPast, reason: "busy"), .released])
+    func aReplacedPushThatIsOnItsWayIsNotTriedAgain(settlement: Settlement) async throws {
         try await self.post(1, collapseID: "inbox")
         let first = try #require(try await fixture.claim().first)
         try await self.post(2, collapseID: "inbox")

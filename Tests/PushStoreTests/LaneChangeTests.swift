@@ -73,8 +73,8 @@ import Testing
         try self.expectTally("apns", enqueued: 1)
     }
 
-    @Test(arguments: [Store.Settlement.retried(at: .distantFuture, reason: "offline"), .released])
-    func whatIsOnItsWayIsTriedAgainInTheNewLane(settlement: Store.Settlement) async throws {
+    @Test(arguments: [Settlement.retried(at: .distantFuture, reason: "offline"), .released])
+    func whatIsOnItsWayIsTriedAgainInTheNewLane(settlement: Settlement) async throws {
         try await self.post(1)
         let leased = try #require(try await fixture.claim().first)
         #expect(try await self.register("fcm", "token-of-fcm") == .registered(moved: 0))

@@ -45,9 +45,9 @@ import Testing
     }
 
     @Test(arguments: [
-        Store.Settlement.accepted(providerID: "p"), .expired, .failed(reason: "no"),
+        Settlement.accepted(providerID: "p"), .expired, .failed(reason: "no"),
     ])
-    func aSettledPushIsNeverClaimedAgain(settlement: Store.Settlement) async throws {
+    func aSettledPushIsNeverClaimedAgain(settlement: Settlement) async throws {
         try await self.fill()
         let leased = try #require(try await self.claim().first)
         try await fixture.settle(leased, as: settlement)

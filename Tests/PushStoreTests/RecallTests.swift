@@ -48,7 +48,7 @@ import Testing
         #expect(try await self.recall())
         _ = try await self.fixture.store.cancelRecalled(self.id, after: 0, now: self.fixture.now)
         for (index, delivery) in leased.enumerated() {
-            let retry = Store.Settlement.retried(at: self.fixture.now, reason: "x")
+            let retry = Settlement.retried(at: self.fixture.now, reason: "x")
             try await self.fixture.settle(delivery, as: index == 0 ? .accepted(providerID: nil) : retry)
         }
         #expect(try await self.fixture.claim() == [])

@@ -26,7 +26,7 @@ import Testing
     }
 
     /// Posts and claims notifications, and settles their pushes.
-    private func post(_ numbers: Int64..., as settlement: Store.Settlement) async throws {
+    private func post(_ numbers: Int64..., as settlement: Settlement) async throws {
         for number in numbers {
             try await self.fixture.post(number, from: self.alice, to: "username:alice")
             for delivery in try await self.fixture.claim("stream") {

@@ -127,7 +127,7 @@ package struct StoreFixture: Sendable {
         try Queue.allCases.compactMap { try self.reader.nextDue(in: Lane(Platform(platform)), $0) }.min()
     }
 
-    package func settle(_ delivery: LeasedDelivery, as settlement: Store.Settlement) async throws {
+    package func settle(_ delivery: LeasedDelivery, as settlement: Settlement) async throws {
         try await self.store.settle([(delivery, settlement)], now: self.now)
     }
 

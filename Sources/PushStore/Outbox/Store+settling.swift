@@ -1,18 +1,8 @@
 package import Foundation
 internal import GRDB
-internal import PushCore
+package import PushCore
 
 extension Store {
-    /// How a try ended.
-    package enum Settlement: Sendable, Hashable {
-        case accepted(providerID: String?)
-        case expired
-        case failed(reason: String)
-        case retried(at: Date, reason: String)
-        /// Not tried: it is as due as before, and the try does not count.
-        case released
-    }
-
     /// Writes down how tries ended, all in one transaction.
     ///
     /// What was withdrawn meanwhile is not tried again, and what was settled meanwhile stays so. What is tried again, or was
@@ -44,7 +34,7 @@ private struct Batch {
         self.now = now
     }
 
-    mutating func settle(_ db: Database, _ delivery: LeasedDelivery, as settlement: Store.Settlement) throws {
+    mutating func settle(_ db: Database, _ delivery: LeasedDelivery, as settlement: Settlement) throws {
         switch settlement {
         case .accepted(let providerID):
             // The provider's name for it is ours, unless it has one of its own.
