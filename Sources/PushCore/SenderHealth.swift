@@ -73,14 +73,9 @@ package struct SenderHealth: Sendable {
     package var trustsUnknown: Bool { self.reached >= self.unknown * Self.reachedForEachUnknown }
 
     /// Takes in how a call for a device of `user` ended; `jitter` is a random number from 0 to 1.
-    package mutating func note(
-        _ result: Result<Acceptance, SendFailure>,
-        user: Int64,
-        now: Date,
-        jitter: Double
-    ) {
+    package mutating func note(_ outcome: SendOutcome, user: Int64, now: Date, jitter: Double) {
         self.forgetIfDue(now)
-        switch result {
+        switch outcome {
         case .success:
             self.reached += 1
             self.recover()
@@ -98,7 +93,8 @@ package struct SenderHealth: Sendable {
             guard self.isProbing || self.failures >= Self.failuresInARow else { return }
             let longest = min(Self.firstRest * pow(2, Double(min(self.rests, 20))), Self.longestRest)
             self.rest(until: now + max(longest * jitter, Self.firstRest / 2), reason)
-        case .failure(.misconfigured(let reason)): self.pause(reason, now: now)
+        case .failure(.misconfigured(let reason)), .failure(.credentialExpired(let reason)):
+            self.pause(reason, now: now)
         }
     }
 

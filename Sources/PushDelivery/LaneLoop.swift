@@ -100,8 +100,8 @@ struct LaneLoop: Sendable {
         while true {
             switch self.state.next(now: self.now()) {
             case .send(let delivery):
-                let ending = await self.send(delivery)
-                if self.state.end(delivery, ending) { self.signal.set() }
+                let settlement = await self.send(delivery)
+                if self.state.end(delivery, as: settlement) { self.signal.set() }
             case .stop:
                 self.state.endWorker()
                 return self.signal.set()
@@ -115,26 +115,28 @@ struct LaneLoop: Sendable {
         }
     }
 
-    /// Sends one push, unless it has expired since it was leased; what came of it.
-    private func send(_ delivery: LeasedDelivery) async -> LaneState.Ending {
+    /// Sends one push, unless it has expired since it was leased; returns what is to be written down.
+    private func send(_ delivery: LeasedDelivery) async -> Settlement {
         let sentAt = self.now()
-        guard delivery.state.on(.claimed, now: sentAt, jitter: 0) == .send else {
-            return LaneState.Ending(settlement: .expired)
+        if delivery.state.isExpired(now: sentAt) { return .expired }
+        let outcome = await self.lane.sender.outcome(of: delivery.push)
+        let now = self.now()
+        // Asked of the kernel, and so only where there may be a wait.
+        let jitter: Double = if case .success = outcome { 0 } else { .random(in: 0...1) }
+        let trustsUnknown = self.state.note(outcome, of: delivery, now: now, jitter: jitter)
+        if case .failure(let failure) = outcome {
+            self.log(failure)
+            if let since = failure.retirement(sentAt: sentAt, trustsUnknown: trustsUnknown) {
+                await self.retire(delivery, reason: failure.reason, since: since)
+            }
         }
-        let result: Result<Acceptance, SendFailure>
-        do throws(SendFailure) {
-            result = .success(try await self.lane.sender.send(delivery.push))
-        } catch {
-            result = .failure(error)
-        }
-        let ending = self.state.judge(result, of: delivery, sentAt: sentAt, now: self.now())
-        if let reason = ending.failure {
-            self.logger.debug("push not accepted", metadata: self.metadata(["reason": "\(reason)"]))
-        }
-        if let (reason, since) = ending.retirement {
-            await self.retire(delivery, reason: reason, since: since)
-        }
-        return ending
+        return delivery.state.settlement(of: outcome, now: now, jitter: jitter)
+    }
+
+    private func log(_ failure: SendFailure) {
+        // A device that is not connected is no failure.
+        if case .offline = failure { return }
+        self.logger.debug("push not accepted", metadata: self.metadata(["reason": "\(failure.reason)"]))
     }
 
     private func retire(_ delivery: LeasedDelivery, reason: String, since: Date) async {

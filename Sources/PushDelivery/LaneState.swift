@@ -16,15 +16,6 @@ final class LaneState: Sendable {
         case rest(until: Date)
     }
 
-    /// How a push ended: what is to be written down, and done besides.
-    struct Ending {
-        let settlement: Settlement
-        /// The device is to be retired for this reason, unless it registered after the date.
-        var retirement: (reason: String, since: Date)?
-        /// The reason of a failure, for the log.
-        var failure: String?
-    }
-
     private struct State {
         var direct: ArraySlice<LeasedDelivery> = []
         var bulk: ArraySlice<LeasedDelivery> = []
@@ -189,15 +180,15 @@ final class LaneState: Sendable {
         }
     }
 
-    /// Takes in how a push ended that `next` gave out, sent or not; `true` if the loop must look at that.
-    func end(_ delivery: LeasedDelivery, _ ending: Ending) -> Bool {
+    /// Takes in what is to be written down of a push that `next` gave out, sent or not; `true` if the loop must look at that.
+    func end(_ delivery: LeasedDelivery, as settlement: Settlement) -> Bool {
         self.state.withLock { state in
             if state.probe == delivery {
                 state.probe = nil
                 state.health.endProbe()
             }
             if state.ended.isEmpty { state.endedSince = .now }
-            state.ended.append((delivery, ending.settlement))
+            state.ended.append((delivery, settlement))
             let isLow = !state.isClaiming && state.direct.isEmpty && state.bulk.isEmpty
             return isLow || (!state.isSettling && (state.ended.count == 1 || state.ended.count == Self.settleCount))
         }
@@ -207,41 +198,13 @@ final class LaneState: Sendable {
         self.state.withLock { $0.workers -= 1 }
     }
 
-    /// Decides about a push, by its own state and by the provider's health, which learns from it.
-    func judge(
-        _ result: Result<Acceptance, SendFailure>,
-        of delivery: LeasedDelivery,
-        sentAt: Date,
-        now: Date
-    ) -> Ending {
-        let event: DeliveryState.Event
-        // Asked of the kernel, and so only where there is a wait.
-        let jitter: Double
-        switch result {
-        case .success(let acceptance): (event, jitter) = (.accepted(acceptance), 0)
-        case .failure(let failure): (event, jitter) = (.failed(failure), .random(in: 0...1))
-        }
-        let trustsUnknown = self.state.withLock { state in
-            state.health.note(result, user: delivery.user, now: now, jitter: jitter)
+    /// Takes in how sending a push ended, for the health of the provider; `jitter` is a random number from 0 to 1.
+    ///
+    /// Returns whether a device that the provider does not know may be taken for dead.
+    func note(_ outcome: SendOutcome, of delivery: LeasedDelivery, now: Date, jitter: Double) -> Bool {
+        self.state.withLock { state in
+            state.health.note(outcome, user: delivery.user, now: now, jitter: jitter)
             return state.health.trustsUnknown
-        }
-        switch delivery.state.on(event, now: now, jitter: jitter) {
-        case .send: preconditionFailure("only a claim is answered with sending")
-        case .accept(let providerID): return Ending(settlement: .accepted(providerID: providerID))
-        case .expire: return Ending(settlement: .expired)
-        case .fail(let reason): return Ending(settlement: .failed(reason: reason), failure: reason)
-        case .retry(let due, let reason): return Ending(settlement: .retried(at: due, reason: reason), failure: reason)
-        case .park(let reason):
-            return Ending(settlement: .retried(at: delivery.state.expiresAt, reason: reason))
-        case .retireDevice(let reason, let since):
-            return Ending(
-                settlement: .failed(reason: reason),
-                retirement: (reason, min(since ?? sentAt, sentAt)),
-                failure: reason
-            )
-        case .suspectDevice(let reason):
-            let retirement = trustsUnknown ? (reason, sentAt) : nil
-            return Ending(settlement: .failed(reason: reason), retirement: retirement, failure: reason)
         }
     }
 

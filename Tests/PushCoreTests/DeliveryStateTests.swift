@@ -9,61 +9,82 @@ import Testing
         DeliveryState(attempts: attempts, expiresAt: self.now + expiresIn)
     }
 
-    @Test func aClaimedPushIsSentUntilItExpires() {
-        #expect(self.state(expiresIn: 1).on(.claimed, now: self.now, jitter: 0) == .send)
-        #expect(self.state(expiresIn: 0).on(.claimed, now: self.now, jitter: 0) == .expire)
+    private static func unavailable(_ retryAfter: Duration? = nil) -> SendOutcome {
+        .failure(.unavailable(reason: "x", retryAfter: retryAfter))
+    }
+
+    private func retried(after wait: TimeInterval) -> Settlement {
+        .retried(at: self.now + wait, reason: "x")
+    }
+
+    @Test func aPushIsSentUntilItExpires() {
+        #expect(!self.state(expiresIn: 1).isExpired(now: self.now))
+        #expect(self.state(expiresIn: 0).isExpired(now: self.now))
     }
 
     @Test(arguments: [(1, 1.0), (2, 2), (3, 4), (10, 512), (11, 900), (12, 900), (1_000_000, 900)])
     func eachWaitIsTwiceTheLastUpToABound(attempts: Int, wait: TimeInterval) {
-        let event = DeliveryState.Event.failed(.unavailable(reason: "x"))
-        #expect(
-            self.state(attempts: attempts).on(event, now: self.now, jitter: 1)
-                == .retry(at: self.now + wait, reason: "x")
-        )
+        let state = self.state(attempts: attempts)
+        #expect(state.settlement(of: Self.unavailable(), now: self.now, jitter: 1) == self.retried(after: wait))
     }
 
-    @Test func jitterShortensAWaitButNeverToNothing() {
-        let event = DeliveryState.Event.failed(.unavailable(reason: "x"))
-        #expect(
-            self.state(attempts: 5).on(event, now: self.now, jitter: 0.5) == .retry(at: self.now + 8, reason: "x")
-        )
-        #expect(
-            self.state(attempts: 5).on(event, now: self.now, jitter: 0) == .retry(at: self.now + 0.1, reason: "x")
-        )
+    @Test(arguments: [(0.5, 8.0), (0, 0.1)])
+    func jitterShortensAWaitButNeverToNothing(jitter: Double, wait: TimeInterval) {
+        let state = self.state(attempts: 5)
+        #expect(state.settlement(of: Self.unavailable(), now: self.now, jitter: jitter) == self.retried(after: wait))
     }
 
     @Test func theProvidersOwnWaitIsTheLeast() {
-        let event = DeliveryState.Event.failed(.unavailable(reason: "x", retryAfter: .seconds(60)))
-        #expect(self.state().on(event, now: self.now, jitter: 0) == .retry(at: self.now + 60, reason: "x"))
+        let outcome = Self.unavailable(.seconds(60))
+        #expect(self.state().settlement(of: outcome, now: self.now, jitter: 0) == self.retried(after: 60))
     }
 
     @Test func aRetryThatWouldComeTooLateIsNone() {
-        let event = DeliveryState.Event.failed(.unavailable(reason: "x", retryAfter: .seconds(60)))
-        #expect(self.state(expiresIn: 60).on(event, now: self.now, jitter: 0) == .expire)
-        #expect(self.state(expiresIn: 61).on(event, now: self.now, jitter: 0) != .expire)
+        let outcome = Self.unavailable(.seconds(60))
+        #expect(self.state(expiresIn: 60).settlement(of: outcome, now: self.now, jitter: 0) == .expired)
+        #expect(self.state(expiresIn: 61).settlement(of: outcome, now: self.now, jitter: 0) == self.retried(after: 60))
     }
 
-    @Test func eachOtherAnswerHasItsAction() {
-        let state = self.state()
-        let since = Date(timeIntervalSince1970: 5)
-        #expect(state.on(.accepted(Acceptance(providerID: "p")), now: now, jitter: 0) == .accept(providerID: "p"))
-        #expect(state.on(.failed(.rejected(reason: "r")), now: now, jitter: 0) == .fail(reason: "r"))
-        #expect(
-            state.on(.failed(.deviceGone(reason: "g", since: since)), now: now, jitter: 0)
-                == .retireDevice(reason: "g", since: since)
-        )
-        #expect(
-            state.on(.failed(.misconfigured(reason: "m")), now: now, jitter: 0)
-                == .retry(at: self.now + SenderHealth.pause, reason: "m")
-        )
-        #expect(state.on(.failed(.deviceUnknown(reason: "u")), now: now, jitter: 0) == .suspectDevice(reason: "u"))
-        #expect(state.on(.failed(.offline(reason: "o")), now: now, jitter: 0) == .park(reason: "o"))
-        for failure in [
-            SendFailure.overloaded(reason: "x", retryAfter: .seconds(9)),
-            .deviceBusy(reason: "x", retryAfter: .seconds(9)),
-        ] {
-            #expect(state.on(.failed(failure), now: now, jitter: 0) == .retry(at: self.now + 9, reason: "x"))
-        }
+    /// A push is sent at 1010. The last two are since when its device is retired: if enough others were reached, and if not.
+    @Test(
+        arguments: [
+            (.success(Acceptance(providerID: "p")), .accepted(providerID: "p"), nil, nil),
+            (.failure(.rejected(reason: "r")), .failed(reason: "r"), nil, nil),
+            (.failure(.deviceGone(reason: "g")), .failed(reason: "g"), 1010, 1010),
+            (.failure(.deviceGone(reason: "g", since: at(5))), .failed(reason: "g"), 5, 5),
+            (.failure(.deviceGone(reason: "g", since: at(2000))), .failed(reason: "g"), 1010, 1010),
+            (.failure(.deviceUnknown(reason: "u")), .failed(reason: "u"), 1010, nil),
+            (.failure(.misconfigured(reason: "m")), .retried(at: at(1000 + SenderHealth.pause), reason: "m"), nil, nil),
+            (
+                .failure(.credentialExpired(reason: "c")), .retried(at: at(1000 + SenderHealth.pause), reason: "c"),
+                nil, nil
+            ),
+            (.failure(.offline(reason: "o")), .retried(at: at(87_400), reason: "o"), nil, nil),
+            (.failure(.unavailable(reason: "x")), .retried(at: at(1000.1), reason: "x"), nil, nil),
+            (
+                .failure(.overloaded(reason: "x", retryAfter: .seconds(9))), .retried(at: at(1009), reason: "x"), nil,
+                nil
+            ),
+            (
+                .failure(.deviceBusy(reason: "x", retryAfter: .seconds(9))), .retried(at: at(1009), reason: "x"), nil,
+                nil
+            ),
+        ] as [(SendOutcome, Settlement, TimeInterval?, TimeInterval?)]
+    )
+    func eachOutcomeHasItsMeaningForPushAndDevice(
+        outcome: SendOutcome,
+        settlement: Settlement,
+        retired: TimeInterval?,
+        retiredWithoutOthers: TimeInterval?
+    ) {
+        #expect(self.state().settlement(of: outcome, now: self.now, jitter: 0) == settlement)
+        guard case .failure(let failure) = outcome else { return }
+        let sentAt = Self.at(1010)
+        #expect(failure.retirement(sentAt: sentAt, trustsUnknown: true) == retired.map(Self.at))
+        #expect(failure.retirement(sentAt: sentAt, trustsUnknown: false) == retiredWithoutOthers.map(Self.at))
+    }
+
+    private static func at(_ seconds: TimeInterval) -> Date {
+        Date(timeIntervalSince1970: seconds)
     }
 }

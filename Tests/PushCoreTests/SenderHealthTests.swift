@@ -8,13 +8,13 @@ import Testing
     private static let busy = SendFailure.deviceBusy(reason: "busy", retryAfter: .seconds(60))
 
     /// A health that has seen this, each of a user of its own.
-    private func health(after results: [Result<Acceptance, SendFailure>]) -> SenderHealth {
+    private func health(after results: [SendOutcome]) -> SenderHealth {
         var health = SenderHealth()
         for (user, result) in results.enumerated() { health.note(result, user: Int64(user), now: now, jitter: 1) }
         return health
     }
 
-    private static func failures(_ failure: SendFailure, _ count: Int) -> [Result<Acceptance, SendFailure>] {
+    private static func failures(_ failure: SendFailure, _ count: Int) -> [SendOutcome] {
         Array(repeating: .failure(failure), count: count)
     }
 
@@ -30,10 +30,11 @@ import Testing
             .rest(until: Date(timeIntervalSince1970: 1007)), "o"
         ),
         ([.failure(.misconfigured(reason: "m"))], .rest(until: Date(timeIntervalSince1970: 1060)), "m"),
+        ([.failure(.credentialExpired(reason: "c"))], .rest(until: Date(timeIntervalSince1970: 1060)), "c"),
         (failures(.offline(reason: "x"), 100), .go, nil),
     ])
     func itRestsWhereThatIsAskedForOrNothingGetsThrough(
-        results: [Result<Acceptance, SendFailure>],
+        results: [SendOutcome],
         expected: SenderHealth.Admission,
         trouble: String?
     ) {
@@ -84,9 +85,9 @@ import Testing
     }
 
     @Test func anUnknownDeviceIsTakenForDeadOnlyIfOthersWereReached() {
-        let unknown = Result<Acceptance, SendFailure>.failure(.deviceUnknown(reason: "u"))
+        let unknown = SendOutcome.failure(.deviceUnknown(reason: "u"))
         #expect(!self.health(after: [unknown]).trustsUnknown)
-        let reached = Array(repeating: Result<Acceptance, SendFailure>.success(Acceptance()), count: 4)
+        let reached = Array(repeating: SendOutcome.success(Acceptance()), count: 4)
         #expect(self.health(after: reached + [unknown]).trustsUnknown)
         #expect(!self.health(after: reached + [unknown, unknown]).trustsUnknown)
     }
@@ -97,7 +98,7 @@ import Testing
         let health = self.health(after: unknown)
         #expect(health.admission(now: now) == .rest(until: now + SenderHealth.pause))
         #expect(health.trouble == "20 devices refused, 0 reached: BadDeviceToken")
-        let mostlyReached = Array(repeating: Result<Acceptance, SendFailure>.success(Acceptance()), count: 80) + unknown
+        let mostlyReached = Array(repeating: SendOutcome.success(Acceptance()), count: 80) + unknown
         #expect(self.health(after: mostlyReached).admission(now: now) == .go)
     }
 

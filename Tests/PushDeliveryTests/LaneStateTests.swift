@@ -36,8 +36,9 @@ import Testing
     private struct Stopped: Error {}
 
     private func end(_ delivery: LeasedDelivery, with failure: SendFailure) {
-        let ending = self.state.judge(.failure(failure), of: delivery, sentAt: self.now, now: self.now)
-        _ = self.state.end(delivery, ending)
+        let outcome = SendOutcome.failure(failure)
+        _ = self.state.note(outcome, of: delivery, now: self.now, jitter: 1)
+        _ = self.state.end(delivery, as: delivery.state.settlement(of: outcome, now: self.now, jitter: 1))
         self.state.endWorker()
     }
 
@@ -81,7 +82,7 @@ import Testing
         let probe = try self.next()
         #expect(throws: Stopped.self) { try self.next() }
         #expect(self.state.beginClaim(of: [.direct], batch: 100, now: self.now) == (0, []))
-        _ = self.state.end(probe, LaneState.Ending(settlement: settlement))
+        _ = self.state.end(probe, as: settlement)
         _ = try self.next()
         #expect(throws: Stopped.self) { try self.next() }
         #expect(self.state.trouble?.reason == "later")

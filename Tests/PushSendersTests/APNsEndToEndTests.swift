@@ -41,7 +41,7 @@ import Testing
         let (outcome, received) = try await self.withAPNs {
             $0.envelope = envelope
         } _: { sender, apns, _, _ in
-            (await sender.outcome(push), apns.pushes.received)
+            (await sender.outcome(of: push), apns.pushes.received)
         }
         #expect(outcome == .success(Acceptance(providerID: push.attemptID.uuidString.lowercased())))
         let request = try #require(received.first?.request)
@@ -66,7 +66,7 @@ import Testing
         let since = Samples.now - 1000
         let outcome = try await self.withAPNs { sender, apns, _, _ in
             apns.retire("ABCDEF0123456789", at: since)
-            return await sender.outcome(try Samples.push())
+            return await sender.outcome(of: try Samples.push())
         }
         #expect(outcome == .failure(.deviceGone(reason: "Unregistered", since: since)))
     }
@@ -75,7 +75,7 @@ import Testing
         let outcome = try await self.withAPNs { sender, apns, _, _ in
             let retryAfter = HeaderField("retry-after", "42")
             apns.pushes.answerNext(status: 503, headers: [retryAfter], body: #"{"reason":"ServiceUnavailable"}"#)
-            return await sender.outcome(try Samples.push())
+            return await sender.outcome(of: try Samples.push())
         }
         #expect(outcome == .failure(.overloaded(reason: "ServiceUnavailable", retryAfter: .seconds(42))))
     }
@@ -84,20 +84,20 @@ import Testing
         let outcome = try await self.withAPNs {
             $0.key = Secret(P256.Signing.PrivateKey().pemRepresentation)
         } _: { sender, _, _, _ in
-            await sender.outcome(try Samples.push())
+            await sender.outcome(of: try Samples.push())
         }
         #expect(outcome == .failure(.misconfigured(reason: "InvalidProviderToken")))
     }
 
     @Test func aTokenThatAppleCallsExpiredIsReplacedOnceItIsTwentyMinutesOld() async throws {
         let (accepted, requests, outcome) = try await self.withAPNs { sender, apns, ours, theirs in
-            _ = await sender.outcome(try Samples.push())
+            _ = await sender.outcome(of: try Samples.push())
             ours.advance(by: 1300)
             theirs.advance(by: 3700)
             let accepted = try await sender.accepted(20) { try Samples.push(id: Int64($0)) }
             let tokens = Set(apns.pushes.received.compactMap { $0.request.header("authorization") })
             theirs.advance(by: 3700)
-            return (accepted, tokens.count, await sender.outcome(try Samples.push()))
+            return (accepted, tokens.count, await sender.outcome(of: try Samples.push()))
         }
         #expect(accepted == 20)
         #expect(requests == 2)
@@ -118,7 +118,7 @@ import Testing
         let (outcome, received) = try await self.withAPNs {
             $0.connection.caFile = nil
         } _: { sender, apns, _, _ in
-            (await sender.outcome(try Samples.push()), apns.pushes.received)
+            (await sender.outcome(of: try Samples.push()), apns.pushes.received)
         }
         guard case .failure(.unavailable(let reason, nil)) = outcome else {
             Issue.record("unexpected: \(outcome)")

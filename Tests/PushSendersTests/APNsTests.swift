@@ -71,87 +71,87 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct APNsResponseTests {
     @Test(arguments: [
-        (400, "BadDeviceToken", Verdict.failed(.deviceUnknown(reason: "BadDeviceToken"))),
-        (400, "DeviceTokenNotForTopic", .failed(.deviceUnknown(reason: "DeviceTokenNotForTopic"))),
-        (400, "BadCollapseId", .failed(.rejected(reason: "BadCollapseId"))),
-        (400, "BadExpirationDate", .failed(.rejected(reason: "BadExpirationDate"))),
-        (400, "BadMessageId", .failed(.rejected(reason: "BadMessageId"))),
-        (400, "DuplicateHeaders", .failed(.rejected(reason: "DuplicateHeaders"))),
-        (400, "PayloadEmpty", .failed(.rejected(reason: "PayloadEmpty"))),
-        (400, "BadPriority", .failed(.misconfigured(reason: "BadPriority"))),
-        (400, "InvalidPushType", .failed(.misconfigured(reason: "InvalidPushType"))),
-        (400, "BadTopic", .failed(.misconfigured(reason: "BadTopic"))),
-        (400, "MissingTopic", .failed(.misconfigured(reason: "MissingTopic"))),
-        (400, "TopicDisallowed", .failed(.misconfigured(reason: "TopicDisallowed"))),
-        (400, "IdleTimeout", .failed(.unavailable(reason: "IdleTimeout"))),
-        (400, "MissingDeviceToken", .failed(.rejected(reason: "MissingDeviceToken"))),
-        (400, "BadCertificate", .failed(.misconfigured(reason: "BadCertificate"))),
-        (410, "SomethingNew", .failed(.deviceGone(reason: "SomethingNew"))),
-        (429, "SomethingNew", .failed(.overloaded(reason: "SomethingNew", retryAfter: .seconds(60)))),
-        (403, "SomethingNew", .failed(.misconfigured(reason: "SomethingNew"))),
-        (500, "SomethingNew", .failed(.unavailable(reason: "SomethingNew", retryAfter: .seconds(900)))),
-        (503, "SomethingNew", .failed(.unavailable(reason: "SomethingNew", retryAfter: .seconds(900)))),
-        (599, "SomethingNew", .failed(.unavailable(reason: "SomethingNew", retryAfter: .seconds(900)))),
-        (400, "SomethingNew", .failed(.rejected(reason: "SomethingNew"))),
-        (403, "BadCertificate", .failed(.misconfigured(reason: "BadCertificate"))),
-        (403, "BadCertificateEnvironment", .failed(.misconfigured(reason: "BadCertificateEnvironment"))),
-        (403, "ExpiredProviderToken", .tokenExpired(reason: "ExpiredProviderToken")),
-        (403, "InvalidProviderToken", .failed(.misconfigured(reason: "InvalidProviderToken"))),
-        (403, "MissingProviderToken", .failed(.misconfigured(reason: "MissingProviderToken"))),
-        (403, "UnrelatedKeyIdInToken", .failed(.misconfigured(reason: "UnrelatedKeyIdInToken"))),
-        (403, "BadEnvironmentKeyIdInToken", .failed(.misconfigured(reason: "BadEnvironmentKeyIdInToken"))),
-        (403, "Forbidden", .failed(.misconfigured(reason: "Forbidden"))),
-        (404, "BadPath", .failed(.misconfigured(reason: "BadPath"))),
-        (405, "MethodNotAllowed", .failed(.misconfigured(reason: "MethodNotAllowed"))),
-        (410, "Unregistered", .failed(.deviceGone(reason: "Unregistered"))),
-        (410, "ExpiredToken", .failed(.deviceGone(reason: "ExpiredToken"))),
-        (413, "PayloadTooLarge", .failed(.rejected(reason: "PayloadTooLarge"))),
+        (400, "BadDeviceToken", SendOutcome.failure(.deviceUnknown(reason: "BadDeviceToken"))),
+        (400, "DeviceTokenNotForTopic", .failure(.deviceUnknown(reason: "DeviceTokenNotForTopic"))),
+        (400, "BadCollapseId", .failure(.rejected(reason: "BadCollapseId"))),
+        (400, "BadExpirationDate", .failure(.rejected(reason: "BadExpirationDate"))),
+        (400, "BadMessageId", .failure(.rejected(reason: "BadMessageId"))),
+        (400, "DuplicateHeaders", .failure(.rejected(reason: "DuplicateHeaders"))),
+        (400, "PayloadEmpty", .failure(.rejected(reason: "PayloadEmpty"))),
+        (400, "BadPriority", .failure(.misconfigured(reason: "BadPriority"))),
+        (400, "InvalidPushType", .failure(.misconfigured(reason: "InvalidPushType"))),
+        (400, "BadTopic", .failure(.misconfigured(reason: "BadTopic"))),
+        (400, "MissingTopic", .failure(.misconfigured(reason: "MissingTopic"))),
+        (400, "TopicDisallowed", .failure(.misconfigured(reason: "TopicDisallowed"))),
+        (400, "IdleTimeout", .failure(.unavailable(reason: "IdleTimeout"))),
+        (400, "MissingDeviceToken", .failure(.rejected(reason: "MissingDeviceToken"))),
+        (400, "BadCertificate", .failure(.misconfigured(reason: "BadCertificate"))),
+        (410, "SomethingNew", .failure(.deviceGone(reason: "SomethingNew"))),
+        (429, "SomethingNew", .failure(.overloaded(reason: "SomethingNew", retryAfter: .seconds(60)))),
+        (403, "SomethingNew", .failure(.misconfigured(reason: "SomethingNew"))),
+        (500, "SomethingNew", .failure(.unavailable(reason: "SomethingNew", retryAfter: .seconds(900)))),
+        (503, "SomethingNew", .failure(.unavailable(reason: "SomethingNew", retryAfter: .seconds(900)))),
+        (599, "SomethingNew", .failure(.unavailable(reason: "SomethingNew", retryAfter: .seconds(900)))),
+        (400, "SomethingNew", .failure(.rejected(reason: "SomethingNew"))),
+        (403, "BadCertificate", .failure(.misconfigured(reason: "BadCertificate"))),
+        (403, "BadCertificateEnvironment", .failure(.misconfigured(reason: "BadCertificateEnvironment"))),
+        (403, "ExpiredProviderToken", .failure(.credentialExpired(reason: "ExpiredProviderToken"))),
+        (403, "InvalidProviderToken", .failure(.misconfigured(reason: "InvalidProviderToken"))),
+        (403, "MissingProviderToken", .failure(.misconfigured(reason: "MissingProviderToken"))),
+        (403, "UnrelatedKeyIdInToken", .failure(.misconfigured(reason: "UnrelatedKeyIdInToken"))),
+        (403, "BadEnvironmentKeyIdInToken", .failure(.misconfigured(reason: "BadEnvironmentKeyIdInToken"))),
+        (403, "Forbidden", .failure(.misconfigured(reason: "Forbidden"))),
+        (404, "BadPath", .failure(.misconfigured(reason: "BadPath"))),
+        (405, "MethodNotAllowed", .failure(.misconfigured(reason: "MethodNotAllowed"))),
+        (410, "Unregistered", .failure(.deviceGone(reason: "Unregistered"))),
+        (410, "ExpiredToken", .failure(.deviceGone(reason: "ExpiredToken"))),
+        (413, "PayloadTooLarge", .failure(.rejected(reason: "PayloadTooLarge"))),
         (
             429, "TooManyProviderTokenUpdates",
-            .failed(.overloaded(reason: "TooManyProviderTokenUpdates", retryAfter: .seconds(60)))
+            .failure(.overloaded(reason: "TooManyProviderTokenUpdates", retryAfter: .seconds(60)))
         ),
-        (429, "TooManyRequests", .failed(.deviceBusy(reason: "TooManyRequests", retryAfter: .seconds(60)))),
-        (500, "InternalServerError", .failed(.unavailable(reason: "InternalServerError", retryAfter: .seconds(900)))),
-        (503, "ServiceUnavailable", .failed(.unavailable(reason: "ServiceUnavailable", retryAfter: .seconds(900)))),
-        (503, "Shutdown", .failed(.unavailable(reason: "Shutdown"))),
+        (429, "TooManyRequests", .failure(.deviceBusy(reason: "TooManyRequests", retryAfter: .seconds(60)))),
+        (500, "InternalServerError", .failure(.unavailable(reason: "InternalServerError", retryAfter: .seconds(900)))),
+        (503, "ServiceUnavailable", .failure(.unavailable(reason: "ServiceUnavailable", retryAfter: .seconds(900)))),
+        (503, "Shutdown", .failure(.unavailable(reason: "Shutdown"))),
     ])
-    func eachReasonHasItsConsequence(status: Int, reason: String, expected: Verdict) {
+    func eachReasonHasItsConsequence(status: Int, reason: String, expected: SendOutcome) {
         let response = Samples.response(status, #"{"reason":"\#(reason)"}"#)
-        #expect(APNsResponse.verdict(response, now: Samples.now) == expected)
+        #expect(APNsResponse.outcome(response, now: Samples.now) == expected)
     }
 
     @Test func aTwoHundredIsAccepted() {
         let response = Samples.response(200, "", ["apns-id": "8c2f9f43-7d2d-4d8b-9a55-0c1e8e6c2a11"])
         let acceptance = Acceptance(providerID: "8c2f9f43-7d2d-4d8b-9a55-0c1e8e6c2a11")
-        #expect(APNsResponse.verdict(response, now: Samples.now) == .accepted(acceptance))
+        #expect(APNsResponse.outcome(response, now: Samples.now) == .success(acceptance))
     }
 
     @Test func theTimeOfADeadTokenIsInMilliseconds() {
         let response = Samples.response(410, #"{"reason":"Unregistered","timestamp":1454948015990}"#)
         let since = Date(timeIntervalSince1970: 1_454_948_015.990)
         #expect(
-            APNsResponse.verdict(response, now: Samples.now)
-                == .failed(.deviceGone(reason: "Unregistered", since: since))
+            APNsResponse.outcome(response, now: Samples.now)
+                == .failure(.deviceGone(reason: "Unregistered", since: since))
         )
     }
 
     @Test func aRetryAfterIsHonouredIfEverItComes() {
         let response = Samples.response(503, #"{"reason":"ServiceUnavailable"}"#, ["retry-after": "5"])
         #expect(
-            APNsResponse.verdict(response, now: Samples.now)
-                == .failed(.overloaded(reason: "ServiceUnavailable", retryAfter: .seconds(5)))
+            APNsResponse.outcome(response, now: Samples.now)
+                == .failure(.overloaded(reason: "ServiceUnavailable", retryAfter: .seconds(5)))
         )
     }
 
     @Test(arguments: [
-        (502, "<html>", Verdict.failed(.unavailable(reason: "HTTP 502", retryAfter: .seconds(900)))),
-        (400, "", .failed(.rejected(reason: "HTTP 400"))),
-        (400, #"{"reason":"two words\nand more"}"#, .failed(.rejected(reason: "HTTP 400"))),
-        (302, "", .failed(.misconfigured(reason: "HTTP 302"))),
-        (204, "", .failed(.unavailable(reason: "HTTP 204"))),
+        (502, "<html>", SendOutcome.failure(.unavailable(reason: "HTTP 502", retryAfter: .seconds(900)))),
+        (400, "", .failure(.rejected(reason: "HTTP 400"))),
+        (400, #"{"reason":"two words\nand more"}"#, .failure(.rejected(reason: "HTTP 400"))),
+        (302, "", .failure(.misconfigured(reason: "HTTP 302"))),
+        (204, "", .failure(.unavailable(reason: "HTTP 204"))),
     ])
-    func anAnswerThatIsNotAppleIsJudgedByItsStatus(status: Int, body: String, expected: Verdict) {
-        #expect(APNsResponse.verdict(Samples.response(status, body), now: Samples.now) == expected)
+    func anAnswerThatIsNotAppleIsJudgedByItsStatus(status: Int, body: String, expected: SendOutcome) {
+        #expect(APNsResponse.outcome(Samples.response(status, body), now: Samples.now) == expected)
     }
 }
 

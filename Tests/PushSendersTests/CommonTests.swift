@@ -54,6 +54,47 @@ import Testing
     }
 }
 
+@Suite(.timeLimit(.minutes(5))) struct OutcomeTableTests {
+    private let table = OutcomeTable(
+        accepted: 200...299,
+        [
+            .init(200...200, ["dropped", "lost"]) { .rejected(reason: $0.reason) },
+            .init(400...499, ["gone"]) { .deviceGone(reason: $0.reason, since: $0.since) },
+            .init(400...410) { .deviceUnknown(reason: $0.reason) },
+            .init(503...503) { $0.overloadedIfTimed(orElse: .seconds(9)) },
+        ]
+    )
+
+    @Test(
+        arguments: [
+            (200, ["lost"], nil, .failure(.rejected(reason: "r"))),
+            (200, ["Lost"], nil, .success(Acceptance(providerID: "p"))),
+            (299, ["dropped"], nil, .success(Acceptance(providerID: "p"))),
+            (410, ["x", "gone"], nil, .failure(.deviceGone(reason: "r", since: Samples.now))),
+            (410, [], nil, .failure(.deviceUnknown(reason: "r"))),
+            (411, [], nil, .failure(.unavailable(reason: "r"))),
+            (411, [], "7", .failure(.unavailable(reason: "r", retryAfter: .seconds(7)))),
+            (503, [], nil, .failure(.unavailable(reason: "r", retryAfter: .seconds(9)))),
+            (503, [], "7", .failure(.overloaded(reason: "r", retryAfter: .seconds(7)))),
+        ] as [(Int, [String], String?, SendOutcome)]
+    )
+    func theFirstRowThatFitsCounts(status: Int, words: [String], retryAfter: String?, expected: SendOutcome) {
+        let answer = ProviderAnswer(
+            Samples.response(status, "", retryAfter.map { ["retry-after": $0] } ?? [:]),
+            words: words,
+            reason: "r",
+            providerID: "p",
+            since: Samples.now,
+            now: Samples.now
+        )
+        #expect(self.table.outcome(of: answer) == expected)
+    }
+
+    @Test func withoutAReasonTheStatusIsIt() {
+        #expect(ProviderAnswer(Samples.response(418), now: Samples.now).reason == "HTTP 418")
+    }
+}
+
 @Suite(.timeLimit(.minutes(5))) struct TransportFailureTests {
     @Test(arguments: [
         OutboundError.timedOut, .couldNotConnect("x"), .tls("x"), .interrupted("x"), .responseTooLarge, .overloaded,

@@ -35,7 +35,7 @@ import Testing
 
     @Test func aPushIsAcceptedAndNamed() async throws {
         let (outcome, received) = try await self.withFCM { sender, fcm in
-            (await sender.outcome(try Self.push()), fcm.pushes.received)
+            (await sender.outcome(of: try Self.push()), fcm.pushes.received)
         }
         guard case .success(let acceptance) = outcome else {
             Issue.record("unexpected: \(outcome)")
@@ -49,7 +49,7 @@ import Testing
         let outcome = try await self.withFCM { sender, fcm in
             let push = try Self.push()
             fcm.retire(push.handle)
-            return await sender.outcome(push)
+            return await sender.outcome(of: push)
         }
         #expect(outcome == .failure(.deviceGone(reason: "UNREGISTERED")))
     }
@@ -68,7 +68,7 @@ import Testing
     @Test func aTokenRefusedTwiceIsAWrongSetUp() async throws {
         let (outcome, pushes, exchanges) = try await self.withFCM { sender, fcm in
             for _ in 0..<2 { fcm.pushes.answerNext(status: 401) }
-            let outcome = await sender.outcome(try Self.push())
+            let outcome = await sender.outcome(of: try Self.push())
             return (outcome, fcm.pushes.received.count, fcm.tokenRequests.acceptedCount)
         }
         #expect(outcome == .failure(.misconfigured(reason: "HTTP 401")))
@@ -84,7 +84,7 @@ import Testing
             fields["private_key"] = key
             settings.serviceAccount = try Samples.json(fields)
         } _: { sender, fcm in
-            (await sender.outcome(try Self.push()), fcm.pushes.received)
+            (await sender.outcome(of: try Self.push()), fcm.pushes.received)
         }
         #expect(outcome == .failure(.misconfigured(reason: "token endpoint: invalid_grant")))
         #expect(received.isEmpty)
@@ -93,7 +93,7 @@ import Testing
     @Test func aTokenEndpointInTroubleIsForLater() async throws {
         let outcome = try await self.withFCM { sender, fcm in
             fcm.tokenRequests.answerNext(status: 503, headers: [HeaderField("Retry-After", "9")])
-            return await sender.outcome(try Self.push())
+            return await sender.outcome(of: try Self.push())
         }
         #expect(outcome == .failure(.unavailable(reason: "token endpoint: HTTP 503", retryAfter: .seconds(9))))
     }

@@ -63,69 +63,69 @@ import Testing
     @Test(arguments: [
         (
             400, "INVALID_ARGUMENT", violation("message.token"),
-            Verdict.failed(.deviceUnknown(reason: "INVALID_ARGUMENT"))
+            SendOutcome.failure(.deviceUnknown(reason: "INVALID_ARGUMENT"))
         ),
-        (400, "INVALID_ARGUMENT", fcm("INVALID_ARGUMENT"), .failed(.rejected(reason: "INVALID_ARGUMENT"))),
-        (400, "INVALID_ARGUMENT", violation("message.android.ttl"), .failed(.rejected(reason: "INVALID_ARGUMENT"))),
-        (400, "INVALID_ARGUMENT", "", .failed(.rejected(reason: "INVALID_ARGUMENT"))),
-        (401, "UNAUTHENTICATED", "", .tokenExpired(reason: "UNAUTHENTICATED")),
-        (401, "UNAUTHENTICATED", fcm("THIRD_PARTY_AUTH_ERROR"), .failed(.rejected(reason: "THIRD_PARTY_AUTH_ERROR"))),
-        (403, "PERMISSION_DENIED", fcm("SENDER_ID_MISMATCH"), .failed(.deviceUnknown(reason: "SENDER_ID_MISMATCH"))),
-        (403, "PERMISSION_DENIED", "", .failed(.misconfigured(reason: "PERMISSION_DENIED"))),
-        (404, "NOT_FOUND", fcm("UNREGISTERED"), .failed(.deviceGone(reason: "UNREGISTERED"))),
-        (404, "NOT_FOUND", "", .failed(.misconfigured(reason: "NOT_FOUND"))),
+        (400, "INVALID_ARGUMENT", fcm("INVALID_ARGUMENT"), .failure(.rejected(reason: "INVALID_ARGUMENT"))),
+        (400, "INVALID_ARGUMENT", violation("message.android.ttl"), .failure(.rejected(reason: "INVALID_ARGUMENT"))),
+        (400, "INVALID_ARGUMENT", "", .failure(.rejected(reason: "INVALID_ARGUMENT"))),
+        (401, "UNAUTHENTICATED", "", .failure(.credentialExpired(reason: "UNAUTHENTICATED"))),
+        (401, "UNAUTHENTICATED", fcm("THIRD_PARTY_AUTH_ERROR"), .failure(.rejected(reason: "THIRD_PARTY_AUTH_ERROR"))),
+        (403, "PERMISSION_DENIED", fcm("SENDER_ID_MISMATCH"), .failure(.deviceUnknown(reason: "SENDER_ID_MISMATCH"))),
+        (403, "PERMISSION_DENIED", "", .failure(.misconfigured(reason: "PERMISSION_DENIED"))),
+        (404, "NOT_FOUND", fcm("UNREGISTERED"), .failure(.deviceGone(reason: "UNREGISTERED"))),
+        (404, "NOT_FOUND", "", .failure(.misconfigured(reason: "NOT_FOUND"))),
         (
             429, "RESOURCE_EXHAUSTED", fcm("QUOTA_EXCEEDED"),
-            .failed(.deviceBusy(reason: "QUOTA_EXCEEDED", retryAfter: .seconds(60)))
+            .failure(.deviceBusy(reason: "QUOTA_EXCEEDED", retryAfter: .seconds(60)))
         ),
-        (500, "INTERNAL", fcm("INTERNAL"), .failed(.unavailable(reason: "INTERNAL", retryAfter: .seconds(10)))),
+        (500, "INTERNAL", fcm("INTERNAL"), .failure(.unavailable(reason: "INTERNAL", retryAfter: .seconds(10)))),
         (
             503, "UNAVAILABLE", fcm("UNAVAILABLE"),
-            .failed(.unavailable(reason: "UNAVAILABLE", retryAfter: .seconds(10)))
+            .failure(.unavailable(reason: "UNAVAILABLE", retryAfter: .seconds(10)))
         ),
     ])
-    func eachCodeHasItsConsequence(status: Int, name: String, detail: String, expected: Verdict) {
+    func eachCodeHasItsConsequence(status: Int, name: String, detail: String, expected: SendOutcome) {
         let body = #"{"error":{"code":\#(status),"message":"m","status":"\#(name)","details":[\#(detail)]}}"#
-        #expect(FCMResponse.verdict(Samples.response(status, body), now: Samples.now) == expected)
+        #expect(FCMResponse.outcome(Samples.response(status, body), now: Samples.now) == expected)
     }
 
     @Test func theTextAboutARegistrationTokenCountsOnlyBesideFCMsOwnCode() {
         let message = "The registration token is not a valid FCM registration token"
         let detail = Self.fcm("INVALID_ARGUMENT")
         for (details, expected) in [
-            (detail, Verdict.failed(.deviceUnknown(reason: "INVALID_ARGUMENT"))),
-            ("", .failed(.rejected(reason: "INVALID_ARGUMENT"))),
+            (detail, SendOutcome.failure(.deviceUnknown(reason: "INVALID_ARGUMENT"))),
+            ("", .failure(.rejected(reason: "INVALID_ARGUMENT"))),
         ] {
             let body = #"{"error":{"message":"\#(message)","status":"INVALID_ARGUMENT","details":[\#(details)]}}"#
-            #expect(FCMResponse.verdict(Samples.response(400, body), now: Samples.now) == expected)
+            #expect(FCMResponse.outcome(Samples.response(400, body), now: Samples.now) == expected)
         }
     }
 
     @Test(arguments: [
-        (404, "<html>", Verdict.failed(.misconfigured(reason: "HTTP 404"))),
-        (502, "<html>", .failed(.unavailable(reason: "HTTP 502", retryAfter: .seconds(7)))),
-        (429, "", .failed(.deviceBusy(reason: "HTTP 429", retryAfter: .seconds(7)))),
-        (503, "", .failed(.overloaded(reason: "HTTP 503", retryAfter: .seconds(7)))),
-        (504, "", .failed(.unavailable(reason: "HTTP 504", retryAfter: .seconds(7)))),
+        (404, "<html>", SendOutcome.failure(.misconfigured(reason: "HTTP 404"))),
+        (502, "<html>", .failure(.unavailable(reason: "HTTP 502", retryAfter: .seconds(7)))),
+        (429, "", .failure(.deviceBusy(reason: "HTTP 429", retryAfter: .seconds(7)))),
+        (503, "", .failure(.overloaded(reason: "HTTP 503", retryAfter: .seconds(7)))),
+        (504, "", .failure(.unavailable(reason: "HTTP 504", retryAfter: .seconds(7)))),
         (
             500, #"{"error":{"status":"UNSPECIFIED_ERROR"}}"#,
-            .failed(.unavailable(reason: "UNSPECIFIED_ERROR", retryAfter: .seconds(7)))
+            .failure(.unavailable(reason: "UNSPECIFIED_ERROR", retryAfter: .seconds(7)))
         ),
-        (401, #"{"error":{"status":"SOMETHING_NEW"}}"#, .tokenExpired(reason: "SOMETHING_NEW")),
-        (418, #"{"error":{"status":"SOMETHING_NEW"}}"#, .failed(.rejected(reason: "SOMETHING_NEW"))),
-        (401, "", .tokenExpired(reason: "HTTP 401")),
-        (302, "", .failed(.misconfigured(reason: "HTTP 302"))),
-        (200, "<html>", .accepted(Acceptance())),
+        (401, #"{"error":{"status":"SOMETHING_NEW"}}"#, .failure(.credentialExpired(reason: "SOMETHING_NEW"))),
+        (418, #"{"error":{"status":"SOMETHING_NEW"}}"#, .failure(.rejected(reason: "SOMETHING_NEW"))),
+        (401, "", .failure(.credentialExpired(reason: "HTTP 401"))),
+        (302, "", .failure(.misconfigured(reason: "HTTP 302"))),
+        (200, "<html>", .success(Acceptance())),
     ])
-    func anAnswerWithoutJSONIsJudgedByItsStatus(status: Int, body: String, expected: Verdict) {
+    func anAnswerWithoutJSONIsJudgedByItsStatus(status: Int, body: String, expected: SendOutcome) {
         let response = Samples.response(status, body, ["retry-after": "7"])
-        #expect(FCMResponse.verdict(response, now: Samples.now) == expected)
+        #expect(FCMResponse.outcome(response, now: Samples.now) == expected)
     }
 
     @Test func aTwoHundredNamesTheMessage() {
         let response = Samples.response(200, #"{"name":"projects/p/messages/0:1%2","more":[1]}"#)
         let acceptance = Acceptance(providerID: "projects/p/messages/0:1%2")
-        #expect(FCMResponse.verdict(response, now: Samples.now) == .accepted(acceptance))
+        #expect(FCMResponse.outcome(response, now: Samples.now) == .success(acceptance))
     }
 }
 

@@ -35,7 +35,7 @@ import Testing
         let (outcome, received, channel) = try await self.withWNS { sender, wns in
             let channel = wns.makeChannel()
             #expect(sender.accepts(channel))
-            return (await sender.outcome(try Samples.push(handle: channel)), wns.pushes.received, channel)
+            return (await sender.outcome(of: try Samples.push(handle: channel)), wns.pushes.received, channel)
         }
         guard case .success = outcome else {
             Issue.record("unexpected: \(outcome)")
@@ -51,7 +51,7 @@ import Testing
         let outcome = try await self.withWNS { sender, wns in
             let channel = wns.makeChannel()
             wns.expire(channel)
-            return await sender.outcome(try Samples.push(handle: channel))
+            return await sender.outcome(of: try Samples.push(handle: channel))
         }
         guard case .failure(.deviceGone) = outcome else {
             Issue.record("unexpected: \(outcome)")
@@ -75,7 +75,7 @@ import Testing
         let outcome = try await self.withWNS {
             $0.clientSecret = Secret("hunter2")
         } _: { sender, wns in
-            await sender.outcome(try Samples.push(handle: wns.makeChannel()))
+            await sender.outcome(of: try Samples.push(handle: wns.makeChannel()))
         }
         guard case .failure(.misconfigured(let reason)) = outcome else {
             Issue.record("unexpected: \(outcome)")
@@ -89,7 +89,7 @@ import Testing
         let (outcome, received) = try await self.withWNS {
             $0.addresses = .globalOnly
         } _: { sender, wns in
-            (await sender.outcome(try Samples.push(handle: wns.makeChannel())), wns.pushes.received)
+            (await sender.outcome(of: try Samples.push(handle: wns.makeChannel())), wns.pushes.received)
         }
         #expect(outcome == .failure(.rejected(reason: "the host has only addresses that are not public")))
         #expect(received.isEmpty)
@@ -99,7 +99,7 @@ import Testing
         let (outcome, received) = try await self.withWNS { sender, wns in
             let location = HeaderField("Location", wns.makeChannel())
             wns.pushes.answerNext(status: 307, headers: [location])
-            return (await sender.outcome(try Samples.push(handle: wns.makeChannel())), wns.pushes.received)
+            return (await sender.outcome(of: try Samples.push(handle: wns.makeChannel())), wns.pushes.received)
         }
         #expect(outcome == .failure(.rejected(reason: "HTTP 307")))
         #expect(received.count == 1)

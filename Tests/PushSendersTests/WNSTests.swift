@@ -97,35 +97,38 @@ private let channel = "https://db3.notify.windows.com/?token=AwY%2fA%2b%3D%3d"
 
 @Suite(.timeLimit(.minutes(5))) struct WNSResponseTests {
     @Test(arguments: [
-        (200, ["x-wns-status": "received", "x-wns-msg-id": "4A1B"], Verdict.accepted(Acceptance(providerID: "4A1B"))),
-        (200, [:], .accepted(Acceptance())),
-        (200, ["x-wns-status": "dropped"], .failed(.rejected(reason: "dropped"))),
-        (200, ["x-wns-notificationstatus": "dropped"], .failed(.rejected(reason: "dropped"))),
+        (
+            200, ["x-wns-status": "received", "x-wns-msg-id": "4A1B"],
+            SendOutcome.success(Acceptance(providerID: "4A1B"))
+        ),
+        (200, [:], .success(Acceptance())),
+        (200, ["x-wns-status": "dropped"], .failure(.rejected(reason: "dropped"))),
+        (200, ["x-wns-notificationstatus": "dropped"], .failure(.rejected(reason: "dropped"))),
         (
             200, ["x-wns-status": "channelThrottled"],
-            .failed(.deviceBusy(reason: "channelthrottled", retryAfter: .seconds(600)))
+            .failure(.deviceBusy(reason: "channelthrottled", retryAfter: .seconds(600)))
         ),
-        (400, ["x-wns-error-description": "Bad header"], .failed(.rejected(reason: "Bad header"))),
-        (401, [:], .tokenExpired(reason: "HTTP 401")),
-        (403, [:], .failed(.deviceUnknown(reason: "HTTP 403"))),
-        (404, [:], .failed(.deviceUnknown(reason: "HTTP 404"))),
-        (405, [:], .failed(.misconfigured(reason: "HTTP 405"))),
-        (406, [:], .failed(.overloaded(reason: "HTTP 406", retryAfter: .seconds(3600)))),
-        (406, ["retry-after": "9"], .failed(.overloaded(reason: "HTTP 406", retryAfter: .seconds(9)))),
-        (410, ["x-wns-error-description": "Channel expired"], .failed(.deviceGone(reason: "Channel expired"))),
+        (400, ["x-wns-error-description": "Bad header"], .failure(.rejected(reason: "Bad header"))),
+        (401, [:], .failure(.credentialExpired(reason: "HTTP 401"))),
+        (403, [:], .failure(.deviceUnknown(reason: "HTTP 403"))),
+        (404, [:], .failure(.deviceUnknown(reason: "HTTP 404"))),
+        (405, [:], .failure(.misconfigured(reason: "HTTP 405"))),
+        (406, [:], .failure(.overloaded(reason: "HTTP 406", retryAfter: .seconds(3600)))),
+        (406, ["retry-after": "9"], .failure(.overloaded(reason: "HTTP 406", retryAfter: .seconds(9)))),
+        (410, ["x-wns-error-description": "Channel expired"], .failure(.deviceGone(reason: "Channel expired"))),
         (
             410, ["x-wns-error-description": "The domain is blocked"],
-            .failed(.misconfigured(reason: "The domain is blocked"))
+            .failure(.misconfigured(reason: "The domain is blocked"))
         ),
-        (412, [:], .failed(.unavailable(reason: "HTTP 412"))),
-        (413, [:], .failed(.rejected(reason: "HTTP 413"))),
-        (302, ["location": "https://evil.example/"], .failed(.rejected(reason: "HTTP 302"))),
-        (500, [:], .failed(.unavailable(reason: "HTTP 500"))),
-        (503, [:], .failed(.unavailable(reason: "HTTP 503"))),
-        (503, ["retry-after": "30"], .failed(.overloaded(reason: "HTTP 503", retryAfter: .seconds(30)))),
+        (412, [:], .failure(.unavailable(reason: "HTTP 412"))),
+        (413, [:], .failure(.rejected(reason: "HTTP 413"))),
+        (302, ["location": "https://evil.example/"], .failure(.rejected(reason: "HTTP 302"))),
+        (500, [:], .failure(.unavailable(reason: "HTTP 500"))),
+        (503, [:], .failure(.unavailable(reason: "HTTP 503"))),
+        (503, ["retry-after": "30"], .failure(.overloaded(reason: "HTTP 503", retryAfter: .seconds(30)))),
     ])
-    func eachStatusHasItsConsequence(status: Int, headers: [String: String], expected: Verdict) {
-        #expect(WNSResponse.verdict(Samples.response(status, "", headers), now: Samples.now) == expected)
+    func eachStatusHasItsConsequence(status: Int, headers: [String: String], expected: SendOutcome) {
+        #expect(WNSResponse.outcome(Samples.response(status, "", headers), now: Samples.now) == expected)
     }
 }
 

@@ -40,7 +40,7 @@ import Testing
             for number in 1...Self.count {
                 let subscription = try service.makeSubscription(applicationServerKey: key.publicText)
                 let push = try Samples.push(id: Int64(number), handle: subscription.json)
-                #expect(await sender.outcome(push) == .success(Acceptance()))
+                #expect(await sender.outcome(of: push) == .success(Acceptance()))
                 let request = try #require(service.pushes.received.last).request
                 messages.append(
                     Message(
@@ -70,7 +70,7 @@ import Testing
     @Test func theyFindWhatIsChanged() async throws {
         let message = try await withWebPush { sender, service, _ in
             let subscription = try service.makeSubscription()
-            _ = await sender.outcome(try Samples.push(handle: subscription.json))
+            _ = await sender.outcome(of: try Samples.push(handle: subscription.json))
             let request = try #require(service.pushes.received.last).request
             return Message(
                 body: Data(request.body).base64EncodedString(),

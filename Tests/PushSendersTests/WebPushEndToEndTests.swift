@@ -10,7 +10,7 @@ import Testing
     @Test func aBrowserReadsTheIDAndNothingElse() async throws {
         let (outcome, requests, texts) = try await withWebPush { sender, service, key in
             let subscription = try service.makeSubscription(applicationServerKey: key.publicText)
-            let outcome = await sender.outcome(try Samples.push(handle: subscription.json))
+            let outcome = await sender.outcome(of: try Samples.push(handle: subscription.json))
             let requests = service.pushes.received.map(\.request)
             return (outcome, requests, requests.map(service.plaintext))
         }
@@ -27,7 +27,7 @@ import Testing
         let ids: [Int64] = [1, 2_147_483_647, 9_007_199_254_740_991]
         let sizes = try await withWebPush { sender, service, _ in
             let subscription = try service.makeSubscription()
-            for id in ids { _ = await sender.outcome(try Samples.push(id: id, handle: subscription.json)) }
+            for id in ids { _ = await sender.outcome(of: try Samples.push(id: id, handle: subscription.json)) }
             return service.pushes.received.map(\.request.body.count)
         }
         #expect(sizes == [230, 230, 230])
@@ -39,8 +39,8 @@ import Testing
             service.retire(retired)
             let unknown = retired.json.replacing("/push/v1/", with: "/push/v1/x")
             return [
-                await sender.outcome(try Samples.push(handle: retired.json)),
-                await sender.outcome(try Samples.push(handle: unknown)),
+                await sender.outcome(of: try Samples.push(handle: retired.json)),
+                await sender.outcome(of: try Samples.push(handle: unknown)),
             ]
         }
         #expect(
@@ -55,7 +55,7 @@ import Testing
         let outcome = try await withWebPush { sender, service, _ in
             let other = try VAPIDKey(Secret(VAPIDKey.generateText()))
             let subscription = try service.makeSubscription(applicationServerKey: other.publicText)
-            return await sender.outcome(try Samples.push(handle: subscription.json))
+            return await sender.outcome(of: try Samples.push(handle: subscription.json))
         }
         #expect(outcome == .failure(.deviceUnknown(reason: "HTTP 403 VapidPkHashMismatch")))
     }
@@ -65,7 +65,9 @@ import Testing
             let location = HeaderField("Location", try service.makeSubscription().endpoint)
             service.pushes.answerNext(status: 308, headers: [location])
             let subscription = try service.makeSubscription()
-            return (await sender.outcome(try Samples.push(handle: subscription.json)), service.pushes.received.count)
+            return (
+                await sender.outcome(of: try Samples.push(handle: subscription.json)), service.pushes.received.count
+            )
         }
         #expect(outcome == .failure(.deviceGone(reason: "HTTP 308")))
         #expect(count == 1)
@@ -76,7 +78,9 @@ import Testing
             $0.addresses = .globalOnly
         } _: { sender, service, _ in
             let subscription = try service.makeSubscription()
-            return (await sender.outcome(try Samples.push(handle: subscription.json)), service.pushes.received.count)
+            return (
+                await sender.outcome(of: try Samples.push(handle: subscription.json)), service.pushes.received.count
+            )
         }
         #expect(outcome == .failure(.rejected(reason: "the host has only addresses that are not public")))
         #expect(count == 0)
@@ -87,7 +91,7 @@ import Testing
         let outcome = try await withWebPush { sender, service, _ in
             let subscription = try service.makeSubscription()
             let json = subscription.json.replacing(subscription.endpoint, with: endpoint)
-            return await sender.outcome(try Samples.push(handle: json))
+            return await sender.outcome(of: try Samples.push(handle: json))
         }
         #expect(outcome == .failure(.rejected(reason: "the push service's host is not in allowedHosts")))
     }
@@ -97,11 +101,11 @@ import Testing
         let outcomes = try await withWebPush {
             $0.allowedHosts += ["*.does-not-exist.invalid", "does-not-exist.invalid"]
         } _: { sender, service, _ in
-            var outcomes: [Result<Acceptance, SendFailure>] = []
+            var outcomes: [SendOutcome] = []
             for host in ["a.does-not-exist.invalid", "does-not-exist.invalid"] {
                 let subscription = try service.makeSubscription()
                 let json = subscription.json.replacing(subscription.endpoint, with: "https://\(host)/x")
-                outcomes.append(await sender.outcome(try Samples.push(handle: json)))
+                outcomes.append(await sender.outcome(of: try Samples.push(handle: json)))
             }
             return outcomes
         }
@@ -141,7 +145,7 @@ import Testing
 
     @Test func aReceiverThatVerifiesTakesWhatIsSent() async throws {
         let (outcome, bodies) = try await self.withWebhook { sender, receiver in
-            let outcome = await sender.outcome(try self.push())
+            let outcome = await sender.outcome(of: try self.push())
             return (outcome, receiver.pushes.received.map { String(decoding: $0.request.body, as: UTF8.self) })
         }
         #expect(outcome == .success(Acceptance()))
@@ -150,7 +154,7 @@ import Testing
 
     @Test func anotherSecretIsAWrongSetUp() async throws {
         let outcome = try await self.withWebhook { sender, _ in
-            await sender.outcome(try self.push())
+            await sender.outcome(of: try self.push())
         } secret: { _ in
             "whsec_" + String(repeating: "A", count: 32)
         }
@@ -160,7 +164,7 @@ import Testing
     @Test func aDeviceThatTheReceiverHasGivenUpIsGone() async throws {
         let outcomes = try await self.withWebhook { sender, receiver in
             receiver.retire("device-2")
-            return [await sender.outcome(try self.push("device-2")), await sender.outcome(try self.push())]
+            return [await sender.outcome(of: try self.push("device-2")), await sender.outcome(of: try self.push())]
         }
         #expect(outcomes == [.failure(.deviceGone(reason: "HTTP 410")), .success(Acceptance())])
     }
@@ -168,7 +172,7 @@ import Testing
     @Test func aRedirectIsNotFollowed() async throws {
         let (outcome, count) = try await self.withWebhook { sender, receiver in
             receiver.pushes.answerNext(status: 307, headers: [HeaderField("Location", receiver.url)])
-            return (await sender.outcome(try self.push()), receiver.pushes.received.count)
+            return (await sender.outcome(of: try self.push()), receiver.pushes.received.count)
         }
         #expect(outcome == .failure(.misconfigured(reason: "HTTP 307")))
         #expect(count == 1)

@@ -11,7 +11,7 @@ import Testing
     private func status(_ change: @Sendable (inout SimulatedRequest) -> Void) async throws -> Int {
         try await withWebPush { sender, service, key in
             let subscription = try service.makeSubscription(applicationServerKey: key.publicText)
-            _ = await sender.outcome(try Samples.push(handle: subscription.json))
+            _ = await sender.outcome(of: try Samples.push(handle: subscription.json))
             var request = try #require(service.pushes.received.first).request
             change(&request)
             return service.judge(request).response.status

@@ -53,20 +53,21 @@ import Testing
     }
 
     @Test(arguments: [
-        (200, [:], Verdict.accepted(Acceptance())), (204, [:], .accepted(Acceptance())),
-        (302, ["location": "https://evil.example/"], .failed(.misconfigured(reason: "HTTP 302"))),
-        (400, [:], .failed(.rejected(reason: "HTTP 400"))), (401, [:], .failed(.misconfigured(reason: "HTTP 401"))),
-        (403, [:], .failed(.misconfigured(reason: "HTTP 403"))),
-        (404, [:], .failed(.deviceUnknown(reason: "HTTP 404"))),
-        (405, [:], .failed(.misconfigured(reason: "HTTP 405"))), (408, [:], .failed(.unavailable(reason: "HTTP 408"))),
-        (410, [:], .failed(.deviceGone(reason: "HTTP 410"))), (422, [:], .failed(.rejected(reason: "HTTP 422"))),
-        (429, [:], .failed(.deviceBusy(reason: "HTTP 429", retryAfter: .seconds(60)))),
-        (429, ["retry-after": "5"], .failed(.deviceBusy(reason: "HTTP 429", retryAfter: .seconds(5)))),
-        (500, [:], .failed(.unavailable(reason: "HTTP 500"))), (503, [:], .failed(.unavailable(reason: "HTTP 503"))),
-        (503, ["retry-after": "5"], .failed(.overloaded(reason: "HTTP 503", retryAfter: .seconds(5)))),
+        (200, [:], SendOutcome.success(Acceptance())), (204, [:], .success(Acceptance())),
+        (302, ["location": "https://evil.example/"], .failure(.misconfigured(reason: "HTTP 302"))),
+        (400, [:], .failure(.rejected(reason: "HTTP 400"))), (401, [:], .failure(.misconfigured(reason: "HTTP 401"))),
+        (403, [:], .failure(.misconfigured(reason: "HTTP 403"))),
+        (404, [:], .failure(.deviceUnknown(reason: "HTTP 404"))),
+        (405, [:], .failure(.misconfigured(reason: "HTTP 405"))),
+        (408, [:], .failure(.unavailable(reason: "HTTP 408"))),
+        (410, [:], .failure(.deviceGone(reason: "HTTP 410"))), (422, [:], .failure(.rejected(reason: "HTTP 422"))),
+        (429, [:], .failure(.deviceBusy(reason: "HTTP 429", retryAfter: .seconds(60)))),
+        (429, ["retry-after": "5"], .failure(.deviceBusy(reason: "HTTP 429", retryAfter: .seconds(5)))),
+        (500, [:], .failure(.unavailable(reason: "HTTP 500"))), (503, [:], .failure(.unavailable(reason: "HTTP 503"))),
+        (503, ["retry-after": "5"], .failure(.overloaded(reason: "HTTP 503", retryAfter: .seconds(5)))),
     ])
-    func eachStatusHasItsConsequence(status: Int, headers: [String: String], expected: Verdict) {
-        #expect(WebhookResponse.verdict(Samples.response(status, "", headers), now: Samples.now) == expected)
+    func eachStatusHasItsConsequence(status: Int, headers: [String: String], expected: SendOutcome) {
+        #expect(WebhookResponse.outcome(Samples.response(status, "", headers), now: Samples.now) == expected)
     }
 
     @Test func theErrorNamesWhatIsWrong() throws {

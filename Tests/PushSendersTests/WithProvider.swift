@@ -20,21 +20,12 @@ func withProvider<Result: Sendable>(
 }
 
 extension PushSender {
-    /// The outcome as a value, so that a table can hold it.
-    func outcome(_ push: Push) async -> Result<Acceptance, SendFailure> {
-        do throws(SendFailure) {
-            return .success(try await self.send(push))
-        } catch {
-            return .failure(error)
-        }
-    }
-
     /// Sends that many at once and counts the accepted.
     func accepted(_ count: Int, _ push: @Sendable @escaping (Int) throws -> Push) async throws -> Int {
         try await withThrowingTaskGroup(of: Bool.self) { group in
             for index in 1...count {
                 group.addTask {
-                    if case .success = await self.outcome(try push(index)) { true } else { false }
+                    if case .success = await self.outcome(of: try push(index)) { true } else { false }
                 }
             }
             return try await group.reduce(0) { $0 + ($1 ? 1 : 0) }

@@ -39,10 +39,10 @@ package final class APNsSender: PushSender {
 
     package func send(_ push: Push) async throws(SendFailure) -> Acceptance {
         let token = try self.token.token(now: self.now())
-        switch try await self.attempt(push, token) {
-        case .accepted(let acceptance): return acceptance
-        case .failed(let failure): throw failure
-        case .tokenExpired(let reason): return try await self.sendAgain(push, refused: token, reason: reason)
+        do throws(SendFailure) {
+            return try await self.attempt(push, token)
+        } catch .credentialExpired(let reason) {
+            return try await self.sendAgain(push, refused: token, reason: reason)
         }
     }
 
@@ -53,9 +53,9 @@ package final class APNsSender: PushSender {
 
     // MARK: - Private
 
-    private func attempt(_ push: Push, _ token: APNsProviderToken.Token) async throws(SendFailure) -> Verdict {
+    private func attempt(_ push: Push, _ token: APNsProviderToken.Token) async throws(SendFailure) -> Acceptance {
         let request = try self.request.make(push, token: token.text)
-        return APNsResponse.verdict(try await self.client.answer(to: request), now: self.now())
+        return try APNsResponse.outcome(try await self.client.answer(to: request), now: self.now()).get()
     }
 
     private func sendAgain(
@@ -73,10 +73,10 @@ package final class APNsSender: PushSender {
         // Apple calls a token expired that we signed minutes ago: one of the two clocks is wrong.
         case .tooYoung: throw .misconfigured(reason: reason)
         }
-        switch try await self.attempt(push, fresh) {
-        case .accepted(let acceptance): return acceptance
-        case .failed(let failure): throw failure
-        case .tokenExpired(let reason): throw .misconfigured(reason: reason)
+        do throws(SendFailure) {
+            return try await self.attempt(push, fresh)
+        } catch .credentialExpired(let reason) {
+            throw .misconfigured(reason: reason)
         }
     }
 }

@@ -41,6 +41,26 @@ struct AccessToken: Sendable {
         }
     }
 
+    /// Asks a token endpoint. What would be a push's own fault is here the configuration's.
+    static func fetched(
+        with request: OutboundRequest,
+        by client: HTTPClient,
+        now: Date
+    ) async throws(SendFailure) -> AccessToken {
+        do throws(SendFailure) {
+            return try AccessToken(try await client.answer(to: request), now: now)
+        } catch {
+            let reason = "token endpoint: " + error.reason
+            switch error {
+            case .unavailable(_, let retryAfter): throw .unavailable(reason: reason, retryAfter: retryAfter)
+            case .overloaded(_, let retryAfter), .deviceBusy(_, let retryAfter):
+                throw .overloaded(reason: reason, retryAfter: retryAfter)
+            case .rejected, .deviceGone, .deviceUnknown, .offline, .misconfigured, .credentialExpired:
+                throw .misconfigured(reason: reason)
+            }
+        }
+    }
+
     private struct Refusal: Decodable {
         let error: String
     }

@@ -9,36 +9,41 @@ enum FCMResponse {
     /// Ours, for an `INVALID_ARGUMENT` that is about the device's token; all else of a 400 says nothing about a device.
     private static let invalidToken = "INVALID_TOKEN"
 
-    static let table = ReactionTable([
-        (200...200, [], .accepted),
-        (400...400, [Self.invalidToken], .deviceUnknown),
-        // About the keys of one app's iOS or web part, which a device of that kind can bring up; Android goes on.
-        (401...401, ["THIRD_PARTY_AUTH_ERROR", "APNS_AUTH_ERROR"], .rejected),
-        (401...401, [], .renewToken),
-        (403...403, ["SENDER_ID_MISMATCH"], .deviceUnknown),
-        (404...404, ["UNREGISTERED"], .deviceGone),
-        (403...405, [], .misconfigured),
-        // Of the project, of a device or of a topic: FCM does not say which.
-        (429...429, [], .deviceBusy(rest: Self.restAfterQuota)),
-        (400...499, [], .rejected),
-        (503...503, [], .overloadedIfTimed(rest: Self.restAfterServerError)),
-        (500...599, [], .unavailable(rest: Self.restAfterServerError)),
-        (300...399, [], .misconfigured),
-    ])
+    static let table = OutcomeTable(
+        accepted: 200...200,
+        [
+            .init(400...400, [invalidToken]) { .deviceUnknown(reason: $0.reason) },
+            // About the keys of one app's iOS or web part, which a device of that kind can bring up; Android goes on.
+            .init(401...401, ["THIRD_PARTY_AUTH_ERROR", "APNS_AUTH_ERROR"]) { .rejected(reason: $0.reason) },
+            .init(401...401) { .credentialExpired(reason: $0.reason) },
+            .init(403...403, ["SENDER_ID_MISMATCH"]) { .deviceUnknown(reason: $0.reason) },
+            .init(404...404, ["UNREGISTERED"]) { .deviceGone(reason: $0.reason) },
+            .init(403...405) { .misconfigured(reason: $0.reason) },
+            // Of the project, of a device or of a topic: FCM does not say which.
+            .init(429...429) { .deviceBusy(reason: $0.reason, retryAfter: $0.retryAfter ?? restAfterQuota) },
+            .init(400...499) { .rejected(reason: $0.reason) },
+            .init(503...503) { $0.overloadedIfTimed(orElse: restAfterServerError) },
+            .init(500...599) { .unavailable(reason: $0.reason, retryAfter: $0.retryAfter ?? restAfterServerError) },
+            .init(300...399) { .misconfigured(reason: $0.reason) },
+        ]
+    )
 
-    static func verdict(_ response: OutboundResponse, now: Date) -> Verdict {
+    static func outcome(_ response: OutboundResponse, now: Date) -> SendOutcome {
         let body = Data(response.body)
         // Front ends answer in HTML; then the status is all there is.
         let name = response.status == 200 ? try? JSONDecoder().decode(Success.self, from: body).name : nil
         let error = try? JSONDecoder().decode(Failure.self, from: body).error
-        let word = ProviderWords.code(error?.code ?? error?.status)
+        let reason = ProviderWords.code(error?.code ?? error?.status)
         let isAboutToken = response.status == 400 && error?.isAboutToken ?? false
-        return Verdict(
-            self.table.reaction(to: response.status, isAboutToken ? self.invalidToken : word),
-            to: response,
-            reason: word,
-            providerID: ProviderWords.sentence(name),
-            now: now
+        let word = isAboutToken ? self.invalidToken : reason
+        return self.table.outcome(
+            of: ProviderAnswer(
+                response,
+                words: word.map { [$0] } ?? [],
+                reason: reason,
+                providerID: ProviderWords.sentence(name),
+                now: now
+            )
         )
     }
 

@@ -41,8 +41,8 @@ package final class FCMSender: PushSender {
     package func send(_ push: Push) async throws(SendFailure) -> Acceptance {
         try await self.sender.send { token throws(SendFailure) in
             try self.request.make(push, token: token, now: self.now())
-        } verdict: { response in
-            FCMResponse.verdict(response, now: self.now())
+        } outcome: { response in
+            FCMResponse.outcome(response, now: self.now())
         }
     }
 

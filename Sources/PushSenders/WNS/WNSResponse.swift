@@ -9,39 +9,46 @@ enum WNSResponse {
     /// Ours, for a 410 that is about the sender.
     private static let blocked = "blocked"
 
-    static let table = ReactionTable([
-        (200...200, ["dropped"], .rejected),
-        (200...200, ["channelthrottled"], .deviceBusy(rest: Self.restOfChannel)),
-        (200...200, [], .accepted),
-        (401...401, [], .renewToken),
-        // A channel of another app, or one that WNS does not know.
-        (403...404, [], .deviceUnknown),
-        (405...405, [], .misconfigured),
-        // Throttled, whatever HTTP says the number means.
-        (406...406, [], .overloaded(rest: Self.restWhenThrottled)),
-        (408...408, [], .unavailable()),
-        (410...410, [Self.blocked], .misconfigured),
-        (410...410, [], .deviceGone),
-        (412...412, [], .unavailable()),
-        (429...429, [], .overloadedIfTimed()),
-        (503...503, [], .overloadedIfTimed()),
-        (500...599, [], .unavailable()),
-        // A redirect is the channel's, which a device has named: it says nothing about the others.
-        (300...499, [], .rejected),
-    ])
+    static let table = OutcomeTable(
+        accepted: 200...200,
+        [
+            .init(200...200, ["dropped"]) { .rejected(reason: $0.reason) },
+            .init(200...200, ["channelthrottled"]) {
+                .deviceBusy(reason: $0.reason, retryAfter: $0.retryAfter ?? restOfChannel)
+            },
+            .init(401...401) { .credentialExpired(reason: $0.reason) },
+            // A channel of another app, or one that WNS does not know.
+            .init(403...404) { .deviceUnknown(reason: $0.reason) },
+            .init(405...405) { .misconfigured(reason: $0.reason) },
+            // Throttled, whatever HTTP says the number means.
+            .init(406...406) { .overloaded(reason: $0.reason, retryAfter: $0.retryAfter ?? restWhenThrottled) },
+            .init(408...408) { .unavailable(reason: $0.reason, retryAfter: $0.retryAfter) },
+            .init(410...410, [blocked]) { .misconfigured(reason: $0.reason) },
+            .init(410...410) { .deviceGone(reason: $0.reason) },
+            .init(412...412) { .unavailable(reason: $0.reason, retryAfter: $0.retryAfter) },
+            .init(429...429) { $0.overloadedIfTimed() },
+            .init(503...503) { $0.overloadedIfTimed() },
+            .init(500...599) { .unavailable(reason: $0.reason, retryAfter: $0.retryAfter) },
+            // A redirect is the channel's, which a device has named: it says nothing about the others.
+            .init(300...499) { .rejected(reason: $0.reason) },
+        ]
+    )
 
-    static func verdict(_ response: OutboundResponse, now: Date) -> Verdict {
+    static func outcome(_ response: OutboundResponse, now: Date) -> SendOutcome {
         // The overview of raw pushes calls the header by the longer name.
         let status = (response.header("x-wns-status") ?? response.header("x-wns-notificationstatus"))?.lowercased()
         let description = response.header("x-wns-error-description")
         let isBlocked = response.status == 410 && self.isBlocked(description)
-        let word = response.status == 200 ? ProviderWords.code(status) : nil
-        return Verdict(
-            self.table.reaction(to: response.status, isBlocked ? self.blocked : word),
-            to: response,
-            reason: word ?? ProviderWords.anonymousSentence(description),
-            providerID: ProviderWords.code(response.header("x-wns-msg-id")),
-            now: now
+        let reason = response.status == 200 ? ProviderWords.code(status) : nil
+        let word = isBlocked ? self.blocked : reason
+        return self.table.outcome(
+            of: ProviderAnswer(
+                response,
+                words: word.map { [$0] } ?? [],
+                reason: reason ?? ProviderWords.anonymousSentence(description),
+                providerID: ProviderWords.code(response.header("x-wns-msg-id")),
+                now: now
+            )
         )
     }
 

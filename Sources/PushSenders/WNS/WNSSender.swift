@@ -60,8 +60,8 @@ package final class WNSSender: PushSender {
     package func send(_ push: Push) async throws(SendFailure) -> Acceptance {
         try await self.sender.send { token throws(SendFailure) in
             try self.request.make(push, token: token, now: self.now())
-        } verdict: { response in
-            WNSResponse.verdict(response, now: self.now())
+        } outcome: { response in
+            WNSResponse.outcome(response, now: self.now())
         }
     }
 

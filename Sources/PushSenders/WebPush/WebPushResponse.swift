@@ -7,77 +7,65 @@ internal import PushCore
 /// A device chooses the path at its push service, and so may bring about nearly any answer. Only what Mozilla's says
 /// under a number of its own is taken for a word about our key; with everything else, other devices must tell.
 enum WebPushResponse {
-    enum Consequence: Sendable, Hashable {
-        case accepted, gone, unknown, rejected, misconfigured, deviceBusy, unavailable
-    }
-
-    /// A line of the table. The first whose status and word fit counts.
-    struct Line: Sendable {
-        let statuses: ClosedRange<Int>
-        /// Mozilla's `errno`; `nil` fits any answer.
-        var errno: Int?
-        /// A part of what the service says, in lower case; `nil` fits any answer.
-        var word: String?
-        let consequence: Consequence
-    }
-
-    static let table = [
-        Line(statuses: 200...299, consequence: .accepted),
-        // The endpoint has moved or is no more; nobody is followed, and the browser subscribes again.
-        Line(statuses: 300...399, consequence: .gone),
-        // Mozilla: a key other than the one that the browser subscribed with.
-        Line(statuses: 401...401, errno: 109, word: "mismatch", consequence: .unknown),
-        // Mozilla: no VAPID, or an invalid one, whoever the device is.
-        Line(statuses: 401...401, errno: 109, consequence: .misconfigured),
-        // Google answers this to another key's subscription.
-        Line(statuses: 400...400, word: "unauthorizedregistration", consequence: .unknown),
-        Line(statuses: 400...400, word: "vapid", consequence: .unknown),
-        Line(statuses: 400...400, word: "jwt", consequence: .unknown),
-        // Apple's BadJwtToken and VapidPkHashMismatch among them.
-        Line(statuses: 401...403, consequence: .unknown),
-        // Not found is RFC 8030's answer to a subscription that has ended; gone is what most services say.
-        Line(statuses: 404...404, consequence: .gone),
-        Line(statuses: 410...410, consequence: .gone),
-        // Something is there that takes no pushes.
-        Line(statuses: 405...405, consequence: .unknown),
-        // Microsoft throttles with 406.
-        Line(statuses: 406...406, consequence: .deviceBusy),
-        Line(statuses: 408...408, consequence: .unavailable),
-        Line(statuses: 429...429, consequence: .deviceBusy),
-        Line(statuses: 400...499, consequence: .rejected),
-        Line(statuses: 500...599, consequence: .unavailable),
-    ]
-
+    /// Mozilla's number for what is wrong with VAPID, whoever the device is.
+    private static let badVAPID = "errno 109"
+    /// Ours, for the same number where only this browser's subscription has another key.
+    private static let keyMismatch = "errno 109 mismatch"
+    /// What Google and Apple say, somewhere in their text, of another key's subscription.
+    private static let aboutKey = ["unauthorizedregistration", "vapid", "jwt"]
     private static let restOfDevice = Duration.seconds(60)
 
-    static func verdict(_ response: OutboundResponse, now: Date) -> Verdict {
+    static let table = OutcomeTable(
+        accepted: 200...299,
+        [
+            // The endpoint has moved or is no more; no redirect is followed, and the browser subscribes again.
+            .init(300...399) { .deviceGone(reason: $0.reason) },
+            .init(401...401, [keyMismatch]) { .deviceUnknown(reason: $0.reason) },
+            .init(401...401, [badVAPID]) { .misconfigured(reason: $0.reason) },
+            .init(400...400, aboutKey) { .deviceUnknown(reason: $0.reason) },
+            // Apple's BadJwtToken and VapidPkHashMismatch among them.
+            .init(401...403) { .deviceUnknown(reason: $0.reason) },
+            // Not found is RFC 8030's answer to a subscription that has ended; gone is what most services say.
+            .init(404...404) { .deviceGone(reason: $0.reason) },
+            .init(410...410) { .deviceGone(reason: $0.reason) },
+            // Something is there that takes no pushes.
+            .init(405...405) { .deviceUnknown(reason: $0.reason) },
+            // Microsoft throttles with 406.
+            .init(406...406) { .deviceBusy(reason: $0.reason, retryAfter: $0.retryAfter ?? restOfDevice) },
+            .init(408...408) { $0.overloadedIfTimed() },
+            .init(429...429) { .deviceBusy(reason: $0.reason, retryAfter: $0.retryAfter ?? restOfDevice) },
+            .init(400...499) { .rejected(reason: $0.reason) },
+            .init(500...999) { $0.overloadedIfTimed() },
+        ]
+    )
+
+    static func outcome(_ response: OutboundResponse, now: Date) -> SendOutcome {
         // Apple and Mozilla speak JSON, the others text.
         let answer = try? JSONDecoder().decode(Answer.self, from: Data(response.body))
-        let words = [
+        let id = response.header("apns-id") ?? response.header("x-wns-msg-id")
+        return self.table.outcome(
+            of: ProviderAnswer(
+                response,
+                words: self.words(answer, response),
+                reason: self.reason(answer, response),
+                providerID: ProviderWords.code(id),
+                now: now
+            )
+        )
+    }
+
+    /// Those words of the table that the service says.
+    private static func words(_ answer: Answer?, _ response: OutboundResponse) -> [String] {
+        let texts = [
             answer?.reason, answer?.message, response.header("x-wns-error-description"),
             String(decoding: response.body.prefix(2000), as: UTF8.self),
         ]
-        let said = words.compactMap(\.self).joined(separator: " ").lowercased()
-        let line = self.table.first { line in
-            line.statuses.contains(response.status)
-                && (line.errno == nil || line.errno == answer?.errno)
-                && line.word.map(said.contains) ?? true
+        let said = texts.compactMap(\.self).joined(separator: " ").lowercased()
+        var words = self.aboutKey.filter(said.contains)
+        if answer?.errno == 109 {
+            words.append(said.contains("mismatch") ? self.keyMismatch : self.badVAPID)
         }
-        let reason = self.reason(answer, response)
-        let retryAfter = RetryAfter.duration(response.header("retry-after"), now: now)
-        switch line?.consequence ?? .unavailable {
-        case .accepted:
-            let id = response.header("apns-id") ?? response.header("x-wns-msg-id")
-            return .accepted(Acceptance(providerID: ProviderWords.code(id)))
-        case .gone: return .failed(.deviceGone(reason: reason))
-        case .unknown: return .failed(.deviceUnknown(reason: reason))
-        case .rejected: return .failed(.rejected(reason: reason))
-        case .misconfigured: return .failed(.misconfigured(reason: reason))
-        case .deviceBusy: return .failed(.deviceBusy(reason: reason, retryAfter: retryAfter ?? Self.restOfDevice))
-        case .unavailable:
-            if let retryAfter { return .failed(.overloaded(reason: reason, retryAfter: retryAfter)) }
-            return .failed(.unavailable(reason: reason))
-        }
+        return words
     }
 
     /// Never the body as such: some services repeat the endpoint in it, which is a secret.

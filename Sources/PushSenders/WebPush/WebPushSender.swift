@@ -71,11 +71,7 @@ package final class WebPushSender: PushSender {
         } catch {
             throw Self.failure(error, of: service.pattern)
         }
-        switch WebPushResponse.verdict(response, now: self.now()) {
-        case .accepted(let acceptance): return acceptance
-        case .failed(let failure): throw failure
-        case .tokenExpired(let reason): throw .misconfigured(reason: reason)
-        }
+        return try WebPushResponse.outcome(response, now: self.now()).get()
     }
 
     /// Fails what is under way and closes the connections.

@@ -6,23 +6,25 @@ internal import PushCore
 enum WebhookResponse {
     private static let restOfDevice = Duration.seconds(60)
 
-    static func verdict(_ response: OutboundResponse, now: Date) -> Verdict {
-        let reason = "HTTP \(response.status)"
-        let retryAfter = RetryAfter.duration(response.header("retry-after"), now: now)
-        switch response.status {
-        case 200..<300: return .accepted(Acceptance())
-        case 410: return .failed(.deviceGone(reason: reason))
-        // The device, or a path that is wrong for all: others tell.
-        case 404: return .failed(.deviceUnknown(reason: reason))
-        // The signature or the address is wrong; nobody is followed elsewhere.
-        case 300..<400, 401, 403, 405: return .failed(.misconfigured(reason: reason))
-        case 429: return .failed(.deviceBusy(reason: reason, retryAfter: retryAfter ?? Self.restOfDevice))
-        case 408: return .failed(.unavailable(reason: reason, retryAfter: retryAfter))
-        case 400..<500: return .failed(.rejected(reason: reason))
-        case 503:
-            if let retryAfter { return .failed(.overloaded(reason: reason, retryAfter: retryAfter)) }
-            return .failed(.unavailable(reason: reason))
-        default: return .failed(.unavailable(reason: reason, retryAfter: retryAfter))
-        }
+    static let table = OutcomeTable(
+        accepted: 200...299,
+        [
+            .init(410...410) { .deviceGone(reason: $0.reason) },
+            // The device, or a path that is wrong for all: others tell.
+            .init(404...404) { .deviceUnknown(reason: $0.reason) },
+            // The address is wrong: no redirect is followed.
+            .init(300...399) { .misconfigured(reason: $0.reason) },
+            // The signature or the address is wrong.
+            .init(401...401) { .misconfigured(reason: $0.reason) },
+            .init(403...405) { .misconfigured(reason: $0.reason) },
+            .init(429...429) { .deviceBusy(reason: $0.reason, retryAfter: $0.retryAfter ?? restOfDevice) },
+            .init(408...408) { .unavailable(reason: $0.reason, retryAfter: $0.retryAfter) },
+            .init(400...499) { .rejected(reason: $0.reason) },
+            .init(503...503) { $0.overloadedIfTimed() },
+        ]
+    )
+
+    static func outcome(_ response: OutboundResponse, now: Date) -> SendOutcome {
+        self.table.outcome(of: ProviderAnswer(response, now: now))
     }
 }

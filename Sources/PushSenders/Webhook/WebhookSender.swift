@@ -26,11 +26,7 @@ package final class WebhookSender: PushSender {
 
     package func send(_ push: Push) async throws(SendFailure) -> Acceptance {
         let request = self.request.make(push, now: self.now())
-        switch WebhookResponse.verdict(try await self.client.answer(to: request), now: self.now()) {
-        case .accepted(let acceptance): return acceptance
-        case .failed(let failure): throw failure
-        case .tokenExpired(let reason): throw .misconfigured(reason: reason)
-        }
+        return try WebhookResponse.outcome(try await self.client.answer(to: request), now: self.now()).get()
     }
 
     /// Fails what is under way and closes the connections.
