@@ -64,7 +64,7 @@ package struct DeliveryService {
             )
             group.addTask { await fanout.run() }
             for (lane, reader) in self.lanes {
-                let state = LaneState(lane, inFlight: self.settings.inFlight)
+                let state = SharedLane(lane, inFlight: self.settings.inFlight)
                 let loop = LaneLoop(
                     lane: lane,
                     store: self.store,

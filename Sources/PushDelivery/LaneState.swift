@@ -1,12 +1,12 @@
 internal import Foundation
 internal import PushCore
 internal import PushStore
-internal import Synchronization
 
-/// What the tasks of one lane share: leased pushes, the health of the provider, and what is still to be written down.
+/// Where a lane stands: what it has leased, how its provider is, and what is still to be written down. Decides; does
+/// nothing.
 ///
-/// A lock, because each of the many workers needs it for a moment between two pushes.
-final class LaneState: Sendable {
+/// Only how long settlements have been gathered is measured here, by the monotonic clock: tests have `now` stand.
+struct LaneState: Sendable {
     /// What a worker is to do next.
     enum Step {
         case send(LeasedDelivery)
@@ -16,207 +16,159 @@ final class LaneState: Sendable {
         case rest(until: Date)
     }
 
-    private struct State {
-        var direct: ArraySlice<LeasedDelivery> = []
-        var bulk: ArraySlice<LeasedDelivery> = []
-        var workers = 0
-        /// Under way, or not yet written down.
-        var inFlight = 0
-        var ended: [(LeasedDelivery, Settlement)] = []
-        /// When the first of those ended.
-        var endedSince = ContinuousClock.now
-        var isClaiming = false
-        /// How many are being written down.
-        var settling = 0
-        var isSettling: Bool { self.settling > 0 }
-        var isStopping = false
-        var health = SenderHealth()
-        /// The push that shows whether the provider is back.
-        var probe: LeasedDelivery?
-        var pacer: Pacer?
+    /// So many pushes to lease, of these queues in this order.
+    struct Claim: Sendable, Hashable {
+        let limit: Int
+        let queues: [Queue]
     }
 
-    let lane: Lane
-    private let state: Mutex<State>
     private let concurrency: Int
     private let bound: Int
-    /// So many outcomes are worth a commit at once.
-    private static let settleCount = 250
+    private var leased = LeasedPushes()
+    private var isClaiming = false
+    private var workers = 0
+    /// With workers.
+    private var underWay = 0
+    private var settlements = PendingSettlements()
+    private var isStopping = false
+    private var health = SenderHealth()
+    /// The push that shows whether the provider is back.
+    private var probe: LeasedDelivery?
+    private var pacer: Pacer?
 
-    init(_ lane: LaneSettings, inFlight: Int) {
-        self.lane = lane.lane
-        var state = State()
-        state.pacer = lane.rate.map(Pacer.init)
-        self.state = Mutex(state)
-        self.concurrency = max(1, lane.concurrency)
-        self.bound = max(inFlight, 1)
+    init(_ settings: LaneSettings, inFlight: Int) {
+        self.concurrency = max(1, settings.concurrency)
+        self.bound = max(1, inFlight)
+        self.pacer = settings.rate.map(Pacer.init)
     }
 
-    // MARK: - For the loop
+    /// Under way, or not yet written down.
+    private var inFlight: Int { self.underWay + self.settlements.count }
 
-    /// Why the lane rests, and whether an operator must act; `nil` while all is well.
+    // MARK: - The lane as a whole
+
+    /// Why the lane is paused, and whether an operator must act; `nil` while all is well.
     var trouble: SenderStatus.Trouble? {
-        self.state.withLock { state in
-            state.health.trouble.map { SenderStatus.Trouble(reason: $0, needsOperator: state.health.needsOperator) }
-        }
+        self.health.trouble.map { SenderStatus.Trouble(reason: $0, needsOperator: self.health.needsOperator) }
     }
 
     /// Whether nothing is left that this lane must end.
-    var isEmpty: Bool {
-        self.state.withLock { $0.inFlight == 0 && $0.workers == 0 && !$0.isClaiming && !$0.isSettling }
-    }
+    var isEmpty: Bool { self.inFlight == 0 && self.workers == 0 && !self.isClaiming }
 
     /// Sends nothing that is not under way; what is leased is given back.
-    func stop() {
-        self.state.withLock { state in
-            state.isStopping = true
-            Self.giveBack(&state)
-        }
+    mutating func stop() {
+        self.isStopping = true
+        self.giveBack()
     }
 
-    func resetHealth() {
-        self.state.withLock { state in
-            state.health.reset()
-            state.probe = nil
-        }
+    mutating func resetHealth() {
+        self.health.reset()
+        self.probe = nil
     }
 
     /// Until when nothing may be sent, if so: what is leased is then given back.
-    func beginRest(now: Date) -> Date? {
-        self.state.withLock { state in
-            guard case .rest(let until) = state.health.admission(now: now) else { return nil }
-            Self.giveBack(&state)
-            return until
-        }
+    mutating func beginRest(now: Date) -> Date? {
+        guard case .rest(let until) = self.health.admission(now: now) else { return nil }
+        self.giveBack()
+        return until
     }
 
-    /// What to lease now of the queues that have something due; for a probe, one is enough.
-    func beginClaim(of due: [Queue], batch: Int, now: Date) -> (limit: Int, queues: [Queue]) {
-        self.state.withLock { state in
-            if state.isStopping || state.isClaiming { return (0, []) }
-            let leased = state.direct.count + state.bulk.count
-            let (limit, queues): (Int, [Queue])
-            switch state.health.admission(now: now) {
-            case .rest, .wait: return (0, [])
-            case .probe: (limit, queues) = (1, leased == 0 ? due : [])
-            // Single notices pass what is leased of a broadcast.
-            case .go: (limit, queues) = (batch, leased < batch / 2 ? due : due.filter { $0 == .direct })
-            }
-            if queues.isEmpty || state.direct.count >= batch { return (0, []) }
-            state.isClaiming = true
-            return (limit, queues)
+    // MARK: - Leasing
+
+    /// What to lease now of the queues that have something due, if anything; for a probe, one is enough.
+    mutating func beginClaim(of due: [Queue], batch: Int, now: Date) -> Claim? {
+        if self.isStopping || self.isClaiming { return nil }
+        let claim: Claim
+        switch self.health.admission(now: now) {
+        case .rest, .wait: return nil
+        case .probe: claim = Claim(limit: 1, queues: self.leased.isEmpty ? due : [])
+        case .go: claim = Claim(limit: batch, queues: self.leased.wanted(of: due, batch: batch))
         }
+        if claim.queues.isEmpty { return nil }
+        self.isClaiming = true
+        return claim
     }
 
-    func endClaim(_ direct: [LeasedDelivery], _ bulk: [LeasedDelivery]) {
-        self.state.withLock { state in
-            state.isClaiming = false
-            state.direct += direct
-            state.bulk += bulk
-            if state.isStopping { Self.giveBack(&state) }
-        }
+    mutating func endClaim(_ leased: [Queue: [LeasedDelivery]]) {
+        self.isClaiming = false
+        self.leased.add(leased)
+        if self.isStopping { self.giveBack() }
     }
+
+    // MARK: - Sending
 
     /// How many workers to start, which are counted as started.
-    func beginWorkers(now: Date) -> Int {
-        self.state.withLock { state in
-            var room = min(self.concurrency - state.workers, self.bound - state.inFlight)
-            switch state.health.admission(now: now) {
-            case .go: break
-            case .probe: room = min(room, 1)
-            // They would find nothing to do, and have the loop look again.
-            case .rest, .wait: room = 0
-            }
-            let count = max(0, min(room, state.direct.count + state.bulk.count))
-            state.workers += count
-            return count
+    mutating func beginWorkers(now: Date) -> Int {
+        let room: Int
+        switch self.health.admission(now: now) {
+        case .go: room = self.concurrency - self.workers
+        case .probe: room = min(1, self.concurrency - self.workers)
+        // They would find nothing to do, and have the loop look again.
+        case .rest, .wait: room = 0
         }
+        let count = max(0, min(room, self.bound - self.inFlight, self.leased.count))
+        self.workers += count
+        return count
     }
 
-    /// What is to be written down now: what has been gathered for that long, or is worth it by its number.
-    func beginSettling(after patience: Duration) -> [(LeasedDelivery, Settlement)] {
-        self.state.withLock { state in
-            guard !state.isSettling, !state.ended.isEmpty else { return [] }
-            let isDue = state.isStopping || state.ended.count >= Self.settleCount
-            guard isDue || state.endedSince.duration(to: .now) >= patience else { return [] }
-            state.settling = state.ended.count
-            defer { state.ended.removeAll(keepingCapacity: true) }
-            return state.ended
-        }
+    mutating func endWorker() {
+        self.workers -= 1
     }
 
-    /// How long until what has been gathered is to be written down; `nil` if nothing is, or the last is still at it.
-    func untilSettling(after patience: Duration) -> Duration? {
-        self.state.withLock { state in
-            guard !state.isSettling, !state.ended.isEmpty else { return nil }
-            return max(patience - state.endedSince.duration(to: .now), .zero)
-        }
-    }
-
-    /// Takes in that they are written down, all but those that could not be: they are tried again, or, if the lane ends
-    /// before, sent once more by the next process under the same ids.
-    func endSettling(butKeeping kept: [(LeasedDelivery, Settlement)] = []) {
-        self.state.withLock { state in
-            state.inFlight -= state.settling - kept.count
-            state.settling = 0
-            state.ended.insert(contentsOf: kept, at: 0)
-        }
-    }
-
-    // MARK: - For the workers
-
-    func next(now: Date) -> Step {
-        self.state.withLock { state in
-            guard !state.isStopping, state.inFlight < self.bound else { return .stop }
-            guard !state.direct.isEmpty || !state.bulk.isEmpty else { return .stop }
-            if case .rest(let until) = state.health.admission(now: now) { return .rest(until: until) }
-            if let until = state.pacer?.admit(now: now) { return .rest(until: until) }
-            let admission = state.health.admit(now: now)
-            if admission == .wait { return .stop }
-            guard let delivery = state.direct.popFirst() ?? state.bulk.popFirst() else { return .stop }
-            if admission == .probe { state.probe = delivery }
-            state.inFlight += 1
-            return .send(delivery)
-        }
-    }
-
-    /// Takes in what is to be written down of a push that `next` gave out, sent or not; `true` if the loop must look at that.
-    func end(_ delivery: LeasedDelivery, as settlement: Settlement) -> Bool {
-        self.state.withLock { state in
-            if state.probe == delivery {
-                state.probe = nil
-                state.health.endProbe()
-            }
-            if state.ended.isEmpty { state.endedSince = .now }
-            state.ended.append((delivery, settlement))
-            let isLow = !state.isClaiming && state.direct.isEmpty && state.bulk.isEmpty
-            return isLow || (!state.isSettling && (state.ended.count == 1 || state.ended.count == Self.settleCount))
-        }
-    }
-
-    func endWorker() {
-        self.state.withLock { $0.workers -= 1 }
+    /// What a worker is to do; a push that it gives out is under way until `end`.
+    mutating func next(now: Date) -> Step {
+        if self.isStopping || self.inFlight >= self.bound || self.leased.isEmpty { return .stop }
+        if case .rest(let until) = self.health.admission(now: now) { return .rest(until: until) }
+        if let until = self.pacer?.admit(now: now) { return .rest(until: until) }
+        let admission = self.health.admit(now: now)
+        guard admission != .wait, let delivery = self.leased.popFirst() else { return .stop }
+        if admission == .probe { self.probe = delivery }
+        self.underWay += 1
+        return .send(delivery)
     }
 
     /// Takes in how sending a push ended, for the health of the provider; `jitter` is a random number from 0 to 1.
     ///
     /// Returns whether a device that the provider does not know may be taken for dead.
-    func note(_ outcome: SendOutcome, of delivery: LeasedDelivery, now: Date, jitter: Double) -> Bool {
-        self.state.withLock { state in
-            state.health.note(outcome, user: delivery.user, now: now, jitter: jitter)
-            return state.health.trustsUnknown
+    mutating func note(_ outcome: SendOutcome, of delivery: LeasedDelivery, now: Date, jitter: Double) -> Bool {
+        self.health.note(outcome, user: delivery.user, now: now, jitter: jitter)
+        return self.health.trustsUnknown
+    }
+
+    /// Takes in what is to be written down of a push that `next` gave out, sent or not; `true` if the loop must look at
+    /// that.
+    mutating func end(_ delivery: LeasedDelivery, as settlement: Settlement) -> Bool {
+        if self.probe == delivery {
+            self.probe = nil
+            self.health.endProbe()
         }
+        self.underWay -= 1
+        self.settlements.add([(delivery, settlement)], at: .now)
+        let mustClaim = !self.isClaiming && self.leased.isEmpty
+        return mustClaim || self.settlements.isNews
+    }
+
+    // MARK: - Writing down
+
+    /// What is to be written down now: what has been gathered for that long, or is worth it by its number.
+    mutating func beginSettling(after patience: Duration) -> [PendingSettlements.Entry] {
+        self.settlements.beginWriting(after: self.isStopping ? .zero : patience, at: .now)
+    }
+
+    /// How long until what has been gathered is to be written down; `nil` if nothing is, or the last is still at it.
+    func untilSettling(after patience: Duration) -> Duration? {
+        self.settlements.untilDue(after: patience, at: .now)
+    }
+
+    /// Takes in that they are written down, all but those that could not be: they are tried again, or, if the lane ends
+    /// before, sent once more by the next process under the same ids.
+    mutating func endSettling(butKeeping kept: [PendingSettlements.Entry] = []) {
+        self.settlements.endWriting(butKeeping: kept)
     }
 
     // MARK: - Private
 
-    private static func giveBack(_ state: inout State) {
-        let unsent = state.direct + state.bulk
-        if unsent.isEmpty { return }
-        if state.ended.isEmpty { state.endedSince = .now }
-        state.inFlight += unsent.count
-        state.ended += unsent.map { ($0, .released) }
-        state.direct = []
-        state.bulk = []
+    private mutating func giveBack() {
+        self.settlements.add(self.leased.takeAll().map { ($0, .released) }, at: .now)
     }
 }

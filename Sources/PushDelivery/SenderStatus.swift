@@ -11,14 +11,14 @@ package final class SenderStatus: Sendable {
         package let needsOperator: Bool
     }
 
-    private let lanes = Mutex<[LaneState]>([])
+    private let lanes = Mutex<[SharedLane]>([])
 
     package init() {}
 
     /// All lanes that there are, and what holds them up.
     package var troubleByLane: [Lane: Trouble?] {
         let lanes = self.lanes.withLock { $0 }
-        return Dictionary(lanes.map { ($0.lane, $0.trouble) }) { first, _ in first }
+        return Dictionary(lanes.map { shared in (shared.lane, shared.withLock { $0.trouble }) }) { first, _ in first }
     }
 
     /// A line for each lane that rests until an operator acts; what passes by itself is none.
@@ -30,10 +30,10 @@ package final class SenderStatus: Sendable {
 
     /// Forgets a lane's trouble, as after new credentials: it tries again at the next bell.
     package func reset(_ lane: Lane) {
-        for state in self.lanes.withLock({ $0 }) where state.lane == lane { state.resetHealth() }
+        for shared in self.lanes.withLock({ $0 }) where shared.lane == lane { shared.withLock { $0.resetHealth() } }
     }
 
-    func watch(_ lane: LaneState) {
+    func watch(_ lane: SharedLane) {
         self.lanes.withLock { $0.append(lane) }
     }
 }

@@ -8,18 +8,19 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct LaneStateTests {
     private let fixture: StoreFixture
-    private let state: LaneState
+    private let lane: SharedLane
     private var now: Date { self.fixture.now }
 
     /// A lane with four leased pushes and room for two at a time.
     init() async throws {
         self.fixture = try StoreFixture()
         let lane = LaneSettings(Lane(Platform("apns")), sender: NoSender(), concurrency: 2)
-        self.state = LaneState(lane, inFlight: 3)
+        self.lane = SharedLane(lane, inFlight: 3)
         let alice = try await self.fixture.addUser("alice")
         for number in 0..<4 { try await self.fixture.addDevice(of: alice, handle: "a\(number)") }
         try await self.fixture.post(1, from: alice, to: "username:alice")
-        self.state.endClaim(try await self.fixture.claim(), [])
+        let leased = try await self.fixture.claim()
+        self.lane.withLock { $0.endClaim([.direct: leased]) }
     }
 
     private struct NoSender: PushSender {
@@ -29,7 +30,7 @@ import Testing
     }
 
     private func next() throws -> LeasedDelivery {
-        guard case .send(let delivery) = self.state.next(now: self.now) else { throw Stopped() }
+        guard case .send(let delivery) = self.lane.withLock({ $0.next(now: self.now) }) else { throw Stopped() }
         return delivery
     }
 
@@ -37,41 +38,44 @@ import Testing
 
     private func end(_ delivery: LeasedDelivery, with failure: SendFailure) {
         let outcome = SendOutcome.failure(failure)
-        _ = self.state.note(outcome, of: delivery, now: self.now, jitter: 1)
-        _ = self.state.end(delivery, as: delivery.state.settlement(of: outcome, now: self.now, jitter: 1))
-        self.state.endWorker()
+        _ = self.lane.withLock { $0.note(outcome, of: delivery, now: self.now, jitter: 1) }
+        _ = self.lane.withLock {
+            $0.end(delivery, as: delivery.state.settlement(of: outcome, now: self.now, jitter: 1))
+        }
+        self.lane.withLock { $0.endWorker() }
     }
 
     @Test func noMoreAreStartedThanMayBeAtWork() throws {
-        #expect(self.state.beginWorkers(now: self.now) == 2)
-        #expect(self.state.beginWorkers(now: self.now) == 0)
+        #expect(self.lane.withLock { $0.beginWorkers(now: self.now) } == 2)
+        #expect(self.lane.withLock { $0.beginWorkers(now: self.now) } == 0)
     }
 
     @Test func whatIsNotWrittenDownCountsAsUnderWay() throws {
         for _ in 0..<3 { self.end(try self.next(), with: .rejected(reason: "no")) }
         #expect(throws: Stopped.self) { try self.next() }
-        #expect(self.state.beginSettling(after: .zero).count == 3)
-        self.state.endSettling()
+        #expect(self.lane.withLock { $0.beginSettling(after: .zero) }.count == 3)
+        self.lane.withLock { $0.endSettling() }
         _ = try self.next()
     }
 
     @Test func whatCouldNotBeWrittenDownIsTriedAgain() throws {
         self.end(try self.next(), with: .rejected(reason: "no"))
-        let ended = self.state.beginSettling(after: .zero)
-        self.state.endSettling(butKeeping: ended)
-        #expect(self.state.beginSettling(after: .zero).map(\.0) == ended.map(\.0))
+        let ended = self.lane.withLock { $0.beginSettling(after: .zero) }
+        self.lane.withLock { $0.endSettling(butKeeping: ended) }
+        #expect(self.lane.withLock { $0.beginSettling(after: .zero) }.map(\.0) == ended.map(\.0))
     }
 
     @Test func whileAProviderRestsNothingIsStartedAndWhatIsLeasedIsGivenBack() throws {
         let first = try self.next()
         self.end(first, with: .overloaded(reason: "later", retryAfter: .seconds(60)))
-        #expect(self.state.beginWorkers(now: self.now) == 0)
-        #expect(self.state.beginRest(now: self.now) == self.now + 60)
-        let ended = self.state.beginSettling(after: .zero)
+        #expect(self.lane.withLock { $0.beginWorkers(now: self.now) } == 0)
+        #expect(self.lane.withLock { $0.beginRest(now: self.now) } == self.now + 60)
+        let ended = self.lane.withLock { $0.beginSettling(after: .zero) }
         #expect(ended.map(\.1) == [.retried(at: self.now + 60, reason: "later"), .released, .released, .released])
         self.fixture.clock.advance(by: 60)
-        #expect(self.state.beginRest(now: self.now) == nil)
-        #expect(self.state.beginClaim(of: [.direct, .bulk], batch: 100, now: self.now) == (1, [.direct, .bulk]))
+        #expect(self.lane.withLock { $0.beginRest(now: self.now) } == nil)
+        let claim = LaneState.Claim(limit: 1, queues: [.direct, .bulk])
+        #expect(self.lane.withLock { $0.beginClaim(of: [.direct, .bulk], batch: 100, now: self.now) } == claim)
     }
 
     /// Whatever becomes of the one that goes first, it leaves room for another: nothing else ever would.
@@ -81,21 +85,63 @@ import Testing
         self.fixture.clock.advance(by: 60)
         let probe = try self.next()
         #expect(throws: Stopped.self) { try self.next() }
-        #expect(self.state.beginClaim(of: [.direct], batch: 100, now: self.now) == (0, []))
-        _ = self.state.end(probe, as: settlement)
+        #expect(self.lane.withLock { $0.beginClaim(of: [.direct], batch: 100, now: self.now) } == nil)
+        _ = self.lane.withLock { $0.end(probe, as: settlement) }
         _ = try self.next()
         #expect(throws: Stopped.self) { try self.next() }
-        #expect(self.state.trouble?.reason == "later")
+        #expect(self.lane.withLock { $0.trouble }?.reason == "later")
     }
 
     @Test func aProbeThatIsAnsweredLetsTheOthersGo() throws {
         self.end(try self.next(), with: .overloaded(reason: "later", retryAfter: .seconds(60)))
         self.fixture.clock.advance(by: 60)
         self.end(try self.next(), with: .rejected(reason: "no"))
-        _ = self.state.beginSettling(after: .zero)
-        self.state.endSettling()
+        _ = self.lane.withLock { $0.beginSettling(after: .zero) }
+        self.lane.withLock { $0.endSettling() }
         _ = try self.next()
         _ = try self.next()
-        #expect(self.state.trouble == nil)
+        #expect(self.lane.withLock { $0.trouble } == nil)
+    }
+
+    // MARK: Its parts
+
+    @Test func settlementsAreGatheredForAWhileOrUntilTheyAreMany() throws {
+        let entry: PendingSettlements.Entry = (try self.next(), .expired)
+        let (start, patience) = (ContinuousClock.now, Duration.milliseconds(20))
+        var pending = PendingSettlements()
+        #expect(pending.untilDue(after: patience, at: start) == nil)
+        pending.add([entry], at: start)
+        #expect(pending.isNews)
+        pending.add(Array(repeating: entry, count: 248), at: start + .milliseconds(9))
+        #expect(!pending.isNews)
+        #expect(pending.untilDue(after: patience, at: start + .milliseconds(19)) == .milliseconds(1))
+        let early = pending.beginWriting(after: patience, at: start + .milliseconds(19))
+        #expect(early.isEmpty)
+        var (late, many) = (pending, pending)
+        let gathered = late.beginWriting(after: patience, at: start + patience)
+        #expect(gathered.count == 249)
+        many.add([entry], at: start)
+        #expect(many.isNews)
+        let all = many.beginWriting(after: patience, at: start)
+        #expect(all.count == 250)
+        #expect(many.untilDue(after: .zero, at: start + patience) == nil, "one commit at a time")
+        #expect(many.count == 250)
+        many.endWriting(butKeeping: [entry])
+        #expect(many.count == 1)
+    }
+
+    @Test(arguments: [
+        (0, 0, [Queue.direct, .bulk]), (4, 0, [.direct, .bulk]), (0, 4, [.direct, .bulk]), (5, 0, [.direct]),
+        (2, 3, [.direct]), (0, 100, [.direct]), (9, 0, [.direct]), (10, 0, []), (10, 100, []),
+    ])
+    func aBroadcastIsLeasedOnlyWhileLittleWaits(direct: Int, bulk: Int, wanted: [Queue]) throws {
+        let delivery = try self.next()
+        var leased = LeasedPushes()
+        leased.add([
+            .direct: Array(repeating: delivery, count: direct), .bulk: Array(repeating: delivery, count: bulk),
+        ])
+        #expect(leased.wanted(of: [.direct, .bulk], batch: 10) == wanted)
+        #expect(leased.takeAll().count == direct + bulk)
+        #expect(leased.isEmpty)
     }
 }
