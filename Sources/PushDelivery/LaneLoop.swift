@@ -130,7 +130,7 @@ struct LaneLoop: Sendable {
             self.settlements.settled(ended.lazy.map(\.0.push.notification))
             self.state.withLock { $0.endSettling() }
         } catch {
-            self.logger.report("push results not saved", error, self.metadata([:]))
+            self.logger.report("push results not saved; they are saved later", error, self.metadata([:]))
             // Ended early by cancellation.
             try? await Task.sleep(for: Self.restAfterFailure)
             let kept = Task.isCancelled ? [] : ended

@@ -6,47 +6,19 @@ package import PushStore
 package struct ServerSettings: Sendable {
     /// What a name of the configuration's `senders` stands for at registration.
     package struct PlatformRule: Sendable {
-        package enum Judgement: Sendable, Hashable {
-            /// It can be one, and its pushes go through this lane.
-            case accepted(Lane)
-            /// It cannot; why, as the end of a sentence about it.
-            case refused(String)
-        }
-
-        /// What a text is that must be a JSON object.
-        package enum Reading: Sendable, Hashable {
-            /// The one spelling by which such a handle is stored and compared.
-            case handle(DeviceHandle)
-            /// It is none; why, as the end of a sentence about it.
-            case refused(String)
-        }
-
-        /// For a platform whose handles are JSON objects, which clients may write in many ways.
-        package let readObject: (@Sendable (String) -> Reading)?
+        /// What handles its devices may have.
+        package let handles: any HandleRule
         /// What browsers subscribe with, if the platform is Web Push.
         package let applicationServerKey: String?
-        /// What to make of a handle.
-        package let judge: @Sendable (DeviceHandle) -> Judgement
-        /// Whether its devices hold an event stream open: their handle is the registration id, whatever they say.
-        package let isStream: Bool
 
-        package init(
-            readObject: (@Sendable (String) -> Reading)? = nil,
-            applicationServerKey: String? = nil,
-            judge: @escaping @Sendable (DeviceHandle) -> Judgement
-        ) {
-            self.readObject = readObject
+        package init(_ handles: any HandleRule, applicationServerKey: String? = nil) {
+            self.handles = handles
             self.applicationServerKey = applicationServerKey
-            self.judge = judge
-            self.isStream = false
         }
 
-        /// A platform whose devices hold an event stream open.
-        package init(streamsThrough lane: Lane) {
-            self.readObject = nil
-            self.applicationServerKey = nil
-            self.judge = { _ in .accepted(lane) }
-            self.isStream = true
+        /// Whether its devices hold an event stream open.
+        var isStream: Bool {
+            if case .registrationID = self.handles.form { true } else { false }
         }
     }
 
@@ -100,17 +72,22 @@ package struct ServerSettings: Sendable {
 
     /// The platform of that name. Throws an `unknown-platform` problem that lists those there are.
     func platform(named name: String) throws -> Platform {
+        try self.rule(named: name).platform
+    }
+
+    /// The same, and what is asked of its devices.
+    func rule(named name: String) throws -> (platform: Platform, rule: PlatformRule) {
         let platform = Platform(name)
-        guard self.platforms[platform] != nil else {
-            throw self.unknownPlatform(name)
-        }
-        return platform
+        guard let rule = self.platforms[platform] else { throw self.unknownPlatform(name) }
+        return (platform, rule)
     }
 
     /// A handle of whatever platform, as a client wrote it; `nil` if it can be none.
     func handle(of text: String) -> DeviceHandle? {
         for rule in self.platforms.values {
-            if case .handle(let handle) = rule.readObject?(text) { return handle }
+            guard case .object(let canonical) = rule.handles.form else { continue }
+            // What this platform cannot read may be another's.
+            if let handle = try? canonical(text) { return handle }
         }
         return DeviceHandle(text)
     }

@@ -27,39 +27,18 @@ extension SenderSetup {
             connection: ConnectionSettings(caFile: webPush.caFile, connections: webPush.connections)
         )
         let sender = try WebPushSender(settings, on: loop)
-        let hosts = webPush.allowedHosts.joined(separator: ", ")
-        let rule = ServerSettings.PlatformRule(
-            readObject: Self.readSubscription,
-            applicationServerKey: key.publicText
-        ) { handle in
-            // Read before, or it would not be a handle of this platform.
-            guard
-                let subscription = try? WebPushSubscription(handle.value),
-                let service = sender.serviceName(of: subscription)
-            else { return .refused("endpoint must be at \(hosts)") }
-            return .accepted(Lane(name, part: service))
-        }
-        let lanes = sender.serviceNames.map { service in
+        let lanes = sender.handles.services.map { service in
             LaneSettings(
-                Lane(name, part: service),
+                Lane(name, part: service.name),
                 sender: sender,
                 // All of them are said to speak HTTP/2; if one does not, so many wait for a connection without harm.
                 concurrency: 16 * webPush.connections,
                 rate: webPush.rate
             )
         }
+        let rule = ServerSettings.PlatformRule(sender.handles, applicationServerKey: key.publicText)
         // Another key would make every subscription useless, so that it is read at the start only.
         return SenderSetup(lanes, rule: rule, close: sender.close)
-    }
-
-    private static func readSubscription(_ text: String) -> ServerSettings.PlatformRule.Reading {
-        do throws(WebPushSubscription.Flaw) {
-            let subscription = try WebPushSubscription(text)
-            guard let handle = DeviceHandle(subscription.canonical) else { return .refused("it is too long") }
-            return .handle(handle)
-        } catch {
-            return .refused(error.description)
-        }
     }
 
     static func webhook(
@@ -84,8 +63,7 @@ extension SenderSetup {
             concurrency: 4 * webhook.connections,
             rate: webhook.rate
         )
-        // What handles look like is for the receiver to say.
-        var setup = SenderSetup([lane], rule: .init { _ in .accepted(lane.lane) }, close: credential.close)
+        var setup = SenderSetup([lane], rule: .init(WebhookHandleRule()), close: credential.close)
         setup.reload = credential.reload
         return setup
     }

@@ -45,23 +45,15 @@ struct SenderSetup {
         self.close = close
     }
 
-    private init(
-        _ lane: LaneSettings,
-        handles: String,
-        accepts: @escaping @Sendable (String) -> Bool,
-        credential: SenderCredential
-    ) {
-        let rule = ServerSettings.PlatformRule {
-            accepts($0.value) ? .accepted(lane.lane) : .refused("it must be \(handles)")
-        }
-        self.init([lane], rule: rule, close: credential.close)
+    private init(_ lane: LaneSettings, handles: any HandleRule, credential: SenderCredential) {
+        self.init([lane], rule: .init(handles), close: credential.close)
         self.reload = credential.reload
     }
 
     private init(streamsOf name: Platform, _ streams: StreamHub) {
         // Nobody's limits but ours, and a call only waits for a socket.
         let lane = LaneSettings(Lane(name), sender: StreamSender(streams), concurrency: 1000)
-        self.init([lane], rule: .init(streamsThrough: lane.lane), close: {})
+        self.init([lane], rule: .init(StreamHandleRule()), close: {})
     }
 
     private static func apns(_ apns: SenderConfiguration.APNs, name: Platform, on loop: EventLoop) throws -> SenderSetup
@@ -96,8 +88,7 @@ struct SenderSetup {
                 rate: apns.rate,
                 interval: isPaced ? .seconds(apns.backgroundInterval) : nil
             ),
-            handles: "a device token in hexadecimal",
-            accepts: APNsSender.accepts,
+            handles: APNsHandleRule(),
             credential: credential
         )
     }
@@ -125,8 +116,7 @@ struct SenderSetup {
                 concurrency: fcm.connections * fcm.streams,
                 rate: fcm.rate
             ),
-            handles: "a registration token",
-            accepts: FCMSender.accepts,
+            handles: FCMHandleRule(),
             credential: credential
         )
     }
@@ -145,13 +135,10 @@ struct SenderSetup {
             let sender = try WNSSender(settings, on: loop)
             return (sender, sender.close)
         }
-        let patterns = wns.allowedHosts.compactMap { HostPattern($0) }
-        let hosts = wns.allowedHosts.joined(separator: ", ")
         var setup = SenderSetup(
             // Where it speaks HTTP/1.1, the others wait for a connection.
             LaneSettings(Lane(name), sender: credential.sender, concurrency: 4 * wns.connections, rate: wns.rate),
-            handles: "a channel, https at \(hosts)",
-            accepts: { WNSChannel($0, allowedHosts: patterns) != nil },
+            handles: try WNSHandleRule(allowedHosts: wns.allowedHosts),
             credential: credential
         )
         setup.expiry = wns.clientSecretExpires.map {

@@ -60,12 +60,12 @@ import Testing
     func aHandleThatIsNoDeviceTokenIsGone(handle: String) throws {
         let push = try Samples.push(handle: handle)
         #expect(throws: SendFailure.deviceGone(reason: "not a device token")) { try self.request(push) }
-        #expect(!APNsSender.accepts(handle))
+        #expect(!APNsHandleRule().takes(handle))
     }
 
     @Test(arguments: ["ab", "AB01", String(repeating: "ab", count: 200)])
     func theLengthOfADeviceTokenIsAppleToChoose(handle: String) {
-        #expect(APNsSender.accepts(handle))
+        #expect(APNsHandleRule().takes(handle))
     }
 }
 

@@ -47,7 +47,7 @@ import Testing
     func aHandleThatIsNoRegistrationTokenIsGone(handle: String) throws {
         let push = try Samples.push(handle: handle)
         #expect(throws: SendFailure.deviceGone(reason: "not a registration token")) { try self.request(push) }
-        #expect(!FCMSender.accepts(handle))
+        #expect(!FCMHandleRule().takes(handle))
     }
 }
 

@@ -54,6 +54,14 @@ enum Samples {
     }
 }
 
+extension HandleRule {
+    /// Whether it takes a text for a handle.
+    func takes(_ text: String) -> Bool {
+        // Why it does not is not asked here.
+        (try? self.address(text)) != nil
+    }
+}
+
 extension OutboundRequest {
     var bodyText: String { String(decoding: self.body, as: UTF8.self) }
 }

@@ -34,7 +34,7 @@ import Testing
     @Test func aRawPushReachesItsChannelByteForByte() async throws {
         let (outcome, received, channel) = try await self.withWNS { sender, wns in
             let channel = wns.makeChannel()
-            #expect(sender.accepts(channel))
+            #expect(try WNSHandleRule(allowedHosts: ["localhost:\(wns.port)"]).takes(channel))
             return (await sender.outcome(of: try Samples.push(handle: channel)), wns.pushes.received, channel)
         }
         guard case .success = outcome else {

@@ -8,17 +8,13 @@ import Testing
 
 private let channel = "https://db3.notify.windows.com/?token=AwY%2fA%2b%3D%3d"
 
-@Suite(.timeLimit(.minutes(5))) struct WNSChannelTests {
-    private func hosts(_ patterns: String...) throws -> [HostPattern] {
-        try patterns.map { try #require(HostPattern($0)) }
-    }
-
+@Suite(.timeLimit(.minutes(5))) struct WNSHandleRuleTests {
     @Test(arguments: [
         channel, "https://cloud.notify.windows.com/x", "https://WNS2-BY3P.notify.windows.com:443/?token=1",
         "https://a.notify.windows.com./",
     ])
     func aChannelOfWindowsIsTakenByteForByte(text: String) throws {
-        #expect(WNSChannel(text, allowedHosts: try self.hosts("*.notify.windows.com"))?.url.text == text)
+        #expect(try WNSHandleRule(allowedHosts: ["*.notify.windows.com"]).address(text).text == text)
     }
 
     @Test(arguments: [
@@ -31,20 +27,22 @@ private let channel = "https://db3.notify.windows.com/?token=AwY%2fA%2b%3D%3d"
         "https://db3.notify.windows.com/" + String(repeating: "x", count: 2048),
     ])
     func anyOtherAddressIsNone(text: String) throws {
-        #expect(WNSChannel(text, allowedHosts: try self.hosts("*.notify.windows.com")) == nil)
+        let flaw = HandleFlaw.notAllowed("it must be a channel, https at *.notify.windows.com")
+        let rule = try WNSHandleRule(allowedHosts: ["*.notify.windows.com"])
+        #expect(throws: flaw) { try rule.address(text) }
     }
 
     @Test func anotherPortHasToBeListed() throws {
-        let hosts = try self.hosts("localhost:8443")
-        #expect(WNSChannel("https://localhost:8443/c", allowedHosts: hosts) != nil)
-        #expect(WNSChannel("https://localhost:8444/c", allowedHosts: hosts) == nil)
+        let rule = try WNSHandleRule(allowedHosts: ["localhost:8443"])
+        #expect(rule.takes("https://localhost:8443/c"))
+        #expect(!rule.takes("https://localhost:8444/c"))
     }
 }
 
 @Suite(.timeLimit(.minutes(5))) struct WNSRequestTests {
     private func request(_ push: Push) throws -> OutboundRequest {
-        let hosts = [try #require(HostPattern("*.notify.windows.com"))]
-        return try WNSRequest(allowedHosts: hosts, timeout: .seconds(9))
+        let handles = try WNSHandleRule(allowedHosts: ["*.notify.windows.com"])
+        return try WNSRequest(handles: handles, timeout: .seconds(9))
             .make(push, token: Secret("TOKEN"), now: Samples.now)
     }
 

@@ -295,10 +295,14 @@ private func subscription(
         ("https://127.0.0.1/x", nil),
     ])
     func eachPushServiceHasAName(endpoint: String, name: String?) throws {
-        let subscription = try WebPushSubscription(subscription(endpoint))
-        try self.sender { sender in
-            #expect(sender.serviceName(of: subscription) == name)
-            if let name { #expect(sender.serviceNames.contains(name)) }
+        let handle = try #require(DeviceHandle(subscription(endpoint)))
+        let handles = try self.sender { $0.handles }
+        if let name {
+            #expect(try handles.part(of: handle) == name)
+            #expect(handles.services.map(\.name).contains(name))
+        } else {
+            let hosts = WebPushSettings.publicHosts.joined(separator: ", ")
+            #expect(throws: HandleFlaw.notAllowed("endpoint must be at \(hosts)")) { try handles.part(of: handle) }
         }
     }
 

@@ -64,9 +64,9 @@ import Testing
     /// With a platform of each kind that a route asks for.
     private static let settings = ServerSettings(
         platforms: [
-            Platform("apns"): .init { _ in .accepted(Lane(Platform("apns"))) },
-            Platform("stream"): .init(streamsThrough: Lane(Platform("stream"))),
-            Platform("webpush"): .init(applicationServerKey: "key") { _ in .accepted(Lane(Platform("webpush"))) },
+            Platform("apns"): .init(SampleHandleRule()),
+            Platform("stream"): .init(SampleHandleRule(.registrationID)),
+            Platform("webpush"): .init(SampleHandleRule(), applicationServerKey: "key"),
         ]
     )
 

@@ -108,7 +108,7 @@ import Testing
     }
 
     @Test func aStreamsHandleIsNotKeptAndMustBeATextAllTheSame() async throws {
-        let platforms = [Platform("stream"): ServerSettings.PlatformRule(streamsThrough: Lane(Platform("stream")))]
+        let platforms = [Platform("stream"): ServerSettings.PlatformRule(SampleHandleRule(.registrationID))]
         let fixture = try await ServerFixture(settings: .forTests(\.platforms, platforms))
         for handle in ["", #","Handle":null"#, #","Handle":"a b""#] {
             let body = #"{"Platform":"stream"\#(handle)}"#

@@ -201,11 +201,8 @@ extension ServerSettings {
     /// The tutorial's platforms; a handle of WNS must be an address.
     static let forTests = ServerSettings(
         platforms: [
-            Platform("apns"): .init { _ in .accepted(Lane(Platform("apns"))) },
-            Platform("fcm"): .init { _ in .accepted(Lane(Platform("fcm"))) },
-            Platform("wns"): .init {
-                $0.value.hasPrefix("https://") ? .accepted(Lane(Platform("wns"))) : .refused("it must be https")
-            },
+            Platform("apns"): .init(SampleHandleRule()), Platform("fcm"): .init(SampleHandleRule()),
+            Platform("wns"): .init(SampleHandleRule { $0.hasPrefix("https://") ? nil : "it must be https" }),
         ]
     )
 
@@ -215,6 +212,27 @@ extension ServerSettings {
         settings[keyPath: member] = value
         return settings
     }
+}
+
+/// Takes any handle about which nothing is said.
+struct SampleHandleRule: HandleRule {
+    let form: HandleForm
+    private let part: String?
+    private let flaw: @Sendable (String) -> String?
+
+    init(_ form: HandleForm = .text, part: String? = nil, flaw: @escaping @Sendable (String) -> String? = { _ in nil })
+    {
+        self.form = form
+        self.part = part
+        self.flaw = flaw
+    }
+
+    func address(_ handle: String) throws(HandleFlaw) -> String {
+        if let flaw = self.flaw(handle) { throw .malformed(flaw) }
+        return handle
+    }
+
+    func part(at address: String) -> String? { self.part }
 }
 
 extension StoreFixture {

@@ -11,18 +11,19 @@ import Testing
 /// Platforms whose handles are JSON objects, of which there is one spelling, and the key that browsers subscribe with.
 @Suite(.timeLimit(.minutes(5))) struct WebPushTests {
     private static let rule = ServerSettings.PlatformRule(
-        readObject: { text in
-            guard let json = try? JSONValue(reading: Array(text.utf8)), let endpoint = json["endpoint"]?.text else {
-                return .refused("it must have an endpoint")
-            }
-            return DeviceHandle(#"{"endpoint":"\#(endpoint)"}"#).map { .handle($0) } ?? .refused("it has blanks")
+        SampleHandleRule(.object(canonical: canonical), part: "a") {
+            $0.contains("evil") ? "endpoint must be elsewhere" : nil
         },
-        applicationServerKey: "BKEY",
-        judge: {
-            $0.value.contains("evil")
-                ? .refused("endpoint must be elsewhere") : .accepted(Lane(Platform("webpush"), part: "a"))
-        }
+        applicationServerKey: "BKEY"
     )
+
+    private static func canonical(_ text: String) throws(HandleFlaw) -> DeviceHandle {
+        guard let json = try? JSONValue(reading: Array(text.utf8)), let endpoint = json["endpoint"]?.text else {
+            throw .malformed("it must have an endpoint")
+        }
+        guard let handle = DeviceHandle(#"{"endpoint":"\#(endpoint)"}"#) else { throw .malformed("it has blanks") }
+        return handle
+    }
 
     private func fixture(_ platforms: [String: ServerSettings.PlatformRule]) async throws -> ServerFixture {
         var settings = ServerSettings.forTests
@@ -75,7 +76,7 @@ import Testing
     @Test func theKeyIsThatOfWebPushAndOtherwiseTheFirstThereIs() async throws {
         func key(_ names: [String: String]) async throws -> Response {
             let rules = names.mapValues { key in
-                ServerSettings.PlatformRule(applicationServerKey: key) { _ in .refused("") }
+                ServerSettings.PlatformRule(SampleHandleRule(), applicationServerKey: key)
             }
             return try await self.fixture(rules).send(.get, Paths.webPushKey)
         }

@@ -7,10 +7,8 @@ import PushStore
 extension FuzzTarget {
     private static let settings = ServerSettings(
         platforms: [
-            Platform("apns"): .init {
-                $0.value.utf8.count == 8 ? .accepted(Lane(Platform("apns"))) : .refused("it has not 8 characters")
-            },
-            Platform("fcm"): .init { _ in .accepted(Lane(Platform("fcm"))) },
+            Platform("apns"): .init(HandleLength(lengths: 8...8)),
+            Platform("fcm"): .init(HandleLength(lengths: 1...4096)),
         ]
     )
 
@@ -45,6 +43,15 @@ extension FuzzTarget {
         } catch is Problem {
             // A client is told.
         }
+    }
+}
+
+private struct HandleLength: HandleRule {
+    let lengths: ClosedRange<Int>
+
+    func address(_ handle: String) throws(HandleFlaw) -> String {
+        guard self.lengths.contains(handle.utf8.count) else { throw .malformed("it has another length") }
+        return handle
     }
 }
 

@@ -3,21 +3,6 @@ internal import CurlHTTP
 internal import Foundation
 internal import PushCore
 
-/// A device's address at APNs: the hexadecimal text of the bytes that the app was given.
-package struct APNsDeviceToken: Sendable, Hashable {
-    /// In lower case, so that one device has one spelling.
-    package let text: String
-
-    /// `nil` unless the text is an even number of hexadecimal digits; their number is Apple's to choose.
-    package init?(_ text: String) {
-        guard
-            (2...400).contains(text.utf8.count), text.utf8.count.isMultiple(of: 2),
-            text.utf8.allSatisfy(\.isHexDigit)
-        else { return nil }
-        self.text = text.lowercased()
-    }
-}
-
 /// Writes a push as APNs wants it: https://developer.apple.com/documentation/usernotifications/sending-notification-requests-to-apns
 struct APNsRequest: Sendable {
     /// The key of the text that the app shows if its extension cannot replace the placeholder.
@@ -30,10 +15,15 @@ struct APNsRequest: Sendable {
 
     /// Throws `deviceGone` for a handle that is no device token.
     func make(_ push: Push, token: Secret<String>) throws(SendFailure) -> OutboundRequest {
-        guard
-            let device = APNsDeviceToken(push.handle),
-            let url = self.endpoint.appending("/3/device/" + device.text)
-        else { throw .deviceGone(reason: "not a device token") }
+        let device: String
+        do throws(HandleFlaw) {
+            device = try APNsHandleRule().address(push.handle)
+        } catch {
+            throw .deviceGone(reason: "not a device token")
+        }
+        guard let url = self.endpoint.appending("/3/device/" + device) else {
+            throw .rejected(reason: "the endpoint is too long")
+        }
         let headers = [
             OutboundRequest.Header("authorization", "bearer " + token.exposed),
             .init("apns-id", push.attemptID.text),

@@ -32,11 +32,6 @@ package final class APNsSender: PushSender {
         self.now = now
     }
 
-    /// Whether this can be a device's handle.
-    package static func accepts(_ handle: String) -> Bool {
-        APNsDeviceToken(handle) != nil
-    }
-
     package func send(_ push: Push) async throws(SendFailure) -> Acceptance {
         let token = try self.token.token(now: self.now())
         do throws(SendFailure) {

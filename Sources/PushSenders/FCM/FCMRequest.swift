@@ -11,27 +11,28 @@ struct FCMRequest: Sendable {
     let url: OutboundURL
     let timeout: Duration
 
-    static func accepts(_ handle: String) -> Bool {
-        (1...4096).contains(handle.utf8.count) && handle.utf8.allSatisfy(\.isVisible)
-    }
-
     /// Throws `deviceGone` for a handle that is no registration token.
     func make(_ push: Push, token: Secret<String>, now: Date) throws(SendFailure) -> OutboundRequest {
-        guard Self.accepts(push.handle) else { throw .deviceGone(reason: "not a registration token") }
+        let device: String
+        do throws(HandleFlaw) {
+            device = try FCMHandleRule().address(push.handle)
+        } catch {
+            throw .deviceGone(reason: "not a registration token")
+        }
         let headers = [
             OutboundRequest.Header("authorization", "Bearer " + token.exposed),
             .init("content-type", "application/json"),
         ]
-        let body = Array(Self.body(of: push, now: now).utf8)
+        let body = Array(Self.body(of: push, to: device, now: now).utf8)
         return OutboundRequest(.post, self.url, headers: headers, body: body, timeout: self.timeout)
     }
 
-    private static func body(of push: Push, now: Date) -> String {
+    private static func body(of push: Push, to device: String, now: Date) -> String {
         let seconds = Int(min(max(0, push.expiresAt.timeIntervalSince(now)), TimeInterval(self.longestTimeToLive)))
         var android = "\"priority\":\"\(push.priority == .high ? "HIGH" : "NORMAL")\",\"ttl\":\"\(seconds)s\""
         // Only for those that have one in common: FCM keeps four for a device.
         if push.replacesOlder { android += ",\"collapse_key\":" + JSONText.quoted(push.collapseID) }
-        let token = JSONText.quoted(push.handle)
+        let token = JSONText.quoted(device)
         let id = push.notification.rawValue
         return "{\"message\":{\"token\":\(token),\"data\":{\"secureId\":\"\(id)\"},\"android\":{\(android)}}}"
     }

@@ -33,11 +33,6 @@ package final class FCMSender: PushSender {
         self.sender = TokenSender(tokens: tokens, client: client)
     }
 
-    /// Whether this can be a device's handle.
-    package static func accepts(_ handle: String) -> Bool {
-        FCMRequest.accepts(handle)
-    }
-
     package func send(_ push: Push) async throws(SendFailure) -> Acceptance {
         try await self.sender.send { token throws(SendFailure) in
             try self.request.make(push, token: token, now: self.now())

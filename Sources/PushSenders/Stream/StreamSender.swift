@@ -15,7 +15,12 @@ package struct StreamSender: PushSender {
     }
 
     package func send(_ push: Push) async throws(SendFailure) -> Acceptance {
-        guard let device = DeviceHandle(push.handle) else { throw .rejected(reason: "not a device handle") }
+        let device: DeviceHandle
+        do throws(HandleFlaw) {
+            device = try StreamHandleRule().address(push.handle)
+        } catch {
+            throw .rejected(reason: "not a device handle")
+        }
         switch await self.hub.deliver(push.notification, to: device) {
         case .handedOver: return Acceptance(providerID: Acceptance.byStream)
         case .nobodyThere: throw .offline(reason: "no event stream is open")

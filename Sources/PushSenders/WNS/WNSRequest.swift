@@ -9,12 +9,15 @@ struct WNSRequest: Sendable {
     /// A channel lives no longer.
     private static let longestTimeToLive = 30 * 86_400
 
-    let allowedHosts: [HostPattern]
+    let handles: WNSHandleRule
     let timeout: Duration
 
     /// Throws `rejected` for a channel that may not be called.
     func make(_ push: Push, token: Secret<String>, now: Date) throws(SendFailure) -> OutboundRequest {
-        guard let channel = WNSChannel(push.handle, allowedHosts: self.allowedHosts) else {
+        let channel: OutboundURL
+        do throws(HandleFlaw) {
+            channel = try self.handles.address(push.handle)
+        } catch {
             throw .rejected(reason: "the channel's host is not in allowedHosts")
         }
         let seconds = Int(min(max(1, push.expiresAt.timeIntervalSince(now)), TimeInterval(Self.longestTimeToLive)))
@@ -30,7 +33,7 @@ struct WNSRequest: Sendable {
             .init("X-WNS-RequestForStatus", "true"),
         ]
         let body = Array(push.notification.description.utf8)
-        return OutboundRequest(.post, channel.url, headers: headers, body: body, timeout: self.timeout)
+        return OutboundRequest(.post, channel, headers: headers, body: body, timeout: self.timeout)
     }
 
     /// The request for an access token: client credentials, RFC 6749 section 4.4.

@@ -21,13 +21,7 @@ package final class WNSSender: PushSender {
         guard !settings.clientID.isEmpty else { throw .missingField("clientID") }
         guard !settings.clientSecret.exposed.isEmpty else { throw .missingField("clientSecret") }
         let tokenURL = try ConnectionSettings.endpoint(settings.tokenEndpoint, field: "tokenEndpoint")
-        var hosts: [HostPattern] = []
-        for text in settings.allowedHosts {
-            guard let host = HostPattern(text) else {
-                throw .badValue(field: "allowedHosts", expected: "a list of hosts, such as *.notify.windows.com")
-            }
-            hosts.append(host)
-        }
+        let handles = try WNSHandleRule(allowedHosts: settings.allowedHosts)
         let timeout = settings.connection.timeout
         let tokenClient = try settings.connection.makeClient(on: loop)
         let tokenRequest = WNSRequest.tokenRequest(
@@ -40,21 +34,16 @@ package final class WNSSender: PushSender {
             try await AccessToken.fetched(with: tokenRequest, by: tokenClient, now: now())
         }
         self.tokenClient = tokenClient
-        self.request = WNSRequest(allowedHosts: hosts, timeout: timeout)
+        self.request = WNSRequest(handles: handles, timeout: timeout)
         self.sender = TokenSender(
             tokens: tokens,
             client: try settings.connection.makeClient(
                 on: loop,
-                allowedHosts: hosts,
+                allowedHosts: handles.hosts,
                 addresses: settings.addresses
             )
         )
         self.now = now
-    }
-
-    /// Whether this can be a device's handle.
-    package func accepts(_ handle: String) -> Bool {
-        WNSChannel(handle, allowedHosts: self.request.allowedHosts) != nil
     }
 
     package func send(_ push: Push) async throws(SendFailure) -> Acceptance {

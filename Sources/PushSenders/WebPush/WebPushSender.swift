@@ -7,16 +7,13 @@ package import Reactor
 ///
 /// Each allowed host has a client of its own, so that one push service that hangs costs the others no connection.
 package final class WebPushSender: PushSender {
-    private struct Service: Sendable {
-        let pattern: HostPattern
-        let client: HTTPClient
-    }
-
     /// A host that only its device has named, and that does not answer, is asked again after this.
     private static let restOfNamedHost = Duration.seconds(60)
 
     private let request: WebPushRequest
-    private let services: [Service]
+    /// What subscriptions it sends to, and through which push services.
+    package let handles: WebPushHandleRule
+    private let clients: [HostPattern: HTTPClient]
     private let now: @Sendable () -> Date
 
     /// Throws if a setting is unusable; nothing is sent before the first push.
@@ -25,64 +22,52 @@ package final class WebPushSender: PushSender {
         on loop: EventLoop,
         now: @escaping @Sendable () -> Date = { Date() }
     ) throws(SenderSettingsError) {
-        guard !settings.allowedHosts.isEmpty else { throw .missingField("allowedHosts") }
-        var services: [Service] = []
-        for text in settings.allowedHosts {
-            guard let pattern = HostPattern(text) else {
-                throw .badValue(field: "allowedHosts", expected: "a list of hosts, such as *.push.apple.com")
-            }
-            let client = try settings.connection.makeClient(
+        let handles = try WebPushHandleRule(allowedHosts: settings.allowedHosts)
+        var clients: [HostPattern: HTTPClient] = [:]
+        for service in handles.services where clients[service] == nil {
+            clients[service] = try settings.connection.makeClient(
                 on: loop,
-                allowedHosts: [pattern],
+                allowedHosts: [service],
                 addresses: settings.addresses
             )
-            services.append(Service(pattern: pattern, client: client))
         }
         let tokens = try VAPIDTokens(key: settings.key, subject: settings.subject)
         self.request = WebPushRequest(tokens: tokens, timeout: settings.connection.timeout)
-        self.services = services
+        self.handles = handles
+        self.clients = clients
         self.now = now
     }
 
-    /// The names of the push services that are allowed, one for each lane.
-    package var serviceNames: [String] {
-        self.services.map(\.pattern.name)
-    }
-
-    /// The name of the push service that a subscription is of; `nil` if none that is allowed.
-    package func serviceName(of subscription: WebPushSubscription) -> String? {
-        self.service(of: subscription)?.pattern.name
-    }
-
     package func send(_ push: Push) async throws(SendFailure) -> Acceptance {
-        let subscription: WebPushSubscription
-        do throws(WebPushSubscription.Flaw) {
-            subscription = try WebPushSubscription(push.handle)
-        } catch {
-            throw .deviceGone(reason: "not a subscription")
-        }
-        guard let service = self.service(of: subscription) else {
-            throw .rejected(reason: "the push service's host is not in allowedHosts")
-        }
+        let (subscription, service) = try self.address(of: push)
+        guard let client = self.clients[service] else { preconditionFailure("each push service has a client") }
         let request = try self.request.make(push, to: subscription, now: self.now())
         let response: OutboundResponse
         do throws(OutboundError) {
-            response = try await service.client.send(request)
+            response = try await client.send(request)
         } catch {
-            throw Self.failure(error, of: service.pattern)
+            throw Self.failure(error, of: service)
         }
         return try WebPushResponse.outcome(response, now: self.now()).get()
     }
 
     /// Fails what is under way and closes the connections.
     package func close() async {
-        for service in self.services { await service.client.close() }
+        for client in self.clients.values { await client.close() }
     }
 
     // MARK: - Private
 
-    private func service(of subscription: WebPushSubscription) -> Service? {
-        self.services.first { $0.pattern.matches(subscription.endpoint) }
+    private func address(of push: Push) throws(SendFailure) -> (WebPushSubscription, HostPattern) {
+        do throws(HandleFlaw) {
+            let address = try self.handles.address(push.handle)
+            return (address.subscription, address.service)
+        } catch {
+            switch error {
+            case .malformed: throw .deviceGone(reason: "not a subscription")
+            case .notAllowed: throw .rejected(reason: "the push service's host is not in allowedHosts")
+            }
+        }
     }
 
     /// A name under a star is the device's invention, perhaps of a host that never was: that it does not answer must

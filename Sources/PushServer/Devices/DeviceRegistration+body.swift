@@ -5,42 +5,52 @@ internal import PushStore
 extension DeviceRegistration {
     /// What the body of a registration asks for. Throws problems that name the member.
     init(_ body: JSONBody, id: RegistrationID, settings: ServerSettings) throws {
-        let platform = try settings.platform(named: try body.requiredString("Platform"))
-        let rule = settings.platforms[platform]
-        let handle = try Self.handle(body, id: id, rule: rule, platform: platform)
-        let lane: Lane
-        switch rule?.judge(handle) {
-        case .accepted(let own): lane = own
-        case .refused(let why): throw Problem(.invalidMember, "Handle is not valid for \(platform): \(why)")
-        case nil: lane = Lane(platform)
-        }
-        self.init(platform: platform, lane: lane, handle: handle, tags: try Self.tags(body.strings("Tags") ?? []))
+        let (platform, rule) = try settings.rule(named: try body.requiredString("Platform"))
+        let handle = try Self.handle(body, id: id, rule.handles.form, platform)
+        let part = try Self.checked(platform) { () throws(HandleFlaw) in try rule.handles.part(of: handle) }
+        let tags = try Self.tags(body.strings("Tags") ?? [])
+        self.init(platform: platform, lane: Lane(platform, part: part), handle: handle, tags: tags)
     }
 
-    /// A text, or where the platform's handles are JSON objects, such an object or its text; of a stream's device its id.
+    /// The member `Handle` in the one spelling by which it is stored and compared.
     private static func handle(
         _ body: JSONBody,
         id: RegistrationID,
-        rule: ServerSettings.PlatformRule?,
-        platform: Platform
+        _ form: HandleForm,
+        _ platform: Platform
     ) throws -> DeviceHandle {
-        guard let readObject = rule?.readObject else {
-            // What a stream's device says is not kept, and must be a text all the same.
-            let said = try rule?.isStream == true ? body.string("Handle") : body.requiredString("Handle")
-            guard let handle = DeviceHandle(rule?.isStream == true ? id.description : said ?? "") else {
-                throw Problem(.invalidMember, "Handle \(DeviceHandle.rule)")
-            }
-            return handle
+        switch form {
+        case .text:
+            return try self.handle(try body.requiredString("Handle"))
+        case .registrationID:
+            // What such a device says is not kept, and must be a text all the same.
+            _ = try body.string("Handle")
+            return try self.handle(id.description)
+        case .object(let canonical):
+            let text =
+                if let value = body.value("Handle"), case .object = value {
+                    String(decoding: value.bytes, as: UTF8.self)
+                } else {
+                    try body.requiredString("Handle")
+                }
+            return try self.checked(platform) { () throws(HandleFlaw) in try canonical(text) }
         }
-        let text: String
-        if let value = body.value("Handle"), case .object = value {
-            text = String(decoding: value.bytes, as: UTF8.self)
-        } else {
-            text = try body.requiredString("Handle")
-        }
-        switch readObject(text) {
-        case .handle(let handle): return handle
-        case .refused(let why): throw Problem(.invalidMember, "Handle is not valid for \(platform): \(why)")
+    }
+
+    private static func handle(_ text: String) throws -> DeviceHandle {
+        guard let handle = DeviceHandle(text) else { throw Problem(.invalidMember, "Handle \(DeviceHandle.rule)") }
+        return handle
+    }
+
+    /// Says for which platform a handle is none.
+    private static func checked<Value>(
+        _ platform: Platform,
+        _ read: () throws(HandleFlaw) -> Value
+    ) throws -> Value {
+        do throws(HandleFlaw) {
+            return try read()
+        } catch {
+            throw Problem(.invalidMember, "Handle is not valid for \(platform): \(error)")
         }
     }
 

@@ -1,0 +1,13 @@
+package import PushCore
+
+/// The address of a device that holds an event stream open: its registration id, whatever it says.
+package struct StreamHandleRule: HandleRule {
+    package init() {}
+
+    package var form: HandleForm { .registrationID }
+
+    package func address(_ handle: String) throws(HandleFlaw) -> DeviceHandle {
+        guard let device = DeviceHandle(handle) else { throw .malformed("it must be a registration id") }
+        return device
+    }
+}

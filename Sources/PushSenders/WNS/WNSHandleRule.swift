@@ -1,0 +1,31 @@
+package import CurlHTTP
+package import PushCore
+
+/// A device's address at WNS: a channel, which is a URL that whoever holds our access token and it can push to.
+///
+/// Checked at registration and again before each push, by one parser: the access token goes wherever it points.
+package struct WNSHandleRule: HandleRule {
+    let hosts: [HostPattern]
+    private let expected: String
+
+    /// `allowedHosts`: those that a device may name; see `HostPattern`.
+    package init(allowedHosts: [String]) throws(SenderSettingsError) {
+        var hosts: [HostPattern] = []
+        for text in allowedHosts {
+            guard let host = HostPattern(text) else {
+                throw .badValue(field: "allowedHosts", expected: "a list of hosts, such as *.notify.windows.com")
+            }
+            hosts.append(host)
+        }
+        self.hosts = hosts
+        self.expected = "it must be a channel, https at \(allowedHosts.joined(separator: ", "))"
+    }
+
+    /// The channel: https on an allowed host and port, without user or fragment.
+    package func address(_ handle: String) throws(HandleFlaw) -> OutboundURL {
+        guard let url = OutboundURL(handle), url.isSecure, self.hosts.contains(where: { $0.matches(url) }) else {
+            throw .notAllowed(self.expected)
+        }
+        return url
+    }
+}

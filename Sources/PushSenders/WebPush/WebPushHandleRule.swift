@@ -1,0 +1,57 @@
+package import CurlHTTP
+package import PushCore
+
+/// A browser's address: a subscription at one of the push services that are allowed.
+package struct WebPushHandleRule: HandleRule {
+    package struct Address: Sendable {
+        package let subscription: WebPushSubscription
+        package let service: HostPattern
+    }
+
+    /// The push services that are allowed; each is a lane of its own.
+    package let services: [HostPattern]
+    private let expected: String
+
+    /// `allowedHosts`: where an endpoint may be; see `HostPattern`.
+    package init(allowedHosts: [String]) throws(SenderSettingsError) {
+        guard !allowedHosts.isEmpty else { throw .missingField("allowedHosts") }
+        var services: [HostPattern] = []
+        for text in allowedHosts {
+            guard let service = HostPattern(text) else {
+                throw .badValue(field: "allowedHosts", expected: "a list of hosts, such as *.push.apple.com")
+            }
+            services.append(service)
+        }
+        self.services = services
+        self.expected = "endpoint must be at \(allowedHosts.joined(separator: ", "))"
+    }
+
+    package var form: HandleForm { .object(canonical: Self.canonical) }
+
+    package func address(_ handle: String) throws(HandleFlaw) -> Address {
+        let subscription = try Self.subscription(handle)
+        guard let service = self.services.first(where: { $0.matches(subscription.endpoint) }) else {
+            throw .notAllowed(self.expected)
+        }
+        return Address(subscription: subscription, service: service)
+    }
+
+    package func part(at address: Address) -> String? {
+        address.service.name
+    }
+
+    private static func canonical(_ text: String) throws(HandleFlaw) -> DeviceHandle {
+        guard let handle = DeviceHandle(try self.subscription(text).canonical) else {
+            throw .malformed("it is too long")
+        }
+        return handle
+    }
+
+    private static func subscription(_ text: String) throws(HandleFlaw) -> WebPushSubscription {
+        do throws(WebPushSubscription.Flaw) {
+            return try WebPushSubscription(text)
+        } catch {
+            throw .malformed(error.description)
+        }
+    }
+}
