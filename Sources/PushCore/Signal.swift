@@ -12,6 +12,11 @@ package final class Signal: Sendable {
 
     package init() {}
 
+    /// Whether a task listens at this moment, which a test must know before it rings.
+    var isAwaited: Bool {
+        self.state.withLock { if case .awaited = $0 { true } else { false } }
+    }
+
     package func set() {
         let waiter = self.state.withLock { state -> CheckedContinuation<Void, Never>? in
             if case .awaited(let waiter) = state {

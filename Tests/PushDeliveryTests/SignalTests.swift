@@ -1,6 +1,7 @@
-import PushCore
+import PushTesting
 import Testing
 
+@testable import PushCore
 @testable import PushDelivery
 
 @Suite(.timeLimit(.minutes(5))) struct SignalTests {
@@ -23,12 +24,13 @@ import Testing
         #expect(ContinuousClock.now - start >= .milliseconds(20))
     }
 
-    @Test func aBellRungMeanwhileEndsTheWait() async {
+    @Test func aBellRungMeanwhileEndsTheWait() async throws {
         let signal = Signal()
-        await withTaskGroup { group in
+        try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { #expect(await self.isHeard(signal)) }
-            await Task.yield()
+            try await eventually { signal.isAwaited }
             signal.set()
+            try await group.waitForAll()
         }
     }
 
