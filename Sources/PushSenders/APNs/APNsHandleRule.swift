@@ -8,7 +8,7 @@ package struct APNsHandleRule: HandleRule {
     package func address(_ handle: String) throws(HandleFlaw) -> String {
         let bytes = handle.utf8
         guard
-            (2...400).contains(bytes.count), bytes.count.isMultiple(of: 2), bytes.allSatisfy(DeviceHandle.isHexadecimal)
+            (2...400).contains(bytes.count), bytes.count.isMultiple(of: 2), bytes.allSatisfy(DeviceHandle.isHexDigit)
         else { throw .malformed("it must be a device token in hexadecimal") }
         return handle.lowercased()
     }

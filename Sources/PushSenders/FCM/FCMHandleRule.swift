@@ -1,3 +1,4 @@
+internal import Bytes
 package import PushCore
 
 /// A device's address at FCM: a registration token, about which Google says nothing but that it is one.
@@ -5,7 +6,7 @@ package struct FCMHandleRule: HandleRule {
     package init() {}
 
     package func address(_ handle: String) throws(HandleFlaw) -> String {
-        guard (1...4096).contains(handle.utf8.count), handle.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
+        guard (1...4096).contains(handle.utf8.count), handle.utf8.allSatisfy(\.isVisible) else {
             throw .malformed("it must be a registration token")
         }
         return handle
