@@ -76,7 +76,8 @@ let package = Package(
             resources: [.embedInCode("openapi.json")]
         ),
         room("PushSimulators", ["Bytes", "CNghttp2", "COpenSSL", "CivilTime", "Reactor", "SocketTLS"]),
-        room("PushStore", ["CSQLite", "Migrations", "PushCore", database, databaseC]),
+        room("PushSQLite", ["CSQLite", "Migrations", "PushCore", "PushStore", crypto, database, databaseC]),
+        room("PushStore", ["PushCore"]),
         room("Reactor", ["CEpoll", heap]),
         room("SocketHTTP", ["Bytes", "CivilTime", "Reactor", httpTypes]),
         room("SocketTLS", ["COpenSSL", "Reactor"]),
@@ -85,7 +86,9 @@ let package = Package(
             dependencies: [
                 "CPrctl", "CurlHTTP", "HTTPSignatures", "PushAPI", "PushClient", "PushCore", "PushDelivery",
                 "PushSenders", "PushServer",
-                "PushSimulators", "PushStore", "Reactor", "SocketHTTP", "SocketTLS", argumentParser, lifecycle, logging,
+                "PushSQLite", "PushSimulators", "PushStore", "Reactor", "SocketHTTP", "SocketTLS", argumentParser,
+                lifecycle,
+                logging,
                 signals, yaml,
             ],
             swiftSettings: strict
@@ -93,7 +96,7 @@ let package = Package(
 
         .target(
             name: "PushTesting",
-            dependencies: ["PushCore", "PushStore", "Reactor", logging],
+            dependencies: ["PushCore", "PushSQLite", "PushStore", "Reactor", logging],
             path: "Tests/PushTesting",
             swiftSettings: strict
         ),
@@ -103,8 +106,8 @@ let package = Package(
         tests(
             "EndToEndTests",
             [
-                "HTTPSignatures", "PushAPI", "PushClient", "PushCore", "PushServer", "PushSimulators", "PushStore",
-                "PushTesting", "Reactor", "SocketHTTP", "sealpost", crypto, logging, yaml,
+                "HTTPSignatures", "PushAPI", "PushClient", "PushCore", "PushSQLite", "PushServer", "PushSimulators",
+                "PushStore", "PushTesting", "Reactor", "SocketHTTP", "sealpost", crypto, logging, yaml,
             ]
         ),
         // The fuzzer's seeds once through its targets; the fuzzer itself is a package of its own, in `Fuzz`.
@@ -125,7 +128,8 @@ let package = Package(
         tests(
             "PushDeliveryTests",
             [
-                "PushCore", "PushDelivery", "PushSenders", "PushSimulators", "PushStore", "PushTesting", "Reactor",
+                "PushCore", "PushDelivery", "PushSQLite", "PushSenders", "PushSimulators", "PushStore", "PushTesting",
+                "Reactor",
                 lifecycle,
                 logging,
             ]
@@ -145,7 +149,8 @@ let package = Package(
             ]
         ),
         tests("PushSimulatorsTests", ["Bytes", "COpenSSL", "PushSimulators", "PushTesting", "Reactor", "SocketTLS"]),
-        tests("PushStoreTests", ["PushCore", "PushStore", "PushTesting", database]),
+        tests("PushStoreTests", ["PushCore", "PushStore", "PushTesting"]),
+        tests("PushSQLiteTests", ["PushCore", "PushSQLite", "PushStore", "PushTesting", database]),
         tests("ReactorTests", ["PushTesting", "Reactor"]),
         tests("SocketHTTPTests", ["Bytes", "PushTesting", "Reactor", "SocketHTTP", httpTypes]),
         tests(

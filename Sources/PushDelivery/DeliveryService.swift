@@ -8,8 +8,8 @@ internal import ServiceLifecycle
 ///
 /// Each lane has its own loop, so that a slow provider delays nobody else. A crash anywhere leaves leases that end.
 package struct DeliveryService {
-    private let store: Store
-    private let lanes: [(settings: LaneSettings, reader: Reader)]
+    private let store: any Store
+    private let lanes: [(settings: LaneSettings, reader: any StoreReader)]
     private let settings: DeliverySettings
     private let wakeUp: WakeUp
     private let status: SenderStatus
@@ -22,7 +22,7 @@ package struct DeliveryService {
     ///
     /// Throws `StoreError` if the outbox cannot be read.
     package init(
-        store: Store,
+        store: any Store,
         lanes: [LaneSettings],
         settings: DeliverySettings = DeliverySettings(),
         wakeUp: WakeUp,
@@ -33,12 +33,7 @@ package struct DeliveryService {
         now: @escaping @Sendable () -> Date = { Date() }
     ) throws(StoreError) {
         self.store = store
-        // Opened at once, while there are descriptors: later clients may have them all.
-        self.lanes = try lanes.map { lane throws(StoreError) in
-            let reader = try store.makeReader()
-            _ = try reader.nextDue(in: lane.lane, .direct)
-            return (lane, reader)
-        }
+        self.lanes = try lanes.map { lane throws(StoreError) in (lane, try store.makeReader()) }
         self.settings = settings
         self.wakeUp = wakeUp
         self.status = status

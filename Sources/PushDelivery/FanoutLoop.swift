@@ -6,7 +6,7 @@ internal import ServiceLifecycle
 
 /// Takes broadcasts from page to page until all their devices have a push in the outbox.
 struct FanoutLoop: Sendable {
-    let store: Store
+    let store: any OutboxStore
     let rest: Duration
     let wakeUp: WakeUp
     let logger: Logger

@@ -12,8 +12,8 @@ struct LaneLoop: Sendable {
     private static let restAfterFailure = Duration.seconds(1)
 
     let lane: LaneSettings
-    let store: Store
-    let reader: Reader
+    let store: any OutboxStore & DeviceStore
+    let reader: any OutboxReader
     let settings: DeliverySettings
     /// Learns what is written down.
     let settlements: SettlementWatch
@@ -36,7 +36,7 @@ struct LaneLoop: Sendable {
             while true {
                 if Task.isShuttingDownGracefully || Task.isCancelled, self.stop() { return }
                 self.beginSettling(&group)
-                let rest = self.beginLeasing(&group)
+                let rest = await self.beginLeasing(&group)
                 self.beginSending(&group)
                 await self.signal.wait(atMost: max(min(rest, self.untilSettling ?? rest), .milliseconds(1)))
             }
@@ -58,10 +58,10 @@ struct LaneLoop: Sendable {
     // MARK: - Leasing
 
     /// Has pushes leased, if any are due and there is room; returns how long nothing will be due.
-    private func beginLeasing(_ group: inout DiscardingTaskGroup) -> Duration {
+    private func beginLeasing(_ group: inout DiscardingTaskGroup) async -> Duration {
         let now = self.now()
         if let until = self.state.withLock({ $0.beginRest(now: now) }) { return self.rest(until: until, now) }
-        let dates = self.nextDue()
+        let dates = await self.nextDue()
         let due = Queue.allCases.filter { queue in dates[queue].map { $0 <= now } ?? false }
         if due.isEmpty { return dates.values.min().map { self.rest(until: $0, now) } ?? self.settings.rest }
         let batch = min(Self.batch, self.lane.rate ?? Self.batch, self.settings.inFlight)
@@ -75,10 +75,12 @@ struct LaneLoop: Sendable {
     }
 
     /// When the next push of a queue is due; none if the outbox cannot be read.
-    private func nextDue() -> [Queue: Date] {
+    private func nextDue() async -> [Queue: Date] {
         do {
             var dates: [Queue: Date] = [:]
-            for queue in Queue.allCases { dates[queue] = try self.reader.nextDue(in: self.lane.lane, queue) }
+            for queue in Queue.allCases {
+                dates[queue] = try await self.reader.nextDue(in: self.lane.lane, queue)
+            }
             return dates
         } catch {
             self.logger.error("outbox read failed; it is retried", metadata: self.metadata(["error": "\(error)"]))
@@ -95,8 +97,8 @@ struct LaneLoop: Sendable {
         var left = claim.limit
         do {
             for queue in claim.queues where left > 0 {
-                let request = Store.Claim(left, from: self.lane.lane, queue, interval: self.lane.interval)
-                let own = try await self.store.claim(request, now: self.now())
+                let request = LeaseRequest(left, from: self.lane.lane, queue, interval: self.lane.interval)
+                let own = try await self.store.lease(request, now: self.now())
                 leased[queue] = own
                 left -= own.count
             }

@@ -12,14 +12,14 @@ package struct RetentionService: Sendable {
     /// Small enough that a post behind it does not notice.
     private static let batch = 500
 
-    private let store: Store
+    private let store: any TokenStore & NotificationStore & AuditStore & KeyStore
     /// For how long the audit is kept.
     private let auditKept: Duration
     private let logger: Logger
     private let now: @Sendable () -> Date
 
     package init(
-        store: Store,
+        store: any TokenStore & NotificationStore & AuditStore & KeyStore,
         auditKept: Duration,
         logger: Logger,
         now: @escaping @Sendable () -> Date = { Date() }

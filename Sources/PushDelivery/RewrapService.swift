@@ -9,11 +9,11 @@ package struct RewrapService: Sendable {
     private static let pause = Duration.seconds(30)
     private static let rest = Duration.seconds(86_400)
 
-    private let store: Store
+    private let store: any KeyStore
     private let keyringHasChanged: WakeUp
     private let logger: Logger
 
-    package init(store: Store, keyringHasChanged: WakeUp, logger: Logger) {
+    package init(store: any KeyStore, keyringHasChanged: WakeUp, logger: Logger) {
         self.store = store
         self.keyringHasChanged = keyringHasChanged
         self.logger = logger

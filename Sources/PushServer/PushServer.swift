@@ -11,14 +11,14 @@ package final class PushServer: Responder {
     let routes: RouteTable
     private let envelope: Envelope
     /// One read-only connection for each event loop.
-    private let readers: [Reader]
+    private let readers: [any StoreReader]
     private let authenticator: Authenticator
     private let identityField: IdentityField?
     private let now: @Sendable () -> Date
 
     package init(
-        store: Store,
-        readers: [Reader],
+        store: any Store,
+        readers: [any StoreReader],
         reports: ReportReader,
         lists: ListPool,
         authenticator: Authenticator,
@@ -90,7 +90,7 @@ package final class PushServer: Responder {
                 logger: logger
             ),
             UserHandler(store: store, reports: reports, authenticator: authenticator),
-            AuditHandler(trail: store.audit, reports: reports),
+            AuditHandler(reports: reports),
             MetricHandler(
                 store: store,
                 authenticator: authenticator,
@@ -132,7 +132,7 @@ package final class PushServer: Responder {
 
     // MARK: - Private
 
-    /// Goes on with a request whose password must be hashed.
+    /// Goes on with a request whose caller is not known at once.
     private func respond(in exchange: Exchange, signingIn found: RouteTable.Match, now: Date) async -> Response {
         do {
             let caller = try await self.signIn(exchange.request, now: now)
@@ -168,7 +168,7 @@ package final class PushServer: Responder {
         }
     }
 
-    /// A caller that is not signed in learns nothing about what exists. `nil` if a password must be hashed for that.
+    /// A caller that is not signed in learns nothing about what exists. `nil` if that must be waited for.
     private func knownCaller(of request: Request, for found: RouteTable.Match, now: Date) throws -> Caller? {
         guard found.needsCaller else { return nil }
         self.identityField?.countIfIgnored(in: request)
@@ -176,7 +176,7 @@ package final class PushServer: Responder {
             by: Credentials(of: request, identityField: self.identityField),
             from: request.origin,
             loop: request.loopIndex,
-            reader: self.readers[request.loopIndex],
+            reader: self.readers[request.loopIndex].immediate,
             now: now
         )
     }

@@ -1,162 +1,125 @@
-internal import CSQLite
 package import Foundation
-internal import GRDB
 package import PushCore
-internal import Synchronization
 
-/// The database: one connection that writes, and read-only ones for everybody else.
+/// All that the server keeps: accounts, tokens, devices, notifications, the outbox, the audit and the keys.
 ///
-/// Two or more connections that write or checkpoint one WAL database at the same instant can corrupt it in every
-/// SQLite before 3.51.3, so there is exactly one.
-package final class Store: Sendable {
-    package let path: String
-    /// Who did what.
-    package let audit: AuditTrail
-    let writer: Writer
-    let tokenUses = TokenUses()
-    let sealing: Sealing
-    let changes: ChangeNumbers
-    let pusher: Pusher
-    let removals = RemovalClock()
-    /// How often the keyring was exchanged, or was about to be.
-    let exchanges = Atomic(0)
+/// Each function is one transaction, whole or not at all, and durable when it returns; none spans two calls. What a caller must
+/// decide about is returned, and `StoreError` is thrown for what went wrong. Rooms above take the part that they use, such as
+/// `any DeviceStore`. `docs/decisions/store-interface.md` tells why it is cut like this.
+package protocol Store: AccountStore, TokenStore, DeviceStore, NotificationStore, OutboxStore, AuditStore, KeyStore,
+    StoreHealth
+{
+    /// A reader for one event loop, or one other executor: all its functions are to be called from there.
+    func makeReader() throws(StoreError) -> any StoreReader
 
-    /// Opens the database, making it and its folder if need be, and brings its schema up to date.
-    ///
-    /// What must not be read by others is sealed under the keyring.
-    /// What was erased before a crash is wiped from the log, too, and soon from the pages.
-    ///
-    /// A request's write that has waited for longer than `patience` is refused, since its caller is answered soon. `isAway`
-    /// tells whether a device, by its lane and registration id, cannot be reached until it comes by itself: its pushes
-    /// wait for `makeDue`. `events` is called from any thread; after `broken` nothing is acknowledged.
-    package init(
-        path: String,
-        keyring: Keyring,
-        patience: Duration = .seconds(20),
-        isAway: @escaping @Sendable (_ lane: String, _ device: String) -> Bool = { _, _ in false },
-        events: @escaping @Sendable (StoreEvent) -> Void = { _ in }
-    ) throws(StoreError) {
-        self.path = path
-        do {
-            let folder = URL(fileURLWithPath: path).deletingLastPathComponent()
-            try FileManager.default.createDirectory(
-                at: folder,
-                withIntermediateDirectories: true,
-                attributes: [.posixPermissions: 0o700]
-            )
-        } catch {
-            throw StoreError(opening: path, error)
-        }
-        let lock = try LockFile(forDatabase: path)
-        do {
-            let wiper = try PageWiper(database: path, onEvent: events)
-            if let stamp = lock.lastStamp, stamp == wiper.stamp { wiper.noteAllPagesKnown() }
-            let connection = try DatabaseQueue(path: path, configuration: Self.configuration(isReadOnly: false))
-            (self.sealing, self.changes) = try connection.writeWithoutTransaction { db in
-                try Schema.prepare(db)
-                var opened: (Sealing, ChangeNumbers)?
-                try db.inTransaction(.immediate) {
-                    opened = (try Sealing(db, keyring), try ChangeNumbers(db, now: Date()))
-                    return .commit
-                }
-                guard let opened else { preconditionFailure("a transaction runs its body or throws") }
-                return opened
-            }
-            let notes = TransactionNotes()
-            self.audit = AuditTrail(vault: self.sealing.vault, key: self.sealing.secret.derive("audit"), notes: notes)
-            self.pusher = Pusher(sealing: self.sealing, changes: self.changes, notes: notes, isAway: isAway)
-            self.writer = try Writer(
-                connection,
-                wiper: wiper,
-                lock: lock,
-                space: DiskSpace(onEvent: events),
-                notes: notes,
-                patience: patience,
-                events: events
-            )
-            try self.writer.wipeAtStart()
-        } catch {
-            throw StoreError(opening: path, error)
-        }
-    }
+    /// The bytes that lie on this machine's disk, with a name for each file in words; for a search that shows that something
+    /// is not among them.
+    func bytesAtRest() throws -> [(name: String, bytes: Data)]
 
-    /// A read-only connection, for one thread at a time: each event loop has its own.
-    package func makeReader() throws(StoreError) -> Reader {
-        do {
-            let connection = try DatabaseQueue(path: self.path, configuration: Self.configuration(isReadOnly: true))
-            let reader = Reader(connection, commits: self.writer.commits, sealing: self.sealing)
-            self.writer.willHold(reader)
-            return reader
-        } catch {
-            throw StoreError(opening: self.path, error)
-        }
-    }
+    /// Finishes what was handed in before, and lets others open the store.
+    func close() async
+}
 
-    /// Seals and opens payloads.
-    package var vault: Vault { self.sealing.vault }
+/// Reads all that the server keeps; sees each commit from the moment on at which it was answered.
+///
+/// Belongs to one executor, so that a store over a network has a connection for each event loop and no caller changes threads.
+package protocol StoreReader: AccountReader, TokenReader, DeviceReader, NotificationReader, OutboxReader, AuditReader {
+    /// The same for reads that each fetch begins with, if the store can answer them without waiting; else `nil`.
+    var immediate: (any ImmediateReader)? { get }
+}
 
-    /// What keys for keyed hashes are made of.
-    package var indexSecret: IndexSecret { self.sealing.secret }
+/// Reads that wait for nothing but this machine's memory and disk.
+///
+/// A function that may wait costs some 500 instructions each time, whether it waits or not, and a fetch has several, one
+/// calling the other. A fetch through these has none.
+package protocol ImmediateReader: Sendable {
+    /// As `AccountReader` has it.
+    func user(named name: Username) throws(StoreError) -> User?
 
-    /// The number of the newest change of what any user sees, or a higher one.
-    package var newestChange: Int64 { self.changes.newest }
+    /// As `TokenReader` has it.
+    func user(withToken fingerprint: Fingerprint, now: Date) throws(StoreError) -> (user: User, grant: TokenGrant)?
 
-    /// When something was last deleted that had expired; `nil` before the first time in this process.
-    package var removedAt: Date? { self.removals.latest }
+    /// As `NotificationReader` has it.
+    func notification(
+        _ id: NotificationID,
+        for user: Int64,
+        alsoAsSender: Bool,
+        now: Date
+    ) throws(StoreError) -> StoredNotification?
+}
 
+/// How the store is, for operators.
+package protocol StoreHealth: Sendable {
     /// Why nothing can be stored any more; `nil` while all is well.
-    package var failure: String? { self.writer.failure }
+    var failure: String? { get }
 
     /// Whether nothing can be stored until there is room on the disk.
-    package var isFull: Bool { self.writer.space.isFull }
+    var isFull: Bool { get }
 
-    /// Does what was handed in before, leaves a database that needs no recovery, and lets others open it.
-    package func close() async {
-        await self.writer.close()
+    var report: StoreReport { get }
+}
+
+/// How the store is opened.
+package struct StoreOptions: Sendable {
+    /// A request's write that has waited for longer is refused, since its caller is answered soon.
+    package var patience = Duration.seconds(20)
+    /// Whether a device, by its lane and registration id, cannot be reached until it connects itself: its pushes wait for
+    /// `makeDue`.
+    package var isAway: @Sendable (_ lane: String, _ device: String) -> Bool = { _, _ in false }
+    /// Called from any thread; after `broken` nothing is acknowledged.
+    package var onEvent: @Sendable (StoreEvent) -> Void = { _ in }
+
+    package init() {}
+}
+
+/// Where a store lies: opens it, and looks at it from outside, read-only and beside a server that runs.
+package protocol StorePlace: Sendable, CustomStringConvertible {
+    /// Whether there is a store already.
+    var exists: Bool { get }
+
+    /// Opens the store, makes it if there is none, and brings its schema up to date.
+    func open(_ keyring: Keyring, _ options: StoreOptions) throws(StoreError) -> any Store
+
+    /// The keys in use; none if there is no store.
+    func dataKeys() throws(StoreError) -> [DataKeyEntry]
+
+    /// Reads all of it, which takes its time. Throws `StoreError` if it cannot be opened or read as a store.
+    func inspect() throws(StoreError) -> StoreInspection
+
+    /// Where something was last written, and when by the clock of the machine that wrote; `nil` if nothing was.
+    var lastWrite: (place: String, at: Date)? { get }
+
+    /// How many bytes are free, and where.
+    func freeSpace() throws(StoreError) -> (bytes: UInt64, place: String)
+}
+
+extension StorePlace {
+    /// Opens the store as usual.
+    package func open(_ keyring: Keyring) throws(StoreError) -> any Store {
+        try self.open(keyring, StoreOptions())
     }
+}
 
-    /// Wipes at once what was erased, which otherwise happens within a second; `false` if a reader is in the way.
-    package func wipe() async throws -> Bool {
-        try await self.writer.wipeNow()
-    }
+/// What an inspection of a store has found.
+package struct StoreInspection: Sendable, Hashable {
+    /// The faults, line by line; empty if there are none.
+    package let damage: [String]
+    /// Migrations that this program would make at the next start.
+    package let missingMigrations: [String]
+    /// The last migration that this program does not know: the store is of a newer one.
+    package let unknownMigration: String?
+    /// The first migration that is another one in this program than the store has had.
+    package let changedMigration: String?
 
-    /// What lies on the disk, for whoever wants to see that something does not. To open the database's file in another way
-    /// drops SQLite's locks on it as soon as it is closed again.
-    package func bytesOnDisk() throws -> (database: Data, log: Data) {
-        let log = URL(fileURLWithPath: self.path + "-wal")
-        return (try self.writer.wiper.contents(), try Data(contentsOf: log))
-    }
-
-    /// In seconds.
-    static let busyTimeout = 5
-    /// In KiB: of 2 MiB, which is usual, and 64 the latter saved a quarter of the time with a million notifications.
-    private static let writerCache = 65_536
-
-    /// Done once. Refused where a database was opened before, by somebody else: then memory is counted.
-    private static let countNoMemory: Void = { _ = csqlite_count_no_memory() }()
-
-    private static func configuration(isReadOnly: Bool) -> Configuration {
-        Self.countNoMemory
-        var configuration = Configuration()
-        configuration.readonly = isReadOnly
-        // A reader's transaction lasts from one access to the next.
-        configuration.allowsUnsafeTransactions = isReadOnly
-        configuration.label = isReadOnly ? "reader" : "writer"
-        configuration.busyMode = .timeout(TimeInterval(Self.busyTimeout))
-        configuration.foreignKeysEnabled = true
-        configuration.prepareDatabase { db in
-            // The writer checkpoints by itself, after its commits; nobody else ever does.
-            try db.execute(sql: "pragma wal_autocheckpoint = 0")
-            if isReadOnly { return }
-            // FULL: with NORMAL a power cut takes back commits that were acknowledged.
-            try db.execute(sql: "pragma journal_mode = wal")
-            try db.execute(sql: "pragma synchronous = full")
-            try db.execute(sql: "pragma secure_delete = on")
-            // A post changes some random pages of large trees: what is not kept is read again for each.
-            try db.execute(sql: "pragma cache_size = \(-Self.writerCache)")
-            // What undoes one caller's work alone is never needed after a crash: no file for it, which each commit made.
-            try db.execute(sql: "pragma temp_store = memory")
-        }
-        return configuration
+    package init(
+        damage: [String],
+        missingMigrations: [String],
+        unknownMigration: String?,
+        changedMigration: String?
+    ) {
+        self.damage = damage
+        self.missingMigrations = missingMigrations
+        self.unknownMigration = unknownMigration
+        self.changedMigration = changedMigration
     }
 }

@@ -1,11 +1,7 @@
-internal import Foundation
-internal import GRDB
-internal import PushCore
-
 /// Why the store cannot be opened, or did not do its work. Nothing of it was done.
 package enum StoreError: Error, CustomStringConvertible {
-    /// Another process holds the database.
-    case inUse(path: String)
+    /// Another process holds the store. `place` says which in words, such as a path.
+    case inUse(place: String)
     /// The database was written by a later version.
     case tooNew(migration: String)
     /// A migration that the database has had is another one in this program.
@@ -18,14 +14,14 @@ package enum StoreError: Error, CustomStringConvertible {
     case busy
     /// The disk failed at a moment after which nothing can be promised any more; only a restart helps.
     case broken(reason: String)
-    case cannotOpen(path: String, reason: String)
+    case cannotOpen(place: String, reason: String)
     case failed(reason: String)
     /// A row is not as it was written: the disk has changed it, or somebody has.
     case damaged(row: String)
 
     package var description: String {
         switch self {
-        case .inUse(let path): "the database \(path) is in use by another process"
+        case .inUse(let place): "the database \(place) is in use by another process; stop that process first"
         case .tooNew(let migration):
             "the database was written by a later version with the migration \(migration); use that version"
         case .changedMigration(let migration):
@@ -34,8 +30,8 @@ package enum StoreError: Error, CustomStringConvertible {
         case .full: "the disk is full"
         case .busy: "the write queue is full"
         case .broken(let reason): "the database failed; restart the server: \(reason)"
-        case .cannotOpen(let path, let reason): "cannot open \(path): \(reason)"
-        case .damaged(let row): "the database is damaged: \(row) cannot be decoded"
+        case .cannotOpen(let place, let reason): "cannot open \(place): \(reason)"
+        case .damaged(let row): "the database is damaged: \(row) cannot be decoded; run sealpost doctor"
         case .failed(let reason): "the database failed: \(reason)"
         }
     }
@@ -44,32 +40,4 @@ package enum StoreError: Error, CustomStringConvertible {
 extension StoreError {
     /// Whether only another configuration helps, and starting again does not.
     package var isConfiguration: Bool { if case .wrongKeyring = self { true } else { false } }
-
-    init(_ error: DatabaseError) {
-        self = error.isFull ? .full : .failed(reason: error.message ?? "\(error.resultCode)")
-    }
-
-    /// What GRDB or a decoder throws, without the row and the arguments that such errors describe themselves with; `nil`
-    /// for an error of another kind.
-    init?(reading error: any Error) {
-        switch error {
-        case let error as StoreError: self = error
-        case let error as DatabaseError: self.init(error)
-        case let error as VaultError: self = .failed(reason: error.description)
-        case is RowDecodingError, is DecodingError: self = .failed(reason: "a row cannot be decoded")
-        default: return nil
-        }
-    }
-
-    /// What stopped a database from being opened; an error of the store's own stays what it is.
-    init(opening path: String, _ error: any Error) {
-        switch error {
-        case let error as StoreError: self = error
-        case let error as DatabaseError:
-            let reason = error.isFull ? "\(StoreError.full)" : error.message ?? "\(error.resultCode)"
-            self = .cannotOpen(path: path, reason: reason)
-        case let error as VaultError: self = .cannotOpen(path: path, reason: error.description)
-        default: self = .cannotOpen(path: path, reason: error.localizedDescription)
-        }
-    }
 }

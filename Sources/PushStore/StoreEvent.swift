@@ -1,5 +1,3 @@
-internal import Synchronization
-
 /// What the store tells its operator besides what it answers.
 package enum StoreEvent: Sendable, Hashable {
     /// The disk failed at a moment after which nothing can be promised any more; only a restart helps.
@@ -31,19 +29,8 @@ package enum StoreEvent: Sendable, Hashable {
     }
 }
 
-/// What the store has counted since the start, and how much waits. From any thread.
-final class StoreCounts: Sendable {
-    /// Rows that were set aside.
-    let setAside = Atomic(0)
-    /// Transactions that were undone and done again.
-    let repeated = Atomic(0)
-    let checkpointFailures = Atomic(0)
-    /// Transactions that left something to be wiped.
-    let erasures = Atomic(0)
-}
-
-/// The state of the writer, for metrics.
-package struct WriterReport: Sendable, Hashable {
+/// How much waits and what failed, for metrics.
+package struct StoreReport: Sendable, Hashable {
     /// Work that waits for its commit.
     package let waiting: Int
     package let receiptsWaiting: Int
@@ -52,25 +39,20 @@ package struct WriterReport: Sendable, Hashable {
     package let checkpointFailures: Int
     /// Bytes of the write-ahead log in use.
     package let logBytes: Int
-}
 
-extension Store {
-    package var writerReport: WriterReport {
-        WriterReport(
-            waiting: self.writer.waitingCount,
-            receiptsWaiting: self.writer.receipts.count,
-            receiptsDropped: self.writer.receipts.dropped,
-            setAside: self.writer.counts.setAside.load(ordering: .relaxed),
-            checkpointFailures: self.writer.counts.checkpointFailures.load(ordering: .relaxed),
-            logBytes: self.writer.log.pages * Writer.pageSize
-        )
-    }
-}
-
-extension Writer {
-    /// Counts a row that cannot be read, and tells the operator.
-    func noteSetAside(_ row: StoreEvent.SetAside) {
-        self.counts.setAside.wrappingAdd(1, ordering: .relaxed)
-        self.events(.setAside(row))
+    package init(
+        waiting: Int,
+        receiptsWaiting: Int,
+        receiptsDropped: Int,
+        setAside: Int,
+        checkpointFailures: Int,
+        logBytes: Int
+    ) {
+        self.waiting = waiting
+        self.receiptsWaiting = receiptsWaiting
+        self.receiptsDropped = receiptsDropped
+        self.setAside = setAside
+        self.checkpointFailures = checkpointFailures
+        self.logBytes = logBytes
     }
 }

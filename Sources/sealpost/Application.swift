@@ -14,7 +14,7 @@ import UnixSignals
 
 /// The daemon, wired: the one builder for production, the demonstration and the tests.
 struct Application: Sendable {
-    let store: Store
+    let store: any Store
     let status = SenderStatus()
     private let server: HTTPServer
     private let tls: TLSSetup?
@@ -41,19 +41,17 @@ struct Application: Sendable {
     ) throws {
         self.logger = logger
         self.configuration = configuration
-        let keyring = try KeyringFile(configuration.keyring).loadOrCreate(beside: configuration.database)
+        let keyring = try KeyringFile(configuration.keyring).loadOrCreate(beside: configuration.storePlace)
         let streams = StreamHub()
         let streamLanes = Set(configuration.senders.filter { $1.isStream }.map { Lane($0.key).description })
-        self.store = try Store(
-            path: configuration.database,
-            keyring: keyring,
-            // Refused before the handler's time is over: a client that was told 503 must not be told so of what was done.
-            patience: configuration.limits.handlerTimeout * 2 / 3,
-            isAway: { lane, device in
-                streamLanes.contains(lane) && DeviceHandle(device).map(streams.isListening) == false
-            },
-            events: { logger.log($0) }
-        )
+        var options = StoreOptions()
+        // Refused before the handler's time is over: a client that was told 503 must not be told so of what was done.
+        options.patience = configuration.limits.handlerTimeout * 2 / 3
+        options.isAway = { lane, device in
+            streamLanes.contains(lane) && DeviceHandle(device).map(streams.isListening) == false
+        }
+        options.onEvent = { logger.log($0) }
+        self.store = try configuration.storePlace.open(keyring, options)
         let signingKeys = SigningKeys(try SigningKeyFile(configuration.signingKeys).loadOrCreate())
         self.signingKeys = signingKeys
         self.loops = try EventLoopGroup(count: configuration.loops)
@@ -194,7 +192,9 @@ struct Application: Sendable {
 
     private func reloadKeyring() async {
         do {
-            let keyring = try KeyringFile(self.configuration.keyring).loadOrCreate(beside: self.configuration.database)
+            let keyring = try KeyringFile(self.configuration.keyring).loadOrCreate(
+                beside: self.configuration.storePlace
+            )
             guard try await self.store.exchange(keyring, now: Date()) else { return }
             self.keyringHasChanged()
             self.logger.info("keyring reloaded", metadata: ["seals": "\(keyring.sealing)"])

@@ -1,6 +1,7 @@
 import Foundation
 import PushCore
 import PushServer
+import PushStore
 
 /// The file with the data keys.
 typealias KeyringFile = KeyFile<Keyring>
@@ -60,13 +61,15 @@ struct KeyFile<Keys: FiledKeys> {
 }
 
 extension KeyFile<Keyring> {
-    /// Reads it; makes it, with one new key, if neither it nor the database is there.
+    /// Reads it; makes it, with one new key, if neither it nor the store is there.
     ///
-    /// Throws `ConfigurationError` if it is missing though there is a database, which a new key would not open.
-    func loadOrCreate(beside database: String) throws -> Keyring {
+    /// Throws `ConfigurationError` if it is missing though there is a store, which a new key would not open.
+    func loadOrCreate(beside place: any StorePlace) throws -> Keyring {
         let isMissing = !FileManager.default.fileExists(atPath: self.path)
-        guard !isMissing || !FileManager.default.fileExists(atPath: database) else {
-            throw ConfigurationError("the keyring \(self.path) is missing; restore it from a backup to decrypt \(database)")
+        guard !isMissing || !place.exists else {
+            throw ConfigurationError(
+                "the keyring \(self.path) is missing; restore it from a backup to decrypt \(place)"
+            )
         }
         return try self.loadOrCreate()
     }

@@ -34,7 +34,7 @@ extension Logger {
     }
 }
 
-extension Store {
+extension StoreHealth {
     /// Why nothing can be stored, for those who ask whether the server is ready.
     var troubles: [String] {
         if let failure { return ["storage failed: \(failure)"] }

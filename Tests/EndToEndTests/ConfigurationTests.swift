@@ -1,5 +1,6 @@
 import Foundation
 import PushCore
+import PushSQLite
 import PushServer
 import PushStore
 import PushTesting
@@ -172,29 +173,29 @@ import Testing
     }
 
     @Test func aNewOneIsItsOwnersOnlyAndIsReadAgain() throws {
-        let made = try KeyringFile(self.keyring).loadOrCreate(beside: self.database)
+        let made = try KeyringFile(self.keyring).loadOrCreate(beside: SQLiteDatabase(path: self.database))
         let mode = try FileManager.default.attributesOfItem(atPath: self.keyring)[.posixPermissions] as? Int
         #expect(mode == 0o600)
         let place = SealedPlace.payload(try #require(NotificationID(rawValue: 1)), sender: 1)
         let sealed = try Vault(made).seal(Data("x".utf8), in: place)
-        let again = try KeyringFile(self.keyring).loadOrCreate(beside: self.database)
+        let again = try KeyringFile(self.keyring).loadOrCreate(beside: SQLiteDatabase(path: self.database))
         #expect(try Vault(again).open(sealed, in: place) == Data("x".utf8))
     }
 
     @Test func aMissingOneIsNotMadeBesideADatabase() throws {
         try Data().write(to: URL(fileURLWithPath: self.database))
         let error = #expect(throws: ConfigurationError.self) {
-            try KeyringFile(self.keyring).loadOrCreate(beside: self.database)
+            try KeyringFile(self.keyring).loadOrCreate(beside: SQLiteDatabase(path: self.database))
         }
         #expect("\(try #require(error))".contains("restore it from a backup to decrypt"))
         #expect(!FileManager.default.fileExists(atPath: self.keyring))
     }
 
     @Test func oneThatOthersMayReadIsRefused() throws {
-        _ = try KeyringFile(self.keyring).loadOrCreate(beside: self.database)
+        _ = try KeyringFile(self.keyring).loadOrCreate(beside: SQLiteDatabase(path: self.database))
         try FileManager.default.setAttributes([.posixPermissions: 0o640], ofItemAtPath: self.keyring)
         let error = #expect(throws: ConfigurationError.self) {
-            try KeyringFile(self.keyring).loadOrCreate(beside: self.database)
+            try KeyringFile(self.keyring).loadOrCreate(beside: SQLiteDatabase(path: self.database))
         }
         #expect("\(try #require(error))".contains("is readable by other users"))
     }
@@ -219,7 +220,7 @@ import Testing
             attributes: [.posixPermissions: 0o600]
         )
         let error = #expect(throws: ConfigurationError.self) {
-            try KeyringFile(self.keyring).loadOrCreate(beside: self.database)
+            try KeyringFile(self.keyring).loadOrCreate(beside: SQLiteDatabase(path: self.database))
         }
         #expect("\(try #require(error))".contains("line 1 must be a number and 32 bytes"))
     }

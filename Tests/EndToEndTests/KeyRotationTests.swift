@@ -22,7 +22,7 @@ import Testing
         let store = try self.configuration.openStore()
         let name = try #require(Username("alice"))
         _ = try await store.addUser(name, role: .device, password: PasswordHash(phc: "none"), now: Date())
-        let alice = try #require(try store.makeReader().user(named: name))
+        let alice = try #require(try await store.makeReader().user(named: name))
         try await withThrowingTaskGroup(of: Void.self) { group in
             for number in 1...count {
                 group.addTask {
@@ -54,10 +54,10 @@ import Testing
         let store = try self.configuration.openStore()
         let reader = try store.makeReader()
         let name = try #require(Username("alice"))
-        let alice = try #require(try reader.user(named: name))
+        let alice = try #require(try await reader.user(named: name))
         for number in 1...count {
             let id = try #require(NotificationID(rawValue: number))
-            let found = try reader.notification(id, for: alice.id, alsoAsSender: false, now: Date())
+            let found = try await reader.notification(id, for: alice.id, alsoAsSender: false, now: Date())
             let sealed = try #require(found).sealedPayload
             let payload = try store.vault.open(sealed, in: .payload(id, sender: alice.id))
             #expect(payload == Data("\(number)".utf8))
@@ -70,7 +70,7 @@ import Testing
     }
 
     private var inUse: [UInt32] {
-        get throws { try DataKeyEntry.all(inDatabase: self.configuration.database).map(\.number) }
+        get throws { try self.configuration.storePlace.dataKeys().map(\.number) }
     }
 
     private func waitUntil(inUse numbers: [UInt32]) async throws {

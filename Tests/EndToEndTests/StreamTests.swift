@@ -115,7 +115,7 @@ import Testing
             // One after the other, so that they were accepted in that order.
             let reader = try streams.stack.application.store.makeReader()
             try await eventually("all are written down as accepted") {
-                try reader.tallies()["stream"]?.accepted == 3
+                try await reader.tallies()["stream"]?.accepted == 3
             }
             let again = try await streams.listen("", as: "alice", ["Last-Event-ID: \(ids[0])"])
             let arrived = [try await again.event(), try await again.event()]

@@ -1,6 +1,7 @@
 import Foundation
 import PushCore
 import PushDelivery
+import PushSQLite
 import PushSenders
 import PushSimulators
 import PushStore
@@ -36,7 +37,7 @@ import Testing
         try await self.rig.run(now: { Date() }) { _, _ in
             _ = try await self.apns.pushes.acceptedPush(20)
         }
-        #expect(try self.fixture.nextDue() == nil)
+        #expect(try await self.fixture.nextDue() == nil)
         let ids = Set(self.apns.pushes.received.map { $0.request.header("apns-id") })
         #expect(ids.count == 20)
     }
@@ -58,7 +59,7 @@ import Testing
         try await settlements.watching(id) { bell in
             try await self.rig.run(settlements: settlements) { _, _ in
                 await bell?.wait(atMost: .seconds(3600))
-                let tally = try self.fixture.reader.tallies()["apns"]
+                let tally = try await self.fixture.reader.tallies()["apns"]
                 #expect(tally?.accepted == 1)
             }
         }
@@ -88,7 +89,7 @@ import Testing
             #expect(status.troubles == ["sender apns is paused: InvalidProviderToken"])
         }
         #expect(self.apns.pushes.received.count == 1)
-        let due = try #require(try self.fixture.nextDue())
+        let due = try #require(try await self.fixture.nextDue())
         #expect(due == self.fixture.now + SenderHealth.pause)
     }
 
@@ -111,7 +112,7 @@ import Testing
             wakeUp()
             _ = try await self.apns.pushes.acceptedPush(100, within: .seconds(60))
         }
-        #expect(try fixture.reader.tallies()["apns"]?.accepted == 100)
+        #expect(try await fixture.reader.tallies()["apns"]?.accepted == 100)
         let ids = self.apns.pushes.received.filter(\.verdict.isAccepted).map { $0.request.header("apns-id") }
         #expect(Set(ids).count == 100)
     }
@@ -123,7 +124,7 @@ import Testing
         try await fixture.post(1, from: alice, to: "username:alice", expiresIn: 10)
         self.apns.pushes.setFaults([FaultRule(.answer(status: 503, retryAfter: .seconds(60)))])
         let clock = self.fixture.clock
-        let reader = Mutex(try self.fixture.store.makeReader())
+        let reader = Mutex(try #require(self.fixture.store.makeReader() as? SQLiteReader))
         let second = try #require(NotificationID(rawValue: 2))
         // It is later as soon as the second is leased.
         let now: @Sendable () -> Date = {
@@ -178,7 +179,7 @@ import Testing
             try await self.fixture.post(1, from: alice, to: "username:alice")
             wakeUp()
             try await self.untilTallied { $0.failed == 1 }
-            #expect(try self.fixture.reader.devices(ofUser: alice.id).count == 1)
+            #expect(try await self.fixture.reader.devices(ofUser: alice.id).count == 1)
             for number in 0..<20 { try await self.fixture.addDevice(of: alice, handle: String(format: "%04x", number)) }
             try await self.fixture.post(2, from: alice, to: "username:alice")
             wakeUp()
@@ -187,7 +188,7 @@ import Testing
             wakeUp()
             try await self.untilTallied { $0.failed == 3 && $0.accepted == 40 }
         }
-        #expect(try self.fixture.reader.devices(ofUser: alice.id).count == 20)
+        #expect(try await self.fixture.reader.devices(ofUser: alice.id).count == 20)
     }
 
     @Test func aBroadcastReachesAllItsDevicesOnce() async throws {
@@ -200,7 +201,7 @@ import Testing
         let paths = self.apns.pushes.received.filter(\.verdict.isAccepted).map(\.request.path)
         #expect(Set(paths).count == 40)
         #expect(paths.count == 40)
-        #expect(try fixture.reader.tallies()["apns"]?.pending == 0)
+        #expect(try await fixture.reader.tallies()["apns"]?.pending == 0)
     }
 
     private static func rests(_ status: SenderStatus) -> Bool {
@@ -216,6 +217,6 @@ import Testing
     }
 
     private func untilTallied(_ isSo: (Tally) -> Bool) async throws {
-        try await eventually { try isSo(self.fixture.reader.tallies()["apns"] ?? Tally()) }
+        try await eventually { try await isSo(self.fixture.reader.tallies()["apns"] ?? Tally()) }
     }
 }

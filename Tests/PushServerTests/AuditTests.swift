@@ -28,13 +28,12 @@ import Testing
         self.fixture = try await ServerFixture()
     }
 
-    private func entries() throws -> [AuditEntry] {
-        let storage = self.fixture.storage
-        return try storage.reader.audit(storage.store.audit, before: nil, limit: 1000).reversed()
+    private func entries() async throws -> [AuditEntry] {
+        try await self.fixture.storage.reader.auditEntries(before: nil, limit: 1000).reversed()
     }
 
-    private func lines() throws -> [String] {
-        try self.entries().map { "\($0.actor) \($0.action) \($0.subject) \($0.detail)" }
+    private func lines() async throws -> [String] {
+        try await self.entries().map { "\($0.actor) \($0.action) \($0.subject) \($0.detail)" }
     }
 
     @Test func everyRouteThatChangesSomethingIsInTheTableAbove() {
@@ -55,7 +54,7 @@ import Testing
         for _ in 0..<2 { try await fixture.send(.delete, dismissed, user: "bob") }
         let ids = [once, recalled, dismissed].map { $0.split(separator: "/").last ?? "" }
         #expect(
-            try self.lines() == [
+            try await self.lines() == [
                 "paul notification.send \(ids[0]) ", "paul notification.send \(ids[1]) ",
                 "paul notification.send \(ids[2]) ", "bob notification.take \(ids[0]) ",
                 "paul notification.recall \(ids[1]) ", "bob notification.dismiss \(ids[2]) ",
@@ -67,7 +66,7 @@ import Testing
         for headers in [[], [("X-Request-Id", "of-the-client")]] {
             let response = try await self.fixture.send(.post, "/api/notifications", headers: headers, body: #""hello""#)
             let id = try #require(response.fields[.requestID])
-            #expect(try self.entries().last?.request == id)
+            #expect(try await self.entries().last?.request == id)
         }
     }
 
@@ -79,7 +78,7 @@ import Testing
         try await fixture.send(.put, "/api/register/\(id)", user: "bob", body: body).expectProblem(.registrationGone)
         try await fixture.send(.delete, "/api/register/\(id)", user: "bob").expectProblem(.notFound)
         try await fixture.send(.delete, "/api/register/\(id)")
-        #expect(try self.lines() == ["alice device.register \(id) apns", "alice device.unregister \(id) "])
+        #expect(try await self.lines() == ["alice device.register \(id) apns", "alice device.unregister \(id) "])
     }
 
     @Test func whatIsDoneToUsersAndTokensIsKept() async throws {
@@ -93,9 +92,9 @@ import Testing
         try await fixture.send(.delete, "/api/tokens/\(prefix)", user: "ada")
         try await fixture.send(.delete, "/api/users/CAROL", user: "ada")
         try await fixture.send(.delete, "/api/users/carol", user: "ada")
-        let name = fixture.storage.store.audit.name(of: prefix)
+        let name = fixture.storage.reader.auditName(of: prefix)
         #expect(
-            try self.lines() == [
+            try await self.lines() == [
                 "ada user.add Carol device", "ada user.change carol role admin, password",
                 "ada token.add Carol token \(name)", "ada token.revoke \(prefix) token \(name)",
                 "ada user.delete CAROL ",
@@ -108,9 +107,9 @@ import Testing
         let token = try #require(session["Token"]?.text.flatMap { BearerToken($0) })
         let headers = [("Authorization", "Bearer \(token.text.exposed)"), ("X-Request-Id", "seven")]
         try await self.fixture.send(.delete, "/api/sessions/current", user: nil, headers: headers)
-        let entries = try self.entries()
+        let entries = try await self.entries()
         #expect(entries.map(\.action) == ["session.begin", "token.revoke"])
-        #expect(entries.map(\.token) == ["", self.fixture.storage.store.audit.name(of: token.prefix)])
+        #expect(entries.map(\.token) == ["", self.fixture.storage.reader.auditName(of: token.prefix)])
         #expect(entries.map(\.client) == ["unknown", "unknown"])
         #expect(entries.last?.request == "seven")
     }

@@ -8,7 +8,7 @@ import Testing
 
 @testable import PushServer
 
-@Suite(.timeLimit(.minutes(5))) struct AuthenticationTests {
+@Suite(.eachReader, .timeLimit(.minutes(5))) struct AuthenticationTests {
     /// Fields that are no right credentials, each for a reason of its own; `nil` stands for no field.
     static let wrong: [String?] = [
         nil, "", "Basic", "Basic ", "Basic !!!!", "Basic \(encoded("alice"))", "Basic \(encoded("alice:wrong"))",

@@ -9,7 +9,7 @@ import Testing
 @testable import PushServer
 
 /// Callers who are known by their TLS certificate.
-@Suite(.timeLimit(.minutes(5))) struct CertificateTests {
+@Suite(.eachReader, .timeLimit(.minutes(5))) struct CertificateTests {
     private let fixture: ServerFixture
 
     init() async throws {

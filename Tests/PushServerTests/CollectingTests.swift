@@ -11,7 +11,7 @@ import Testing
 @testable import PushServer
 
 /// `GET` and `HEAD` of a notification: its members, its freshness, its end.
-@Suite(.timeLimit(.minutes(5))) struct CollectingTests {
+@Suite(.eachReader, .timeLimit(.minutes(5))) struct CollectingTests {
     private let fixture: ServerFixture
 
     init() async throws {
@@ -196,7 +196,7 @@ import Testing
     private func fetchedAt(_ path: String) async throws -> Date? {
         try await self.fixture.storage.store.writeReceipts()
         let number = try #require(path.split(separator: "/").last.flatMap { Int64($0) })
-        let notification = try self.fixture.storage.reader.notification(
+        let notification = try await self.fixture.storage.reader.notification(
             #require(NotificationID(rawValue: number)),
             for: self.fixture.storage.user("alice").id,
             alsoAsSender: false,

@@ -11,7 +11,7 @@ import Testing
 @testable import PushServer
 
 /// RFC 9110 section 13, as far as the API has something to compare.
-@Suite(.timeLimit(.minutes(5))) struct ConditionalTests {
+@Suite(.eachReader, .timeLimit(.minutes(5))) struct ConditionalTests {
     private let fixture: ServerFixture
 
     init() async throws {
@@ -56,7 +56,7 @@ import Testing
         let number = try #require(path.split(separator: "/").last.flatMap { Int64($0) })
         let made = EntityTagMaker(key: IndexSecret().derive("entity tag")).tag(
             of: try #require(NotificationID(rawValue: number)),
-            for: try storage.user("alice").id,
+            for: try await storage.user("alice").id,
             isRead: false,
             createdAt: storage.now
         )

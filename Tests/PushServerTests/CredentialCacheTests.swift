@@ -50,7 +50,7 @@ import Testing
             now: self.start
         )
         let fingerprint = try #require(session?.token.fingerprint)
-        let found = try #require(try self.storage.reader.user(withToken: fingerprint, now: self.start))
+        let found = try #require(try await self.storage.reader.user(withToken: fingerprint, now: self.start))
         self.remember(Caller(found.user, token: found.grant), for: fingerprint)
         #expect(self.isFound(fingerprint, at: self.start + 9.999))
         #expect(!self.isFound(fingerprint, at: self.start + 10))

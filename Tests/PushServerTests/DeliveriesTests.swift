@@ -15,7 +15,7 @@ import Testing
     init() async throws {
         self.fixture = try await ServerFixture()
         for number in 1...5 {
-            let user = try self.fixture.storage.user(number == 5 ? "bob" : "alice")
+            let user = try await self.fixture.storage.user(number == 5 ? "bob" : "alice")
             try await self.fixture.storage.addDevice(of: user, handle: "handle-\(number)", tags: ["all"])
         }
     }
@@ -107,7 +107,7 @@ import Testing
     /// Tests alice's first device, whose push ends so.
     private func test(_ end: @escaping @Sendable (Date) -> Settlement) async throws -> JSONValue {
         let device = try #require(
-            try self.fixture.storage.reader.devices(ofUser: self.fixture.storage.user("alice").id).first
+            try await self.fixture.storage.reader.devices(ofUser: self.fixture.storage.user("alice").id).first
         )
         let path = Paths.deviceTest(device.id.description)
         return try await withThrowingTaskGroup(of: JSONValue?.self) { group in
@@ -156,7 +156,7 @@ import Testing
     }
 
     @Test func onlyOnesOwnDeviceCanBeTested() async throws {
-        let devices = try self.fixture.storage.reader.devices(ofUser: self.fixture.storage.user("bob").id)
+        let devices = try await self.fixture.storage.reader.devices(ofUser: self.fixture.storage.user("bob").id)
         let path = Paths.deviceTest(try #require(devices.first).id.description)
         let headers = [("X-Request-Id", "same")]
         let foreign = try await self.fixture.send(.post, path, headers: headers)

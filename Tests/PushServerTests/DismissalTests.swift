@@ -9,7 +9,7 @@ import Testing
 
 @testable import PushServer
 
-@Suite(.timeLimit(.minutes(5))) struct DismissalTests {
+@Suite(.eachReader, .timeLimit(.minutes(5))) struct DismissalTests {
     private let fixture: ServerFixture
 
     init() async throws {
@@ -50,7 +50,7 @@ import Testing
             #expect(try await self.status(path, name, .delete) == 404)
         }
         #expect(try await self.waiting() == [])
-        #expect(try self.fixture.storage.reader.tallies()["apns"]?.cancelled == 2)
+        #expect(try await self.fixture.storage.reader.tallies()["apns"]?.cancelled == 2)
     }
 
     @Test func anAdministratorWhoIsARecipientPutsItAwayFirst() async throws {
@@ -115,11 +115,11 @@ import Testing
     @Test func whatIsMarkedOtherwiseMeanwhileStays() async throws {
         let path = try await self.post(to: "alice")
         let id = try #require(path.split(separator: "/").last.flatMap { Int64($0) }.flatMap(NotificationID.init))
-        let (store, alice) = (self.fixture.storage.store, try self.fixture.storage.user("alice").id)
+        let (store, alice) = (self.fixture.storage.store, try await self.fixture.storage.user("alice").id)
         let now = self.fixture.clock.now
         #expect(try await store.mark(id, as: .read, by: alice, ifStill: .read, now: now) == .changed)
-        #expect(try await !store.dismiss(id, by: alice, ifStill: .read, now: now))
-        #expect(try await store.dismiss(id, by: alice, ifStill: .unread, now: now))
+        #expect(try await !store.dismiss(id, by: alice, ifStill: .read, noting: nil, now: now))
+        #expect(try await store.dismiss(id, by: alice, ifStill: .unread, noting: nil, now: now))
     }
 
     @Test func whatHasExpiredCannotBePutAway() async throws {

@@ -176,7 +176,7 @@ import Testing
         headers: [(String, String)]
     ) async throws -> Response {
         let (id, other) = try (#require(NotificationID(rawValue: 1)), #require(NotificationID(rawValue: 2)))
-        let ada = try fixture.storage.user("ada")
+        let ada = try await fixture.storage.user("ada")
         _ = try await fixture.storage.store.post(
             NewNotification(
                 id: id,

@@ -9,7 +9,7 @@ import Testing
 @testable import PushServer
 
 /// Callers whom a trusted proxy has signed in.
-@Suite(.timeLimit(.minutes(5))) struct IdentityTests {
+@Suite(.eachReader, .timeLimit(.minutes(5))) struct IdentityTests {
     private static let field = "X-Remote-User"
     private static let proxies = TrustedProxies(
         networks: [IPNetwork("10.0.0.0/8")].compactMap(\.self),

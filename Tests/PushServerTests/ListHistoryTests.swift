@@ -189,7 +189,7 @@ private struct History {
             // As if it had too many recipients to tell each.
             guard let id = NotificationID(rawValue: Int64(id)) else { break }
             let store = self.fixture.storage.store
-            _ = try await store.recall(id, by: .administrator, page: 0, now: self.fixture.clock.now)
+            _ = try await store.recall(id, by: .administrator, noting: nil, page: 0, now: self.fixture.clock.now)
         case 12: try await self.fixture.send(.get, path, user: user)
         case 13, 14:
             self.fixture.clock.advance(by: [0.3, 0.7, 1, 5].randomElement(using: &self.random) ?? 1)

@@ -11,7 +11,7 @@ import Testing
 @testable import PushServer
 
 /// `GET /api/notifications`: what it shows to whom, and from where on.
-@Suite(.timeLimit(.minutes(5))) struct ListTests {
+@Suite(.eachReader, .timeLimit(.minutes(5))) struct ListTests {
     private let fixture: ServerFixture
 
     init() async throws {
@@ -54,7 +54,7 @@ import Testing
         }
         let response = try await self.list()
         #expect(response.text.hasPrefix(#"{"Notifications":[\#(alone.joined(separator: ","))],"Deleted":[],"#))
-        let view = try self.view(user: "alice")
+        let view = try await self.view(user: "alice")
         #expect(view.length == response.body.count)
     }
 
@@ -67,7 +67,7 @@ import Testing
             + #""ReadOnce":true}"#
         #expect(response.text.hasPrefix(#"{"Notifications":[\#(item)],"#), "\(response.text)")
         #expect(response.fields[.cacheControl] == "no-store")
-        #expect(try self.view(user: "alice").length == response.body.count)
+        #expect(try await self.view(user: "alice").length == response.body.count)
         #expect(try await self.fixture.send(.get, Paths.notification(Int64(id))).status == .ok, "nothing was taken")
     }
 
@@ -75,7 +75,7 @@ import Testing
         for store in ["cacheable", "never"] { _ = try await self.post(#"{"Payload":1,"Store":"\#(store)"}"#) }
         let response = try await self.list()
         #expect(response.text.matches(of: /"Store":"never"}/).count == 1, "\(response.text)")
-        #expect(try self.view(user: "alice").length == response.body.count)
+        #expect(try await self.view(user: "alice").length == response.body.count)
     }
 
     @Test func aSenderWhoIsNoRecipientSeesNothing() async throws {
@@ -87,7 +87,7 @@ import Testing
     }
 
     @Test func aListIsAReceiptForThePayloadsInIt() async throws {
-        let alice = try self.fixture.storage.user("alice")
+        let alice = try await self.fixture.storage.user("alice")
         try await self.fixture.storage.addDevice(of: alice, handle: "handle")
         let (path, once) = (
             try await self.fixture.post(#"{"Payload":1,"To":["username:alice"]}"#),
@@ -192,9 +192,9 @@ import Testing
     }
 
     @Test func aNumberThatWasNeverGivenOutIsNoCursor() async throws {
-        let user = try self.fixture.storage.user("alice").id
+        let user = try await self.fixture.storage.user("alice").id
         let list = CursorMaker.List(user: user, isUnreadOnly: false)
-        let newest = self.fixture.storage.store.newestChange
+        let newest = try await self.fixture.storage.reader.newestChange(ofUser: user)
         for (change, isGood) in [(0, true), (newest, true), (newest + 1, false), (.max, false)] as [(Int64, Bool)] {
             let cursor = CursorMaker(key: self.fixture.storage.store.indexSecret.derive("cursor")).cursor(
                 at: change,
@@ -328,10 +328,11 @@ import Testing
 
     // MARK: - Private
 
-    private func view(user: String) throws -> NotificationListView {
-        let id = try self.fixture.storage.user(user).id
+    private func view(user: String) async throws -> NotificationListView {
+        let id = try await self.fixture.storage.user(user).id
         let range = ChangeRange(after: nil, limit: 100, isUnreadOnly: false)
-        let page = try self.fixture.storage.reader.notifications(range, for: id, now: self.fixture.clock.now) { _ in
+        let page = try await self.fixture.storage.reader.notifications(range, for: id, now: self.fixture.clock.now) {
+            _ in
             false
         }
         return NotificationListView(

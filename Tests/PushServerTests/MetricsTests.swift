@@ -10,7 +10,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) struct MetricsTests {
     @Test func theDeliveriesOfEachLaneAreCountedByWhatBecameOfThem() async throws {
         let fixture = try await ServerFixture()
-        let alice = try fixture.storage.user("alice")
+        let alice = try await fixture.storage.user("alice")
         for number in 0..<3 { try await fixture.storage.addDevice(of: alice, handle: "a\(number)") }
         _ = try await fixture.post(#"{"Payload":1,"To":["username:alice"]}"#)
         let leased = try #require(try await fixture.storage.claim().first)

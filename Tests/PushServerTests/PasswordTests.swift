@@ -19,13 +19,13 @@ import Testing
     @Test func aRightPasswordIsHashedAnewWhenTheParametersHaveRisen() async throws {
         let fixture = try await ServerFixture(parameters: Self.strong)
         let session = try await fixture.send(.post, Paths.sessions, user: "bob")
-        let bob = try fixture.storage.user("bob")
-        #expect(try fixture.storedPassword(of: "bob").parameters == Self.strong)
-        #expect(try fixture.storedPassword().parameters == Self.weak, "who has not signed in yet")
+        let bob = try await fixture.storage.user("bob")
+        #expect(try await fixture.storedPassword(of: "bob").parameters == Self.strong)
+        #expect(try await fixture.storedPassword().parameters == Self.weak, "who has not signed in yet")
         let token = try #require(try session.json["Token"]?.text)
         let headers = [("Authorization", "Bearer \(token)")]
         #expect(try await fixture.send(.get, Paths.register, user: nil, headers: headers).status == .ok)
-        #expect(try fixture.storage.user("bob") == bob)
+        #expect(try await fixture.storage.user("bob") == bob)
         for loop in 0..<ServerFixture.loops { #expect(try await fixture.list("bob", loop: loop) == .ok) }
         #expect(try await fixture.list("bob", password: "wrong password") == .unauthorized)
     }
@@ -33,7 +33,7 @@ import Testing
     @Test func aWrongPasswordIsNotHashed() async throws {
         let fixture = try await ServerFixture(parameters: Self.strong)
         #expect(try await fixture.list(password: "wrong password") == .unauthorized)
-        #expect(try fixture.storedPassword() == ServerFixture.passwordHash)
+        #expect(try await fixture.storedPassword() == ServerFixture.passwordHash)
     }
 
     @Test func aHashThatIsAsGoodOrBetterStays() async throws {
@@ -42,7 +42,7 @@ import Testing
             let hash = try PasswordHash(of: "another password", parameters: #require(Self.strong))
             try await fixture.storage.addUser("carol", role: .device, hash)
             #expect(try await fixture.list("carol", password: "another password") == .ok)
-            #expect(try fixture.storedPassword(of: "carol") == hash)
+            #expect(try await fixture.storedPassword(of: "carol") == hash)
         }
     }
 
@@ -55,7 +55,7 @@ import Testing
             return try await group.reduce(into: [:]) { $0[$1.code, default: 0] += 1 }
         }
         #expect(statuses == [200: 30])
-        #expect(try fixture.storedPassword().matches(ServerFixture.password))
+        #expect(try await fixture.storedPassword().matches(ServerFixture.password))
     }
 
     // MARK: Names that nobody has
@@ -68,17 +68,27 @@ import Testing
         }
         let (authenticator, reader) = (fixture.authenticator, fixture.storage.reader)
         let names = try (0..<400).map { try #require(Username("nobody\($0)")) }
-        let costs = try names.map { try authenticator.decoy(for: $0, reader: reader).parameters }
+        let costs = try await Self.costs(of: names, authenticator, reader)
         // Four users have either.
         #expect((120...280).contains(costs.count { $0 == Self.strong }))
         #expect(costs.allSatisfy { $0 == Self.strong || $0 == Self.weak })
-        #expect(try names.map { try authenticator.decoy(for: $0, reader: reader).parameters } == costs)
+        #expect(try await Self.costs(of: names, authenticator, reader) == costs)
         let upper = try names.map { try #require(Username($0.description.uppercased())) }
-        #expect(try upper.map { try authenticator.decoy(for: $0, reader: reader).parameters } == costs)
+        #expect(try await Self.costs(of: upper, authenticator, reader) == costs)
         for name in names.prefix(20) {
-            let decoy = try authenticator.decoy(for: name, reader: reader)
+            let decoy = try await authenticator.decoy(for: name, reader: reader)
             #expect(!decoy.matches(ServerFixture.password))
         }
+    }
+
+    private static func costs(
+        of names: [Username],
+        _ authenticator: Authenticator,
+        _ reader: any AccountReader
+    ) async throws -> [PasswordParameters?] {
+        var costs: [PasswordParameters?] = []
+        for name in names { costs.append(try await authenticator.decoy(for: name, reader: reader).parameters) }
+        return costs
     }
 
     @Test func onTheSameDatabaseANameCostsTheSameAfterARestart() async throws {
@@ -88,11 +98,10 @@ import Testing
         let second = try await ServerFixture(storage: first.storage, parameters: Self.strong)
         let other = try await ServerFixture(parameters: Self.strong)
         try await other.storage.addUser("strong", role: .device, hash)
-        let costs = try [first, second, other].map { fixture in
-            try (0..<400).map { number in
-                let name = try #require(Username("nobody\(number)"))
-                return try fixture.authenticator.decoy(for: name, reader: fixture.storage.reader).parameters
-            }
+        let names = try (0..<400).map { try #require(Username("nobody\($0)")) }
+        var costs: [[PasswordParameters?]] = []
+        for fixture in [first, second, other] {
+            costs.append(try await Self.costs(of: names, fixture.authenticator, fixture.storage.reader))
         }
         #expect(costs[0] == costs[1])
         #expect(costs[0] != costs[2])
@@ -101,7 +110,7 @@ import Testing
     @Test func withoutUsersANameCostsWhatPasswordsWillCost() async throws {
         let fixture = try await ServerFixture(storage: StoreFixture(), parameters: Self.strong)
         let name = try #require(Username("nobody"))
-        let decoy = try fixture.authenticator.decoy(for: name, reader: fixture.storage.reader)
+        let decoy = try await fixture.authenticator.decoy(for: name, reader: fixture.storage.reader)
         #expect(decoy.parameters == Self.strong)
         #expect(try await fixture.list("nobody") == .unauthorized)
     }

@@ -11,7 +11,7 @@ import Testing
 @testable import PushServer
 
 /// Marking as read, one by one and many at once.
-@Suite(.timeLimit(.minutes(5))) struct ReadingTests {
+@Suite(.eachReader, .timeLimit(.minutes(5))) struct ReadingTests {
     private let fixture: ServerFixture
 
     init() async throws {

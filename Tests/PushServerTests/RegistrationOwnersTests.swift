@@ -45,7 +45,7 @@ import Testing
     @Test func aRegistrationThatAProviderCalledGoneIsGone() async throws {
         #expect(try await self.put("one", handle: "aa").status == .ok)
         let (store, now) = (self.fixture.storage.store, self.fixture.clock.now)
-        let devices = try self.fixture.storage.reader.devices(ofUser: self.fixture.storage.user("alice").id)
+        let devices = try await self.fixture.storage.reader.devices(ofUser: self.fixture.storage.user("alice").id)
         let device = try #require(devices.first)
         #expect(
             try await store.retire(

@@ -19,7 +19,7 @@ extension ServerFixture {
         return try await self.send(.get, Paths.register, user: nil, headers: headers, loop: loop).status
     }
 
-    func storedPassword(of user: String = "alice") throws -> PasswordHash {
-        try #require(try self.storage.reader.password(of: self.storage.user(user)))
+    func storedPassword(of user: String = "alice") async throws -> PasswordHash {
+        try #require(try await self.storage.reader.password(of: self.storage.user(user)))
     }
 }

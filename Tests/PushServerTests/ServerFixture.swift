@@ -85,7 +85,10 @@ struct ServerFixture: Sendable {
         self.signingKeys = signingKeys
         self.server = PushServer(
             store: store,
-            readers: try [storage.reader] + (1..<Self.loops).map { _ in try store.makeReader() },
+            readers: try (0..<Self.loops).map { _ in
+                let reader = try store.makeReader()
+                return EachReader.mustWait ? WaitingReader(reader) : reader
+            },
             reports: self.reports,
             lists: self.lists,
             authenticator: self.authenticator,

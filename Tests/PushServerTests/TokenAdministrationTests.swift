@@ -37,7 +37,7 @@ import Testing
         )
         let list = try await self.fixture.send(.get, Paths.tokens, user: "ada")
         let times = #""CreatedAt":"2027-01-15T08:00:00Z","ExpiresAt":"2028-01-15T08:00:00Z","LastUse":null"#
-        let name = self.fixture.storage.store.audit.name(of: try #require(TokenPrefix(String(prefix))))
+        let name = self.fixture.storage.reader.auditName(of: try #require(TokenPrefix(String(prefix))))
         let audit = #""AuditId":"\#(name)""#
         let entry = #"{"Prefix":"\#(prefix)","User":"bob","Session":false,\#(scopes),\#(times),\#(audit)}"#
         #expect(list.text == #"{"Tokens":[\#(entry)],"More":false}"#)

@@ -10,7 +10,7 @@ import Testing
 @testable import PushServer
 
 /// Signing in for a token, using it, and its end.
-@Suite(.timeLimit(.minutes(5))) struct TokenTests {
+@Suite(.eachReader, .timeLimit(.minutes(5))) struct TokenTests {
     private let fixture: ServerFixture
 
     init() async throws {
@@ -48,8 +48,13 @@ import Testing
         }
     }
 
-    private func lastUse(of token: String) throws -> Date? {
-        let tokens = try self.fixture.storage.reader.tokens(of: nil, after: nil, limit: 10, now: self.fixture.clock.now)
+    private func lastUse(of token: String) async throws -> Date? {
+        let tokens = try await self.fixture.storage.reader.tokens(
+            of: nil,
+            after: nil,
+            limit: 10,
+            now: self.fixture.clock.now
+        )
         return try #require(tokens.first { token.hasPrefix($0.prefix.description) }).usedAt
     }
 
@@ -197,7 +202,7 @@ import Testing
     @Test func theSessionsThatAreTooManyAreDeadAtOnceOnEveryLoop() async throws {
         let oldest = try await self.signIn()
         try await self.expect(oldest, isGood: true)
-        for _ in 1..<Store.maximumSessions {
+        for _ in 1..<NewSession.maximumCount {
             self.fixture.clock.advance(by: 0.001)
             _ = try await self.signIn()
         }
@@ -268,9 +273,9 @@ import Testing
         let store = self.fixture.storage.store
         let start = self.fixture.clock.now
         try await self.expect(token, isGood: true)
-        #expect(try self.lastUse(of: token) == nil, "written later")
+        #expect(try await self.lastUse(of: token) == nil, "written later")
         #expect(try await store.writeTokenUses(limit: 10) == 1)
-        #expect(try self.lastUse(of: token) == start)
+        #expect(try await self.lastUse(of: token) == start)
         self.fixture.clock.advance(by: 299)
         self.fixture.authenticator.accountsChanged()
         try await self.expect(token, isGood: true)
@@ -279,6 +284,6 @@ import Testing
         self.fixture.authenticator.accountsChanged()
         try await self.expect(token, isGood: true)
         #expect(try await store.writeTokenUses(limit: 10) == 1)
-        #expect(try self.lastUse(of: token) == start + 300)
+        #expect(try await self.lastUse(of: token) == start + 300)
     }
 }

@@ -132,7 +132,7 @@ import Testing
     }
 
     @Test func anOpenStreamOfADisabledUserIsNoLongerGood() async throws {
-        let alice = try self.fixture.storage.user("alice")
+        let alice = try await self.fixture.storage.user("alice")
         let (authenticator, reader) = (self.fixture.authenticator, self.fixture.storage.reader)
         let credentials: [Credentials] = [
             .basic(field: ServerFixture.basic("alice")), .certificate(name: "alice"), .identity(name: "alice"),
@@ -140,7 +140,7 @@ import Testing
         for isDisabled in [false, true] {
             #expect(try await self.patch("alice", #"{"Disabled":\#(isDisabled)}"#).status == .noContent)
             for each in credentials {
-                let isGood = try authenticator.isStillGood(
+                let isGood = try await authenticator.isStillGood(
                     Caller(alice),
                     by: each,
                     reader: reader,

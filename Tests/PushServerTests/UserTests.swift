@@ -33,14 +33,14 @@ import Testing
         #expect(response.fields[.cacheControl] == "no-store")
         #expect(try await self.signIn("carol", password: "long enough") == .ok)
         #expect(try await self.signIn("carol", password: "long enough!") == .unauthorized)
-        #expect(try self.fixture.storage.user("carol").role == .device)
+        #expect(try await self.fixture.storage.user("carol").role == .device)
     }
 
     @Test(arguments: Role.allCases)
     func aNewUserHasTheRoleAskedFor(role: Role) async throws {
         let response = try await self.add(#"{"name":"carol","password":"long enough","role":"\#(role.rawValue)"}"#)
         #expect(try response.json["Role"] == .string(role.rawValue))
-        #expect(try self.fixture.storage.user("carol").role == role)
+        #expect(try await self.fixture.storage.user("carol").role == role)
     }
 
     @Test(arguments: ["bob", "Bob", "BOB", "ada"])
@@ -48,7 +48,7 @@ import Testing
         let response = try await self.add(#"{"Name":"\#(name)","Password":"long enough","Role":"admin"}"#)
         try response.expectProblem(.conflict, "already exists")
         #expect(try await self.signIn(name, password: "long enough") == .unauthorized)
-        #expect(try self.fixture.storage.user("bob").role == .device)
+        #expect(try await self.fixture.storage.user("bob").role == .device)
     }
 
     @Test(arguments: [
@@ -71,7 +71,7 @@ import Testing
         let response = try await self.add(body)
         try response.expectProblem(.invalidMember, detail)
         #expect(!response.text.contains("long enough"))
-        #expect(throws: StoreFixture.Missing.self) { try self.fixture.storage.user("carol") }
+        await #expect(throws: StoreFixture.Missing.self) { try await self.fixture.storage.user("carol") }
     }
 
     @Test(arguments: [(100, 256, true), (101, 8, false), (1, 257, false), (1, 8, true)])
@@ -100,7 +100,7 @@ import Testing
     func aChangeThatCannotBeIsNamedAndNothingIsChanged(body: String, detail: String) async throws {
         let response = try await self.fixture.send(.patch, Paths.user("bob"), user: "ada", body: body)
         try response.expectProblem(.invalidMember, detail)
-        #expect(try self.fixture.storage.user("bob").role == .device)
+        #expect(try await self.fixture.storage.user("bob").role == .device)
         #expect(try await self.signIn("bob", password: ServerFixture.password) == .ok)
     }
 
@@ -115,6 +115,6 @@ import Testing
         let body = #"{"Role":"publisher"}"#
         let response = try await self.fixture.send(.patch, Paths.user("a%40B%23c"), user: "ada", body: body)
         #expect(response.status == .noContent)
-        #expect(try self.fixture.storage.user("a@b#c").role == .publisher)
+        #expect(try await self.fixture.storage.user("a@b#c").role == .publisher)
     }
 }

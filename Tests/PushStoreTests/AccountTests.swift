@@ -1,12 +1,11 @@
 import Foundation
 import PushCore
+import PushStore
 import PushTesting
 import Testing
 
-@testable import PushStore
-
 /// Changes of users.
-@Suite(.timeLimit(.minutes(5))) struct AccountTests {
+@Suite(.eachStore, .timeLimit(.minutes(5))) struct AccountTests {
     private let fixture: StoreFixture
 
     init() throws {
@@ -15,7 +14,14 @@ import Testing
 
     private func change(_ name: String, role: Role? = nil, isDisabled: Bool? = nil) async throws -> UserChange {
         let name = try #require(Username(name))
-        return try await self.fixture.store.changeUser(name, role: role, isDisabled: isDisabled, now: self.fixture.now)
+        return try await self.fixture.store.changeUser(
+            name,
+            role: role,
+            password: nil,
+            isDisabled: isDisabled,
+            by: nil,
+            now: self.fixture.now
+        )
     }
 
     private func session(of user: User) async throws -> BearerToken? {
@@ -23,8 +29,8 @@ import Testing
         return try await self.fixture.store.addSession(for: user, scopes: .all, expiresAt: now + 60, now: now)?.token
     }
 
-    private func isGood(_ token: BearerToken) throws -> Bool {
-        try self.fixture.reader.user(withToken: token.fingerprint, now: self.fixture.now) != nil
+    private func isGood(_ token: BearerToken) async throws -> Bool {
+        try await self.fixture.reader.user(withToken: token.fingerprint, now: self.fixture.now) != nil
     }
 
     // MARK: Passwords
@@ -33,9 +39,9 @@ import Testing
         let alice = try await self.fixture.addUser("alice")
         let token = try #require(try await self.session(of: alice))
         #expect(try await self.fixture.store.changePassword(of: alice, to: PasswordHash(phc: "first")))
-        #expect(try !self.isGood(token))
+        #expect(try await !self.isGood(token))
         #expect(try await !self.fixture.store.changePassword(of: alice, to: PasswordHash(phc: "second")))
-        #expect(try self.fixture.reader.password(of: self.fixture.user("alice"))?.phc == "first")
+        #expect(try await self.fixture.reader.password(of: self.fixture.user("alice"))?.phc == "first")
     }
 
     // MARK: Disabling
@@ -44,14 +50,14 @@ import Testing
         let alice = try await self.fixture.addUser("alice")
         let token = try #require(try await self.session(of: alice))
         #expect(try await self.change("Alice", isDisabled: true) == .done)
-        #expect(try !self.isGood(token))
-        #expect(try self.fixture.user("alice").isDisabled)
+        #expect(try await !self.isGood(token))
+        #expect(try await self.fixture.user("alice").isDisabled)
         #expect(try await self.session(of: alice) == nil)
         #expect(try await self.change("alice", isDisabled: true) == .done, "again")
         #expect(try await self.change("alice", role: .publisher) == .done, "which enables nobody")
-        #expect(try !self.isGood(token))
+        #expect(try await !self.isGood(token))
         #expect(try await self.change("ALICE", isDisabled: false) == .done)
-        #expect(try self.isGood(token))
+        #expect(try await self.isGood(token))
         #expect(try await self.session(of: alice) != nil)
     }
 
@@ -65,10 +71,10 @@ import Testing
         try await self.fixture.addUser("alice")
         try await self.fixture.addUser("asleep", role: .admin)
         #expect(try await self.change("asleep", isDisabled: true) == .done)
-        let ada = try self.fixture.user("ada")
+        let ada = try await self.fixture.user("ada")
         #expect(try await self.change("ada", role: role, isDisabled: isDisabled) == .lastAdministrator)
         #expect(try await self.fixture.store.deleteUser(ada.name) == .lastAdministrator)
-        #expect(try self.fixture.user("ada") == ada)
+        #expect(try await self.fixture.user("ada") == ada)
         #expect(try await self.change("asleep", isDisabled: false) == .done)
         #expect(try await self.change("ada", role: role, isDisabled: isDisabled) == .done)
         #expect(try await self.change("asleep", isDisabled: true) == .lastAdministrator)
@@ -85,8 +91,16 @@ import Testing
         let ada = try await self.fixture.addUser("ada", role: .admin)
         let (store, now) = (self.fixture.store, self.fixture.now)
         let hash = PasswordHash(phc: "new")
-        #expect(try await store.changeUser(ada.name, role: .device, password: hash, now: now) == .lastAdministrator)
-        #expect(try self.fixture.reader.password(of: ada)?.phc == "none")
+        let outcome = try await store.changeUser(
+            ada.name,
+            role: .device,
+            password: hash,
+            isDisabled: nil,
+            by: nil,
+            now: now
+        )
+        #expect(outcome == .lastAdministrator)
+        #expect(try await self.fixture.reader.password(of: ada)?.phc == "none")
     }
 
     // MARK: Lists
@@ -96,7 +110,7 @@ import Testing
         #expect(try await self.change("carol", isDisabled: true) == .done)
         var (listed, last): ([UserEntry], Username?) = ([], nil)
         repeat {
-            let page = try self.fixture.reader.users(after: last, limit: 3)
+            let page = try await self.fixture.reader.users(after: last, limit: 3)
             listed += page
             last = page.count == 3 ? page.last?.name : nil
         } while last != nil
@@ -104,6 +118,6 @@ import Testing
         #expect(listed.count == 4)
         #expect(listed.filter(\.isDisabled).map(\.name.description) == ["carol"])
         let entry = try #require(listed.first { $0.name.key == "alice" })
-        #expect(try self.fixture.reader.userEntry(named: entry.name) == entry)
+        #expect(try await self.fixture.reader.userEntry(named: entry.name) == entry)
     }
 }

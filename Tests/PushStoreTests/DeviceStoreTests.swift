@@ -4,9 +4,9 @@ import PushStore
 import PushTesting
 import Testing
 
-@Suite(.timeLimit(.minutes(5))) struct DeviceStoreTests {
+@Suite(.eachStore, .timeLimit(.minutes(5))) struct DeviceStoreTests {
     private let fixture: StoreFixture
-    private var store: Store { self.fixture.store }
+    private var store: any Store { self.fixture.store }
 
     init() throws {
         self.fixture = try StoreFixture()
@@ -25,7 +25,7 @@ import Testing
     @Test func aUserIsFoundInAnyCaseAndMadeOnce() async throws {
         let alice = try await fixture.addUser("Alice", role: .publisher)
         #expect(alice.role == .publisher)
-        #expect(try fixture.user("ALICE") == alice)
+        #expect(try await fixture.user("ALICE") == alice)
         let again = try await store.addUser(
             #require(Username("alice")),
             role: .admin,
@@ -33,7 +33,7 @@ import Testing
             now: fixture.now
         )
         #expect(!again)
-        #expect(try fixture.user("alice").role == .publisher)
+        #expect(try await fixture.user("alice").role == .publisher)
     }
 
     @Test func aHandleGivesBackTheRegistrationOfItsUser() async throws {
@@ -49,9 +49,9 @@ import Testing
         let alice = try await fixture.addUser("alice")
         try await fixture.addDevice(of: alice, platform: "apns", handle: "abc")
         try await fixture.addDevice(of: alice, platform: "fcm", handle: "abc")
-        #expect(try fixture.reader.devices(ofUser: alice.id).count == 2)
+        #expect(try await fixture.reader.devices(ofUser: alice.id).count == 2)
         let id = try await store.requestRegistration(ofUser: alice.id, handle: DeviceHandle("abc"), now: fixture.now)
-        #expect(try fixture.reader.devices(ofUser: alice.id).map(\.id) == [id])
+        #expect(try await fixture.reader.devices(ofUser: alice.id).map(\.id) == [id])
     }
 
     @Test func anIDNeverIssuedIsTakenIfItsHandleIsFree() async throws {
@@ -59,7 +59,7 @@ import Testing
         let id = try #require(RegistrationID("made-by-a-client"))
         let outcome = try await store.register(registration("abc"), as: id, for: alice, now: fixture.now)
         #expect(outcome == .registered(moved: 0))
-        #expect(try fixture.reader.devices(ofUser: alice.id).map(\.id) == [id])
+        #expect(try await fixture.reader.devices(ofUser: alice.id).map(\.id) == [id])
     }
 
     @Test func anIDNeverIssuedCannotTakeAHandleFromAnother() async throws {
@@ -72,7 +72,7 @@ import Testing
             now: fixture.now
         )
         #expect(outcome == .gone(reason: "the handle is registered to another account"))
-        #expect(try fixture.reader.devices(ofUser: alice.id).count == 1)
+        #expect(try await fixture.reader.devices(ofUser: alice.id).count == 1)
     }
 
     @Test func anIssuedIDMovesTheHandleAndCancelsThePushesOfTheOldOwner() async throws {
@@ -80,8 +80,8 @@ import Testing
         let old = try await fixture.addDevice(of: alice, handle: "abc")
         try await fixture.post(1, from: alice, to: "username:alice")
         try await fixture.addDevice(of: bob, handle: "abc")
-        #expect(try fixture.reader.devices(ofUser: alice.id).isEmpty)
-        #expect(try fixture.reader.devices(ofUser: bob.id).count == 1)
+        #expect(try await fixture.reader.devices(ofUser: alice.id).isEmpty)
+        #expect(try await fixture.reader.devices(ofUser: bob.id).count == 1)
         let leased = try await fixture.claim()
         #expect(leased.isEmpty)
         let outcome = try await store.register(registration("abc"), as: old, for: alice, now: fixture.now)
@@ -94,7 +94,7 @@ import Testing
         let outcome = try await store.register(registration("xyz"), as: id, for: bob, now: fixture.now)
         #expect(outcome == .gone(reason: "the registration id was not issued to this account"))
         #expect(try await !store.unregister(id, ofUser: bob.id))
-        #expect(try fixture.reader.devices(ofUser: alice.id).map(\.handle) == [DeviceHandle("abc")])
+        #expect(try await fixture.reader.devices(ofUser: alice.id).map(\.handle) == [DeviceHandle("abc")])
     }
 
     @Test func aRegistrationIsForgottenAgainAndAgain() async throws {
@@ -102,13 +102,13 @@ import Testing
         let id = try await fixture.addDevice(of: alice, handle: "abc")
         #expect(try await store.unregister(id, ofUser: alice.id))
         #expect(try await store.unregister(id, ofUser: alice.id))
-        #expect(try fixture.reader.devices(ofUser: alice.id).isEmpty)
+        #expect(try await fixture.reader.devices(ofUser: alice.id).isEmpty)
     }
 
     @Test func aDeviceThatRegisteredAfterTheProvidersTimeIsNotRetired() async throws {
         let alice = try await fixture.addUser("alice")
         let id = try await fixture.addDevice(of: alice, handle: "abc").description
-        let number = try #require(try fixture.reader.devices(ofUser: alice.id).first).number
+        let number = try #require(try await fixture.reader.devices(ofUser: alice.id).first).number
         let retire = { (handle: String, since: TimeInterval) in
             let date = self.fixture.now + since
             return try await self.store.retire(
@@ -123,7 +123,7 @@ import Testing
         #expect(try await !retire("abc", -1))
         #expect(try await !retire("abd", 1))
         #expect(try await retire("abc", 1))
-        #expect(try fixture.reader.devices(ofUser: alice.id).isEmpty)
+        #expect(try await fixture.reader.devices(ofUser: alice.id).isEmpty)
         let outcome = try await store.register(
             registration("abc"),
             as: #require(RegistrationID(id)),

@@ -5,9 +5,9 @@ import PushTesting
 import Testing
 
 /// Broadcasts that are walked along page by page.
-@Suite(.timeLimit(.minutes(5))) struct FanoutTests {
+@Suite(.eachStore, .timeLimit(.minutes(5))) struct FanoutTests {
     private let fixture: StoreFixture
-    private var store: Store { self.fixture.store }
+    private var store: any Store { self.fixture.store }
     private let alice: User
 
     init() async throws {
@@ -31,8 +31,8 @@ import Testing
         try await fixture.claim().map(\.push.handle).sorted()
     }
 
-    private func tally() throws -> Tally? {
-        try fixture.reader.tallies()["apns"]
+    private func tally() async throws -> Tally? {
+        try await fixture.reader.tallies()["apns"]
     }
 
     @Test(arguments: [
@@ -48,11 +48,11 @@ import Testing
         try await fixture.post(1, from: alice, to: expression, page: 3)
         try await self.expand()
         #expect(try await self.handles() == expected.map { "d-\($0)" })
-        #expect(try self.tally()?.enqueued ?? 0 == expected.count)
+        #expect(try await self.tally()?.enqueued ?? 0 == expected.count)
         let id = try #require(NotificationID(rawValue: 1))
         for number in 0..<10 {
-            let user = try fixture.user("user\(number)")
-            let found = try fixture.reader.notification(id, for: user.id, alsoAsSender: false, now: fixture.now)
+            let user = try await fixture.user("user\(number)")
+            let found = try await fixture.reader.notification(id, for: user.id, alsoAsSender: false, now: fixture.now)
             #expect((found != nil) == expected.contains(number))
         }
     }
@@ -70,10 +70,10 @@ import Testing
         try await fixture.post(1, from: alice, to: "news", platforms: ["apns"], page: 3)
         _ = try await store.expandFanout(page: 3, now: fixture.now)
         await store.close()
-        let next = try Store(path: store.path, keyring: fixture.keyring)
-        while try await next.expandFanout(page: 3, now: fixture.now) != nil {}
-        #expect(try next.makeReader().tallies()["apns"]?.enqueued == 8)
-        await next.close()
+        let next = try fixture.reopened()
+        while try await next.store.expandFanout(page: 3, now: fixture.now) != nil {}
+        #expect(try await next.reader.tallies()["apns"]?.enqueued == 8)
+        await next.store.close()
     }
 
     @Test func aSingleNoticePassesABroadcast() async throws {
@@ -90,9 +90,9 @@ import Testing
         try await fixture.post(1, from: alice, to: "news", expiresIn: 60, page: 3)
         fixture.clock.advance(by: 60)
         try await self.expand()
-        #expect(try self.tally()?.enqueued == 3)
+        #expect(try await self.tally()?.enqueued == 3)
         #expect(try await self.handles().isEmpty)
-        #expect(try self.tally()?.expired == 3)
+        #expect(try await self.tally()?.expired == 3)
     }
 
     @Test func aNewerBroadcastOfTheSameKeyTakesThePlaceOfAnOlderEvenOneThatIsStillOnItsWay() async throws {
@@ -104,7 +104,7 @@ import Testing
         try await self.expand()
         let leased = try await fixture.claim()
         #expect(leased.map(\.push.notification.rawValue) == Array(repeating: 2, count: 8))
-        let tally = try #require(try self.tally())
+        let tally = try await #require(try self.tally())
         #expect(tally.pending == 8)
         #expect(tally.enqueued == tally.cancelled + 8)
     }
@@ -116,7 +116,7 @@ import Testing
         #expect(try await store.dismiss(id, by: alice.id, now: fixture.now))
         try await self.expand()
         #expect(try await self.handles().isEmpty)
-        #expect(try self.tally()?.enqueued == 3)
-        #expect(try self.tally()?.cancelled == 3)
+        #expect(try await self.tally()?.enqueued == 3)
+        #expect(try await self.tally()?.cancelled == 3)
     }
 }

@@ -4,17 +4,17 @@ import PushStore
 import PushTesting
 import Testing
 
-@Suite(.timeLimit(.minutes(5))) struct NotificationStoreTests {
+@Suite(.eachStore, .timeLimit(.minutes(5))) struct NotificationStoreTests {
     private let fixture: StoreFixture
-    private var store: Store { self.fixture.store }
+    private var store: any Store { self.fixture.store }
 
     init() throws {
         self.fixture = try StoreFixture()
     }
 
-    private func fetch(_ id: Int64, as user: User, alsoAsSender: Bool = false) throws -> StoredNotification? {
+    private func fetch(_ id: Int64, as user: User, alsoAsSender: Bool = false) async throws -> StoredNotification? {
         let id = try #require(NotificationID(rawValue: id))
-        return try self.fixture.reader.notification(
+        return try await self.fixture.reader.notification(
             id,
             for: user.id,
             alsoAsSender: alsoAsSender,
@@ -29,22 +29,22 @@ import Testing
     @Test func onlyARecipientOrItsSenderAsSuchGetsIt() async throws {
         let (alice, bob) = (try await fixture.addUser("alice"), try await fixture.addUser("bob"))
         try await fixture.post(7, from: alice, to: "username:bob")
-        let sealed = try #require(try self.fetch(7, as: bob)?.sealedPayload)
+        let sealed = try await #require(try self.fetch(7, as: bob)?.sealedPayload)
         let place = SealedPlace.payload(try #require(NotificationID(rawValue: 7)), sender: alice.id)
         #expect(try fixture.store.vault.open(sealed, in: place) == Data("payload 7".utf8))
-        #expect(try self.fetch(7, as: alice) == nil)
-        #expect(try self.fetch(7, as: alice, alsoAsSender: true)?.isRecipient == false)
+        #expect(try await self.fetch(7, as: alice) == nil)
+        #expect(try await self.fetch(7, as: alice, alsoAsSender: true)?.isRecipient == false)
         let carol = try await fixture.addUser("carol")
-        #expect(try self.fetch(7, as: carol, alsoAsSender: true) == nil)
+        #expect(try await self.fetch(7, as: carol, alsoAsSender: true) == nil)
     }
 
     @Test func itIsThereUntilItExpires() async throws {
         let alice = try await fixture.addUser("alice")
         try await fixture.post(7, from: alice, to: "username:alice", expiresIn: 60)
         fixture.clock.advance(by: 59.999)
-        #expect(try self.fetch(7, as: alice) != nil)
+        #expect(try await self.fetch(7, as: alice) != nil)
         fixture.clock.advance(by: 0.001)
-        #expect(try self.fetch(7, as: alice) == nil)
+        #expect(try await self.fetch(7, as: alice) == nil)
     }
 
     @Test func anIDInUseIsNotGivenOutAgain() async throws {
@@ -58,7 +58,7 @@ import Testing
         try await fixture.addDevice(of: alice, handle: "abc")
         let outcome = try await fixture.post(7, from: alice, to: "username:alice", "username:nobody")
         #expect(outcome == .unknownUser(try #require(Username("nobody"))))
-        #expect(try self.fetch(7, as: alice) == nil)
+        #expect(try await self.fetch(7, as: alice) == nil)
         #expect(try await self.claim("apns").isEmpty)
     }
 
@@ -72,8 +72,8 @@ import Testing
         #expect(try await fixture.post(3, from: alice, to: "news && (username:bob || sport)") == .stored(pushes: 1))
         #expect(try await fixture.post(4, from: alice, to: "news", platforms: ["fcm"]) == .stored(pushes: 1))
         #expect(try await fixture.post(5, from: alice, to: "sport") == .stored(pushes: 0, hasWork: false))
-        #expect(try self.fetch(1, as: bob) == nil)
-        #expect(try self.fetch(3, as: bob) != nil)
+        #expect(try await self.fetch(1, as: bob) == nil)
+        #expect(try await self.fetch(3, as: bob) != nil)
         #expect(try await self.claim("fcm").map(\.push.notification.rawValue).sorted() == [2, 4])
     }
 
@@ -86,13 +86,13 @@ import Testing
     @Test func aPayloadToBeReadOnceIsGivenOnceToEachRecipientAndThenErased() async throws {
         let (alice, bob) = (try await fixture.addUser("alice"), try await fixture.addUser("bob"))
         try await fixture.post(9, from: alice, to: "username:alice", "username:bob", isReadOnce: true)
-        let sealed = try #require(try self.fetch(9, as: bob)?.sealedPayload)
+        let sealed = try await #require(try self.fetch(9, as: bob)?.sealedPayload)
         let id = try #require(NotificationID(rawValue: 9))
         #expect(try await store.take(id, by: alice.id, now: fixture.now))
         #expect(try await !store.take(id, by: alice.id, now: fixture.now))
-        #expect(try self.fetch(9, as: bob) != nil)
+        #expect(try await self.fetch(9, as: bob) != nil)
         #expect(try await store.take(id, by: bob.id, now: fixture.now))
-        #expect(try self.fetch(9, as: alice, alsoAsSender: true) == nil)
+        #expect(try await self.fetch(9, as: alice, alsoAsSender: true) == nil)
         await store.close()
         #expect(try fixture.folder.contents().range(of: sealed) == nil)
     }
@@ -102,11 +102,14 @@ import Testing
         try await fixture.addDevice(of: alice, handle: "a1")
         for number in Int64(1)...3 { try await fixture.post(number, from: alice, to: "username:alice", expiresIn: 60) }
         try await fixture.post(4, from: alice, to: "username:alice", expiresIn: 61)
-        let sealed = try (1...4).map { try #require(try self.fetch($0, as: alice)?.sealedPayload) }
+        var sealed: [Data] = []
+        for number in Int64(1)...4 {
+            sealed.append(try #require(try await self.fetch(number, as: alice)?.sealedPayload))
+        }
         fixture.clock.advance(by: 60)
         while try await store.deleteExpired(now: fixture.now, page: 2) {}
         #expect(try await self.claim("apns").map(\.push.notification.rawValue) == [4])
-        #expect(try self.fetch(4, as: alice) != nil)
+        #expect(try await self.fetch(4, as: alice) != nil)
         await store.close()
         let bytes = try fixture.folder.contents()
         #expect(sealed.map { bytes.range(of: $0) != nil } == [false, false, false, true])
@@ -120,6 +123,6 @@ import Testing
         store.noteFetch(of: id, by: alice.id, now: first)
         store.noteFetch(of: id, by: alice.id, now: first + 5)
         await store.close()
-        #expect(try self.fetch(9, as: alice)?.fetchedAt == first)
+        #expect(try await self.fetch(9, as: alice)?.fetchedAt == first)
     }
 }

@@ -4,7 +4,7 @@ import PushStore
 import PushTesting
 import Testing
 
-@Suite(.timeLimit(.minutes(5))) struct OutboxTests {
+@Suite(.eachStore, .timeLimit(.minutes(5))) struct OutboxTests {
     private let fixture: StoreFixture
 
     init() throws {
@@ -29,7 +29,7 @@ import Testing
         #expect(first.state.attempts == 1)
         fixture.clock.advance(by: 1_000_000)
         #expect(try await self.claim().isEmpty)
-        #expect(try fixture.nextDue() == nil)
+        #expect(try await fixture.nextDue() == nil)
         fixture.clock.advance(by: -1_000_000)
         try await fixture.store.reclaimLeases(now: fixture.now)
         let second = try #require(try await self.claim().first)
@@ -53,7 +53,7 @@ import Testing
         try await fixture.settle(leased, as: settlement)
         fixture.clock.advance(by: 1_000_000)
         #expect(try await self.claim().isEmpty)
-        #expect(try fixture.nextDue() == nil)
+        #expect(try await fixture.nextDue() == nil)
     }
 
     @Test func aRetriedPushComesBackAtItsTime() async throws {
@@ -82,7 +82,7 @@ import Testing
         try await self.fill()
         let leased = try #require(try await self.claim().first)
         try await fixture.settle(leased, as: .accepted(providerID: nil))
-        let alice = try fixture.user("alice")
-        #expect(try fixture.reader.devices(ofUser: alice.id).first?.pushedAt == fixture.now)
+        let alice = try await fixture.user("alice")
+        #expect(try await fixture.reader.devices(ofUser: alice.id).first?.pushedAt == fixture.now)
     }
 }

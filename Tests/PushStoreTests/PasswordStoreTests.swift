@@ -1,12 +1,11 @@
 import Foundation
 import PushCore
+import PushStore
 import PushTesting
 import Testing
 
-@testable import PushStore
-
 /// Hashes that take another's place, or stand in for one.
-@Suite(.timeLimit(.minutes(5))) struct PasswordStoreTests {
+@Suite(.eachStore, .timeLimit(.minutes(5))) struct PasswordStoreTests {
     private let fixture: StoreFixture
 
     init() throws {
@@ -27,9 +26,9 @@ import Testing
         let token = try #require(session).token
         let (old, new) = (PasswordHash(phc: "none"), PasswordHash(phc: "new"))
         try await self.fixture.store.rehashPassword(of: alice, from: old, to: new)
-        #expect(try self.fixture.user("alice") == alice, "with the same password number")
-        #expect(try self.fixture.reader.password(of: alice) == new)
-        #expect(try self.fixture.reader.user(withToken: token.fingerprint, now: now)?.user == alice)
+        #expect(try await self.fixture.user("alice") == alice, "with the same password number")
+        #expect(try await self.fixture.reader.password(of: alice) == new)
+        #expect(try await self.fixture.reader.user(withToken: token.fingerprint, now: now)?.user == alice)
     }
 
     @Test func aPasswordThatWasChangedMeanwhileStays() async throws {
@@ -37,13 +36,13 @@ import Testing
         try await self.change(alice, to: "changed")
         let (old, new) = (PasswordHash(phc: "none"), PasswordHash(phc: "new"))
         try await self.fixture.store.rehashPassword(of: alice, from: old, to: new)
-        #expect(try self.fixture.reader.password(of: self.fixture.user("alice")) == PasswordHash(phc: "changed"))
+        #expect(try await self.fixture.reader.password(of: self.fixture.user("alice")) == PasswordHash(phc: "changed"))
     }
 
     // MARK: Whose hash stands in for a name that nobody has
 
-    @Test func withoutUsersThereIsNoHash() throws {
-        for number in [0, 1, UInt64.max] { #expect(try self.fixture.reader.password(chosenBy: number) == nil) }
+    @Test func withoutUsersThereIsNoHash() async throws {
+        for number in [0, 1, UInt64.max] { #expect(try await self.fixture.reader.password(chosenBy: number) == nil) }
     }
 
     @Test func everyUsersHashIsChosenByItsShareOfNumbersAlsoBesideGaps() async throws {
@@ -56,7 +55,7 @@ import Testing
         var counts: [String: Int] = [:]
         for number in 0..<10_000 {
             let key = UInt64(number) &* 0x9E37_79B9_7F4A_7C15
-            let hash = try #require(try self.fixture.reader.password(chosenBy: key))
+            let hash = try #require(try await self.fixture.reader.password(chosenBy: key))
             counts[hash.phc, default: 0] += 1
         }
         #expect(counts.count == 9)

@@ -4,7 +4,7 @@ import PushStore
 import PushTesting
 import Testing
 
-@Suite(.timeLimit(.minutes(5))) struct RecallTests {
+@Suite(.eachStore, .timeLimit(.minutes(5))) struct RecallTests {
     private let fixture: StoreFixture
     private let alice: User
     private let id: NotificationID
@@ -26,7 +26,7 @@ import Testing
         // Neither the rest of the audience, nor what was queued and has not been cancelled yet.
         #expect(try await self.fixture.store.expandFanout(page: 4, now: self.fixture.now) == nil)
         #expect(try await self.fixture.claim() == [])
-        let tally = try #require(try self.fixture.reader.tallies()["apns"])
+        let tally = try #require(try await self.fixture.reader.tallies()["apns"])
         #expect(tally.enqueued == 4)
         #expect(tally.cancelled == 4)
     }
@@ -37,7 +37,7 @@ import Testing
         var (last, pages): (Int64?, [Int]) = (0, [])
         while let device = last {
             last = try await self.fixture.store.cancelRecalled(self.id, after: device, page: 4, now: self.fixture.now)
-            pages.append(try #require(try self.fixture.reader.tallies()["apns"]).cancelled)
+            pages.append(try #require(try await self.fixture.reader.tallies()["apns"]).cancelled)
         }
         #expect(pages == [4, 8, 10])
     }
@@ -52,7 +52,7 @@ import Testing
             try await self.fixture.settle(delivery, as: index == 0 ? .accepted(providerID: nil) : retry)
         }
         #expect(try await self.fixture.claim() == [])
-        let tally = try #require(try self.fixture.reader.tallies()["apns"])
+        let tally = try #require(try await self.fixture.reader.tallies()["apns"])
         #expect(tally.accepted == 1)
         #expect(tally.cancelled == 9)
         #expect(tally.pending == 0)
@@ -70,12 +70,22 @@ import Testing
     @Test func thePayloadIsGoneFromTheDiskAtOnce() async throws {
         try await self.fixture.post(1, from: self.alice, to: "username:alice")
         #expect(
-            try self.fixture.reader.notification(self.id, for: self.alice.id, alsoAsSender: true, now: .distantPast)
+            try await self.fixture.reader.notification(
+                self.id,
+                for: self.alice.id,
+                alsoAsSender: true,
+                now: .distantPast
+            )
                 != nil
         )
         #expect(try await self.recall())
         #expect(
-            try self.fixture.reader.notification(self.id, for: self.alice.id, alsoAsSender: true, now: .distantPast)
+            try await self.fixture.reader.notification(
+                self.id,
+                for: self.alice.id,
+                alsoAsSender: true,
+                now: .distantPast
+            )
                 == nil
         )
         await self.fixture.store.close()

@@ -5,7 +5,7 @@ import PushTesting
 import Synchronization
 import Testing
 
-@Suite(.timeLimit(.minutes(5))) struct StreamStoreTests {
+@Suite(.eachStore, .timeLimit(.minutes(5))) struct StreamStoreTests {
     private let fixture: StoreFixture
     private let alice: User
     private let device: RegistrationID
@@ -43,25 +43,22 @@ import Testing
     @Test func whatWaitsForADeviceIsMadeDueForItAlone() async throws {
         let other = try await self.fixture.addDevice(of: self.alice, platform: "stream", handle: "two")
         try await self.post(1, as: .retried(at: self.fixture.now + 600, reason: "no event stream is open"))
-        #expect(try self.fixture.reader.isAnythingWaiting(for: [other], now: self.fixture.now))
-        #expect(try self.fixture.reader.isAnythingWaiting(for: [self.device], now: self.fixture.now))
+        #expect(try await self.fixture.reader.isAnythingWaiting(for: [other], now: self.fixture.now))
+        #expect(try await self.fixture.reader.isAnythingWaiting(for: [self.device], now: self.fixture.now))
         #expect(try await self.claimed() == [])
         #expect(try await self.makeDue() == 1)
-        #expect(try self.fixture.reader.isAnythingWaiting(for: [other], now: self.fixture.now))
-        #expect(try !self.fixture.reader.isAnythingWaiting(for: [self.device], now: self.fixture.now))
+        #expect(try await self.fixture.reader.isAnythingWaiting(for: [other], now: self.fixture.now))
+        #expect(try await !self.fixture.reader.isAnythingWaiting(for: [self.device], now: self.fixture.now))
         #expect(try await self.fixture.claim("stream").map(\.push.handle) == ["one"])
     }
 
     /// Otherwise each push would be claimed, found undeliverable, and written down again.
     @Test func aPushToADeviceThatIsAwayIsNotDueUntilItComes() async throws {
-        let folder = try TemporaryFolder()
         let isAway = Away()
-        let store = try Store(
-            path: folder.file("test.db"),
-            keyring: self.fixture.keyring,
-            isAway: { lane, device in lane == "stream" && isAway.devices.withLock { $0.contains(device) } }
-        )
-        let fixture = try StoreFixture(store, in: folder, keyring: self.fixture.keyring)
+        var options = StoreOptions()
+        options.isAway = { lane, device in lane == "stream" && isAway.devices.withLock { $0.contains(device) } }
+        let fixture = try StoreFixture(options: options)
+        let store = fixture.store
         let alice = try await fixture.addUser("alice")
         let (there, away) = (
             try await fixture.addDevice(of: alice, platform: "stream", handle: "there"),
@@ -70,7 +67,7 @@ import Testing
         isAway.devices.withLock { _ = $0.insert(away.description) }
         try await fixture.post(1, from: alice, to: "username:alice")
         #expect(try await fixture.claim("stream").map(\.push.handle) == ["there"])
-        #expect(try fixture.nextDue("stream") == nil)
+        #expect(try await fixture.nextDue("stream") == nil)
         #expect(try await store.makeDue(for: [there], ofUser: alice.id, after: nil, now: fixture.now) == 0)
         #expect(try await store.makeDue(for: [away], ofUser: alice.id, after: nil, now: fixture.now) == 1)
         #expect(try await fixture.claim("stream").map(\.push.handle) == ["away"])
@@ -93,7 +90,7 @@ import Testing
     @Test func whatIsSentAgainCountsOnceMore() async throws {
         try await self.post(1, 2, as: .accepted(providerID: Acceptance.byStream))
         #expect(try await self.makeDue(after: 1) == 1)
-        let tally = try #require(try self.fixture.reader.tallies()["stream"])
+        let tally = try #require(try await self.fixture.reader.tallies()["stream"])
         #expect(tally.enqueued == 3)
         #expect(tally.accepted == 2)
         #expect(tally.pending == 1)

@@ -1,11 +1,10 @@
 import Foundation
 import PushCore
+import PushStore
 import PushTesting
 import Testing
 
-@testable import PushStore
-
-@Suite(.timeLimit(.minutes(5))) struct TokenStoreTests {
+@Suite(.eachStore, .timeLimit(.minutes(5))) struct TokenStoreTests {
     private let fixture: StoreFixture
     private let alice: User
 
@@ -38,36 +37,40 @@ import Testing
         return try #require(token)
     }
 
-    private func user(with token: BearerToken) throws -> User? {
-        try self.fixture.reader.user(withToken: token.fingerprint, now: self.fixture.now)?.user
+    private func user(with token: BearerToken) async throws -> User? {
+        try await self.fixture.reader.user(withToken: token.fingerprint, now: self.fixture.now)?.user
     }
 
-    private func list(of user: String? = nil) throws -> [TokenEntry] {
-        try self.fixture.reader.tokens(of: user.flatMap(Username.init), after: nil, limit: 1000, now: self.fixture.now)
+    private func list(of user: String? = nil) async throws -> [TokenEntry] {
+        try await self.fixture.reader.tokens(
+            of: user.flatMap(Username.init),
+            after: nil,
+            limit: 1000,
+            now: self.fixture.now
+        )
     }
 
     @Test func aTokenStandsForItsUserUntilItExpires() async throws {
         let token = try await self.addSession().token
         let found = try #require(
-            try self.fixture.reader.user(withToken: token.fingerprint, now: self.fixture.now)
+            try await self.fixture.reader.user(withToken: token.fingerprint, now: self.fixture.now)
         )
         #expect(found.user == self.alice)
         #expect(found.grant.prefix == token.prefix)
         #expect(found.grant.scopes == [.fetch, .send])
         #expect(found.grant.expiresAt == self.fixture.now + 1000)
         #expect(found.grant.usedAt == nil)
-        #expect(try self.user(with: .random()) == nil)
+        #expect(try await self.user(with: .random()) == nil)
         self.fixture.clock.advance(by: 999.999)
-        #expect(try self.user(with: token) == self.alice)
+        #expect(try await self.user(with: token) == self.alice)
         self.fixture.clock.advance(by: 0.001)
-        #expect(try self.user(with: token) == nil)
-        #expect(try self.list().isEmpty)
+        #expect(try await self.user(with: token) == nil)
+        #expect(try await self.list().isEmpty)
     }
 
     @Test func theDatabaseDoesNotHoldTheToken() async throws {
         let tokens = [try await self.addSession().token, try await self.addToken()]
-        for suffix in ["", "-wal"] {
-            let bytes = try Data(contentsOf: URL(fileURLWithPath: self.fixture.store.path + suffix))
+        for (_, bytes) in try self.fixture.store.bytesAtRest() {
             for token in tokens {
                 // More than the prefix, which is there.
                 let secret = token.text.exposed.dropFirst(token.prefix.description.utf8.count - 4)
@@ -80,8 +83,8 @@ import Testing
         let (token, other) = (try await self.addSession().token, try await self.addSession().token)
         #expect(try await self.fixture.store.revokeToken(token.prefix) == token.fingerprint)
         #expect(try await self.fixture.store.revokeToken(token.prefix) == nil)
-        #expect(try self.user(with: token) == nil)
-        #expect(try self.user(with: other) == self.alice)
+        #expect(try await self.user(with: token) == nil)
+        #expect(try await self.user(with: other) == self.alice)
     }
 
     @Test func aNewPasswordEndsSessionsAndNotWhatAnAdministratorGave() async throws {
@@ -92,11 +95,11 @@ import Testing
         #expect(
             try await self.fixture.store.changeUser(self.alice.name, password: hash, now: self.fixture.now) == .done
         )
-        #expect(try self.user(with: session) == nil)
-        #expect(try self.user(with: given)?.id == self.alice.id)
-        #expect(try self.user(with: bobs) == bob)
-        #expect(try self.fixture.reader.password(of: self.alice) == nil, "as it was read before the change")
-        #expect(try self.fixture.reader.password(of: self.fixture.user("alice")) == hash)
+        #expect(try await self.user(with: session) == nil)
+        #expect(try await self.user(with: given)?.id == self.alice.id)
+        #expect(try await self.user(with: bobs) == bob)
+        #expect(try await self.fixture.reader.password(of: self.alice) == nil, "as it was read before the change")
+        #expect(try await self.fixture.reader.password(of: self.fixture.user("alice")) == hash)
     }
 
     @Test func whoSignedInWithTheOldPasswordGetsNoSession() async throws {
@@ -104,7 +107,7 @@ import Testing
         _ = try await self.fixture.store.changeUser(self.alice.name, password: hash, now: self.fixture.now)
         let (now, store) = (self.fixture.now, self.fixture.store)
         #expect(try await store.addSession(for: self.alice, scopes: .all, expiresAt: now + 9, now: now) == nil)
-        let user = try self.fixture.user("alice")
+        let user = try await self.fixture.user("alice")
         #expect(try await store.addSession(for: user, scopes: .all, expiresAt: now + 9, now: now) != nil)
     }
 
@@ -113,7 +116,7 @@ import Testing
         #expect(
             try await self.fixture.store.changeUser(self.alice.name, role: .publisher, now: self.fixture.now) == .done
         )
-        #expect(try self.user(with: token)?.role == .publisher)
+        #expect(try await self.user(with: token)?.role == .publisher)
     }
 
     @Test func allTokensOfADeletedUserEnd() async throws {
@@ -123,7 +126,7 @@ import Testing
         #expect(
             try await self.fixture.store.changeUser(self.alice.name, role: .admin, now: self.fixture.now) == .missing
         )
-        for token in tokens { #expect(try self.user(with: token) == nil) }
+        for token in tokens { #expect(try await self.user(with: token) == nil) }
         let name = self.alice.name
         #expect(
             try await self.fixture.store.addToken(for: name, scopes: .all, expiresAt: .distantFuture, now: Date())
@@ -135,17 +138,17 @@ import Testing
         let (given, bob) = (try await self.addToken(), try await self.fixture.addUser("bob"))
         let bobs = try await self.addSession(for: bob).token
         var sessions: [BearerToken] = []
-        for _ in 0..<Store.maximumSessions {
+        for _ in 0..<NewSession.maximumCount {
             let session = try await self.addSession()
             #expect(session.ended.isEmpty)
             sessions.append(session.token)
             self.fixture.clock.advance(by: 0.001)
         }
         #expect(try await self.addSession().ended == [sessions[0].fingerprint])
-        #expect(try self.user(with: sessions[0]) == nil)
-        #expect(try self.user(with: sessions[1]) == self.alice)
-        for token in [given, bobs] { #expect(try self.user(with: token) != nil) }
-        #expect(try self.list().count == Store.maximumSessions + 2)
+        #expect(try await self.user(with: sessions[0]) == nil)
+        #expect(try await self.user(with: sessions[1]) == self.alice)
+        for token in [given, bobs] { #expect(try await self.user(with: token) != nil) }
+        #expect(try await self.list().count == NewSession.maximumCount + 2)
     }
 
     @Test func listsGoByPrefixAPageAtATime() async throws {
@@ -157,35 +160,23 @@ import Testing
         var listed: [TokenEntry] = []
         while true {
             let last = listed.last?.prefix
-            let page = try self.fixture.reader.tokens(of: nil, after: last, limit: 3, now: self.fixture.now)
+            let page = try await self.fixture.reader.tokens(of: nil, after: last, limit: 3, now: self.fixture.now)
             if page.isEmpty { break }
             listed += page
         }
         #expect(listed.map(\.prefix.description) == prefixes.sorted())
-        #expect(try self.list(of: "BOB").map(\.prefix.description) == prefixes[5...].sorted())
-        #expect(try self.list(of: "carol").isEmpty)
-    }
-
-    @Test func usesThatCouldNotBeWrittenAreKept() async throws {
-        let store = self.fixture.store
-        let (token, other) = (try await self.addToken().prefix, try await self.addToken().prefix)
-        store.noteUse(of: token, now: self.fixture.now)
-        store.noteUse(of: other, now: self.fixture.now)
-        await store.close()
-        await #expect(throws: StoreError.self) { try await store.writeTokenUses(limit: 1) }
-        store.tokenUses.giveBack([(token, .distantPast)])
-        let kept = Dictionary(uniqueKeysWithValues: store.tokenUses.take(10).map { ($0.token, $0.at) })
-        #expect(kept == [token: self.fixture.now, other: self.fixture.now])
+        #expect(try await self.list(of: "BOB").map(\.prefix.description) == prefixes[5...].sorted())
+        #expect(try await self.list(of: "carol").isEmpty)
     }
 
     @Test func usesAreWrittenLaterAndTogether() async throws {
         let tokens = [try await self.addToken(), try await self.addToken(), try await self.addToken()]
         for token in tokens.dropLast() { self.fixture.store.noteUse(of: token.prefix, now: self.fixture.now) }
         self.fixture.store.noteUse(of: tokens[0].prefix, now: self.fixture.now + 5)
-        #expect(try self.list().allSatisfy { $0.usedAt == nil })
+        #expect(try await self.list().allSatisfy { $0.usedAt == nil })
         #expect(try await self.fixture.store.writeTokenUses(limit: 10) == 2)
         #expect(try await self.fixture.store.writeTokenUses(limit: 10) == 0)
-        let uses = Dictionary(uniqueKeysWithValues: try self.list().map { ($0.prefix, $0.usedAt) })
+        let uses = Dictionary(uniqueKeysWithValues: try await self.list().map { ($0.prefix, $0.usedAt) })
         #expect(uses[tokens[0].prefix] == self.fixture.now + 5)
         #expect(uses[tokens[1].prefix] == self.fixture.now)
         #expect(uses[tokens[2].prefix] == Date?.none)
@@ -196,6 +187,6 @@ import Testing
         #expect(try await self.fixture.store.deleteExpiredTokens(now: self.fixture.now + 20, limit: 2) == 2)
         #expect(try await self.fixture.store.deleteExpiredTokens(now: self.fixture.now + 20, limit: 2) == 1)
         #expect(try await self.fixture.store.deleteExpiredTokens(now: self.fixture.now + 20, limit: 2) == 0)
-        #expect(try self.list().count == 1)
+        #expect(try await self.list().count == 1)
     }
 }

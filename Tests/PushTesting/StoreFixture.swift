@@ -1,25 +1,43 @@
 package import Foundation
 package import PushCore
+package import PushSQLite
 package import PushStore
 
 /// A new store in a folder of its own, with what tests need to fill it.
 package struct StoreFixture: Sendable {
+    private let kind: StoreKind
     package let folder: TemporaryFolder
     package let keyring: Keyring
-    package let store: Store
-    package let reader: Reader
+    package let store: any Store
+    package let reader: any StoreReader
     package let clock = ManualClock()
 
     /// Opens the store that is in the folder, if there is one; the keyring is then the one that it was made with.
-    package init(in folder: TemporaryFolder? = nil, keyring: String = Keyring.generateText()) throws {
+    package init(
+        _ kind: StoreKind = .current,
+        in folder: TemporaryFolder? = nil,
+        keyring: String = Keyring.generateText(),
+        options: StoreOptions = StoreOptions()
+    ) throws {
+        try self.init(kind, in: folder, keyring: Keyring(text: keyring), options: options)
+    }
+
+    private init(
+        _ kind: StoreKind,
+        in folder: TemporaryFolder?,
+        keyring: Keyring,
+        options: StoreOptions = StoreOptions()
+    ) throws {
+        self.kind = kind
         self.folder = try folder ?? TemporaryFolder()
-        self.keyring = try Keyring(text: keyring)
-        self.store = try Store(path: self.folder.file("test.db"), keyring: self.keyring)
+        self.keyring = keyring
+        self.store = try kind.place(self.folder).open(self.keyring, options)
         self.reader = try self.store.makeReader()
     }
 
     /// Fills a store that a test has opened in its own way.
-    package init(_ store: Store, in folder: TemporaryFolder, keyring: Keyring) throws {
+    package init(_ store: SQLiteStore, in folder: TemporaryFolder, keyring: Keyring) throws {
+        self.kind = .sqlite
         self.folder = folder
         self.keyring = keyring
         self.store = store
@@ -28,16 +46,27 @@ package struct StoreFixture: Sendable {
 
     package var now: Date { self.clock.now }
 
+    /// The store opened anew, after it was closed.
+    package func reopened() throws -> StoreFixture {
+        try StoreFixture(self.kind, in: self.folder, keyring: self.keyring)
+    }
+
+    /// The store, for tests of what only this kind has.
+    package var sqlite: SQLiteStore {
+        guard let store = self.store as? SQLiteStore else { preconditionFailure("the store is of another kind") }
+        return store
+    }
+
     /// Makes a user whose password nobody knows; hashing one takes long.
     @discardableResult
     package func addUser(_ name: String, role: Role = .device) async throws -> User {
         guard let username = Username(name) else { throw Missing("\(name) is no name") }
         _ = try await self.store.addUser(username, role: role, password: PasswordHash(phc: "none"), now: self.now)
-        return try self.user(name)
+        return try await self.user(name)
     }
 
-    package func user(_ name: String) throws -> User {
-        guard let username = Username(name), let user = try self.reader.user(named: username) else {
+    package func user(_ name: String) async throws -> User {
+        guard let username = Username(name), let user = try await self.reader.user(named: username) else {
             throw Missing("user \(name) does not exist")
         }
         return user
@@ -75,8 +104,8 @@ package struct StoreFixture: Sendable {
         once request: IdempotentRequest? = nil,
         within bounds: StorageBounds? = nil,
         expiresIn: TimeInterval = 3600,
-        page: Int = Store.fanoutPage
-    ) async throws -> Store.PostOutcome {
+        page: Int? = nil
+    ) async throws -> PostOutcome {
         guard let id = NotificationID(rawValue: number) else { throw Missing("\(number) is no id") }
         return try await self.store.post(
             NewNotification(
@@ -98,6 +127,7 @@ package struct StoreFixture: Sendable {
                 expiresAt: self.now + expiresIn
             ),
             once: request,
+            by: nil,
             within: bounds,
             page: page
         )
@@ -111,20 +141,24 @@ package struct StoreFixture: Sendable {
     ) async throws -> [LeasedDelivery] {
         var leased: [LeasedDelivery] = []
         for queue in Queue.allCases {
-            let claim = Store.Claim(
+            let request = LeaseRequest(
                 limit - leased.count,
                 from: Lane(Platform(platform)),
                 queue,
                 interval: interval
             )
-            leased += try await self.store.claim(claim, now: self.now)
+            leased += try await self.store.lease(request, now: self.now)
         }
         return leased
     }
 
     /// When the next push is due on a platform's own lane.
-    package func nextDue(_ platform: String = "apns") throws -> Date? {
-        try Queue.allCases.compactMap { try self.reader.nextDue(in: Lane(Platform(platform)), $0) }.min()
+    package func nextDue(_ platform: String = "apns") async throws -> Date? {
+        var due: [Date] = []
+        for queue in Queue.allCases {
+            if let date = try await self.reader.nextDue(in: Lane(Platform(platform)), queue) { due.append(date) }
+        }
+        return due.min()
     }
 
     package func settle(_ delivery: LeasedDelivery, as settlement: Settlement) async throws {

@@ -1,3 +1,4 @@
+internal import Bytes
 package import PushCore
 
 /// A device's address at APNs: the hexadecimal text of the bytes that the app was given.
@@ -8,7 +9,7 @@ package struct APNsHandleRule: HandleRule {
     package func address(_ handle: String) throws(HandleFlaw) -> String {
         let bytes = handle.utf8
         guard
-            (2...400).contains(bytes.count), bytes.count.isMultiple(of: 2), bytes.allSatisfy(DeviceHandle.isHexDigit)
+            (2...400).contains(bytes.count), bytes.count.isMultiple(of: 2), bytes.allSatisfy(\.isHexDigit)
         else { throw .malformed("it must be a device token in hexadecimal") }
         return handle.lowercased()
     }

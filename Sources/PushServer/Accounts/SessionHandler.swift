@@ -7,7 +7,7 @@ internal import SocketHTTP
 
 /// Begins and ends sessions: tokens that users get for their password.
 struct SessionHandler: Handler {
-    let store: Store
+    let store: any TokenStore
     let authenticator: Authenticator
     let revoker: TokenRevoker
     let lifetime: Duration

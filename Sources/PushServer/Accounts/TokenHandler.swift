@@ -8,7 +8,7 @@ internal import SocketHTTP
 
 /// Makes, lists and revokes tokens of any user.
 struct TokenHandler: Handler {
-    let store: Store
+    let store: any TokenStore
     let reports: ReportReader
     let revoker: TokenRevoker
     /// How long a token is good that asks for no lifetime.
@@ -30,7 +30,7 @@ struct TokenHandler: Handler {
         let unknown = Problem(.unknownUser, "User names a user who does not exist")
         guard
             let name = Username(try body.requiredString("User")),
-            let user = try context.reader.user(named: name)
+            let user = try await context.reader.user(named: name)
         else { throw unknown }
         let order = try TokenOrder(
             body,
@@ -77,10 +77,12 @@ struct TokenHandler: Handler {
         }
         let size = try query.limit
         let now = context.now
-        let tokens = try await self.reports.run { try $0.tokens(of: user, after: last, limit: size + 1, now: now) }
+        let tokens = try await self.reports.run {
+            try await $0.tokens(of: user, after: last, limit: size + 1, now: now)
+        }
         return Response(
             uncached: .object([
-                .init("Tokens", .array(tokens.prefix(size).map { $0.json(self.store.audit) })),
+                .init("Tokens", .array(tokens.prefix(size).map { $0.json(context.reader) })),
                 .init("More", .bool(tokens.count > size)),
             ])
         )
@@ -98,7 +100,7 @@ struct TokenHandler: Handler {
 }
 
 extension TokenEntry {
-    fileprivate func json(_ audit: AuditTrail) -> JSONValue {
+    fileprivate func json(_ audit: any AuditReader) -> JSONValue {
         .object([
             .init("Prefix", .string(self.prefix.description)),
             .init("User", .string(self.username.description)),
@@ -107,7 +109,7 @@ extension TokenEntry {
             .init("CreatedAt", .string(self.createdAt.rfc3339)),
             .init("ExpiresAt", .string(self.expiresAt.rfc3339)),
             .init("LastUse", self.usedAt.map { .string($0.rfc3339) } ?? .null),
-            .init("AuditId", .string(audit.name(of: self.prefix))),
+            .init("AuditId", .string(audit.auditName(of: self.prefix))),
         ])
     }
 }

@@ -3,7 +3,7 @@ internal import PushStore
 
 /// Ends tokens in the store and in what the loops remember.
 struct TokenRevoker: Sendable {
-    let store: Store
+    let store: any TokenStore
     let authenticator: Authenticator
 
     /// Returns once no loop takes the token any more; `false` if there is none.

@@ -6,7 +6,7 @@ internal import SocketHTTP
 
 /// Manages users while the daemon runs, which no other process can.
 struct UserHandler: Handler {
-    let store: Store
+    let store: any AccountStore
     let reports: ReportReader
     let authenticator: Authenticator
 
@@ -14,7 +14,7 @@ struct UserHandler: Handler {
         [
             Route(.post, Paths.users, .atLeast(.admin, .manage)) { try await self.addUser($0) },
             Route(.get, Paths.users, .atLeast(.admin, .manage)) { try await self.listUsers($0) },
-            Route(.get, Paths.user("{id}"), .atLeast(.admin, .manage)) { try self.showUser($0) },
+            Route(.get, Paths.user("{id}"), .atLeast(.admin, .manage)) { try await self.showUser($0) },
             Route(.patch, Paths.user("{id}"), .atLeast(.admin, .manage)) { try await self.changeUser($0) },
             Route(.delete, Paths.user("{id}"), .atLeast(.admin, .manage)) { try await self.deleteUser($0) },
             Route(.put, Paths.ownPassword, .atLeast(.device, [])) { try await self.changeOwnPassword($0) },
@@ -46,7 +46,7 @@ struct UserHandler: Handler {
             return name
         }
         let size = try query.limit
-        let users = try await self.reports.run { try $0.users(after: last, limit: size + 1) }
+        let users = try await self.reports.run { try await $0.users(after: last, limit: size + 1) }
         return Response(
             uncached: .object([
                 .init("Users", .array(users.prefix(size).map(\.json))),
@@ -55,10 +55,10 @@ struct UserHandler: Handler {
         )
     }
 
-    private func showUser(_ context: RequestContext) throws -> Response {
+    private func showUser(_ context: RequestContext) async throws -> Response {
         guard
             let name = Username(context.parameter),
-            let user = try context.reader.userEntry(named: name)
+            let user = try await context.reader.userEntry(named: name)
         else { throw Problem(.notFound) }
         return Response(uncached: user.json)
     }

@@ -23,7 +23,7 @@ struct DeviceTestHandler: Handler {
     private func testDevice(_ context: RequestContext) async throws -> Response {
         let user = try context.user
         guard
-            let device = try context.reader.devices(ofUser: user.id).first(where: {
+            let device = try await context.reader.devices(ofUser: user.id).first(where: {
                 $0.id.description == context.parameter
             })
         else { throw Problem(.notFound) }
@@ -47,12 +47,12 @@ struct DeviceTestHandler: Handler {
     private func answer(
         to id: NotificationID,
         at device: Int64,
-        _ reader: Reader,
+        _ reader: any OutboxReader,
         _ bell: Signal?
     ) async throws -> (state: String, reason: String?) {
         let deadline = ContinuousClock.now + Self.testDeadline
         while true {
-            let entry = try reader.deliveries(of: id, after: device - 1, limit: 1).first
+            let entry = try await reader.deliveries(of: id, after: device - 1, limit: 1).first
             if let answer = Self.answer(to: entry, isLate: bell == nil || .now >= deadline) { return answer }
             await bell?.wait(atMost: min(Self.testPause, max(.zero, deadline - .now)))
             try Task.checkCancellation()

@@ -6,7 +6,7 @@ internal import SocketHTTP
 
 /// Registers and unregisters the devices of a user.
 struct RegistrationHandler: Handler {
-    let store: Store
+    let store: any DeviceStore
     let settings: ServerSettings
     /// Tells the delivery that there is work.
     let workIsWaiting: @Sendable () -> Void
@@ -14,7 +14,7 @@ struct RegistrationHandler: Handler {
     var routes: [Route] {
         [
             Route(.post, Paths.register, .atLeast(.device, .register)) { try await self.requestRegistration($0) },
-            Route(.get, Paths.register, .atLeast(.device, .register)) { try self.listRegistrations($0) },
+            Route(.get, Paths.register, .atLeast(.device, .register)) { try await self.listRegistrations($0) },
             Route(.put, Paths.registration("{id}"), .atLeast(.device, .register)) { try await self.register($0) },
             Route(.delete, Paths.registration("{id}"), .atLeast(.device, .register)) { try await self.unregister($0) },
         ]
@@ -68,8 +68,8 @@ struct RegistrationHandler: Handler {
         return .empty
     }
 
-    private func listRegistrations(_ context: RequestContext) throws -> Response {
-        let devices = try context.reader.devices(ofUser: context.user.id)
+    private func listRegistrations(_ context: RequestContext) async throws -> Response {
+        let devices = try await context.reader.devices(ofUser: context.user.id)
         return Response(
             uncached: .array(
                 devices.map { device in

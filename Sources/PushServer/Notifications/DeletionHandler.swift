@@ -6,7 +6,7 @@ internal import SocketHTTP
 
 /// Dismisses notifications for their recipients and recalls them for their senders.
 struct DeletionHandler: Handler {
-    let store: Store
+    let store: any NotificationStore
     let visible: VisibleNotifications
 
     var routes: [Route] {
@@ -26,28 +26,35 @@ struct DeletionHandler: Handler {
         let user = try context.user
         // A phone's token that may only fetch also dismisses what its user has sent.
         let maySend = try context.token.map { $0.scopes.isSuperset(of: .send) } ?? true
-        let expected = try context.request.head.isConditional ? self.expectation(id, of: user, context) : nil
+        let expected = try context.request.head.isConditional ? await self.expectation(id, of: user, context) : nil
         if maySend, user.role >= .publisher, try await self.recall(id, by: .sender(user.id), context) {
             return .noContent
         }
         if try await self.dismiss(id, by: user.id, ifStill: expected, context) { return .noContent }
         // It was another one meanwhile, or has gone.
-        if expected != nil, try self.expectation(id, of: user, context) != nil { throw Problem(.preconditionFailed) }
+        if expected != nil, try await self.expectation(id, of: user, context) != nil {
+            throw Problem(.preconditionFailed)
+        }
         if maySend, user.role == .admin, try await self.recall(id, by: .administrator, context) { return .noContent }
         throw Problem(.notFound)
     }
 
     /// What the state is that the request was found to fit, if it is one that may change. Throws a `precondition-failed`
     /// problem if it does not fit; whatever cannot be deleted is not there, and that is told later.
-    private func expectation(_ id: NotificationID, of user: User, _ context: RequestContext) throws -> Store.ReadMark? {
+    private func expectation(
+        _ id: NotificationID,
+        of user: User,
+        _ context: RequestContext
+    ) async throws -> ReadMark? {
         let preconditions = Preconditions(context.request.head)
         let reader = context.reader
         let maySeeOwn = user.role >= .publisher
-        guard let found = try reader.notification(id, for: user.id, alsoAsSender: maySeeOwn, now: context.now) else {
+        let found = try await reader.notification(id, for: user.id, alsoAsSender: maySeeOwn, now: context.now)
+        guard let found else {
             // Who cannot collect it may still recall it, and has no representation of it.
             let sender = user.role == .admin ? nil : user.id
             if maySeeOwn, preconditions.outcome(for: nil, now: context.now) == .failed,
-                try reader.isThere(id, from: sender, now: context.now)
+                try await reader.isThere(id, from: sender, now: context.now)
             {
                 throw Problem(.preconditionFailed)
             }
@@ -60,14 +67,14 @@ struct DeletionHandler: Handler {
     private func dismiss(
         _ id: NotificationID,
         by user: Int64,
-        ifStill mark: Store.ReadMark?,
+        ifStill mark: ReadMark?,
         _ context: RequestContext
     ) async throws -> Bool {
         let record = try context.record(.dismiss, of: "\(id)")
         return try await self.store.dismiss(id, by: user, ifStill: mark, noting: record, now: context.now)
     }
 
-    private func recall(_ id: NotificationID, by recaller: Store.Recaller, _ context: RequestContext) async throws
+    private func recall(_ id: NotificationID, by recaller: Recaller, _ context: RequestContext) async throws
         -> Bool
     {
         let record = try context.record(.recall, of: "\(id)")

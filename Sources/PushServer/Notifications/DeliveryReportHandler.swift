@@ -32,15 +32,15 @@ struct DeliveryReportHandler: Handler {
         let (sender, now) = (user.role == .admin ? nil : user.id, context.now)
         guard
             let id = NotificationID(context.parameter),
-            try context.reader.isThere(id, from: sender, now: now)
+            try await context.reader.isThere(id, from: sender, now: now)
         else { throw Problem(.notFound) }
         let counts = try await self.counts.counts(of: id, now: now) { device in
             try await self.reports.run {
-                try $0.countDeliveries(of: id, after: device, limit: DeliveryCounts.countedAtOnce)
+                try await $0.countDeliveries(of: id, after: device, limit: DeliveryCounts.countedAtOnce)
             }
         }
         // One more than asked for tells whether there are more.
-        let entries = try await self.reports.run { try $0.deliveries(of: id, after: start, limit: limit + 1) }
+        let entries = try await self.reports.run { try await $0.deliveries(of: id, after: start, limit: limit + 1) }
         let shown = entries.prefix(limit)
         return Response(
             uncached: .object([

@@ -8,10 +8,10 @@ internal import SocketHTTP
 /// Hands out payloads, one at a time. A class, since every phone of a broadcast comes here: a struct's members would each be
 /// counted at each request.
 final class FetchHandler: Handler {
-    private let store: Store
+    private let store: any NotificationStore
     private let visible: VisibleNotifications
 
-    init(store: Store, visible: VisibleNotifications) {
+    init(store: any NotificationStore, visible: VisibleNotifications) {
         self.store = store
         self.visible = visible
     }
@@ -22,17 +22,34 @@ final class FetchHandler: Handler {
                 .get,
                 "\(Paths.notifications)/{id}",
                 .atLeast(.device, .fetch),
-                atOnce: self.fetch,
-                self.take
+                atOnce: self.fetchAtOnce,
+                self.fetch
             )
         ]
     }
 
-    /// The answer to a fetch; `nil` for a payload that goes with it.
-    private func fetch(_ context: RequestContext) throws -> Response? {
+    /// The answer if it can be had without waiting; `nil`: `fetch` answers.
+    private func fetchAtOnce(_ context: RequestContext) throws -> Response? {
+        guard let reader = context.reader.immediate else { return nil }
         let user = try context.user
-        let (id, found) = try self.visible.find(context, for: user)
-        guard !found.isReadOnce else { return nil }
+        let (id, found) = try self.visible.find(context, for: user, in: reader)
+        return found.isReadOnce ? nil : try self.show(id, found, to: user, context)
+    }
+
+    private func fetch(_ context: RequestContext) async throws -> Response {
+        let user = try context.user
+        let (id, found) = try await self.visible.find(context, for: user)
+        return found.isReadOnce
+            ? try await self.take(id, found, for: user, context) : try self.show(id, found, to: user, context)
+    }
+
+    /// Answers a payload that may be fetched again.
+    private func show(
+        _ id: NotificationID,
+        _ found: StoredNotification,
+        to user: User,
+        _ context: RequestContext
+    ) throws -> Response {
         let view = self.visible.view(of: id, found, for: user, now: context.now)
         let isUnchanged = try context.request.head.isConditional && self.isUnchanged(view, for: context)
         let response =
@@ -55,10 +72,13 @@ final class FetchHandler: Handler {
         }
     }
 
-    /// Answers a payload that goes with being collected. `HEAD` shows it without taking it.
-    private func take(_ context: RequestContext) async throws -> Response {
-        let user = try context.user
-        let (id, found) = try self.visible.find(context, for: user)
+    /// Answers a payload that may be read once. `HEAD` shows it without taking it.
+    private func take(
+        _ id: NotificationID,
+        _ found: StoredNotification,
+        for user: User,
+        _ context: RequestContext
+    ) async throws -> Response {
         let view = self.visible.view(of: id, found, for: user, now: context.now)
         // Nobody can have it already, but it may be asked for only in a certain state.
         if context.request.head.isConditional { _ = try self.isUnchanged(view, for: context) }

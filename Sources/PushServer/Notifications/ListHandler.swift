@@ -7,7 +7,7 @@ internal import SocketHTTP
 
 /// Many notifications at once: all that a device has missed, in one round trip.
 struct ListHandler: Handler {
-    let store: Store
+    let store: any NotificationStore & KeyStore
     /// Makes the lists that take longer than a loop may wait.
     let pool: ListPool
     let tags: EntityTagMaker
@@ -44,9 +44,9 @@ struct ListHandler: Handler {
 
     private func listNotifications(_ context: RequestContext) async throws -> Response {
         let request = try self.request(context)
-        if let response = try self.shortList(request, context.reader) { return response }
+        if let response = try await self.shortList(request, context.reader) { return response }
         return try await self.pool.run(for: request.user.id) { reader in
-            guard var response = try self.list(request, reader, within: .unlimited) else {
+            guard var response = try await self.list(request, reader, within: .unlimited) else {
                 preconditionFailure("nothing is beyond what is unlimited")
             }
             self.signer.addDigest(to: &response, for: request.head)
@@ -68,14 +68,18 @@ struct ListHandler: Handler {
 
     /// `nil` if it is too long for a loop.
     @inline(never)
-    private func shortList(_ request: ListRequest, _ reader: Reader) throws -> Response? {
-        try self.list(request, reader, within: request.prefersGzip ? Self.compressedBudget : Self.budget)
+    private func shortList(_ request: ListRequest, _ reader: any NotificationReader) async throws -> Response? {
+        try await self.list(request, reader, within: request.prefersGzip ? Self.compressedBudget : Self.budget)
     }
 
     /// `nil` if it is beyond the budget; then nothing has been done.
-    private func list(_ request: ListRequest, _ reader: Reader, within budget: PageBudget) throws -> Response? {
+    private func list(
+        _ request: ListRequest,
+        _ reader: any NotificationReader,
+        within budget: PageBudget
+    ) async throws -> Response? {
         var seen: (view: NotificationListView, outcome: Preconditions.Outcome)?
-        let page = try self.page(request, reader, within: budget) { page in
+        let page = try await self.page(request, reader, within: budget) { page in
             let view = self.view(of: page, request)
             let outcome =
                 request.head.isConditional
@@ -108,27 +112,45 @@ struct ListHandler: Handler {
 
     private func page(
         _ request: ListRequest,
-        _ reader: Reader,
+        _ reader: any NotificationReader,
         within budget: PageBudget,
         needsPayloads: (NotificationPage) -> Bool
-    ) throws -> NotificationPage {
+    ) async throws -> NotificationPage {
         let (user, now) = (request.user.id, request.now)
         switch request.query {
         case .ids(let ids):
-            return try reader.notifications(ids, for: user, now: now, within: budget, needsPayloads: needsPayloads)
+            return try await reader.notifications(
+                ids,
+                for: user,
+                now: now,
+                within: budget,
+                needsPayloads: needsPayloads
+            )
         case .changes(let cursor, let limit, let isUnreadOnly):
             let list = CursorMaker.List(user: user, isUnreadOnly: isUnreadOnly)
-            let start = try cursor.map { try self.change(at: $0, of: list) }
+            let start: Int64? =
+                if let cursor { try await self.change(at: cursor, of: list, reader) } else { nil }
             let range = ChangeRange(after: start, limit: limit, isUnreadOnly: isUnreadOnly)
-            return try reader.notifications(range, for: user, now: now, within: budget, needsPayloads: needsPayloads)
+            return try await reader.notifications(
+                range,
+                for: user,
+                now: now,
+                within: budget,
+                needsPayloads: needsPayloads
+            )
         }
     }
 
     /// Throws an `invalid-cursor` problem for one that was not given out with that list.
-    private func change(at cursor: String, of list: CursorMaker.List) throws(Problem) -> Int64 {
-        guard let change = self.cursors.change(at: cursor, of: list), change <= self.store.newestChange else {
-            throw Problem(.invalidCursor, "restart the list without since")
-        }
+    private func change(
+        at cursor: String,
+        of list: CursorMaker.List,
+        _ reader: any NotificationReader
+    ) async throws -> Int64 {
+        guard
+            let change = self.cursors.change(at: cursor, of: list),
+            change <= (try await reader.newestChange(ofUser: list.user))
+        else { throw Problem(.invalidCursor, "restart the list without since") }
         return change
     }
 
@@ -154,7 +176,7 @@ struct ListHandler: Handler {
                 ? EntityTag(description: "\"\(cursor ?? "")\"")
                 : self.tags.tag(of: page, cursor: cursor, for: user),
             // Of what is on later pages nobody knows when it was on this one.
-            changedAt: page.hasMore ? nil : max(page.changedAt, self.store.removedAt ?? self.startedAt, self.startedAt),
+            changedAt: page.hasMore ? nil : max(page.changedAt, page.removedAt ?? self.startedAt, self.startedAt),
             prefersGzip: request.prefersGzip,
             maxAge: self.maxAge,
             now: request.now

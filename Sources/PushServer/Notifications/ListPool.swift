@@ -8,53 +8,96 @@ internal import Synchronization
 ///
 /// A thread ends when nothing waits. All run at a lower priority than the event loops, whose fetches go first.
 package final class ListPool: Sendable {
-    private struct Job: Sendable {
-        let run: @Sendable (Reader) -> Void
-        let refuse: @Sendable () -> Void
+    private struct Waiter: Sendable {
+        let turn: CheckedContinuation<Int, any Error>
         let lateAt: ContinuousClock.Instant
     }
 
-    /// Added to the priority, `setpriority(2)`.
-    private static let niceness: Int32 = 10
-    /// After so long a client hardly waits any more; what it is told then tells it to come again.
+    /// After so long a client hardly waits any more; the refusal then tells it to come again.
     private static let patience = Duration.seconds(10)
 
-    private let readers: [Reader]
-    private let queue: Mutex<FairQueue<Job>>
+    private let workers: [ListWorker]
+    private let queue: Mutex<FairQueue<Waiter>>
 
-    /// A thread for each of the readers, which nobody else uses.
-    package init(_ readers: [Reader]) {
+    /// A thread for each of the readers, which nothing else uses.
+    package init(_ readers: [any StoreReader]) {
         precondition(!readers.isEmpty, "a pool needs a reader")
-        self.readers = readers
+        self.workers = readers.map(ListWorker.init)
         self.queue = Mutex(FairQueue(workers: readers.count))
     }
 
     /// Runs slow work of a user off the event loop. Throws what it throws, or a `busy` problem if too much is waiting.
     func run<Value: Sendable>(
         for user: Int64,
-        _ work: @escaping @Sendable (Reader) throws -> Value
+        _ work: @escaping @Sendable (any StoreReader) async throws -> Value
     ) async throws -> Value {
-        try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Value, any Error>) in
-            let job = Job(
-                run: { reader in continuation.resume(with: Result { try work(reader) }) },
-                refuse: { continuation.resume(throwing: Problem(.busy, "the queue of long lists is full")) },
-                lateAt: .now + Self.patience
-            )
-            switch self.queue.withLock({ $0.add(job, of: user) }) {
-            case .starts(let worker): Thread.detachNewThread { self.work(worker, beginningWith: job) }
+        let number = try await self.worker(for: user)
+        defer { self.release(number) }
+        let worker = self.workers[number]
+        return try await withTaskExecutorPreference(worker) { try await work(worker.reader) }
+    }
+
+    // MARK: - Private
+
+    private func worker(for user: Int64) async throws -> Int {
+        try await withCheckedThrowingContinuation { (turn: CheckedContinuation<Int, any Error>) in
+            let waiter = Waiter(turn: turn, lateAt: .now + Self.patience)
+            switch self.queue.withLock({ $0.add(waiter, of: user) }) {
+            case .starts(let worker): turn.resume(returning: worker)
             case .waits: break
-            case .full: job.refuse()
+            case .full: turn.resume(throwing: Self.refusal)
             }
         }
     }
 
-    private func work(_ worker: Int, beginningWith first: Job) {
+    /// Gives a worker to the next who waits and is not late.
+    private func release(_ worker: Int) {
+        while let next = self.queue.withLock({ $0.next(for: worker) }) {
+            guard next.lateAt <= .now else { return next.turn.resume(returning: worker) }
+            next.turn.resume(throwing: Self.refusal)
+        }
+    }
+
+    private static var refusal: Problem { Problem(.busy, "the queue of long lists is full") }
+}
+
+/// A thread that runs the parts of one list after the other, and ends when there are none.
+private final class ListWorker: TaskExecutor {
+    private struct State {
+        var jobs: [UnownedJob] = []
+        var isRunning = false
+    }
+
+    /// Added to the priority, `setpriority(2)`.
+    private static let niceness: Int32 = 10
+
+    let reader: any StoreReader
+    private let state = Mutex(State())
+
+    init(reader: any StoreReader) {
+        self.reader = reader
+    }
+
+    func enqueue(_ job: consuming ExecutorJob) {
+        let job = UnownedJob(job)
+        let mustStart = self.state.withLock { state in
+            defer { state.isRunning = true }
+            state.jobs.append(job)
+            return !state.isRunning
+        }
+        if mustStart { Thread.detachNewThread { self.work() } }
+    }
+
+    private func work() {
         // Of this thread alone, as Linux has it. There is nothing to do about a refusal: it is as fast as before then.
         _ = setpriority(Int32(PRIO_PROCESS.rawValue), 0, Self.niceness)
-        var next: Job? = first
-        while let job = next {
-            if job.lateAt > .now { job.run(self.readers[worker]) } else { job.refuse() }
-            next = self.queue.withLock { $0.next(for: worker) }
+        while let job = self.next() { job.runSynchronously(on: self.asUnownedTaskExecutor()) }
+    }
+
+    private func next() -> UnownedJob? {
+        self.state.withLock { state in
+            state.isRunning = !state.jobs.isEmpty
+            return state.isRunning ? state.jobs.removeFirst() : nil
         }
     }
 }

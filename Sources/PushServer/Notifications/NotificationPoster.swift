@@ -5,7 +5,7 @@ internal import PushStore
 
 /// Seals and stores notifications, with the work of pushing them.
 struct NotificationPoster: Sendable {
-    let store: Store
+    let store: any NotificationStore & KeyStore
     let collapseIDs: CollapseIDs
     let ids: NotificationIDs
     /// What users of a role may have stored at a time.

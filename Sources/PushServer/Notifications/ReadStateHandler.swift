@@ -7,7 +7,7 @@ internal import SocketHTTP
 
 /// Marks notifications as read. This is not in the audit, as fetches are not.
 struct ReadStateHandler: Handler {
-    let store: Store
+    let store: any NotificationStore
     let visible: VisibleNotifications
 
     var routes: [Route] {
@@ -23,9 +23,9 @@ struct ReadStateHandler: Handler {
         let body = try JSONBody(try await context.request.body.collect())
         guard let isRead = try body.bool("Read") else { throw Problem(.invalidMember, "Read is missing") }
         let user = try context.user
-        let (id, found) = try self.visible.find(context, for: user)
+        let (id, found) = try await self.visible.find(context, for: user)
         guard found.isRecipient else { throw Problem(.forbidden, "only a recipient can mark the notification as read") }
-        var expected: Store.ReadMark?
+        var expected: ReadMark?
         if context.request.head.isConditional {
             try self.visible.check(Preconditions(context.request.head), against: found, id, for: user, now: context.now)
             expected = found.mark
@@ -38,15 +38,15 @@ struct ReadStateHandler: Handler {
             now: context.now
         )
         {
-        case .marked: return try self.item(context, for: user)
+        case .marked: return try await self.item(context, for: user)
         case .missing: throw Problem(.notFound)
         case .changed: throw Problem(.preconditionFailed)
         }
     }
 
     /// As `GET` shows it now, but nothing is taken with that.
-    private func item(_ context: RequestContext, for user: User) throws -> Response {
-        let (id, found) = try self.visible.find(context, for: user)
+    private func item(_ context: RequestContext, for user: User) async throws -> Response {
+        let (id, found) = try await self.visible.find(context, for: user)
         let view = self.visible.view(of: id, found, for: user, now: context.now)
         if found.isReadOnce { return view.withoutPayload }
         return view.full(payload: try self.visible.payload(of: id, found))
@@ -66,5 +66,5 @@ struct ReadStateHandler: Handler {
 }
 
 extension StoredNotification {
-    var mark: Store.ReadMark { self.readAt == nil ? .unread : .read }
+    var mark: ReadMark { self.readAt == nil ? .unread : .read }
 }

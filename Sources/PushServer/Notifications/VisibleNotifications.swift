@@ -13,10 +13,28 @@ struct VisibleNotifications: Sendable {
     let maxAge: Duration
 
     /// The notification of the path. Throws a `not-found` problem if the caller cannot see it.
-    func find(_ context: RequestContext, for user: User) throws -> (NotificationID, StoredNotification) {
+    func find(_ context: RequestContext, for user: User) async throws -> (NotificationID, StoredNotification) {
         guard
             let id = NotificationID(context.parameter),
-            let found = try context.reader.notification(
+            let found = try await context.reader.notification(
+                id,
+                for: user.id,
+                alsoAsSender: user.role >= .publisher,
+                now: context.now
+            )
+        else { throw Problem(.notFound) }
+        return (id, found)
+    }
+
+    /// The same at once.
+    func find(
+        _ context: RequestContext,
+        for user: User,
+        in reader: any ImmediateReader
+    ) throws -> (NotificationID, StoredNotification) {
+        guard
+            let id = NotificationID(context.parameter),
+            let found = try reader.notification(
                 id,
                 for: user.id,
                 alsoAsSender: user.role >= .publisher,

@@ -6,7 +6,6 @@ internal import SocketHTTP
 
 /// Shows administrators the audit.
 struct AuditHandler: Handler {
-    let trail: AuditTrail
     let reports: ReportReader
 
     var routes: [Route] {
@@ -26,7 +25,7 @@ struct AuditHandler: Handler {
             return number
         }
         // One more than asked for tells whether there are more.
-        let entries = try await self.reports.run { [trail] in try $0.audit(trail, before: before, limit: limit + 1) }
+        let entries = try await self.reports.run { try await $0.auditEntries(before: before, limit: limit + 1) }
         return Response(
             uncached: .object([
                 .init("Entries", .array(entries.prefix(limit).map(\.json))),

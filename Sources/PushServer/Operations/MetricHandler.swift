@@ -6,7 +6,7 @@ internal import SocketHTTP
 
 /// Shows administrators the metrics, in Prometheus' text format.
 struct MetricHandler: Handler {
-    let store: Store
+    let store: any StoreHealth
     let authenticator: Authenticator
     let identityField: IdentityField?
     /// What else is measured than the store counts.
@@ -15,19 +15,19 @@ struct MetricHandler: Handler {
 
     var routes: [Route] {
         [
-            Route(.get, "/metrics", .atLeast(.admin, .manage)) { try self.showMetrics($0) }
+            Route(.get, "/metrics", .atLeast(.admin, .manage)) { try await self.showMetrics($0) }
         ]
     }
 
-    private func showMetrics(_ context: RequestContext) throws -> Response {
+    private func showMetrics(_ context: RequestContext) async throws -> Response {
         var samples = self.samples() + self.authenticator.samples
         samples.append(MetricSample(.startTime, [:], self.startedAt.timeIntervalSince1970.rounded()))
-        samples.append(MetricSample(.auditEntries, [:], Double(try context.reader.lastAuditNumber())))
-        samples += self.store.writerReport.samples
+        samples.append(MetricSample(.auditEntries, [:], Double(try await context.reader.lastAuditNumber())))
+        samples += self.store.report.samples
         if let field = self.identityField {
             samples.append(MetricSample(.identityIgnored, [:], Double(field.ignoredCount)))
         }
-        for (lane, tally) in try context.reader.tallies() {
+        for (lane, tally) in try await context.reader.tallies() {
             let counts = [
                 ("enqueued", tally.enqueued), ("accepted", tally.accepted), ("expired", tally.expired),
                 ("failed", tally.failed), ("cancelled", tally.cancelled),
@@ -45,7 +45,7 @@ struct MetricHandler: Handler {
     }
 }
 
-extension WriterReport {
+extension StoreReport {
     fileprivate var samples: [MetricSample] {
         [
             MetricSample(.writesWaiting, [:], Double(self.waiting)),

@@ -14,7 +14,7 @@ struct RequestContext {
     /// What stands in the path where the route has `{id}`.
     let parameter: String
     /// Of the connection's loop.
-    let reader: Reader
+    let reader: any StoreReader
     /// In whole milliseconds, as the database keeps times.
     let now: Date
 

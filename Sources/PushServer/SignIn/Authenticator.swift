@@ -11,7 +11,7 @@ package final class Authenticator: Sendable {
     /// How much later a use of a token is worth noting again.
     private static let useInterval: TimeInterval = 300
 
-    private let store: Store
+    private let store: any AccountStore & TokenStore & KeyStore
     /// One for each event loop, so that none ever waits for another.
     private let caches: [CredentialCache]
     private let pool: HashingPool
@@ -24,7 +24,7 @@ package final class Authenticator: Sendable {
     private let nameCode: KeyedHash
 
     package init(
-        store: Store,
+        store: any AccountStore & TokenStore & KeyStore,
         parameters: PasswordParameters,
         loops: Int,
         workers: Int,
@@ -43,20 +43,20 @@ package final class Authenticator: Sendable {
 
     // MARK: Who calls
 
-    /// Whose credentials those are, as far as that can be told without waiting; `nil` if a password must be hashed.
+    /// Whose credentials those are, as far as that can be told without waiting; `nil`: `signIn` tells.
     ///
-    /// `loop` is the connection's, `reader` is that loop's own, and `origin` whom wrong ones are counted against.
+    /// `loop` is the connection's, `reader` that loop's own if it has one that never waits, and wrong credentials are counted
+    /// against `origin`.
     /// Throws an `unauthorized` or `invalid-token` problem, the same for each reason, and `TryLater` where there were too
     /// many of those.
     func caller(
         by credentials: Credentials,
         from origin: @autoclosure () -> PeerAddress?,
         loop: Int,
-        reader: Reader,
+        reader: (any ImmediateReader)?,
         now: Date
     ) throws -> Caller? {
         let cache = self.caches[loop]
-        let found: Caller?
         switch credentials {
         case .basic(let field):
             return cache.caller(for: cache.key(ofBasic: field), now: now)
@@ -64,32 +64,59 @@ package final class Authenticator: Sendable {
             // The hash that is stored too, so that one is made for both.
             let key = Fingerprint(of: text)
             if let caller = cache.caller(for: key, now: now) { return caller }
-            found = try self.bearer(of: text, key: key, loop: loop, reader: reader, now: now)
+            guard let reader else { return nil }
+            let epoch = cache.epoch
+            let found = BearerToken(String(text)) == nil ? nil : try reader.user(withToken: key, now: now)
+            let caller = found.map { self.remember($0, for: key, in: cache, since: epoch, now: now) }
+            return try self.admit(caller, by: credentials, from: origin(), now: now)
         case .certificate(let name), .identity(let name):
             // Never remembered: it takes one look at the database, and no hash.
-            found = try self.vouchedFor(name, reader: reader, now: now)
+            guard let reader else { return nil }
+            let user = try Username(name).flatMap { try reader.user(named: $0) }
+            return try self.admit(self.caller(vouchedFor: user, now: now), by: credentials, from: origin(), now: now)
         }
-        guard let found else { throw self.gate.refusal(credentials.refusal, from: origin(), now: now) }
-        self.gate.noteRight(now: now)
-        return found
     }
 
-    /// The same for a password, which is hashed off the loop. Also throws a `busy` problem.
+    /// The same for what must be waited for: a password is hashed off the loop. Also throws a `busy` problem.
     func signIn(
         by credentials: Credentials,
         from origin: PeerAddress?,
         loop: Int,
-        reader: Reader,
+        reader: any StoreReader,
         now: Date
     ) async throws -> Caller {
-        guard case .basic(let field) = credentials, let basic = BasicCredentials(field: field) else {
+        let cache = self.caches[loop]
+        switch credentials {
+        case .basic(let field):
+            return try await self.signIn(field, by: credentials, from: origin, cache: cache, reader: reader, now: now)
+        case .bearer(let text):
+            let (key, epoch) = (Fingerprint(of: text), cache.epoch)
+            let isToken = BearerToken(String(text)) != nil
+            let found = isToken ? try await reader.user(withToken: key, now: now) : nil
+            let caller = found.map { self.remember($0, for: key, in: cache, since: epoch, now: now) }
+            return try self.admit(caller, by: credentials, from: origin, now: now)
+        case .certificate(let name), .identity(let name):
+            let user: User? = if let name = Username(name) { try await reader.user(named: name) } else { nil }
+            return try self.admit(self.caller(vouchedFor: user, now: now), by: credentials, from: origin, now: now)
+        }
+    }
+
+    private func signIn(
+        _ field: String,
+        by credentials: Credentials,
+        from origin: PeerAddress?,
+        cache: CredentialCache,
+        reader: any AccountReader,
+        now: Date
+    ) async throws -> Caller {
+        guard let basic = BasicCredentials(field: field) else {
             throw self.gate.refusal(credentials.refusal, from: origin, now: now)
         }
-        let cache = self.caches[loop]
         let (key, epoch) = (cache.key(ofBasic: field), cache.epoch)
-        let user = try reader.user(named: basic.username)
-        let hash =
-            try user.flatMap { try reader.password(of: $0) } ?? self.decoy(for: basic.username, reader: reader)
+        let user = try await reader.user(named: basic.username)
+        let stored: PasswordHash? = if let user { try await reader.password(of: user) } else { nil }
+        let hash: PasswordHash =
+            if let stored { stored } else { try await self.decoy(for: basic.username, reader: reader) }
         let isRight = try await self.gate.isRight(
             basic.password,
             of: basic.username,
@@ -106,38 +133,54 @@ package final class Authenticator: Sendable {
         return caller
     }
 
-    /// Whether the credentials of one who was admitted before are still good, for what lasts longer than an answer.
+    /// Whether the credentials of a caller who was admitted before are still good, for what lasts longer than an answer.
     ///
-    /// Never waits: a password that has not been changed is not hashed again.
-    func isStillGood(_ caller: Caller, by credentials: Credentials, reader: Reader, now: Date) throws -> Bool {
+    /// A password that has not been changed is not hashed again.
+    func isStillGood(
+        _ caller: Caller,
+        by credentials: Credentials,
+        reader: any AccountReader & TokenReader,
+        now: Date
+    ) async throws -> Bool {
         if case .bearer(let text) = credentials {
-            return try reader.user(withToken: Fingerprint(of: text), now: now)?.user.id == caller.user.id
+            return try await reader.user(withToken: Fingerprint(of: text), now: now)?.user.id == caller.user.id
         }
-        guard let user = try reader.user(named: caller.user.name), user.id == caller.user.id, !user.isDisabled else {
-            return false
-        }
+        let user = try await reader.user(named: caller.user.name)
+        guard let user, user.id == caller.user.id, !user.isDisabled else { return false }
         guard case .basic = credentials else { return true }
         return user.passwordNumber == caller.user.passwordNumber
     }
 
-    /// Whom a certificate's authority, or a trusted proxy, names; `nil` if that is nobody who may sign in.
-    private func vouchedFor(_ name: String, reader: Reader, now: Date) throws -> Caller? {
-        guard let username = Username(name), let user = try reader.user(named: username), !user.isDisabled else {
-            return nil
-        }
+    /// The caller, if there is one. Throws a refusal, which is counted, where there is none.
+    private func admit(
+        _ caller: Caller?,
+        by credentials: Credentials,
+        from origin: @autoclosure () -> PeerAddress?,
+        now: Date
+    ) throws -> Caller {
+        guard let caller else { throw self.gate.refusal(credentials.refusal, from: origin(), now: now) }
+        self.gate.noteRight(now: now)
+        return caller
+    }
+
+    /// The user whom a certificate's authority, or a trusted proxy, names; `nil` if there is none who may sign in.
+    private func caller(vouchedFor user: User?, now: Date) -> Caller? {
+        guard let user, !user.isDisabled else { return nil }
         return Caller(user, quota: self.quotas.quota(ofUser: user.id, as: user.role, now: now))
     }
 
-    /// `nil` if the token is none, or no longer.
-    private func bearer(of text: Substring, key: Fingerprint, loop: Int, reader: Reader, now: Date) throws -> Caller? {
-        let epoch = self.caches[loop].epoch
-        guard BearerToken(String(text)) != nil, let (user, grant) = try reader.user(withToken: key, now: now) else {
-            return nil
-        }
-        let caller = Caller(user, token: grant, quota: self.quotas.quota(ofUser: user.id, as: user.role, now: now))
-        self.caches[loop].remember(caller, for: key, since: epoch, now: now)
-        if grant.usedAt.map({ now >= $0 + Self.useInterval }) ?? true {
-            self.store.noteUse(of: grant.prefix, now: now)
+    private func remember(
+        _ found: (user: User, grant: TokenGrant),
+        for key: Fingerprint,
+        in cache: CredentialCache,
+        since epoch: Int,
+        now: Date
+    ) -> Caller {
+        let quota = self.quotas.quota(ofUser: found.user.id, as: found.user.role, now: now)
+        let caller = Caller(found.user, token: found.grant, quota: quota)
+        cache.remember(caller, for: key, since: epoch, now: now)
+        if found.grant.usedAt.map({ now >= $0 + Self.useInterval }) ?? true {
+            self.store.noteUse(of: found.grant.prefix, now: now)
         }
         return caller
     }
@@ -146,11 +189,11 @@ package final class Authenticator: Sendable {
 
     /// What takes as long as the hash of a user: of all the names that nobody has, as many take the time of an old, weaker
     /// hash as of the users have one, and a name does so until a user's hash is made anew.
-    func decoy(for name: Username, reader: Reader) throws -> PasswordHash {
+    func decoy(for name: Username, reader: any AccountReader) async throws -> PasswordHash {
         let number = Fingerprint(of: name.key[...], code: self.nameCode).withUnsafeBytes {
             $0.loadUnaligned(as: UInt64.self)
         }
-        return .decoy(try reader.password(chosenBy: number)?.parameters ?? self.parameters)
+        return .decoy(try await reader.password(chosenBy: number)?.parameters ?? self.parameters)
     }
 
     /// Hashes a right password anew if its hash is weaker than those that are made now.
@@ -187,9 +230,9 @@ package final class Authenticator: Sendable {
         to new: Secret<String>,
         by record: AuditRecord,
         from origin: PeerAddress?,
-        reader: Reader
+        reader: any AccountReader
     ) async throws -> Bool {
-        guard let hash = try reader.password(of: user) else { throw Problem(.unauthorized) }
+        guard let hash = try await reader.password(of: user) else { throw Problem(.unauthorized) }
         let isRight = try await self.gate.isRight(
             current,
             of: user.name,

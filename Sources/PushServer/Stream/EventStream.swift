@@ -14,7 +14,7 @@ struct EventStream: Sendable {
     let caller: Caller
     let credentials: Credentials
     /// That of the connection's loop.
-    let reader: Reader
+    let reader: any StoreReader
     /// The one that was asked for; `nil`: all of the user's.
     let device: String?
     let devices: [RegistrationID]
@@ -48,7 +48,7 @@ struct EventStream: Sendable {
                 try await self.lookForMissed(&isOwed)
             case .timedOut:
                 look = nil
-                guard try self.mayGoOn() else { return }
+                guard try await self.mayGoOn() else { return }
                 try await writer.write(Self.heartbeat)
                 try await self.lookForMissed(&isOwed)
                 beat = .now + self.handler.settings.streamHeartbeat
@@ -78,16 +78,16 @@ struct EventStream: Sendable {
         sent.removeFirst(max(0, sent.count - Self.memory))
     }
 
-    private func mayGoOn() throws -> Bool {
+    private func mayGoOn() async throws -> Bool {
         guard
-            try self.handler.authenticator.isStillGood(
+            try await self.handler.authenticator.isStillGood(
                 self.caller,
                 by: self.credentials,
                 reader: self.reader,
                 now: self.handler.now()
             )
         else { return false }
-        let devices = try self.handler.streamDevices(self.device, of: self.caller.user, self.reader)
+        let devices = try await self.handler.streamDevices(self.device, of: self.caller.user, self.reader)
         return devices.map(\.id) == self.devices
     }
 
@@ -115,7 +115,8 @@ struct EventStream: Sendable {
 
     /// A push that was tried just before the stream opened may have been put aside just after.
     private func lookForMissed(_ isOwed: inout Bool) async throws {
-        if try isOwed || reader.isAnythingWaiting(for: self.devices, now: self.handler.now()) {
+        let isWaiting = try await self.reader.isAnythingWaiting(for: self.devices, now: self.handler.now())
+        if isOwed || isWaiting {
             isOwed = await !self.makeDue(after: nil)
         }
     }

@@ -8,7 +8,7 @@ internal import SocketHTTP
 
 /// Opens event streams: the way of pushes to devices of the platform type `stream`.
 struct StreamHandler: Handler {
-    let store: Store
+    let store: any DeviceStore
     let settings: ServerSettings
     let authenticator: Authenticator
     /// The event streams that are open.
@@ -19,7 +19,7 @@ struct StreamHandler: Handler {
 
     var routes: [Route] {
         [
-            Route(.get, Paths.stream, .atLeast(.device, .fetch)) { try self.openStream($0) }
+            Route(.get, Paths.stream, .atLeast(.device, .fetch)) { try await self.openStream($0) }
         ]
     }
 
@@ -29,9 +29,9 @@ struct StreamHandler: Handler {
         .accelBuffering: "no",
     ]
 
-    private func openStream(_ context: RequestContext) throws -> Response {
+    private func openStream(_ context: RequestContext) async throws -> Response {
         let device = try Query(context.request.head.query)["device"]
-        let devices = try self.streamDevices(device, of: context.user, context.reader)
+        let devices = try await self.streamDevices(device, of: context.user, context.reader)
         guard !devices.isEmpty else {
             // Another's device and none at all are one answer.
             guard device == nil else { throw Problem(.notFound) }
@@ -66,8 +66,8 @@ struct StreamHandler: Handler {
     }
 
     /// The living devices of a user that have an event stream: the one of that id, or all.
-    func streamDevices(_ id: String?, of user: User, _ reader: Reader) throws -> [RegisteredDevice] {
-        try reader.devices(ofUser: user.id).filter { device in
+    func streamDevices(_ id: String?, of user: User, _ reader: any DeviceReader) async throws -> [RegisteredDevice] {
+        try await reader.devices(ofUser: user.id).filter { device in
             self.settings.platforms[device.platform]?.isStream == true
                 && (id == nil || id == device.id.description)
         }

@@ -1,8 +1,11 @@
 package import Foundation
 package import PushCore
 
-/// A part of what a user is to be told of, oldest change first.
+/// A page of a user's notifications, oldest change first.
 package struct NotificationPage: Sendable, Hashable {
+    /// Bytes of payloads that a page has at most, unless its first one is larger.
+    package static let maximumBytes = 1 << 20
+
     /// A notification as it is since its last change.
     package struct Entry: Sendable, Hashable {
         package let id: NotificationID
@@ -21,20 +24,48 @@ package struct NotificationPage: Sendable, Hashable {
         /// Bytes of the payload, in clear; 0 where it is not shown.
         package let payloadLength: Int
         /// Empty unless it was asked for.
-        package internal(set) var sealedPayload = Data()
+        package var sealedPayload = Data()
+
+        package init(
+            id: NotificationID,
+            change: Int64,
+            sender: Int64,
+            isGone: Bool,
+            isStoredByClients: Bool,
+            isReadOnce: Bool,
+            isRead: Bool,
+            isFetched: Bool,
+            createdAt: Date,
+            expiresAt: Date,
+            payloadLength: Int
+        ) {
+            self.id = id
+            self.change = change
+            self.sender = sender
+            self.isGone = isGone
+            self.isStoredByClients = isStoredByClients
+            self.isReadOnce = isReadOnce
+            self.isRead = isRead
+            self.isFetched = isFetched
+            self.createdAt = createdAt
+            self.expiresAt = expiresAt
+            self.payloadLength = payloadLength
+        }
     }
 
-    package internal(set) var entries: [Entry] = []
+    package var entries: [Entry] = []
     /// The number of the last change that this page has come to: the next one begins behind it.
-    package internal(set) var end: Int64
+    package var end: Int64
     /// Whether there is more than fits.
-    package internal(set) var hasMore = false
+    package var hasMore = false
     /// When what the user sees here last became another, as far as rows tell that are still there.
-    package internal(set) var changedAt = Date.distantPast
+    package var changedAt = Date.distantPast
+    /// When something was last deleted that had expired, and may have been on this page before; `nil` if that is not known.
+    package var removedAt: Date?
     /// Whether it was given up because it takes more than the budget: it is then not what was asked for.
-    package internal(set) var isBeyondBudget = false
+    package var isBeyondBudget = false
 
-    init(end: Int64) {
+    package init(end: Int64) {
         self.end = end
     }
 }

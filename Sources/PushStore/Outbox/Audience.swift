@@ -1,5 +1,4 @@
 internal import Foundation
-internal import GRDB
 package import PushCore
 
 /// Whom a notification is for, on the platforms asked for.
@@ -29,24 +28,11 @@ package struct Audience: Sendable, Hashable {
         if case .expressions(let expressions) = self.aim { expressions } else { [] }
     }
 
-    /// A condition on a row of `device`, here called `d`, that holds for the living devices meant.
-    func condition(_ index: BlindIndex) -> SQL {
-        let meant: SQL
-        switch self.aim {
-        case .expressions(let expressions):
-            meant = "(\(expressions.map { "(\($0.condition(index)))" as SQL }.joined(separator: " or ")))"
-        case .device(let id, let user): meant = "d.id = \(id.description) and d.user_id = \(user)"
-        }
-        let living: SQL = "d.retired_at is null and d.handle is not null and \(meant)"
-        guard let platforms else { return living }
-        return "\(living) and d.platform in \(platforms.map(\.description))"
-    }
-
     /// The users who are meant as such, and so collect also without a device.
-    var usernames: [Username] { self.expressions.compactMap(\.onlyUsername) }
+    package var usernames: [Username] { self.expressions.compactMap(\.onlyUsername) }
 
     /// Tags of which each device meant has at least one; `nil` if there are no such tags.
-    var branches: [Tag]? {
+    package var branches: [Tag]? {
         var tags: Set<Tag> = []
         for expression in self.expressions {
             guard let own = expression.branches else { return nil }
@@ -58,16 +44,6 @@ package struct Audience: Sendable, Hashable {
 }
 
 extension TagExpression {
-    fileprivate func condition(_ index: BlindIndex) -> SQL {
-        switch self {
-        case .tag(let tag):
-            "exists (select 1 from device_tag t where t.tag = \(index.hash(tag)) and t.device = d.number)"
-        case .not(let expression): "not (\(expression.condition(index)))"
-        case .and(let left, let right): "(\(left.condition(index))) and (\(right.condition(index)))"
-        case .or(let left, let right): "(\(left.condition(index))) or (\(right.condition(index)))"
-        }
-    }
-
     fileprivate var branches: [Tag]? {
         switch self {
         case .tag(let tag): return [tag]

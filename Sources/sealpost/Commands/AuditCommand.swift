@@ -29,7 +29,7 @@ struct AuditCommand: AsyncParsableCommand {
                     var left = self.limit
                     var before: Int64?
                     while left > 0 {
-                        let page = try reader.audit(store.audit, before: before, limit: min(500, left))
+                        let page = try await reader.auditEntries(before: before, limit: min(500, left))
                         for entry in page { print(entry.line) }
                         guard let oldest = page.last else { return }
                         (before, left) = (oldest.number, left - page.count)
@@ -54,12 +54,12 @@ struct AuditCommand: AsyncParsableCommand {
             try await reportingErrors {
                 try await withStore(try self.options.load()) { store in
                     let reader = try store.makeReader()
-                    if let fault = try reader.auditFault(store.audit) {
+                    if let fault = try await reader.auditFault() {
                         throw CommandFailure(
                             "the audit was changed: entry \(fault.number) does not match its predecessor"
                         )
                     }
-                    print("audit verified up to entry \(try reader.lastAuditNumber())")
+                    print("audit verified up to entry \(try await reader.lastAuditNumber())")
                 }
             }
         }

@@ -1,5 +1,5 @@
 import ArgumentParser
-import PushStore
+import PushSQLite
 
 struct BackupCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -18,7 +18,7 @@ struct BackupCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await reportingErrors {
-            try DatabaseBackup.write(try self.options.load().database, to: self.file)
+            try SQLiteDatabase(path: try self.options.load().database).backUp(to: self.file)
             print("backup written to \(self.file)")
         }
     }

@@ -26,7 +26,7 @@ struct KeysCommand: AsyncParsableCommand {
             try await reportingErrors {
                 let configuration = try self.options.load()
                 let keyring = try KeyringFile(configuration.keyring).load()
-                let used = try DataKeyEntry.all(inDatabase: configuration.database)
+                let used = try configuration.storePlace.dataKeys()
                 for number in keyring.numbers {
                     let entry = used.first { $0.number == number }
                     let task = number == keyring.sealing ? "seals" : "opens"
@@ -68,7 +68,7 @@ struct KeysCommand: AsyncParsableCommand {
         func run() async throws {
             try await reportingErrors {
                 let configuration = try self.options.load()
-                if let entry = try DataKeyEntry.all(inDatabase: configuration.database).first(where: {
+                if let entry = try configuration.storePlace.dataKeys().first(where: {
                     $0.number == number
                 }) {
                     throw CommandFailure(

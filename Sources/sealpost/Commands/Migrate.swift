@@ -13,7 +13,7 @@ struct Migrate: AsyncParsableCommand {
         try await reportingErrors {
             let configuration = try self.options.load()
             try await withStore(configuration) { _ in }
-            print("\(configuration.database) is up to date")
+            print("\(configuration.storePlace) is up to date")
         }
     }
 }

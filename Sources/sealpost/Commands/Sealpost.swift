@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import Logging
+import PushSQLite
 import PushStore
 import Reactor
 
@@ -66,7 +67,7 @@ private func failure(_ code: Int32, _ error: any Error) -> ExitCode {
 }
 
 /// Opens the database as long as `body` runs.
-func withStore(_ configuration: Configuration, _ body: (Store) async throws -> Void) async throws {
+func withStore(_ configuration: Configuration, _ body: (any Store) async throws -> Void) async throws {
     let store = try configuration.openStore()
     let result: Result<Void, any Error>
     do {
@@ -89,9 +90,12 @@ func say(_ line: String) {
 }
 
 extension Configuration {
+    /// Where the store lies: the only place that knows of which kind it is.
+    var storePlace: any StorePlace { SQLiteDatabase(path: self.database) }
+
     /// Opens the database as a command does, while no server has it. A keyring made now is the server's, too.
-    func openStore() throws -> Store {
-        try Store(path: self.database, keyring: KeyringFile(self.keyring).loadOrCreate(beside: self.database))
+    func openStore() throws -> any Store {
+        try self.storePlace.open(KeyringFile(self.keyring).loadOrCreate(beside: self.storePlace))
     }
 
     func makeLogger() -> Logger {

@@ -47,8 +47,8 @@ struct TokenCommand: AsyncParsableCommand {
             }
         }
 
-        private func create(in store: Store, expiresAt: Date) async throws -> String {
-            guard let name = Username(self.name), let user = try store.makeReader().user(named: name) else {
+        private func create(in store: any Store, expiresAt: Date) async throws -> String {
+            guard let name = Username(self.name), let user = try await store.makeReader().user(named: name) else {
                 throw CommandFailure("user \(self.name) does not exist; see sealpost user list")
             }
             let scopes: Scopes
@@ -87,7 +87,7 @@ struct TokenCommand: AsyncParsableCommand {
                     let reader = try store.makeReader()
                     var last: TokenPrefix?
                     repeat {
-                        let page = try reader.tokens(of: user, after: last, limit: 500, now: Date())
+                        let page = try await reader.tokens(of: user, after: last, limit: 500, now: Date())
                         for token in page { print(Self.line(token)) }
                         last = page.last?.prefix
                     } while last != nil

@@ -97,7 +97,7 @@ struct ExistingUser: ParsableArguments {
     func change(
         _ options: ConfigurationOptions,
         _ result: String,
-        _ body: (Store, Username) async throws -> UserChange
+        _ body: (any Store, Username) async throws -> UserChange
     ) async throws {
         try await reportingErrors {
             try await withStore(try options.load()) { store in

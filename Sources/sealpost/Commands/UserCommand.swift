@@ -58,7 +58,7 @@ struct UserCommand: AsyncParsableCommand {
                     let reader = try store.makeReader()
                     var last: Username?
                     repeat {
-                        let page = try reader.users(after: last, limit: 500)
+                        let page = try await reader.users(after: last, limit: 500)
                         for user in page { print(Self.line(user)) }
                         last = page.last?.name
                     } while last != nil

@@ -34,20 +34,26 @@ struct Story {
         configuration.signingKeys = "\(self.folder)/signing-keys"
         configuration.logLevel = "warning"
         configuration.senders = providers.senders
+        let place = configuration.storePlace
         let application = try Application(configuration, logger: configuration.makeLogger())
         try await providers.whileRunning {
             try await application.whileRunning { server in
-                try await self.tell(application, at: server, with: providers)
+                try await self.tell(application, in: place, at: server, with: providers)
             }
         }
     }
 
     // MARK: - Chapters
 
-    private func tell(_ application: Application, at server: URL, with providers: Providers) async throws {
+    private func tell(
+        _ application: Application,
+        in place: any StorePlace,
+        at server: URL,
+        with providers: Providers
+    ) async throws {
         say("Three providers speak HTTP/2 over TLS and check every token, all on this machine:")
         say("    APNs \(providers.apns.endpoint)   FCM \(providers.fcm.endpoint)   WNS \(providers.wns.endpoint)")
-        say("Sealpost answers at \(server.absoluteString), its database is \(application.store.path)")
+        say("Sealpost answers at \(server.absoluteString), its database is \(place)")
         let alice = try await self.signUp("alice", application, server)
         let mallory = try await self.signUp("mallory", application, server)
 
@@ -128,8 +134,7 @@ struct Story {
     }
 
     private func showDisk(_ application: Application) throws {
-        let (database, log) = try application.store.bytesOnDisk()
-        for (name, bytes) in [("The database", database), ("Its log", log)] {
+        for (name, bytes) in try application.store.bytesAtRest() {
             try self.check(bytes.range(of: Data(self.secret.utf8)) == nil, "the secret is not on the disk")
             say("\(name) has \(bytes.count) bytes, none of them the secret's.")
         }

@@ -49,37 +49,32 @@ struct Doctor: Sendable {
         if self.now < Self.programDate {
             return Finding(.fail, "clock", "is wrong: it shows \(self.now.ISO8601Format())")
         }
-        for file in [self.configuration.database, self.configuration.database + "-wal"] {
-            // Without the file there is nothing to compare with.
-            let attributes = try? FileManager.default.attributesOfItem(atPath: file)
-            guard let written = attributes?[.modificationDate] as? Date else { continue }
-            if written > self.now + 60 {
-                return Finding(.fail, "clock", "is behind: \(file) was written at \(written.ISO8601Format())")
-            }
+        // Without a store there is nothing to compare with.
+        if let last = self.configuration.storePlace.lastWrite, last.at > self.now + 60 {
+            return Finding(.fail, "clock", "is behind: \(last.place) was written at \(last.at.ISO8601Format())")
         }
         return Finding(.ok, "clock", self.now.ISO8601Format())
     }
 
     private var disk: Finding {
-        let folder = URL(fileURLWithPath: self.configuration.database).deletingLastPathComponent().path
-        var status = statvfs()
-        guard statvfs(FileManager.default.fileExists(atPath: folder) ? folder : ".", &status) == 0 else {
-            return Finding(.fail, "disk", "\(folder) cannot be inspected: \(String(cString: strerror(errno)))")
+        do throws(StoreError) {
+            let (free, place) = try self.configuration.storePlace.freeSpace()
+            let grade: Finding.Grade = free < Self.leastSpace ? .fail : free < Self.comfortableSpace ? .warn : .ok
+            return Finding(grade, "disk", "\(free >> 20) MiB are free in \(place)")
+        } catch {
+            return Finding(.fail, "disk", "\(error)")
         }
-        let free = UInt64(status.f_bavail).multipliedReportingOverflow(by: UInt64(status.f_frsize)).partialValue
-        let grade: Finding.Grade = free < Self.leastSpace ? .fail : free < Self.comfortableSpace ? .warn : .ok
-        return Finding(grade, "disk", "\(free >> 20) MiB are free in \(folder)")
     }
 
     private var keyring: Finding {
-        let (path, database) = (self.configuration.keyring, self.configuration.database)
-        if !FileManager.default.fileExists(atPath: path), !FileManager.default.fileExists(atPath: database) {
+        let (path, place) = (self.configuration.keyring, self.configuration.storePlace)
+        if !FileManager.default.fileExists(atPath: path), !place.exists {
             return Finding(.warn, "keyring", "\(path) does not exist; the first start creates it")
         }
         do {
-            let keyring = try KeyringFile(path).loadOrCreate(beside: database)
-            // A database that cannot be read is the next check's.
-            let keys = (try? DataKeyEntry.all(inDatabase: database)) ?? []
+            let keyring = try KeyringFile(path).loadOrCreate(beside: place)
+            // A store that cannot be read is the next check's.
+            let keys = (try? place.dataKeys()) ?? []
             try keys.check(keyring)
             if let key = keys.first(where: { $0.seals >= Keyring.maximumSeals / 2 }), key.number == keyring.sealing {
                 return Finding(
@@ -108,23 +103,23 @@ struct Doctor: Sendable {
     }
 
     private var database: Finding {
-        let path = self.configuration.database
-        guard FileManager.default.fileExists(atPath: path) else {
-            return Finding(.warn, "database", "\(path) does not exist; the first start creates it")
+        let place = self.configuration.storePlace
+        guard place.exists else {
+            return Finding(.warn, "database", "\(place) does not exist; the first start creates it")
         }
         do throws(StoreError) {
-            let inspection = try DatabaseInspection(path: path)
-            if let line = inspection.damage.first { return Finding(.fail, "database", "\(path) is damaged: \(line)") }
+            let inspection = try place.inspect()
+            if let line = inspection.damage.first { return Finding(.fail, "database", "\(place) is damaged: \(line)") }
             if let name = inspection.unknownMigration {
-                return Finding(.fail, "database", "\(path) was written by a newer version with the migration \(name)")
+                return Finding(.fail, "database", "\(place) was written by a newer version with the migration \(name)")
             }
             if let name = inspection.changedMigration {
-                return Finding(.fail, "database", "\(path) was written with a different migration \(name)")
+                return Finding(.fail, "database", "\(place) was written with a different migration \(name)")
             }
             if let name = inspection.missingMigrations.first {
-                return Finding(.warn, "database", "\(path) needs the migration \(name); the next start applies it")
+                return Finding(.warn, "database", "\(place) needs the migration \(name); the next start applies it")
             }
-            return Finding(.ok, "database", "\(path) is intact and up to date")
+            return Finding(.ok, "database", "\(place) is intact and up to date")
         } catch {
             return Finding(.fail, "database", "\(error)")
         }

@@ -1,0 +1,104 @@
+package import Foundation
+internal import GRDB
+package import PushCore
+package import PushStore
+
+extension SQLiteReader {
+    package func user(
+        withToken fingerprint: Fingerprint,
+        now: Date
+    ) throws(StoreError) -> (user: User, grant: TokenGrant)? {
+        try self.readRow(Self.tokenInUse, key: fingerprint, now.milliseconds) { row in
+            let id = row.integer(TokenColumn.userID)
+            guard
+                row.integer(TokenColumn.seal) == self.sealing.rows.token(fingerprint, user: id),
+                let prefix = TokenPrefix(row.text(TokenColumn.prefix)),
+                let role = Role(rawValue: row.text(TokenColumn.role))
+            else { throw StoreError.damaged(row: "a token's") }
+            let user = User(
+                id: id,
+                name: try self.sealing.username(row.data(TokenColumn.name), ofUser: id),
+                role: role,
+                passwordNumber: row.integer(TokenColumn.passwordNumber),
+                isDisabled: false
+            )
+            let grant = TokenGrant(
+                prefix: prefix,
+                scopes: Scopes(row.text(TokenColumn.scopes)),
+                expiresAt: Date(milliseconds: row.integer(TokenColumn.expiresAt)),
+                usedAt: row.date(TokenColumn.usedAt)
+            )
+            return (user, grant)
+        }
+    }
+
+    static let tokenInUse = DirectQuery(
+        name: .token,
+        sql: """
+            select \(TokenColumn.list) from token t join user u on u.id = t.user_id
+            where t.hash = ?1 and t.expires_at > ?2 and u.disabled_at is null
+            """
+    )
+
+    package func tokens(
+        of user: Username?,
+        after last: TokenPrefix?,
+        limit: Int,
+        now: Date
+    ) throws(StoreError) -> [TokenEntry] {
+        try self.read { db in
+            var arguments: StatementArguments = [now.milliseconds, last?.description ?? "", limit]
+            if let user { arguments += [self.sealing.index.hash(user)] }
+            return try Row.fetchAll(
+                db.cachedStatement(sql: user == nil ? Self.allTokens : Self.tokensOfOne),
+                arguments: arguments
+            ).compactMap { try TokenEntry($0, self.sealing) }
+        }
+    }
+
+    static let allTokens = """
+        select t.*, u.name from token t join user u on u.id = t.user_id
+        where t.expires_at > ?1 and t.prefix > ?2 order by t.prefix limit ?3
+        """
+
+    /// A user has few, and all the others have many.
+    static let tokensOfOne = """
+        select t.*, u.name from user u cross join token t indexed by token_by_user on t.user_id = u.id
+        where u.name_key = ?4 and t.expires_at > ?1 and t.prefix > ?2 order by t.prefix limit ?3
+        """
+}
+
+extension TokenEntry {
+    /// `nil` if the row is not one that this version has written; throws if the name does not open.
+    fileprivate init?(_ row: Row, _ sealing: Sealing) throws {
+        guard let prefix = try TokenPrefix(row["prefix"]) else { return nil }
+        self.init(
+            prefix: prefix,
+            username: try sealing.username(row["name"], ofUser: row["user_id"]),
+            isSession: try row["is_session"],
+            scopes: try Scopes(row["scopes"] as String),
+            createdAt: try Date(milliseconds: row["created_at"]),
+            expiresAt: try Date(milliseconds: row["expires_at"]),
+            usedAt: try (row["used_at"] as Int64?).map(Date.init(milliseconds:))
+        )
+    }
+}
+
+/// What `tokenInUse` selects.
+private enum TokenColumn: Int32, SelectedColumn {
+    case prefix, scopes, expiresAt, usedAt, userID, name, role, passwordNumber, seal
+
+    var sql: String {
+        switch self {
+        case .prefix: "t.prefix"
+        case .scopes: "t.scopes"
+        case .expiresAt: "t.expires_at"
+        case .usedAt: "t.used_at"
+        case .userID: "u.id"
+        case .name: "u.name"
+        case .role: "u.role"
+        case .passwordNumber: "u.password_number"
+        case .seal: "t.seal"
+        }
+    }
+}

@@ -1,0 +1,83 @@
+internal import Foundation
+internal import GRDB
+package import PushCore
+package import PushStore
+
+extension SQLiteReader {
+    package func user(named name: Username) throws(StoreError) -> User? {
+        try self.read { db in
+            let statement = try db.cachedStatement(
+                sql: """
+                    select id, name, role, password_number, disabled_at is not null as is_disabled
+                    from user where name_key = ?
+                    """
+            )
+            return try Row.fetchOne(statement, arguments: [self.sealing.index.hash(name)]).flatMap { row in
+                let user = try User(row, self.sealing)
+                // A damaged index leads to another's row.
+                guard user?.name == name else { throw StoreError.damaged(row: "a user's") }
+                return user
+            }
+        }
+    }
+
+    package func password(of user: User) throws(StoreError) -> PasswordHash? {
+        try self.read { db in
+            let statement = try db.cachedStatement(
+                sql: "select password from user where id = ? and password_number = ?"
+            )
+            return try String.fetchOne(statement, arguments: [user.id, user.passwordNumber]).map(
+                PasswordHash.init(phc:)
+            )
+        }
+    }
+
+    package func users(after last: Username?, limit: Int) throws(StoreError) -> [UserEntry] {
+        try self.read { db in
+            try Row.fetchAll(
+                db,
+                sql: "\(Self.entries) where name_key > ? order by name_key limit ?",
+                arguments: [last.map(self.sealing.index.hash) ?? Data(), limit]
+            ).compactMap { try UserEntry($0, self.sealing) }
+        }
+    }
+
+    package func userEntry(named name: Username) throws(StoreError) -> UserEntry? {
+        try self.read { db in
+            try Row.fetchOne(
+                db,
+                sql: "\(Self.entries) where name_key = ?",
+                arguments: [self.sealing.index.hash(name)]
+            ).flatMap { try UserEntry($0, self.sealing) }
+        }
+    }
+
+    private static let entries = "select id, name, role, created_at, disabled_at is not null as is_disabled from user"
+}
+
+extension UserEntry {
+    /// `nil` if the row is not one that this version has written; throws if the name does not open.
+    fileprivate init?(_ row: Row, _ sealing: Sealing) throws {
+        guard let role = try Role(rawValue: row["role"]) else { return nil }
+        self.init(
+            name: try sealing.username(row["name"], ofUser: row["id"]),
+            role: role,
+            createdAt: try Date(milliseconds: row["created_at"]),
+            isDisabled: try row["is_disabled"]
+        )
+    }
+}
+
+extension User {
+    /// `nil` if the row is not one that this version has written; throws if the name does not open.
+    fileprivate init?(_ row: Row, _ sealing: Sealing) throws {
+        guard let role = try Role(rawValue: row["role"]) else { return nil }
+        self.init(
+            id: try row["id"],
+            name: try sealing.username(row["name"], ofUser: row["id"]),
+            role: role,
+            passwordNumber: try row["password_number"],
+            isDisabled: try row["is_disabled"]
+        )
+    }
+}

@@ -1,0 +1,33 @@
+internal import GRDB
+package import PushCore
+package import PushStore
+
+extension SQLiteStore {
+    package func rehashPassword(of user: User, from old: PasswordHash, to new: PasswordHash) async throws {
+        try await self.writer.write { [writer] db in
+            try db.execute(
+                sql: "update user set password = ? where id = ? and password = ?",
+                arguments: [new.phc, user.id, old.phc]
+            )
+            writer.noteErasure()
+        }
+    }
+
+    package func changePassword(
+        of user: User,
+        to password: PasswordHash,
+        by record: AuditRecord?
+    ) async throws -> Bool {
+        try await self.write(by: record) { [writer] db in
+            writer.noteErasure()
+            try db.execute(
+                sql: """
+                    update user set password = ?, password_number = password_number + 1
+                    where id = ? and password_number = ?
+                    """,
+                arguments: [password.phc, user.id, user.passwordNumber]
+            )
+            return db.changesCount == 1
+        }
+    }
+}

@@ -1,0 +1,88 @@
+package import Foundation
+internal import GRDB
+package import PushCore
+package import PushStore
+
+extension SQLiteStore {
+    package func addUser(
+        _ name: Username,
+        role: Role,
+        password: PasswordHash,
+        by record: AuditRecord?,
+        now: Date
+    ) async throws -> Bool {
+        try await self.write(by: record) { [sealing] db in
+            // Known beforehand, since the name is sealed to it; nobody else writes.
+            let id = try Int64.fetchOne(db, sql: "select seq + 1 from sqlite_sequence where name = 'user'") ?? 1
+            try db.execute(
+                sql: """
+                    insert into user (id, name, name_key, role, password, created_at) values (?, ?, ?, ?, ?, ?)
+                    on conflict (name_key) do nothing
+                    """,
+                arguments: [
+                    id, try sealing.seal(name.description, in: .username(id)), sealing.index.hash(name), role.rawValue,
+                    password.phc, now.milliseconds,
+                ]
+            )
+            return db.changesCount == 1
+        }
+    }
+
+    package func changeUser(
+        _ name: Username,
+        role: Role?,
+        password: PasswordHash?,
+        isDisabled: Bool?,
+        by record: AuditRecord?,
+        now: Date
+    ) async throws -> UserChange {
+        try await self.write { [writer, sealing] db in
+            let key = sealing.index.hash(name)
+            let staysAdministrator = (role ?? .admin) == .admin && isDisabled != true
+            if !staysAdministrator, try Self.isLastAdministrator(key, db) { return .lastAdministrator }
+            try db.execute(
+                sql: """
+                    update user set role = coalesce(?2, role),
+                        disabled_at = case ?3 when 1 then coalesce(disabled_at, ?4) when 0 then null else disabled_at end
+                    where name_key = ?1
+                    """,
+                arguments: [key, role?.rawValue, isDisabled, now.milliseconds]
+            )
+            guard db.changesCount == 1 else { return .missing }
+            if let password {
+                try db.execute(
+                    sql: "update user set password = ?, password_number = password_number + 1 where name_key = ?",
+                    arguments: [password.phc, key]
+                )
+                writer.noteErasure()
+            }
+            return .done
+        } noting: {
+            $0 == .done ? record : nil
+        }
+    }
+
+    package func deleteUser(_ name: Username, by record: AuditRecord?) async throws -> UserChange {
+        try await self.write { [writer, sealing] db in
+            let key = sealing.index.hash(name)
+            if try Self.isLastAdministrator(key, db) { return .lastAdministrator }
+            try db.execute(sql: "delete from user where name_key = ?", arguments: [key])
+            writer.noteErasure()
+            return db.changesCount == 1 ? .done : .missing
+        } noting: {
+            $0 == .done ? record : nil
+        }
+    }
+
+    private static func isLastAdministrator(_ key: Data, _ db: Database) throws -> Bool {
+        try Bool.fetchOne(
+            db,
+            sql: """
+                select not exists (
+                    select 1 from user other where role = 'admin' and disabled_at is null and other.id <> user.id)
+                from user where name_key = ? and role = 'admin' and disabled_at is null
+                """,
+            arguments: [key]
+        ) ?? false
+    }
+}

@@ -1,0 +1,40 @@
+package import Foundation
+internal import GRDB
+internal import PushCore
+internal import PushStore
+
+extension SQLiteStore {
+    /// Runs work in a transaction, and adds to the audit what `record` makes of its result, if anything.
+    func write<Value: Sendable>(
+        _ body: @escaping @Sendable (Database) throws -> Value,
+        noting record: @escaping @Sendable (Value) -> AuditRecord?
+    ) async throws -> Value {
+        try await self.writer.write { [audit] db in
+            let value = try body(db)
+            if let record = record(value) { try audit.append(record, to: db) }
+            return value
+        }
+    }
+
+    /// The same for work that says whether it did anything.
+    func write(
+        by record: AuditRecord?,
+        _ body: @escaping @Sendable (Database) throws -> Bool
+    ) async throws -> Bool {
+        try await self.write(body, noting: { $0 ? record : nil })
+    }
+
+    package func trimAudit(before date: Date, limit: Int) async throws -> Int {
+        try await self.writer.write(.housekeeping) { [audit, writer] db in
+            let count = try audit.trim(db, before: date, limit: limit)
+            if count > 0 { writer.noteErasure() }
+            return count
+        }
+    }
+}
+
+/// An entry that the next one is chained to.
+struct AuditLink: Sendable, Hashable {
+    let number: Int64
+    let chain: Data
+}

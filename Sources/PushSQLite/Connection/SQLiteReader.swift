@@ -1,0 +1,159 @@
+internal import Foundation
+internal import GRDB
+internal import PushCore
+package import PushStore
+internal import Synchronization
+
+/// A read-only view of the database. One thread at a time.
+///
+/// It keeps its read transaction open from one read to the next, as long as nothing is committed in between: beginning
+/// one takes locks that all connections of the process share, and costs more than reading a row does. `Writer` counts
+/// its commits, and is the only one who commits, so a read always sees the newest.
+package final class SQLiteReader: StoreReader, ImmediateReader {
+    private let connection: DatabaseQueue
+    private let commits: CommitCounter
+    let sealing: Sealing
+    let changes: ChangeNumbers
+    let removals: RemovalClock
+    let audit: AuditTrail
+    /// Not a `Mutex`, which cannot lend out what is not `Sendable`. Guards all below.
+    private let lock = NSLock()
+    /// The count when the open transaction began.
+    nonisolated(unsafe) private var seen = CommitCounter.none
+    /// What `readRow` has prepared.
+    nonisolated(unsafe) private var direct = [Statement?](repeating: nil, count: DirectQuery.Name.allCases.count)
+
+    init(_ connection: DatabaseQueue, of store: SQLiteStore) {
+        self.connection = connection
+        self.commits = store.writer.commits
+        self.sealing = store.sealing
+        self.changes = store.changes
+        self.removals = store.removals
+        self.audit = store.audit
+    }
+
+    package var immediate: (any ImmediateReader)? { self }
+
+    /// Runs reads that all see the newest commit; blocks for as long as they take.
+    func read<Value>(_ body: (Database) throws -> Value) throws(StoreError) -> Value {
+        try self.locked {
+            try self.connection.unsafeRead { db in
+                try self.renewTransaction(db)
+                return try body(db)
+            }
+        }
+    }
+
+    /// Fetches the one row of a direct query. A key is the first parameter.
+    func readRow<Value>(
+        _ query: DirectQuery,
+        key: Fingerprint? = nil,
+        _ parameters: Int64...,
+        decode: (borrowing DirectRow) throws -> Value
+    ) throws(StoreError) -> Value? {
+        try self.locked {
+            let number = query.name.rawValue
+            if self.seen != self.commits.value || self.direct[number] == nil {
+                try self.connection.unsafeRead { db in
+                    try self.renewTransaction(db)
+                    if self.direct[number] == nil { self.direct[number] = try db.makeStatement(sql: query.sql) }
+                }
+            }
+            guard let statement = self.direct[number] else { return nil }
+            // The connection has nobody but this reader, which is locked.
+            return try DirectRow(statement, key: key, parameters).map(decode)
+        }
+    }
+
+    /// Runs direct queries that all see one commit, the newest; blocks for as long as they take.
+    func readDirectly<Value>(_ body: (DirectReads) throws -> Value) throws(StoreError) -> Value {
+        try self.locked {
+            try self.connection.unsafeRead { try self.renewTransaction($0) }
+            return try body(DirectReads(reader: self))
+        }
+    }
+
+    /// Only within `readDirectly`.
+    struct DirectReads {
+        fileprivate let reader: SQLiteReader
+
+        /// Fetches row after row until there is none, or `decode` has enough and says `false`.
+        func forEachRow(
+            _ query: DirectQuery,
+            _ parameters: Int64...,
+            decode: (borrowing DirectRow) throws -> Bool
+        ) throws {
+            let statement = try self.reader.statement(of: query)
+            try DirectRow(statement, key: nil, parameters).forEach(decode)
+        }
+    }
+
+    /// Ends the open transaction, which would keep the log from being moved into the database, and lets nobody read before
+    /// `letGo`. From any thread, and to be let go from the same.
+    ///
+    /// Returns `false`, and changes nothing, if something is being read that is not done in a moment.
+    func hold() -> Bool {
+        guard self.lock.lock(before: Date() + Self.moment) else { return false }
+        do {
+            try self.connection.unsafeRead { try self.endTransaction($0) }
+            return true
+        } catch {
+            self.lock.unlock()
+            return false
+        }
+    }
+
+    /// Lets others read again.
+    func letGo() {
+        self.lock.unlock()
+    }
+
+    // MARK: - Private
+
+    /// In seconds: longer than a fetch takes, and what others may be kept waiting behind a report.
+    private static let moment = 0.005
+
+    private func statement(of query: DirectQuery) throws -> Statement {
+        if let statement = self.direct[query.name.rawValue] { return statement }
+        let statement = try self.connection.unsafeRead { try $0.makeStatement(sql: query.sql) }
+        self.direct[query.name.rawValue] = statement
+        return statement
+    }
+
+    private func locked<Value>(_ body: () throws -> Value) throws(StoreError) -> Value {
+        do {
+            self.lock.lock()
+            defer { self.lock.unlock() }
+            return try body()
+        } catch {
+            throw StoreError(reading: error) ?? .broken(reason: "\(type(of: error))")
+        }
+    }
+
+    private func renewTransaction(_ db: Database) throws {
+        let newest = self.commits.value
+        guard self.seen != newest else { return }
+        try self.endTransaction(db)
+        try db.beginTransaction(.deferred)
+        self.seen = newest
+    }
+
+    private func endTransaction(_ db: Database) throws {
+        self.seen = CommitCounter.none
+        if db.isInsideTransaction { try db.commit() }
+    }
+}
+
+/// How often has been committed.
+final class CommitCounter: Sendable {
+    /// A count that never comes.
+    static let none = UInt64.max
+
+    private let count = Atomic<UInt64>(0)
+
+    var value: UInt64 { self.count.load(ordering: .acquiring) }
+
+    func increment() {
+        self.count.wrappingAdd(1, ordering: .releasing)
+    }
+}

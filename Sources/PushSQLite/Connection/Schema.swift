@@ -1,0 +1,87 @@
+internal import Foundation
+internal import GRDB
+internal import Migrations
+internal import PushCore
+internal import PushStore
+
+/// Brings a database to the newest schema.
+enum Schema {
+    /// Runs the migrations that the database has not had, each in a transaction of its own.
+    ///
+    /// Throws `StoreError` if it has had one that is unknown or another one of the same name.
+    static func prepare(_ db: Database, _ migrations: [Migration] = Migration.all) throws {
+        let applied = try Self.applied(db)
+        if let unknown = applied.unknown(migrations) { throw StoreError.tooNew(migration: unknown) }
+        if let changed = applied.changed(migrations) { throw StoreError.changedMigration(changed) }
+        try db.execute(
+            sql: """
+                create table if not exists migration (
+                    name text primary key, applied_at integer not null, hash blob not null
+                ) strict
+                """
+        )
+        for migration in migrations where applied.hashes[migration.name] == nil { try Self.run(migration, on: db) }
+    }
+
+    /// What the database has had.
+    static func applied(_ db: Database) throws -> AppliedMigrations {
+        let columns = try String.fetchAll(db, sql: "select name from pragma_table_info('migration')")
+        if columns.isEmpty { return AppliedMigrations(hashes: [:]) }
+        // Without hashes it was made before there were any, and nobody knows of what.
+        let hash = columns.contains("hash") ? "hash" : "x''"
+        let rows = try Row.fetchAll(db, sql: "select name, \(hash) from migration")
+        return AppliedMigrations(
+            hashes: Dictionary(try rows.map { (try $0[0] as String, try $0[1] as Data) }) { first, _ in first }
+        )
+    }
+
+    private static func run(_ migration: Migration, on db: Database) throws {
+        // To make a table anew, its old one is dropped, which would delete by cascade what belongs to its rows. Within a
+        // transaction this pragma does nothing.
+        try db.execute(sql: "pragma foreign_keys = off")
+        let result = Result {
+            try db.inTransaction(.immediate) {
+                try db.execute(sql: migration.sql)
+                if let row = try Row.fetchOne(db, sql: "pragma foreign_key_check") {
+                    let (table, parent): (String, String) = (try row[0], try row[2])
+                    throw StoreError.failed(
+                        reason:
+                            "the migration \(migration.name) leaves a row of \(table) that belongs to none of \(parent)"
+                    )
+                }
+                try db.execute(
+                    sql: "insert into migration (name, applied_at, hash) values (?, unixepoch(), ?)",
+                    arguments: [migration.name, migration.hash]
+                )
+                return .commit
+            }
+        }
+        try db.execute(sql: "pragma foreign_keys = on")
+        try result.get()
+    }
+}
+
+/// The migrations that a database has had, with the hashes of their SQL.
+struct AppliedMigrations {
+    let hashes: [String: Data]
+
+    /// The last of those that are not known.
+    func unknown(_ known: [Migration]) -> String? {
+        Set(self.hashes.keys).subtracting(known.map(\.name)).max()
+    }
+
+    /// The first whose SQL was another then.
+    func changed(_ known: [Migration]) -> String? {
+        known.first { migration in self.hashes[migration.name].map { $0 != migration.hash } ?? false }?.name
+    }
+
+    /// Those that are to be run.
+    func missing(_ known: [Migration]) -> [String] {
+        known.map(\.name).filter { self.hashes[$0] == nil }
+    }
+}
+
+extension Migration {
+    /// SHA-256 of its SQL.
+    var hash: Data { Fingerprint(of: self.sql[...]).bytes }
+}

@@ -1,0 +1,98 @@
+internal import Dispatch
+internal import Foundation
+internal import GRDB
+internal import PushCore
+internal import PushStore
+internal import Synchronization
+
+/// Receipts: late, merged, and behind what somebody waits for.
+extension Writer {
+    /// How long the first receipt waits for others to share its commit.
+    private static let gathering = Duration.milliseconds(500)
+    /// The rest behind a slice, which leaves the machine to those who fetch just now: a rush lasts seconds.
+    private static let breath = Duration.milliseconds(20)
+    /// Beyond so many there is no rest, for the rush does not end.
+    private static let backlog = 200_000
+    /// When to try again what the disk did not take.
+    private static let pause = Duration.seconds(1)
+    /// How many are written at a time, some milliseconds' worth.
+    private static let slice = 500
+
+    /// Notes what a user has collected, to be written soon.
+    func note(_ notifications: [Int64], collectedBy user: Int64, now: Date) {
+        switch self.receipts.note(notifications, by: user, at: now.milliseconds) {
+        case .first: self.writeReceipts(after: Self.gathering)
+        case .added: break
+        case .dropped: self.events(.receiptsDropped(inAll: self.receipts.dropped))
+        }
+    }
+
+    /// Returns once all that were noted before are written, or could not be.
+    func writeReceipts() async throws {
+        try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
+            self.queue.async {
+                self.drainReceipts()
+                continuation.resume()
+            }
+        }
+    }
+
+    /// On the writer's queue.
+    func drainReceipts() {
+        while self.receipts.count > 0, self.writeSomeReceipts() {}
+    }
+
+    /// Writes a slice; `false` if the disk did not take it. On the writer's queue.
+    @discardableResult
+    func writeSomeReceipts() -> Bool {
+        let receipts = self.receipts.take(Self.slice)
+        let failed = FailedReceipts()
+        self.commit(
+            receipts.map { receipt in
+                Job(
+                    run: { db in
+                        try SQLiteStore.write(receipt, db)
+                        return {}
+                    },
+                    fail: { failed.add(receipt, $0) }
+                )
+            }
+        )
+        for receipt in failed.damaged {
+            self.noteSetAside(.receipt(notification: receipt.key.notification))
+        }
+        let kept = failed.kept
+        if kept.isEmpty {
+            if 1..<Self.backlog ~= self.receipts.count { self.writeReceipts(after: Self.breath) }
+            return true
+        }
+        self.receipts.putBack(kept)
+        self.writeReceipts(after: Self.pause)
+        return false
+    }
+
+    private func writeReceipts(after delay: Duration) {
+        self.state.withLock { $0.receiptsDueAt = .now + delay }
+        self.queue.asyncAfter(deadline: .now() + delay.timeInterval) { [weak self] in self?.start() }
+    }
+}
+
+/// Receipts of one slice that were not written, by whether they can be tried again.
+private final class FailedReceipts: Sendable {
+    private let receipts = Mutex<(kept: [ReceiptBook.Receipt], damaged: [ReceiptBook.Receipt])>(([], []))
+
+    var kept: [ReceiptBook.Receipt] { self.receipts.withLock { $0.kept } }
+    var damaged: [ReceiptBook.Receipt] { self.receipts.withLock { $0.damaged } }
+
+    func add(_ receipt: ReceiptBook.Receipt, _ error: any Error) {
+        let isDamaged: Bool
+        switch error {
+        case let error as DatabaseError: isDamaged = !error.concernsAll
+        case is StoreError: isDamaged = false
+        default: isDamaged = true
+        }
+        self.receipts.withLock { receipts in
+            if isDamaged { receipts.damaged.append(receipt) } else { receipts.kept.append(receipt) }
+        }
+    }
+}

@@ -1,0 +1,169 @@
+internal import Dispatch
+internal import Foundation
+internal import GRDB
+internal import PushStore
+internal import Synchronization
+
+/// The one connection that writes. What is waiting is committed together, and answered only after that.
+///
+/// One `fdatasync` then serves many callers: durability for each at a price that all share.
+final class Writer: Sendable {
+    /// One caller's work. Either what `run` returned is called, after the commit, or `fail`. It may be run again after it
+    /// was undone.
+    struct Job: Sendable {
+        let run: @Sendable (Database) throws -> @Sendable () -> Void
+        let fail: @Sendable (any Error) -> Void
+    }
+
+    struct State {
+        var waiting = WriterQueue<Job>()
+        var isRunning = false
+        var failure: String?
+        var readers: [SQLiteReader] = []
+        /// When what was erased is to be wiped from the log and the pages; `nil` if nothing was.
+        var wipeDueAt: ContinuousClock.Instant?
+        /// When the next of the pages are to be wiped that the last process left unknown; `nil` if there are none.
+        var sweepDueAt: ContinuousClock.Instant?
+        /// When receipts are to be written next.
+        var receiptsDueAt = ContinuousClock.now
+        /// The log's length, in pages, at which it is to be moved next.
+        var movesLogAt = Writer.usualLog
+        /// The log's length, in pages, at which an operator is told next.
+        var warnsOfLogAt = Writer.longLog
+        /// What the last checkpoint failed with; `nil` if it worked.
+        var checkpointFailure: String?
+    }
+
+    let connection: DatabaseQueue
+    let wiper: PageWiper
+    let lock: LockFile
+    let space: DiskSpace
+    let notes: TransactionNotes
+    /// How long a request's work may wait before it is refused.
+    private let patience: Duration
+    let events: @Sendable (StoreEvent) -> Void
+    let queue = DispatchQueue(label: "sealpost.writer")
+    let commits = CommitCounter()
+    let counts = StoreCounts()
+    let log = LogLength()
+    let receipts = ReceiptBook()
+    let state = Mutex(State())
+
+    init(
+        _ connection: DatabaseQueue,
+        wiper: PageWiper,
+        lock: LockFile,
+        space: DiskSpace,
+        notes: TransactionNotes,
+        patience: Duration,
+        events: @escaping @Sendable (StoreEvent) -> Void
+    ) throws {
+        self.connection = connection
+        self.wiper = wiper
+        self.lock = lock
+        self.space = space
+        self.notes = notes
+        self.patience = patience
+        self.events = events
+        try connection.writeWithoutTransaction { try self.log.watch($0) }
+    }
+
+    /// Why nothing is written any more.
+    var failure: String? { self.state.withLock { $0.failure } }
+
+    /// Runs `body` in a transaction, with others', and returns once that is on the disk.
+    ///
+    /// `body` may be run again after it was undone; what it throws undoes its own work only. `bytes` are what its values
+    /// take. Throws `StoreError` if the database failed, or if it had to wait for too long; then nothing of it is there.
+    func write<Value: Sendable>(
+        _ lane: WriterLane = .request,
+        bytes: Int = 0,
+        _ body: @escaping @Sendable (Database) throws -> Value
+    ) async throws -> Value {
+        try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Value, any Error>) in
+            self.submit(
+                Job(
+                    run: { db in
+                        let value = try body(db)
+                        return { continuation.resume(returning: value) }
+                    },
+                    fail: { continuation.resume(throwing: StoreError(reading: $0) ?? $0) }
+                ),
+                lane,
+                bytes: bytes
+            )
+        }
+    }
+
+    /// Does what was handed in before, moves the log into the database, and gives the database up; later writes fail.
+    func close() async {
+        await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
+            self.queue.async {
+                self.drainReceipts()
+                self.state.withLock { $0.failure = $0.failure ?? "it is closed" }
+                // Failing here costs nothing: the log is read again at the next start.
+                let isWiped = (try? self.wipe()) == true
+                let isClosed = (try? self.connection.close()) != nil
+                if isWiped, isClosed { self.leaveStamp() }
+                self.wiper.close()
+                // Only now: nobody may open the database while its last connection clears the log away.
+                self.lock.release()
+                continuation.resume()
+            }
+        }
+    }
+
+    /// Has `reader` let go of what it sees before the log is moved.
+    func willHold(_ reader: SQLiteReader) {
+        self.state.withLock { $0.readers.append(reader) }
+    }
+
+    /// How many jobs wait.
+    var waitingCount: Int { self.state.withLock { $0.waiting.count } }
+
+    /// Works on what waits, unless that is being done.
+    func start() {
+        let mustStart = self.state.withLock { state in
+            defer { state.isRunning = true }
+            return !state.isRunning
+        }
+        if mustStart { self.queue.async { self.drain() } }
+    }
+
+    // MARK: - Private
+
+    private func submit(_ job: Job, _ lane: WriterLane, bytes: Int) {
+        let (failure, mustStart) = self.state.withLock { state -> (StoreError?, Bool) in
+            if let reason = state.failure { return (.broken(reason: reason), false) }
+            guard state.waiting.add(job, lane, bytes: bytes, patience: self.patience, now: .now) else {
+                return (.busy, false)
+            }
+            defer { state.isRunning = true }
+            return (nil, !state.isRunning)
+        }
+        if let failure { job.fail(failure) }
+        if mustStart { self.queue.async { self.drain() } }
+    }
+
+    private func drain() {
+        while true {
+            let turn = self.state.withLock { state -> WriterQueue<Job>.Turn? in
+                let now = ContinuousClock.now
+                let hasReceipts = state.receiptsDueAt <= now && self.receipts.count > 0
+                let turn = state.waiting.next(hasReceipts: hasReceipts, now: now)
+                if turn == nil { state.isRunning = false }
+                return turn
+            }
+            switch turn {
+            case .jobs(let jobs, let late):
+                // Their callers have been told by now that it did not work, or are about to be.
+                for job in late { job.fail(StoreError.busy) }
+                if !jobs.isEmpty { self.commit(jobs) }
+            case .receipts: self.writeSomeReceipts()
+            case nil: return
+            }
+            self.moveLogIfDue()
+            self.wipeIfDue()
+        }
+    }
+}

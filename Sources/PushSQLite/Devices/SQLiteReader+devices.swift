@@ -1,0 +1,47 @@
+package import Foundation
+internal import GRDB
+package import PushCore
+package import PushStore
+
+extension SQLiteReader {
+    package func devices(ofUser user: Int64) throws(StoreError) -> [RegisteredDevice] {
+        try self.read { db in
+            let rows = try Row.fetchAll(
+                db.cachedStatement(
+                    sql: """
+                        select d.number, d.id, d.platform, d.handle, d.tags, d.created_at, p.accepted_at
+                        from device d left join device_push p on p.device = d.number
+                        where d.user_id = ? and d.retired_at is null and d.handle is not null
+                        order by d.created_at, d.id
+                        """
+                ),
+                arguments: [user]
+            )
+            return try rows.compactMap { row in
+                let number: Int64 = try row["number"]
+                let text = try self.sealing.text(row["handle"], in: .handle(number))
+                guard let id = try RegistrationID(row["id"]), let handle = DeviceHandle(text) else { return nil }
+                return try RegisteredDevice(
+                    number: number,
+                    id: id,
+                    platform: Platform(row["platform"]),
+                    handle: handle,
+                    tags: self.sealing.texts(row["tags"], in: .tags(number)).compactMap { Tag($0) },
+                    createdAt: Date(milliseconds: row["created_at"]),
+                    pushedAt: (row["accepted_at"] as Int64?).map(Date.init(milliseconds:))
+                )
+            }
+        }
+    }
+
+    package func isAnythingWaiting(for devices: [RegistrationID], now: Date) throws(StoreError) -> Bool {
+        try self.read { db in
+            for id in devices {
+                guard let number = try SQLiteStore.number(of: id, db) else { continue }
+                let isWaiting = try db.first(prepared: SQLiteStore.isWaiting, number, now.milliseconds) { _ in true }
+                if isWaiting == true { return true }
+            }
+            return false
+        }
+    }
+}

@@ -1,0 +1,113 @@
+package import Foundation
+internal import GRDB
+package import PushCore
+
+extension SQLiteStore {
+    /// Why a push waits until its device comes by itself.
+    static let away = "no event stream is open"
+
+    package func makeDue(
+        for devices: [RegistrationID],
+        ofUser user: Int64,
+        after last: NotificationID?,
+        now: Date
+    ) async throws -> Int {
+        try await self.writer.write { db in
+            var count = 0
+            let numbers = try devices.compactMap { try Self.number(of: $0, db) }
+            for number in numbers {
+                count += try Self.unpark(device: number, db, now: now)
+                count += try db.run(prepared: Self.wakeWaiting, number, now.milliseconds)
+            }
+            guard let last, let since = try Self.accepted(last, by: numbers, db) else { return count }
+            var tally = TallyCount()
+            for number in numbers {
+                for lost in try db.all(
+                    prepared: Self.perhapsLost,
+                    number,
+                    since,
+                    user,
+                    now.milliseconds,
+                    last.rawValue,
+                    decode: { (notification: $0.integer(0), lane: $0.text(1)) }
+                ) {
+                    try db.run(
+                        prepared: """
+                            update delivery set state = 'queued', due_at = ?, settled_at = null, provider_id = null
+                            where notification_id = ? and device = ?
+                            """,
+                        now.milliseconds,
+                        lost.notification,
+                        number
+                    )
+                    tally.add(.enqueued, lane: lost.lane)
+                    count += 1
+                }
+            }
+            try tally.write(db)
+            return count
+        }
+    }
+
+    /// Makes due at once what is parked for a device, so that it is found by its device and by its time; returns how many
+    /// pushes that are. Costs what its user was sent since the device last came.
+    @discardableResult
+    static func unpark(device: Int64, _ db: Database, now: Date) throws -> Int {
+        let count = try db.run(prepared: Self.unpark, device, now.milliseconds)
+        try db.run(prepared: Self.parkFromHere, device)
+        return count
+    }
+
+    // MARK: - Private
+
+    static let unpark = """
+        update delivery set due_at = ?2
+        where device = ?1 and due_at is null and settled_at is null and notification_id in (
+            select notification_id from recipient indexed by recipient_by_user
+            where user_id = (select user_id from device where number = ?1)
+                and change > coalesce((select change from parking where device = ?1), 0))
+        """
+
+    private static let parkFromHere = """
+        insert into parking (device, change)
+        select ?1, max(change) from recipient
+        where user_id = (select user_id from device where number = ?1) having max(change) is not null
+        on conflict (device) do update set change = excluded.change where change < excluded.change
+        """
+
+    static func number(of id: RegistrationID, _ db: Database) throws -> Int64? {
+        try db.first(prepared: "select number from device where id = ?", id.description) { $0.integer(0) }
+    }
+
+    /// When one of the devices was first given a notification, in milliseconds since 1970.
+    private static func accepted(_ id: NotificationID, by devices: [Int64], _ db: Database) throws -> Int64? {
+        try devices.compactMap { device in
+            try db.first(
+                prepared: """
+                    select settled_at from delivery where notification_id = ? and device = ? and state = 'accepted'
+                    """,
+                id.rawValue,
+                device
+            ) { $0.integer(0) }
+        }.min()
+    }
+
+    static let isWaiting = """
+        select 1 from delivery where device = ?1 and settled_at is null and state = 'queued' and due_at > ?2 limit 1
+        """
+
+    static let wakeWaiting = """
+        update delivery set due_at = ?2
+        where device = ?1 and settled_at is null and state = 'queued' and due_at > ?2
+        """
+
+    /// What a stream was given since, and nobody has fetched: only what came after, however much lies before.
+    static let perhapsLost = """
+        select x.notification_id, x.lane from delivery x indexed by delivery_by_stream
+        cross join recipient r on r.notification_id = x.notification_id and r.user_id = ?3
+        cross join notification n on n.id = x.notification_id
+        where x.device = ?1 and x.settled_at >= ?2 and x.provider_id = 'stream' and x.is_withdrawn = 0
+            and x.notification_id <> ?5 and r.fetched_at is null and r.dismissed_at is null
+            and n.expires_at > ?4 and n.payload is not null
+        """
+}

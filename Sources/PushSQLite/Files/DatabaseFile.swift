@@ -1,0 +1,81 @@
+internal import Glibc
+internal import PushStore
+
+/// A database's file as pages (https://www.sqlite.org/fileformat2.html), of which the room between the cells' pointers and
+/// the cells can be zeroed.
+struct DatabaseFile {
+    /// With so many pages or more, an overflow page, which begins with a page's number, may begin like a page of cells.
+    static let maximumPages = 1 << 25
+
+    private static let headerLength = 100
+    /// Where SQLite has its locks, in a page that it uses for nothing else.
+    private static let lockPosition = 1 << 30
+
+    let descriptor: Int32
+    let pageSize: Int
+    let pageCount: Int
+    /// How many pages one pointer map stands before, itself included, in a database with `auto_vacuum`; `nil` without.
+    private let pointerMapInterval: Int?
+
+    /// `nil` if there is nothing in it yet. Throws `StoreError.broken` if the disk fails.
+    init?(_ descriptor: Int32) throws(StoreError) {
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else { throw PageWiper.failure() }
+        guard status.st_size >= Self.headerLength else { return nil }
+        var header = [UInt8](repeating: 0, count: Self.headerLength)
+        guard pread(descriptor, &header, header.count, 0) == header.count else { throw PageWiper.failure() }
+        let size = Int(header[16]) << 8 | Int(header[17])
+        self.descriptor = descriptor
+        self.pageSize = size == 1 ? 65_536 : size
+        guard (512...65_536).contains(self.pageSize) else { return nil }
+        self.pageCount = Int(status.st_size) / self.pageSize
+        // The largest root page, which is there with auto_vacuum only; its pointer maps may begin like pages of cells.
+        let hasPointerMaps = header[52..<56].contains { $0 != 0 }
+        self.pointerMapInterval = hasPointerMaps ? (self.pageSize - Int(header[20])) / 5 + 1 : nil
+    }
+
+    /// Zeroes the room of those pages that are pages of cells; says whether anything was there.
+    ///
+    /// Throws `StoreError.broken` if the disk fails.
+    func wipe(_ pages: [Int]) throws(StoreError) -> Bool {
+        var isChanged = false
+        let zeroes = [UInt8](repeating: 0, count: self.pageSize)
+        var page = zeroes
+        for number in pages where (1...self.pageCount).contains(number) && !self.isPointerMap(number) {
+            let position = (number - 1) * self.pageSize
+            guard pread(self.descriptor, &page, page.count, position) == page.count else { throw PageWiper.failure() }
+            guard let room = Self.room(in: page, isFirst: number == 1), page[room].contains(where: { $0 != 0 }) else {
+                continue
+            }
+            guard pwrite(self.descriptor, zeroes, room.count, position + room.lowerBound) == room.count else {
+                throw PageWiper.failure()
+            }
+            isChanged = true
+        }
+        return isChanged
+    }
+
+    /// Whether a page says where others are pointed to (section 1.8).
+    func isPointerMap(_ number: Int) -> Bool {
+        guard let interval = self.pointerMapInterval, number >= 2 else { return false }
+        let first = (number - 2) / interval * interval + 2
+        // The page of the locks is never one: the map is then the page behind it.
+        return number == (first == Self.lockPosition / self.pageSize + 1 ? first + 1 : first)
+    }
+
+    /// Where a page of cells has none (section 1.6); `nil` for other pages.
+    static func room(in page: [UInt8], isFirst: Bool) -> Range<Int>? {
+        // The first page begins with the file's header.
+        let header = isFirst ? Self.headerLength : 0
+        let pointers: Int
+        switch page[header] {
+        case 0x02, 0x05: pointers = header + 12
+        case 0x0A, 0x0D: pointers = header + 8
+        default: return nil
+        }
+        let number = { (position: Int) in Int(page[position]) << 8 | Int(page[position + 1]) }
+        let start = pointers + 2 * number(header + 3)
+        let end = number(header + 5) == 0 ? 65_536 : number(header + 5)
+        return start <= end && end <= page.count ? start..<end : nil
+    }
+}

@@ -1,0 +1,56 @@
+internal import Foundation
+internal import Glibc
+internal import PushStore
+internal import Synchronization
+
+/// The right to write a database, held by at most one process.
+///
+/// The lock is on a file of its own, `<database>.lock`: closing any descriptor of the database itself would drop the
+/// locks of SQLite. It goes with the process, however that ends. While nobody has it, the file says how the database was
+/// left, if it was closed in order.
+final class LockFile: Sendable {
+    private static let longestStamp = 200
+
+    private let descriptor: Mutex<Int32?>
+    /// What the last process has left in it; `nil` if it did not come to that.
+    let lastStamp: String?
+
+    init(forDatabase path: String) throws(StoreError) {
+        let lock = path + ".lock"
+        let descriptor = open(lock, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else {
+            throw .cannotOpen(place: lock, reason: String(cString: strerror(errno)))
+        }
+        guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
+            close(descriptor)
+            throw .inUse(place: path)
+        }
+        var bytes = [UInt8](repeating: 0, count: Self.longestStamp)
+        let count = pread(descriptor, &bytes, bytes.count, 0)
+        self.lastStamp = count > 0 ? String(decoding: bytes[..<count], as: UTF8.self) : nil
+        // On the disk before anything is written: what it says holds no longer.
+        guard ftruncate(descriptor, 0) == 0, fsync(descriptor) == 0 else {
+            let reason = String(cString: strerror(errno))
+            close(descriptor)
+            throw .cannotOpen(place: lock, reason: reason)
+        }
+        self.descriptor = Mutex(descriptor)
+    }
+
+    deinit {
+        self.release()
+    }
+
+    /// Leaves word for the next process. Without it, that one takes the database for one that was not closed.
+    func leave(_ stamp: String) {
+        guard let descriptor = self.descriptor.withLock({ $0 }) else { return }
+        let bytes = Array(stamp.utf8)
+        _ = pwrite(descriptor, bytes, bytes.count, 0)
+        fsync(descriptor)
+    }
+
+    /// Lets another process, or this one, open the database; again and again is fine.
+    func release() {
+        if let descriptor = self.descriptor.withLock({ $0.take() }) { close(descriptor) }
+    }
+}

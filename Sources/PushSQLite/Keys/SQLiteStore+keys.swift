@@ -1,0 +1,39 @@
+package import Foundation
+internal import GRDB
+package import PushCore
+internal import PushStore
+internal import Synchronization
+
+extension SQLiteStore {
+    package func exchange(_ keyring: Keyring, now: Date) async throws -> Bool {
+        guard keyring != self.sealing.vault.keyring else { return false }
+        // First, so that a pass that ends meanwhile forgets no key that is used again.
+        self.exchanges.wrappingAdd(1, ordering: .relaxed)
+        let record = AuditRecord(.changeKeys, of: "key \(keyring.sealing)", at: now)
+        try await self.writer.write { [audit] db in
+            try DataKeyEntry.fetchAll(db).check(keyring)
+            try DataKeyEntry.note(db, keyring, now: now)
+            try audit.append(record, to: db)
+        }
+        self.sealing.vault.exchange(keyring)
+        return true
+    }
+
+    package func writeSealCounts() async throws {
+        let seals = self.sealing.vault.takeSeals()
+        guard !seals.isEmpty else { return }
+        do {
+            try await self.writer.write(.housekeeping) { db in
+                for (number, count) in seals {
+                    try db.execute(
+                        sql: "update data_key set seals = seals + ? where number = ?",
+                        arguments: [count, Int64(number)]
+                    )
+                }
+            }
+        } catch {
+            self.sealing.vault.giveBack(seals)
+            throw error
+        }
+    }
+}

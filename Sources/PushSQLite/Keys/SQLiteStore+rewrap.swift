@@ -1,0 +1,44 @@
+internal import Foundation
+internal import GRDB
+internal import PushCore
+package import PushStore
+internal import Synchronization
+
+extension SQLiteStore {
+    /// Values looked at in one transaction.
+    private static let rewrapPage = 200
+
+    package func rewrap(page: Int?) async throws -> RewrapResult? {
+        let (vault, page) = (self.sealing.vault, page ?? Self.rewrapPage)
+        let exchange = self.exchanges.load(ordering: .relaxed)
+        let others = try await self.writer.write(.housekeeping) { db in
+            try DataKeyEntry.fetchAll(db).map(\.number).filter { $0 != vault.keyring.sealing }
+        }
+        guard !others.isEmpty else { return nil }
+        var result = RewrapResult()
+        for column in SealedColumn.all {
+            var row: Int64? = .min
+            while let last = row {
+                try Task.checkCancellation()
+                let done = try await self.writer.write(.housekeeping) { [writer] db in
+                    let done = try column.rewrap(db, vault, after: last, limit: page)
+                    if done.renewed > 0 { writer.noteErasure() }
+                    return done
+                }
+                result.renewed += done.renewed
+                result.unreadable += done.unreadable
+                row = done.last
+            }
+        }
+        guard result.unreadable == 0 else { return result }
+        result.unused = try await self.writer.write(.housekeeping) { db in
+            // Another keyring has come meanwhile: its own pass will say.
+            guard self.exchanges.load(ordering: .relaxed) == exchange else { return [] }
+            for number in others {
+                try db.execute(sql: "delete from data_key where number = ?", arguments: [Int64(number)])
+            }
+            return others
+        }
+        return result
+    }
+}

@@ -1,0 +1,62 @@
+internal import Foundation
+internal import GRDB
+internal import PushCore
+internal import PushStore
+
+/// What the store seals and hashes with.
+struct Sealing: Sendable {
+    let vault: Vault
+    let secret: IndexSecret
+    let index: BlindIndex
+    let rows: RowSeal
+
+    /// Notes the keyring's first key as one in use, and reads the secret of the database, or makes it with the first start.
+    ///
+    /// Throws `StoreError.wrongKeyring` if a key in use is not in the keyring.
+    init(_ db: Database, _ keyring: Keyring) throws {
+        try DataKeyEntry.fetchAll(db).check(keyring)
+        try DataKeyEntry.note(db, keyring, now: Date())
+        self.vault = Vault(keyring)
+        self.secret = try Self.secret(db, self.vault)
+        self.index = BlindIndex(self.secret)
+        self.rows = RowSeal(key: self.secret.derive("row"))
+    }
+
+    func seal(_ text: String, in place: SealedPlace) throws -> Data {
+        try self.vault.seal(Data(text.utf8), in: place)
+    }
+
+    /// Seals texts as one value.
+    func seal(_ texts: [String], in place: SealedPlace) throws -> Data {
+        try self.vault.seal(try JSONEncoder().encode(texts), in: place)
+    }
+
+    func text(_ sealed: Data, in place: SealedPlace) throws -> String {
+        String(decoding: try self.vault.open(sealed, in: place), as: UTF8.self)
+    }
+
+    func texts(_ sealed: Data, in place: SealedPlace) throws -> [String] {
+        try JSONDecoder().decode([String].self, from: try self.vault.open(sealed, in: place))
+    }
+
+    /// Throws `VaultError` for what was not sealed as a name.
+    func username(_ sealed: Data, ofUser user: Int64) throws -> Username {
+        guard let name = Username(try self.text(sealed, in: .username(user))) else { throw VaultError.unreadable }
+        return name
+    }
+
+    private static func secret(_ db: Database, _ vault: Vault) throws -> IndexSecret {
+        if let sealed = try Data.fetchOne(db, sql: "select secret from index_secret") {
+            guard let secret = IndexSecret(bytes: try vault.open(sealed, in: .indexSecret)) else {
+                throw VaultError.unreadable
+            }
+            return secret
+        }
+        let secret = IndexSecret()
+        try db.execute(
+            sql: "insert into index_secret (id, secret) values (1, ?)",
+            arguments: [try vault.seal(secret.bytes, in: .indexSecret)]
+        )
+        return secret
+    }
+}

@@ -1,0 +1,67 @@
+package import Foundation
+package import PushCore
+package import PushStore
+
+extension SQLiteReader {
+    package func notification(
+        _ id: NotificationID,
+        for user: Int64,
+        alsoAsSender: Bool,
+        now: Date
+    ) throws(StoreError) -> StoredNotification? {
+        try self.readRow(Self.fetch, id.rawValue, user, now.milliseconds, alsoAsSender ? 1 : 0) { row in
+            let isRecipient = row.flag(FetchColumn.isRecipient)
+            guard
+                !isRecipient
+                    || row.integer(FetchColumn.seal) == self.sealing.rows.recipient(of: id.rawValue, user: user)
+            else { throw StoreError.damaged(row: "a recipient of notification \(id)") }
+            return StoredNotification(
+                sender: row.integer(FetchColumn.sender),
+                sealedPayload: row.data(FetchColumn.payload),
+                isStoredByClients: row.flag(FetchColumn.isStoredByClients),
+                isReadOnce: row.flag(FetchColumn.isReadOnce),
+                isRecipient: isRecipient,
+                readAt: row.date(FetchColumn.readAt),
+                fetchedAt: row.date(FetchColumn.fetchedAt),
+                createdAt: Date(milliseconds: row.integer(FetchColumn.createdAt)),
+                expiresAt: Date(milliseconds: row.integer(FetchColumn.expiresAt)),
+                changedAt: Date(milliseconds: row.integer(FetchColumn.changedAt))
+            )
+        }
+    }
+
+    static let fetch = DirectQuery(
+        name: .notification,
+        sql: """
+            select \(FetchColumn.list)
+            from notification n
+            left join recipient r on r.notification_id = n.id and r.user_id = ?2
+            where n.id = ?1 and n.expires_at > ?3 and n.payload is not null
+                and (r.user_id is not null and r.dismissed_at is null or (?4 and n.sender_id = ?2 and not n.is_read_once))
+            """
+    )
+
+    package func newestChange(ofUser user: Int64) -> Int64 { self.changes.newest }
+}
+
+/// What `fetch` selects.
+private enum FetchColumn: Int32, SelectedColumn {
+    case payload, isStoredByClients, isReadOnce, createdAt, expiresAt, isRecipient, readAt, fetchedAt, seal, sender,
+        changedAt
+
+    var sql: String {
+        switch self {
+        case .payload: "n.payload"
+        case .isStoredByClients: "n.is_stored_by_clients"
+        case .isReadOnce: "n.is_read_once"
+        case .createdAt: "n.created_at"
+        case .expiresAt: "n.expires_at"
+        case .isRecipient: "r.user_id is not null"
+        case .readAt: "r.read_at"
+        case .fetchedAt: "r.fetched_at"
+        case .seal: "r.seal"
+        case .sender: "n.sender_id"
+        case .changedAt: "coalesce(r.changed_at, n.created_at)"
+        }
+    }
+}

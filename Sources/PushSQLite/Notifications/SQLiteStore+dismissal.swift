@@ -1,0 +1,184 @@
+package import Foundation
+internal import GRDB
+package import PushCore
+package import PushStore
+
+extension SQLiteStore {
+    package func dismiss(
+        _ id: NotificationID,
+        by user: Int64,
+        ifStill mark: ReadMark?,
+        noting record: AuditRecord?,
+        now: Date
+    ) async throws -> Bool {
+        try await self.write(by: record) { [writer, changes] db in
+            try db.execute(
+                literal: """
+                    update recipient set dismissed_at = \(now.milliseconds), change = \(changes.next()),
+                        changed_at = \(now.milliseconds)
+                    where notification_id = \(id.rawValue) and user_id = \(user) and dismissed_at is null
+                        and coalesce(\(mark.map { $0 == .read }) = (read_at is not null), true)
+                        and exists (select 1 from notification
+                            where id = \(id.rawValue) and expires_at > \(now.milliseconds) and payload is not null)
+                    """
+            )
+            guard db.changesCount == 1 else { return false }
+            try Self.cancel(db, id, of: user, reason: "dismissed by the user", now: now)
+            if try Self.noteTaken(db, id.rawValue, by: user) { writer.noteErasure() }
+            return true
+        }
+    }
+
+    package func take(
+        _ id: NotificationID,
+        by user: Int64,
+        noting record: AuditRecord?,
+        now: Date
+    ) async throws -> Bool {
+        try await self.write(by: record) { [writer, changes] db in
+            try db.execute(
+                literal: """
+                    update recipient set dismissed_at = \(now.milliseconds), change = \(changes.next()),
+                        changed_at = \(now.milliseconds), fetched_at = coalesce(fetched_at, \(now.milliseconds))
+                    where notification_id = \(id.rawValue) and user_id = \(user) and dismissed_at is null
+                        and exists (select 1 from notification
+                            where id = \(id.rawValue) and is_read_once and payload is not null)
+                    """
+            )
+            guard db.changesCount == 1 else { return false }
+            try Self.cancel(db, id, of: user, reason: "fetched by the user", now: now)
+            if try Self.noteTaken(db, id.rawValue, by: user) { writer.noteErasure() }
+            return true
+        }
+    }
+
+    private static func cancel(
+        _ db: Database,
+        _ id: NotificationID,
+        of user: Int64,
+        reason: String,
+        now: Date
+    ) throws {
+        try Self.cancel(
+            db,
+            where: """
+                notification_id = \(id.rawValue)
+                and device in (select number from device where user_id = \(user))
+                """,
+            reason: reason,
+            now: now
+        )
+    }
+
+    // MARK: What may be read once
+
+    /// Notes that a recipient waits for it no more; `true` if the payload is erased with that.
+    private static func noteTaken(_ db: Database, _ id: Int64, by user: Int64) throws -> Bool {
+        try db.cachedStatement(sql: "delete from untaken where notification_id = ? and user_id = ?")
+            .execute(arguments: [id, user])
+        return try db.changesCount > 0 && Self.eraseIfTaken(db, id)
+    }
+
+    /// Erases a payload that may be read once and that nobody waits for, nor will; `true` if it did.
+    @discardableResult
+    static func eraseIfTaken(_ db: Database, _ id: Int64) throws -> Bool {
+        try db.cachedStatement(
+            sql: """
+                update notification set payload = null
+                where id = ?1 and is_read_once and payload is not null
+                    and not exists (select 1 from untaken where notification_id = ?1)
+                    and not exists (select 1 from fanout where notification_id = ?1)
+                """
+        ).execute(arguments: [id])
+        return db.changesCount > 0
+    }
+
+    // MARK: Recall
+
+    package func recall(
+        _ id: NotificationID,
+        by recaller: Recaller,
+        noting record: AuditRecord?,
+        page: Int?,
+        now: Date
+    ) async throws -> Bool {
+        let condition: SQL
+        switch recaller {
+        case .sender(let user): condition = "sender_id = \(user)"
+        case .administrator: condition = "true"
+        }
+        return try await self.write(by: record) { [writer, changes] db in
+            try db.execute(
+                literal: """
+                    update notification set payload = null, recalled_at = \(now.milliseconds)
+                    where id = \(id.rawValue) and expires_at > \(now.milliseconds) and recalled_at is null
+                        and payload is not null and \(condition)
+                    """
+            )
+            guard db.changesCount == 1 else { return false }
+            try db.execute(literal: "delete from fanout where notification_id = \(id.rawValue)")
+            try Self.noteRecall(db, id.rawValue, changes, page: page ?? Self.recallPage, now: now)
+            writer.noteErasure()
+            return true
+        }
+    }
+
+    /// Recipients to whom a recall is noted one by one; beyond, it is noted once, for all who look.
+    static let recallPage = 1000
+
+    private static func noteRecall(
+        _ db: Database,
+        _ id: Int64,
+        _ changes: ChangeNumbers,
+        page: Int,
+        now: Date
+    ) throws {
+        let change = changes.next()
+        let count = try Int.fetchOne(
+            db,
+            sql: "select count(*) from (select 1 from recipient where notification_id = ? limit ?)",
+            arguments: [id, page + 1]
+        )
+        if let count, count > page {
+            try db.execute(sql: "update notification set recall_change = ? where id = ?", arguments: [change, id])
+            return
+        }
+        // Who has put it away knows already that it is gone.
+        try db.execute(
+            sql: """
+                update recipient set change = ?, changed_at = ? where notification_id = ? and dismissed_at is null
+                """,
+            arguments: [change, now.milliseconds, id]
+        )
+    }
+
+    package func cancelRecalled(
+        _ id: NotificationID,
+        after device: Int64,
+        page: Int?,
+        now: Date
+    ) async throws -> Int64? {
+        let page = page ?? Self.fanoutPage
+        return try await self.writer.write(.housekeeping) { db in
+            let last = try Int64.fetchOne(
+                db.cachedStatement(
+                    sql: """
+                        select device from delivery where notification_id = ? and device > ?
+                        order by device limit 1 offset ?
+                        """
+                ),
+                arguments: [id.rawValue, device, page - 1]
+            )
+            try Self.cancel(
+                db,
+                where: "notification_id = \(id.rawValue) and device > \(device) and device <= \(last ?? .max)",
+                reason: Self.recalled,
+                now: now
+            )
+            return last
+        }
+    }
+
+    /// Why a push is not sent whose notification was recalled.
+    static let recalled = "recalled"
+}

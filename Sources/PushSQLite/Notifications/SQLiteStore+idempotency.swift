@@ -1,0 +1,50 @@
+package import Foundation
+internal import GRDB
+internal import PushCore
+internal import PushStore
+
+extension SQLiteStore {
+    package func deleteExpiredIdempotency(now: Date, limit: Int) async throws -> Int {
+        try await self.writer.write(.housekeeping) { db in
+            try db.cachedStatement(
+                sql: """
+                    delete from idempotency where key in (
+                        select key from idempotency where created_at <= ? order by created_at limit ?)
+                    """
+            ).execute(arguments: [(now - IdempotentRequest.lifetime).milliseconds, limit])
+            return db.changesCount
+        }
+    }
+
+    /// What came of a request with the same key; `nil` if it is the first.
+    static func earlierOutcome(_ db: Database, of request: IdempotentRequest, now: Date) throws -> PostOutcome? {
+        let row = try Row.fetchOne(
+            db.cachedStatement(
+                sql: """
+                    select request, notification_id, created_at, expires_at from idempotency
+                    where key = ? and created_at > ?
+                    """
+            ),
+            arguments: [request.key, (now - IdempotentRequest.lifetime).milliseconds]
+        )
+        guard let row else { return nil }
+        guard try row[0] as Data == request.request else { return .keyReused }
+        guard let id = NotificationID(rawValue: try row[1]) else { throw StoreError.damaged(row: "an idempotency key") }
+        return .repeated(id, createdAt: Date(milliseconds: try row[2]), expiresAt: Date(milliseconds: try row[3]))
+    }
+
+    /// In the transaction of the notification, so that neither is there without the other.
+    static func note(_ db: Database, _ request: IdempotentRequest, of notification: NewNotification) throws {
+        try db.run(
+            prepared: """
+                insert or replace into idempotency (key, request, notification_id, created_at, expires_at)
+                values (?, ?, ?, ?, ?)
+                """,
+            request.key,
+            request.request,
+            notification.id.rawValue,
+            notification.createdAt.milliseconds,
+            notification.expiresAt.milliseconds
+        )
+    }
+}

@@ -1,0 +1,51 @@
+package import Foundation
+internal import GRDB
+package import PushCore
+
+extension SQLiteStore {
+    package func noteFetches(of ids: [NotificationID], by user: Int64, now: Date) {
+        self.writer.note(ids.map(\.rawValue), collectedBy: user, now: now)
+    }
+
+    package func writeReceipts() async throws {
+        try await self.writer.writeReceipts()
+    }
+
+    /// Writes one receipt.
+    static func write(_ receipt: ReceiptBook.Receipt, _ db: Database) throws {
+        let (id, user) = (receipt.key.notification, receipt.key.user)
+        let written = try db.run(
+            prepared: """
+                update recipient set fetched_at = ? where notification_id = ? and user_id = ? and fetched_at is null
+                """,
+            receipt.fetchedAt,
+            id,
+            user
+        )
+        guard written == 1 else { return }
+        for device in try db.all(prepared: Self.pacedDevices, id, user, Self.paced, decode: { $0.integer(0) }) {
+            let lane = try Self.cancel(
+                id,
+                device: device,
+                reason: "fetched by the device",
+                db,
+                now: Date(milliseconds: receipt.fetchedAt)
+            )
+            guard let lane else { continue }
+            var tally = TallyCount()
+            tally.add(.cancelled, lane: lane)
+            try tally.write(db)
+        }
+    }
+
+    /// The user's devices with a push that waits for its time, if each is the only one of its lane. From `device` on: a
+    /// user has few, a broadcast has pushes to all the world.
+    static let pacedDevices = """
+        select x.device from device d indexed by device_by_user
+        cross join delivery x on x.notification_id = ?1 and x.device = d.number
+        where d.user_id = ?2 and d.retired_at is null and d.handle is not null
+            and x.settled_at is null and x.reason = ?3
+            and not exists (select 1 from device o where o.user_id = ?2 and o.number <> d.number
+                and o.lane = d.lane and o.retired_at is null)
+        """
+}

@@ -1,0 +1,75 @@
+package import Foundation
+internal import GRDB
+
+extension SQLiteStore {
+    package func deleteExpired(now: Date, page: Int) async throws -> Bool {
+        try await self.writer.write(.housekeeping) { [writer, removals] db in
+            let expired = try Int64.fetchAll(
+                db.cachedStatement(sql: Self.expired),
+                arguments: [now.milliseconds, page]
+            )
+            if !expired.isEmpty {
+                writer.noteErasure()
+                removals.note(now)
+            }
+            var left = page
+            for id in expired {
+                left -= try Self.delete(db, id, atMost: left)
+                if left <= 0 { return true }
+            }
+            return expired.count == page
+        }
+    }
+
+    static let expired = "select id from notification where expires_at <= ? order by expires_at limit ?"
+
+    /// Deletes a notification's rows, and itself after the last; returns how many at most.
+    private static func delete(_ db: Database, _ id: Int64, atMost limit: Int) throws -> Int {
+        // First, so that nobody is given it any more.
+        try db.cachedStatement(sql: "delete from fanout where notification_id = ?").execute(arguments: [id])
+        let rows = try Row.fetchAll(
+            db.cachedStatement(
+                sql: """
+                    delete from delivery where notification_id = ?1 and device in (
+                        select device from delivery where notification_id = ?1 order by device limit ?2)
+                    returning lane, settled_at, device
+                    """
+            ),
+            arguments: [id, limit]
+        )
+        var tally = TallyCount()
+        // Not asked of the query: in what a DELETE returns, SQLite 3.40 calls nothing null.
+        for row in rows where try (row[1] as Int64?) == nil { tally.add(.expired, lane: try row[0]) }
+        try tally.write(db)
+        try Self.forgetCollapsing(db, id, devices: rows.map { try $0[2] })
+        if rows.count == limit { return limit }
+        let statement = try db.cachedStatement(
+            sql: """
+                delete from recipient where notification_id = ?1 and user_id in (
+                    select user_id from recipient where notification_id = ?1 order by user_id limit ?2)
+                """
+        )
+        try statement.execute(arguments: [id, limit - rows.count])
+        let recipients = db.changesCount
+        if rows.count + recipients == limit { return limit }
+        try db.cachedStatement(sql: "delete from notification where id = ?").execute(arguments: [id])
+        return rows.count + recipients + 1
+    }
+
+    /// Forgets a notification as the newest of its collapse key for these devices.
+    private static func forgetCollapsing(_ db: Database, _ id: Int64, devices: [Int64]) throws {
+        let key = try db.first(
+            prepared: "select collapse_id from notification where id = ? and collapse_id is not null",
+            id
+        ) { $0.text(0) }
+        guard let key else { return }
+        for device in devices {
+            try db.run(
+                prepared: "delete from collapse where device = ? and collapse_id = ? and notification_id = ?",
+                device,
+                key,
+                id
+            )
+        }
+    }
+}

@@ -1,0 +1,223 @@
+internal import Foundation
+internal import GRDB
+internal import PushCore
+internal import PushStore
+
+/// A row of the outbox that is due, with what is needed to decide about it.
+struct DueDelivery {
+    enum Decision {
+        case send(Push)
+        case wait(until: Date)
+        case settle(TallyState, reason: String?)
+    }
+
+    let notification: Int64
+    let device: Int64
+    let user: Int64
+    let attempts: Int
+    private let isWithdrawn: Bool
+    private let withdrawal: String?
+    private let handle: Result<String, VaultError>?
+    private let isRetired: Bool
+    private let isRecalled: Bool
+    private let seed: Int64
+    private let sequence: Int64
+    private let expiresAt: Int64
+    private let priority: String
+    private let collapseID: String?
+    /// When a provider last accepted a push to the device, and whether it is the only push to it that is not settled.
+    private let acceptedAt: Int64?
+    private let isAlone: Bool
+    /// The lane of the device's address, if it has one.
+    let lane: String?
+
+    /// A push, as the index of what is due names it.
+    struct Key: Hashable {
+        let notification: Int64
+        let device: Int64
+    }
+
+    /// The oldest of a queue that are due.
+    static func keys(_ db: Database, _ request: LeaseRequest, now: Date) throws -> [Key] {
+        try db.all(
+            prepared: Self.due,
+            request.lane.description,
+            request.queue.rawValue,
+            now.milliseconds,
+            request.limit
+        ) {
+            Key(notification: $0.integer(0), device: $0.integer(1))
+        }
+    }
+
+    static let due = """
+        select notification_id, device from delivery
+        where lane = ? and is_bulk = ? and state = 'queued' and due_at <= ? order by due_at limit ?
+        """
+
+    /// Reads a row; `nil` if its device or its notification is not there. `isPaced`: with what the pace is decided by.
+    static func fetch(_ db: Database, _ key: Key, isPaced: Bool, _ sealing: Sealing) throws -> DueDelivery? {
+        try db.first(prepared: Self.row, key.notification, key.device, isPaced) { row in
+            DueDelivery(
+                notification: key.notification,
+                device: key.device,
+                user: row.integer(DueColumn.user),
+                attempts: Int(clamping: row.integer(DueColumn.attempts)),
+                isWithdrawn: row.flag(DueColumn.isWithdrawn),
+                withdrawal: row.optionalText(DueColumn.withdrawal),
+                handle: row.isNull(DueColumn.handle)
+                    ? nil
+                    : Result { () throws(VaultError) in
+                        let handle = try sealing.vault.open(row.data(DueColumn.handle), in: .handle(key.device))
+                        return String(decoding: handle, as: UTF8.self)
+                    },
+                isRetired: row.flag(DueColumn.isRetired),
+                isRecalled: row.flag(DueColumn.isRecalled),
+                seed: row.integer(DueColumn.seed),
+                sequence: row.integer(DueColumn.sequence),
+                expiresAt: row.integer(DueColumn.expiresAt),
+                priority: row.text(DueColumn.priority),
+                collapseID: row.optionalText(DueColumn.collapseID),
+                acceptedAt: row.isNull(DueColumn.acceptedAt) ? nil : row.integer(DueColumn.acceptedAt),
+                isAlone: row.integer(DueColumn.unsettled) == 1,
+                lane: row.optionalText(DueColumn.lane)
+            )
+        }
+    }
+
+    /// `?3`: with what the pace is decided by.
+    static let row = """
+        select \(DueColumn.list)
+        from delivery d join device v on v.number = d.device join notification n on n.id = d.notification_id
+        where d.notification_id = ?1 and d.device = ?2
+        """
+
+    /// What becomes of it now.
+    func decision(_ db: Database, interval: Duration?, now: Date) throws -> Decision {
+        guard self.expiresAt > now.milliseconds else { return .settle(.expired, reason: nil) }
+        if self.isRecalled { return .settle(.cancelled, reason: SQLiteStore.recalled) }
+        if self.isWithdrawn { return .settle(.cancelled, reason: self.withdrawal) }
+        // One damaged row must not stop the others.
+        if case .failure(let error) = self.handle { return .settle(.failed, reason: "\(error)") }
+        guard !self.isRetired, let push = self.push else {
+            return .settle(.cancelled, reason: "the device is no longer registered")
+        }
+        guard let interval else { return .send(push) }
+        let rested = self.acceptedAt.map { Date(milliseconds: $0) + interval.timeInterval <= now } ?? true
+        if rested, self.isAlone { return .send(push) }
+        if try self.isOutdated(db) {
+            return .settle(.cancelled, reason: "replaced by a newer push with the same CollapseKey")
+        }
+        let rest = try self.lastPush(db, now: now).map { $0 + interval.timeInterval }
+        return rest.map { $0 > now ? .wait(until: $0) : .send(push) } ?? .send(push)
+    }
+
+    func postpone(_ db: Database, until date: Date, reason: String) throws {
+        try db.run(
+            prepared: """
+                update delivery set state = 'queued', due_at = ?, reason = ? where notification_id = ? and device = ?
+                """,
+            date.milliseconds,
+            reason,
+            self.notification,
+            self.device
+        )
+    }
+
+    func settle(_ db: Database, as state: TallyState, reason: String?, now: Date) throws {
+        try Self.settle(
+            Key(notification: self.notification, device: self.device),
+            db,
+            as: state,
+            reason: reason,
+            now: now
+        )
+    }
+
+    static func settle(_ key: Key, _ db: Database, as state: TallyState, reason: String?, now: Date) throws {
+        try db.run(
+            prepared: """
+                update delivery set state = ?, settled_at = ?, reason = ? where notification_id = ? and device = ?
+                """,
+            state.rawValue,
+            now.milliseconds,
+            reason,
+            key.notification,
+            key.device
+        )
+    }
+
+    // MARK: - Private
+
+    private var push: Push? {
+        guard
+            let id = NotificationID(rawValue: self.notification), case .success(let handle) = self.handle,
+            let priority = Push.Priority(rawValue: self.priority)
+        else { return nil }
+        return Push(
+            notification: id,
+            handle: handle,
+            attemptID: Push.attemptID(seed: self.seed, device: self.device),
+            expiresAt: Date(milliseconds: self.expiresAt),
+            priority: priority,
+            sharedCollapseID: self.collapseID
+        )
+    }
+
+    /// Whether a newer push waits for the same device.
+    private func isOutdated(_ db: Database) throws -> Bool {
+        let newer = try db.first(prepared: Self.newer, self.device, self.notification, self.sequence) { _ in true }
+        return newer == true
+    }
+
+    static let newer = """
+        select 1 from delivery x join notification m on m.id = x.notification_id
+        where x.device = ?1 and x.settled_at is null and x.due_at is not null and x.is_withdrawn = 0
+            and x.notification_id <> ?2 and (m.sequence, m.id) > (?3, ?2)
+        limit 1
+        """
+
+    /// When the device was last sent something; now, if something is on its way.
+    private func lastPush(_ db: Database, now: Date) throws -> Date? {
+        let isUnderWay = try db.first(prepared: Self.underWay, self.device, self.notification) { _ in true }
+        if isUnderWay == true { return now }
+        return self.acceptedAt.map(Date.init(milliseconds:))
+    }
+
+    static let underWay = """
+        select 1 from delivery
+        where device = ?1 and settled_at is null and due_at is not null and state = 'sending' and notification_id <> ?2
+        limit 1
+        """
+}
+
+/// What `DueDelivery.row` selects.
+private enum DueColumn: Int32, SelectedColumn {
+    case user, attempts, isWithdrawn, withdrawal, handle, isRetired, isRecalled, seed, sequence, expiresAt, priority
+    case collapseID, acceptedAt, unsettled, lane
+
+    var sql: String {
+        switch self {
+        case .user: "d.user_id"
+        case .attempts: "d.attempts"
+        case .isWithdrawn: "d.is_withdrawn"
+        case .withdrawal: "d.reason"
+        case .handle: "v.handle"
+        case .isRetired: "v.retired_at is not null"
+        case .isRecalled: "n.recalled_at is not null"
+        case .seed: "n.seed"
+        case .sequence: "n.sequence"
+        case .expiresAt: "n.expires_at"
+        case .priority: "n.priority"
+        case .collapseID: "n.collapse_id"
+        case .acceptedAt: "(select accepted_at from device_push where device = d.device and ?3)"
+        case .unsettled:
+            """
+            (select count(*) from (
+                select 1 from delivery x where x.device = d.device and x.settled_at is null and x.due_at is not null
+                    and ?3 limit 2))
+            """
+        case .lane: "v.lane"
+        }
+    }
+}

@@ -1,0 +1,78 @@
+internal import Foundation
+internal import GRDB
+internal import PushCore
+internal import PushStore
+
+/// A broadcast that has not yet reached all its devices: a row of `fanout`.
+struct RunningBroadcast {
+    let target: PushTarget
+    var walk: AudienceWalk
+    private var isRecalled = false
+
+    init(target: PushTarget, walk: AudienceWalk) {
+        self.target = target
+        self.walk = walk
+    }
+
+    /// Reads the row; `nil` if there is none. Throws if it is not as it was written.
+    init?(_ db: Database, _ id: Int64, _ sealing: Sealing) throws {
+        let row = try Row.fetchOne(
+            db.cachedStatement(
+                sql: """
+                    select f.*, n.expires_at, n.recalled_at, n.collapse_id, n.is_read_once, n.sequence
+                    from fanout f join notification n on n.id = f.notification_id where f.notification_id = ?
+                    """
+            ),
+            arguments: [id]
+        )
+        guard let row else { return nil }
+        self.target = try PushTarget(
+            id: id,
+            sequence: row["sequence"],
+            collapseID: row["collapse_id"],
+            isReadOnce: row["is_read_once"],
+            expiresAt: Date(milliseconds: row["expires_at"]),
+            audience: HashedAudience(Self.audience(of: row, sealing), sealing.index)
+        )
+        self.walk = try AudienceWalk(branch: row["branch"], cursor: row["cursor"])
+        self.isRecalled = try (row["recalled_at"] as Int64?) != nil
+        guard (0..<(self.target.audience.branches?.count ?? 1)).contains(self.walk.branch) else {
+            throw StoreError.damaged(row: "broadcast \(id)")
+        }
+    }
+
+    /// Whether its pushes are still to be sent.
+    func isWanted(_ now: Date) -> Bool {
+        !self.isRecalled && self.target.expiresAt > now
+    }
+
+    /// Notes that the walk goes on from here.
+    func insert(_ db: Database, _ sealing: Sealing) throws {
+        let audience = self.target.audience.audience
+        try db.run(
+            prepared: """
+                insert into fanout (notification_id, expressions, platforms, branch, cursor) values (?, ?, ?, ?, ?)
+                """,
+            self.target.id,
+            try sealing.seal(audience.expressions.map(\.description), in: .expressions(self.target.id)),
+            try audience.platforms.map { try Self.json($0.map(\.description).sorted()) },
+            self.walk.branch,
+            self.walk.cursor
+        )
+    }
+
+    private static func json(_ texts: [String]) throws -> String {
+        String(decoding: try JSONEncoder().encode(texts), as: UTF8.self)
+    }
+
+    private static func audience(of row: Row, _ sealing: Sealing) throws -> Audience {
+        let expressions = try sealing.texts(row["expressions"], in: .expressions(row["notification_id"]))
+        let platforms = try (row["platforms"] as String?).map {
+            try JSONDecoder().decode([String].self, from: Data($0.utf8))
+        }
+        return Audience(
+            try expressions.map { try TagExpression($0) },
+            platforms: platforms.map { Set($0.map { Platform($0) }) }
+        )
+    }
+}

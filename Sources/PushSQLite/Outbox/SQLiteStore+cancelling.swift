@@ -1,0 +1,69 @@
+internal import Foundation
+internal import GRDB
+internal import PushCore
+
+extension SQLiteStore {
+    /// Cancels what is not settled of the deliveries that the condition names.
+    ///
+    /// What is on its way cannot be called back: it is not tried again, and counts as what its answer says.
+    static func cancel(_ db: Database, where condition: SQL, reason: String, now: Date) throws {
+        try db.execute(
+            literal: """
+                update delivery set is_withdrawn = 1, reason = \(reason)
+                where settled_at is null and state = 'sending' and \(condition)
+                """
+        )
+        try self.count(
+            .cancelled,
+            db,
+            """
+            update delivery set state = 'cancelled', settled_at = \(now.milliseconds), reason = \(reason)
+            where settled_at is null and state = 'queued' and \(condition)
+            returning lane
+            """
+        )
+    }
+
+    /// Cancels one push, as `cancel(_:where:reason:now:)` does; returns its lane if it was still waiting.
+    static func cancel(
+        _ notification: Int64,
+        device: Int64,
+        reason: String,
+        _ db: Database,
+        now: Date
+    ) throws -> String? {
+        let lane = try db.first(
+            prepared: """
+                update delivery set state = 'cancelled', settled_at = ?, reason = ?
+                where notification_id = ? and device = ? and settled_at is null and state = 'queued'
+                returning lane
+                """,
+            now.milliseconds,
+            reason,
+            notification,
+            device
+        ) { $0.text(0) }
+        guard lane == nil else { return lane }
+        try db.run(
+            prepared: """
+                update delivery set is_withdrawn = 1, reason = ?
+                where notification_id = ? and device = ? and settled_at is null and state = 'sending'
+                """,
+            reason,
+            notification,
+            device
+        )
+        return nil
+    }
+
+    /// Runs a statement that returns the lane of each row that it has brought into a state; returns how many.
+    @discardableResult
+    static func count(_ state: TallyState, _ db: Database, _ statement: SQL) throws -> Int {
+        let (sql, arguments) = try statement.build(db)
+        let lanes = try String.fetchAll(db, sql: sql, arguments: arguments)
+        var tally = TallyCount()
+        for lane in lanes { tally.add(state, lane: lane) }
+        try tally.write(db)
+        return lanes.count
+    }
+}

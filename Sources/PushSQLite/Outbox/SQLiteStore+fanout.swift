@@ -1,0 +1,87 @@
+package import Foundation
+internal import GRDB
+internal import PushCore
+internal import PushStore
+
+extension SQLiteStore {
+    /// Devices of which more make a notification a broadcast.
+    static let fanoutPage = 1000
+    /// Devices looked at in one transaction of a broadcast: few enough that a post behind it does not notice.
+    static let fanoutStep = 250
+
+    package func expandFanout(page: Int?, now: Date) async throws -> Int? {
+        let (pusher, page) = (self.pusher, page ?? Self.fanoutStep)
+        return try await self.writer.write(.housekeeping) { [writer, sealing] db in
+            guard let id = try Self.oldestFanout(db) else { return nil }
+            let broadcast: RunningBroadcast?
+            do {
+                broadcast = try RunningBroadcast(db, id, sealing)
+            } catch  where !(error is DatabaseError) {
+                try db.run(prepared: "update fanout set is_set_aside = 1 where notification_id = ?", id)
+                writer.noteSetAside(.broadcast(notification: id))
+                return 0
+            }
+            guard var broadcast, broadcast.isWanted(now) else {
+                try Self.endFanout(db, id)
+                writer.noteErasure()
+                return 0
+            }
+            var pushes = PushInsertion(broadcast.target, by: pusher, isBulk: true, now: now)
+            let isLast = try broadcast.walk.take(page, of: broadcast.target.audience, db) { device in
+                try pushes.insert(device, db)
+            }
+            if isLast {
+                try Self.endFanout(db, id)
+                // Those who were there before may all have been given it.
+                if broadcast.target.isReadOnce { try Self.eraseIfTaken(db, id) }
+                writer.noteErasure()
+            } else {
+                try db.run(
+                    prepared: "update fanout set branch = ?, cursor = ? where notification_id = ?",
+                    broadcast.walk.branch,
+                    broadcast.walk.cursor,
+                    id
+                )
+            }
+            return pushes.count
+        }
+    }
+
+    /// Enqueues a new notification's pushes: all of them, or the first page and a row for the rest.
+    ///
+    /// `recipients` are the users who have been made recipients in this transaction. Returns how many pushes were made, and whether
+    /// something is to be done about them now.
+    static func enqueue(
+        _ db: Database,
+        _ target: PushTarget,
+        besides recipients: Set<Int64>,
+        by pusher: Pusher,
+        page: Int,
+        now: Date
+    ) throws -> (pushes: Int, hasWork: Bool) {
+        let isBulk = try target.audience.isLarger(than: page, db)
+        var pushes = PushInsertion(target, by: pusher, isBulk: isBulk, newRecipients: recipients, now: now)
+        var walk = AudienceWalk()
+        var isLast = false
+        repeat {
+            isLast = try walk.take(page, of: target.audience, db) { try pushes.insert($0, db) }
+            // A small audience may still have several branches.
+        } while !isLast && !isBulk
+        if !isLast { try RunningBroadcast(target: target, walk: walk).insert(db, pusher.sealing) }
+        return (pushes.count, pushes.dueCount > 0 || !isLast)
+    }
+
+    private static func oldestFanout(_ db: Database) throws -> Int64? {
+        // Few broadcasts run at a time.
+        try db.first(
+            prepared: """
+                select f.notification_id from fanout f join notification n on n.id = f.notification_id
+                where not f.is_set_aside order by n.sequence, n.created_at limit 1
+                """
+        ) { $0.integer(0) }
+    }
+
+    private static func endFanout(_ db: Database, _ id: Int64) throws {
+        try db.run(prepared: "delete from fanout where notification_id = ?", id)
+    }
+}

@@ -1,0 +1,65 @@
+internal import Foundation
+internal import GRDB
+internal import PushCore
+
+/// Pushes whose device has registered an address at another provider since they were enqueued.
+///
+/// They go on in the device's new lane, as if they had just been enqueued there: the tally counts them as cancelled in the
+/// old lane and as enqueued in the new one, so that each lane adds up and no count ever falls.
+extension SQLiteStore {
+    /// Moves queued pushes of a device to its lane; returns how many, at most `page`.
+    static func moveQueued(_ db: Database, ofDevice device: Int64, page: Int, now: Date) throws -> Int {
+        let lane = try db.first(prepared: "select lane from device where number = ?", device) { $0.optionalText(0) }
+        guard let lane = lane ?? nil else { return 0 }
+        let rows = try db.all(
+            prepared: """
+                select notification_id, lane from delivery
+                where device = ? and settled_at is null and due_at is not null and state = 'queued' and lane <> ?
+                limit ?
+                """,
+            device,
+            lane,
+            page
+        ) { (notification: $0.integer(0), lane: $0.text(1)) }
+        var tally = TallyCount()
+        for row in rows {
+            try Self.move(
+                db,
+                notification: row.notification,
+                device: device,
+                from: row.lane,
+                to: lane,
+                now: now,
+                &tally
+            )
+        }
+        try tally.write(db)
+        return rows.count
+    }
+
+    /// Moves a queued push to another lane, where it is due at once.
+    static func move(
+        _ db: Database,
+        notification: Int64,
+        device: Int64,
+        from old: String,
+        to new: String,
+        now: Date,
+        _ tally: inout TallyCount
+    ) throws {
+        // What the old provider said about time says nothing about the new one.
+        try db.run(
+            prepared: """
+                update delivery set lane = ?, due_at = ?, attempts = 0,
+                    reason = case is_withdrawn when 1 then reason end
+                where notification_id = ? and device = ?
+                """,
+            new,
+            now.milliseconds,
+            notification,
+            device
+        )
+        tally.add(.cancelled, lane: old)
+        tally.add(.enqueued, lane: new)
+    }
+}

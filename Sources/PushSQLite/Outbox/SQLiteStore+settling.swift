@@ -1,0 +1,151 @@
+package import Foundation
+internal import GRDB
+package import PushCore
+package import PushStore
+
+extension SQLiteStore {
+    package func settle(_ ended: [(LeasedDelivery, Settlement)], now: Date) async throws {
+        try await self.writer.write(.delivery) { [writer, sealing] db in
+            var batch = Batch(index: sealing.index, now: now)
+            for (delivery, settlement) in ended {
+                do {
+                    try batch.settle(db, delivery, as: settlement)
+                } catch let error as DatabaseError where !error.concernsAll {
+                    // A damaged row: it stays leased until the next start, and the others are written down.
+                    let id = delivery.push.notification.rawValue
+                    writer.noteSetAside(.settlement(notification: id, device: delivery.device))
+                }
+            }
+            try batch.tally.write(db)
+        }
+    }
+}
+
+private struct Batch {
+    let index: BlindIndex
+    let now: Date
+    var tally = TallyCount()
+
+    init(index: BlindIndex, now: Date) {
+        self.index = index
+        self.now = now
+    }
+
+    mutating func settle(_ db: Database, _ delivery: LeasedDelivery, as settlement: Settlement) throws {
+        switch settlement {
+        case .accepted(let providerID):
+            // The provider's name for it is ours, unless it has one of its own.
+            let isOurs = providerID == delivery.push.attemptID.text
+            let isEnded = try self.end(db, delivery, .accepted, reason: nil, providerID: isOurs ? nil : providerID)
+            // A device that was deleted has ended it already, and leaves nothing of it behind.
+            guard isEnded else { return }
+            try db.run(
+                prepared: """
+                    insert into device_push (device, accepted_at) values (?, ?)
+                    on conflict (device) do update set accepted_at = excluded.accepted_at
+                    """,
+                delivery.device,
+                self.now.milliseconds
+            )
+        case .expired: try self.end(db, delivery, .expired, reason: nil, providerID: nil)
+        case .failed(let reason):
+            if try self.hasMoved(db, delivery) {
+                try self.requeue(db, delivery, dueAt: self.now, reason: reason, attempts: delivery.state.attempts)
+            } else {
+                try self.end(db, delivery, .failed, reason: reason, providerID: nil)
+            }
+        case .retried(let due, let reason):
+            try self.requeue(db, delivery, dueAt: due, reason: reason, attempts: delivery.state.attempts)
+        case .released:
+            try self.requeue(db, delivery, dueAt: self.now, reason: nil, attempts: delivery.state.attempts - 1)
+        }
+    }
+
+    // MARK: - Private
+
+    /// Whether the device has another address than the push was sent to.
+    private func hasMoved(_ db: Database, _ delivery: LeasedDelivery) throws -> Bool {
+        guard let handle = DeviceHandle(delivery.push.handle) else { return false }
+        let hasMoved = try db.first(
+            prepared: """
+                select v.handle_key <> ? or v.lane <> d.lane
+                from device v join delivery d on d.notification_id = ? and d.device = v.number
+                where v.number = ? and v.retired_at is null
+                """,
+            self.index.hash(handle),
+            delivery.push.notification.rawValue,
+            delivery.device
+        ) { $0.integer(0) != 0 }
+        return hasMoved == true
+    }
+
+    /// Says whether it was not settled before.
+    @discardableResult
+    private mutating func end(
+        _ db: Database,
+        _ delivery: LeasedDelivery,
+        _ state: TallyState,
+        reason: String?,
+        providerID: String?
+    ) throws -> Bool {
+        let lane = try db.first(
+            prepared: """
+                update delivery set state = ?, settled_at = ?, reason = ?, provider_id = ?
+                where notification_id = ? and device = ? and settled_at is null
+                returning lane
+                """,
+            state.rawValue,
+            self.now.milliseconds,
+            reason,
+            providerID,
+            delivery.push.notification.rawValue,
+            delivery.device
+        ) { $0.text(0) }
+        if let lane { self.tally.add(state, lane: lane) }
+        return lane != nil
+    }
+
+    private mutating func requeue(
+        _ db: Database,
+        _ delivery: LeasedDelivery,
+        dueAt: Date,
+        reason: String?,
+        attempts: Int
+    ) throws {
+        let row = try db.first(
+            prepared: """
+                update delivery set
+                    state = case is_withdrawn when 1 then 'cancelled' else 'queued' end,
+                    settled_at = case is_withdrawn when 1 then ?1 end,
+                    reason = case is_withdrawn when 1 then reason else ?2 end,
+                    due_at = ?3, attempts = ?4
+                where notification_id = ?5 and device = ?6 and state = 'sending' and attempts = ?7
+                returning lane, state
+                """,
+            self.now.milliseconds,
+            reason,
+            dueAt.milliseconds,
+            attempts,
+            delivery.push.notification.rawValue,
+            delivery.device,
+            delivery.state.attempts
+        ) { (lane: $0.text(0), state: $0.text(1)) }
+        guard let row else { return }
+        if row.state == TallyState.cancelled.rawValue { return self.tally.add(.cancelled, lane: row.lane) }
+        let new = try db.first(
+            prepared: "select lane from device where number = ? and lane <> ?",
+            delivery.device,
+            row.lane
+        ) { $0.text(0) }
+        guard let new else { return }
+        try SQLiteStore.move(
+            db,
+            notification: delivery.push.notification.rawValue,
+            device: delivery.device,
+            from: row.lane,
+            to: new,
+            now: self.now,
+            &self.tally
+        )
+    }
+}

@@ -1,0 +1,78 @@
+package import Foundation
+internal import GRDB
+internal import Glibc
+internal import Migrations
+package import PushCore
+package import PushStore
+
+/// A database file of this machine, with its log beside it.
+package struct SQLiteDatabase: StorePlace {
+    package let path: String
+
+    package init(path: String) {
+        self.path = path
+    }
+
+    package var description: String { self.path }
+
+    package var exists: Bool { FileManager.default.fileExists(atPath: self.path) }
+
+    package func open(_ keyring: Keyring, _ options: StoreOptions) throws(StoreError) -> any Store {
+        try SQLiteStore(path: self.path, keyring: keyring, options)
+    }
+
+    package func dataKeys() throws(StoreError) -> [DataKeyEntry] {
+        guard self.exists else { return [] }
+        return try self.look { try DataKeyEntry.fetchAll($0) }
+    }
+
+    package func inspect() throws(StoreError) -> StoreInspection {
+        let (damage, applied) = try self.look { db in
+            let damage = try String.fetchAll(db, sql: "pragma quick_check(10)").filter { $0 != "ok" }
+            return (damage, try Schema.applied(db))
+        }
+        return StoreInspection(
+            damage: damage,
+            missingMigrations: applied.missing(Migration.all),
+            unknownMigration: applied.unknown(Migration.all),
+            changedMigration: applied.changed(Migration.all)
+        )
+    }
+
+    package var lastWrite: (place: String, at: Date)? {
+        [self.path, self.path + "-wal"].compactMap { file in
+            // Without the file nothing was written to it.
+            let attributes = try? FileManager.default.attributesOfItem(atPath: file)
+            return (attributes?[.modificationDate] as? Date).map { (place: file, at: $0) }
+        }.max { $0.at < $1.at }
+    }
+
+    package func freeSpace() throws(StoreError) -> (bytes: UInt64, place: String) {
+        let folder = URL(fileURLWithPath: self.path).deletingLastPathComponent().path
+        var status = statvfs()
+        guard statvfs(FileManager.default.fileExists(atPath: folder) ? folder : ".", &status) == 0 else {
+            throw .cannotOpen(place: folder, reason: String(cString: strerror(errno)))
+        }
+        let free = UInt64(status.f_bavail).multipliedReportingOverflow(by: UInt64(status.f_frsize)).partialValue
+        return (free, folder)
+    }
+
+    /// Reads through a connection that changes nothing, beside a server that runs.
+    private func look<Value>(_ body: (Database) throws -> Value) throws(StoreError) -> Value {
+        do {
+            return try DatabaseQueue.readOnly(path: self.path).read(body)
+        } catch {
+            throw StoreError(opening: self.path, error)
+        }
+    }
+}
+
+extension DatabaseQueue {
+    /// A connection that changes nothing, beside a server that runs.
+    static func readOnly(path: String) throws -> DatabaseQueue {
+        var configuration = Configuration()
+        configuration.readonly = true
+        configuration.busyMode = .timeout(5)
+        return try DatabaseQueue(path: path, configuration: configuration)
+    }
+}

@@ -1,0 +1,162 @@
+internal import CSQLite
+package import Foundation
+internal import GRDB
+package import PushCore
+package import PushStore
+internal import Synchronization
+
+/// A store in one file of this machine: one connection that writes, and read-only ones for all readers.
+///
+/// Two or more connections that write or checkpoint one WAL database at the same instant can corrupt it in every
+/// SQLite before 3.51.3, so there is exactly one.
+package final class SQLiteStore: Store {
+    let path: String
+    let audit: AuditTrail
+    let writer: Writer
+    let tokenUses = TokenUses()
+    let sealing: Sealing
+    let changes: ChangeNumbers
+    let pusher: Pusher
+    let removals = RemovalClock()
+    /// How often the keyring was exchanged, or was about to be.
+    let exchanges = Atomic(0)
+
+    /// Opens the database, making it and its folder if need be, and brings its schema up to date.
+    ///
+    /// What must not be read by others is sealed under the keyring.
+    /// What was erased before a crash is wiped from the log, too, and soon from the pages.
+    package init(
+        path: String,
+        keyring: Keyring,
+        _ options: StoreOptions = StoreOptions()
+    ) throws(StoreError) {
+        self.path = path
+        do {
+            let folder = URL(fileURLWithPath: path).deletingLastPathComponent()
+            try FileManager.default.createDirectory(
+                at: folder,
+                withIntermediateDirectories: true,
+                attributes: [.posixPermissions: 0o700]
+            )
+        } catch {
+            throw StoreError(opening: path, error)
+        }
+        let lock = try LockFile(forDatabase: path)
+        do {
+            let wiper = try PageWiper(database: path, onEvent: options.onEvent)
+            if let stamp = lock.lastStamp, stamp == wiper.stamp { wiper.noteAllPagesKnown() }
+            let connection = try DatabaseQueue(path: path, configuration: Self.configuration(isReadOnly: false))
+            (self.sealing, self.changes) = try connection.writeWithoutTransaction { db in
+                try Schema.prepare(db)
+                var opened: (Sealing, ChangeNumbers)?
+                try db.inTransaction(.immediate) {
+                    opened = (try Sealing(db, keyring), try ChangeNumbers(db, now: Date()))
+                    return .commit
+                }
+                guard let opened else { preconditionFailure("a transaction runs its body or throws") }
+                return opened
+            }
+            let notes = TransactionNotes()
+            self.audit = AuditTrail(vault: self.sealing.vault, key: self.sealing.secret.derive("audit"), notes: notes)
+            self.pusher = Pusher(sealing: self.sealing, changes: self.changes, notes: notes, isAway: options.isAway)
+            self.writer = try Writer(
+                connection,
+                wiper: wiper,
+                lock: lock,
+                space: DiskSpace(onEvent: options.onEvent),
+                notes: notes,
+                patience: options.patience,
+                events: options.onEvent
+            )
+            try self.writer.wipeAtStart()
+        } catch {
+            throw StoreError(opening: path, error)
+        }
+    }
+
+    /// A read-only connection, for one thread at a time: each event loop has its own.
+    package func makeReader() throws(StoreError) -> any StoreReader {
+        try self.makeSQLiteReader()
+    }
+
+    func makeSQLiteReader() throws(StoreError) -> SQLiteReader {
+        do {
+            let connection = try DatabaseQueue(path: self.path, configuration: Self.configuration(isReadOnly: true))
+            let reader = SQLiteReader(connection, of: self)
+            self.writer.willHold(reader)
+            // SQLite opens its files with the first read: at once, while there are descriptors. Later, clients may have them all.
+            _ = try reader.read { try Int64.fetchOne($0, sql: "select count(*) from user") }
+            return reader
+        } catch {
+            throw StoreError(opening: self.path, error)
+        }
+    }
+
+    package var vault: Vault { self.sealing.vault }
+
+    package var indexSecret: IndexSecret { self.sealing.secret }
+
+    package var failure: String? { self.writer.failure }
+
+    package var isFull: Bool { self.writer.space.isFull }
+
+    package var report: StoreReport {
+        StoreReport(
+            waiting: self.writer.waitingCount,
+            receiptsWaiting: self.writer.receipts.count,
+            receiptsDropped: self.writer.receipts.dropped,
+            setAside: self.writer.counts.setAside.load(ordering: .relaxed),
+            checkpointFailures: self.writer.counts.checkpointFailures.load(ordering: .relaxed),
+            logBytes: self.writer.log.pages * Writer.pageSize
+        )
+    }
+
+    /// Does what was handed in before, leaves a database that needs no recovery, and lets others open it.
+    package func close() async {
+        await self.writer.close()
+    }
+
+    /// Wipes at once what was erased, which otherwise happens within a second; `false` if a reader is in the way.
+    package func wipe() async throws -> Bool {
+        try await self.writer.wipeNow()
+    }
+
+    /// To open the database's file in another way would drop SQLite's locks on it when it is closed again.
+    package func bytesAtRest() throws -> [(name: String, bytes: Data)] {
+        let log = URL(fileURLWithPath: self.path + "-wal")
+        return [("The database", try self.writer.wiper.contents()), ("Its log", try Data(contentsOf: log))]
+    }
+
+    /// In seconds.
+    static let busyTimeout = 5
+    /// In KiB: of 2 MiB, which is usual, and 64 the latter saved a quarter of the time with a million notifications.
+    private static let writerCache = 65_536
+
+    /// Done once. Refused where a database was opened before, by somebody else: then memory is counted.
+    private static let countNoMemory: Void = { _ = csqlite_count_no_memory() }()
+
+    private static func configuration(isReadOnly: Bool) -> Configuration {
+        Self.countNoMemory
+        var configuration = Configuration()
+        configuration.readonly = isReadOnly
+        // A reader's transaction lasts from one access to the next.
+        configuration.allowsUnsafeTransactions = isReadOnly
+        configuration.label = isReadOnly ? "reader" : "writer"
+        configuration.busyMode = .timeout(TimeInterval(Self.busyTimeout))
+        configuration.foreignKeysEnabled = true
+        configuration.prepareDatabase { db in
+            // The writer checkpoints by itself, after its commits; nobody else ever does.
+            try db.execute(sql: "pragma wal_autocheckpoint = 0")
+            if isReadOnly { return }
+            // FULL: with NORMAL a power cut takes back commits that were acknowledged.
+            try db.execute(sql: "pragma journal_mode = wal")
+            try db.execute(sql: "pragma synchronous = full")
+            try db.execute(sql: "pragma secure_delete = on")
+            // A post changes some random pages of large trees: what is not kept is read again for each.
+            try db.execute(sql: "pragma cache_size = \(-Self.writerCache)")
+            // What undoes one caller's work alone is never needed after a crash: no file for it, which each commit made.
+            try db.execute(sql: "pragma temp_store = memory")
+        }
+        return configuration
+    }
+}

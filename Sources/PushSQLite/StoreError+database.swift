@@ -1,0 +1,34 @@
+internal import Foundation
+internal import GRDB
+internal import PushCore
+internal import PushStore
+
+extension StoreError {
+    init(_ error: DatabaseError) {
+        self = error.isFull ? .full : .failed(reason: error.message ?? "\(error.resultCode)")
+    }
+
+    /// What GRDB or a decoder throws, without the row and the arguments that such errors describe themselves with; `nil`
+    /// for an error of another kind.
+    init?(reading error: any Error) {
+        switch error {
+        case let error as StoreError: self = error
+        case let error as DatabaseError: self.init(error)
+        case let error as VaultError: self = .failed(reason: error.description)
+        case is RowDecodingError, is DecodingError: self = .failed(reason: "a row cannot be decoded")
+        default: return nil
+        }
+    }
+
+    /// What stopped a database from being opened; an error of the store's own stays what it is.
+    init(opening path: String, _ error: any Error) {
+        switch error {
+        case let error as StoreError: self = error
+        case let error as DatabaseError:
+            let reason = error.isFull ? "\(StoreError.full)" : error.message ?? "\(error.resultCode)"
+            self = .cannotOpen(place: path, reason: reason)
+        case let error as VaultError: self = .cannotOpen(place: path, reason: error.description)
+        default: self = .cannotOpen(place: path, reason: error.localizedDescription)
+        }
+    }
+}

@@ -1,0 +1,61 @@
+package import Foundation
+package import PushCore
+
+/// What a valid token allows, and until when.
+package struct TokenGrant: Sendable, Hashable {
+    package let prefix: TokenPrefix
+    package let scopes: Scopes
+    package let expiresAt: Date
+    package let usedAt: Date?
+
+    package init(prefix: TokenPrefix, scopes: Scopes, expiresAt: Date, usedAt: Date?) {
+        self.prefix = prefix
+        self.scopes = scopes
+        self.expiresAt = expiresAt
+        self.usedAt = usedAt
+    }
+}
+
+/// A token as lists show it.
+package struct TokenEntry: Sendable, Hashable {
+    package let prefix: TokenPrefix
+    package let username: Username
+    package let isSession: Bool
+    package let scopes: Scopes
+    package let createdAt: Date
+    package let expiresAt: Date
+    package let usedAt: Date?
+
+    package init(
+        prefix: TokenPrefix,
+        username: Username,
+        isSession: Bool,
+        scopes: Scopes,
+        createdAt: Date,
+        expiresAt: Date,
+        usedAt: Date?
+    ) {
+        self.prefix = prefix
+        self.username = username
+        self.isSession = isSession
+        self.scopes = scopes
+        self.createdAt = createdAt
+        self.expiresAt = expiresAt
+        self.usedAt = usedAt
+    }
+}
+
+/// A token that was made by signing in.
+package struct NewSession: Sendable {
+    /// How many sessions a user has at most.
+    package static let maximumCount = 100
+
+    package let token: BearerToken
+    /// The user's oldest sessions, which had to end for it.
+    package let ended: [Fingerprint]
+
+    package init(token: BearerToken, ended: [Fingerprint]) {
+        self.token = token
+        self.ended = ended
+    }
+}

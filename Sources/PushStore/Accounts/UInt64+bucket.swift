@@ -1,0 +1,14 @@
+extension UInt64 {
+    /// Which of `count` buckets, 0 or more, this key falls into; of one more bucket only that one takes keys away.
+    ///
+    /// Lamping and Veach, "A Fast, Minimal Memory, Consistent Hash Algorithm", 2014.
+    package func bucket(of count: Int64) -> Int64 {
+        var (key, bucket, next) = (self, Int64(0), 0.0)
+        while next < Double(count) {
+            bucket = Int64(next)
+            key = key &* 2_862_933_555_777_941_757 &+ 1
+            next = (Double(bucket) + 1) * (0x1p31 / (Double(key >> 33) + 1))
+        }
+        return bucket
+    }
+}

@@ -1,0 +1,44 @@
+package import Foundation
+package import PushCore
+
+/// A user who may sign in.
+package struct User: Sendable, Hashable {
+    package let id: Int64
+    package let name: Username
+    package let role: Role
+    /// Another one after each change of the password.
+    package let passwordNumber: Int64
+    /// While this is so, the user is refused like one who does not exist.
+    package let isDisabled: Bool
+
+    package init(id: Int64, name: Username, role: Role, passwordNumber: Int64, isDisabled: Bool) {
+        self.id = id
+        self.name = name
+        self.role = role
+        self.passwordNumber = passwordNumber
+        self.isDisabled = isDisabled
+    }
+}
+
+/// A user as lists show it.
+package struct UserEntry: Sendable, Hashable {
+    package let name: Username
+    package let role: Role
+    package let createdAt: Date
+    package let isDisabled: Bool
+
+    package init(name: Username, role: Role, createdAt: Date, isDisabled: Bool) {
+        self.name = name
+        self.role = role
+        self.createdAt = createdAt
+        self.isDisabled = isDisabled
+    }
+}
+
+/// The outcome of a change to a user.
+package enum UserChange: Sendable, Hashable {
+    case done
+    case missing
+    /// The user is the only administrator who is not disabled: after the change none could undo it.
+    case lastAdministrator
+}

@@ -1,0 +1,73 @@
+package import Foundation
+package import PushCore
+
+/// An entry of the audit, in clear.
+package struct AuditEntry: Sendable, Hashable {
+    /// Counted from 1 without gaps.
+    package let number: Int64
+    package let at: Date
+    package let action: String
+    package let subject: String
+    package let detail: String
+    /// Empty for the operator at the command line.
+    package let actor: String
+    /// A keyed hash of the token that was shown; empty without one.
+    package let token: String
+    package let client: String
+    package let request: String
+
+    package init(
+        number: Int64,
+        at: Date,
+        action: String,
+        subject: String,
+        detail: String,
+        actor: String,
+        token: String,
+        client: String,
+        request: String
+    ) {
+        self.number = number
+        self.at = at
+        self.action = action
+        self.subject = subject
+        self.detail = detail
+        self.actor = actor
+        self.token = token
+        self.client = client
+        self.request = request
+    }
+}
+
+/// Where the audit was found to be other than it was written.
+package struct AuditFault: Sendable, Hashable {
+    /// The entry that is changed, moved, or follows one that is missing.
+    package let number: Int64
+
+    package init(number: Int64) {
+        self.number = number
+    }
+}
+
+/// Reads the audit.
+package protocol AuditReader: Sendable {
+    /// The name of a token in the audit: a keyed hash of its prefix.
+    func auditName(of token: TokenPrefix) -> String
+
+    /// Entries from the newest back, those before `number`; at most `limit`.
+    func auditEntries(before number: Int64?, limit: Int) async throws(StoreError) -> [AuditEntry]
+
+    /// The number of the newest entry; 0 while there is none.
+    func lastAuditNumber() async throws(StoreError) -> Int64
+
+    /// The first place where the audit is not as it was written; `nil` if it is all there. Reads all of it.
+    ///
+    /// The newest entries may be missing all the same: compare `lastAuditNumber` with the number that was seen before.
+    func auditFault() async throws(StoreError) -> AuditFault?
+}
+
+/// Shortens the audit. Its entries are written with the work that they tell of.
+package protocol AuditStore: Sendable {
+    /// Deletes the audit's entries from before a time, from the oldest on; returns how many, at most `limit`.
+    func trimAudit(before date: Date, limit: Int) async throws -> Int
+}

@@ -1,0 +1,61 @@
+package import Foundation
+
+/// A notification as the store has it, for a user who may see it.
+package struct StoredNotification: Sendable, Hashable {
+    package let sender: Int64
+    package let sealedPayload: Data
+    package let isStoredByClients: Bool
+    package let isReadOnce: Bool
+    package let isRecipient: Bool
+    package let readAt: Date?
+    package let fetchedAt: Date?
+    package let createdAt: Date
+    package let expiresAt: Date
+    /// When the user's view of it last changed.
+    package let changedAt: Date
+
+    package init(
+        sender: Int64,
+        sealedPayload: Data,
+        isStoredByClients: Bool,
+        isReadOnce: Bool,
+        isRecipient: Bool,
+        readAt: Date?,
+        fetchedAt: Date?,
+        createdAt: Date,
+        expiresAt: Date,
+        changedAt: Date
+    ) {
+        self.sender = sender
+        self.sealedPayload = sealedPayload
+        self.isStoredByClients = isStoredByClients
+        self.isReadOnce = isReadOnce
+        self.isRecipient = isRecipient
+        self.readAt = readAt
+        self.fetchedAt = fetchedAt
+        self.createdAt = createdAt
+        self.expiresAt = expiresAt
+        self.changedAt = changedAt
+    }
+}
+
+/// Whether a recipient has read a notification.
+package enum ReadMark: Sendable, Hashable {
+    case read, unread
+}
+
+/// The outcome of marking a notification.
+package enum MarkOutcome: Sendable, Hashable {
+    /// It has the mark now, and may have had it before.
+    case marked
+    /// The user can see no such notification.
+    case missing
+    /// The mark was not the expected one any more.
+    case changed
+}
+
+/// Who recalls a notification.
+package enum Recaller: Sendable, Hashable {
+    case sender(Int64)
+    case administrator
+}

@@ -1,0 +1,40 @@
+internal import Dispatch
+internal import Synchronization
+
+/// Reads that take longer than an event loop may wait, on a thread of their own, one after the other.
+///
+/// Each should be short all the same: while it runs, some stores cannot give back what was deleted.
+package final class ReportReader: Sendable {
+    private static let bound = 100
+
+    private let reader: any StoreReader
+    private let executor = QueueExecutor()
+    private let waiting = Atomic(0)
+
+    /// `reader` is used by nothing else.
+    package init(_ reader: any StoreReader) {
+        self.reader = reader
+    }
+
+    /// Runs `body` there. Throws what it throws, or `StoreError.busy` if too many wait.
+    package func run<Value: Sendable>(
+        _ body: @escaping @Sendable (any StoreReader) async throws -> Value
+    ) async throws -> Value {
+        guard self.waiting.wrappingAdd(1, ordering: .relaxed).newValue <= Self.bound else {
+            self.waiting.wrappingSubtract(1, ordering: .relaxed)
+            throw StoreError.busy
+        }
+        defer { self.waiting.wrappingSubtract(1, ordering: .relaxed) }
+        return try await withTaskExecutorPreference(self.executor) { try await body(self.reader) }
+    }
+}
+
+/// Runs the parts of tasks one at a time.
+private final class QueueExecutor: TaskExecutor {
+    private let queue = DispatchQueue(label: "sealpost.reports")
+
+    func enqueue(_ job: consuming ExecutorJob) {
+        let job = UnownedJob(job)
+        self.queue.async { job.runSynchronously(on: self.asUnownedTaskExecutor()) }
+    }
+}

@@ -1,0 +1,48 @@
+import Foundation
+import GRDB
+import PushCore
+import PushStore
+import PushTesting
+import Synchronization
+import Testing
+
+@testable import PushSQLite
+
+/// A disk that is full for a while, here by a bound of SQLite's that has the same effect.
+@Suite(.timeLimit(.minutes(5))) struct DiskSpaceTests {
+    @Test func aFullDiskIsToldOnceAndHealsByItself() async throws {
+        let folder = try TemporaryFolder()
+        let events = Mutex<[StoreEvent]>([])
+        let keyring = try Keyring(text: Keyring.generateText())
+        var options = StoreOptions()
+        options.onEvent = { event in
+            if case .broken = event { Issue.record("only a restart would help") }
+            events.withLock { $0.append(event) }
+        }
+        let store = try SQLiteStore(path: folder.file("test.db"), keyring: keyring, options)
+        try await store.writer.write { db in
+            try db.execute(sql: "create table filling (bytes blob) strict")
+            let count = try Int.fetchOne(db, sql: "pragma page_count") ?? 0
+            try db.execute(sql: "pragma max_page_count = \(count + 10)")
+        }
+        for _ in 0..<3 {
+            let error = await #expect(throws: StoreError.self) {
+                try await store.writer.write { try $0.execute(sql: "insert into filling values (zeroblob(100000))") }
+            }
+            guard case .full = error else {
+                Issue.record("\(String(describing: error))")
+                return
+            }
+        }
+        #expect(events.withLock { $0 }.first == .diskFull)
+        // What takes no room still works, and there is room again as soon as it is made.
+        try await store.writer.connection.writeWithoutTransaction { db in
+            try db.execute(sql: "pragma max_page_count = 1000000")
+        }
+        try await eventually { !store.isFull }
+        try await store.writer.write { try $0.execute(sql: "insert into filling values (zeroblob(100000))") }
+        #expect(events.withLock { $0.last } == .roomAgain)
+        #expect(events.withLock { $0.count { $0 == .diskFull } <= 3 })
+        await store.close()
+    }
+}

@@ -1,0 +1,55 @@
+import Foundation
+import GRDB
+import PushStore
+import PushTesting
+import Synchronization
+import Testing
+
+@testable import PushSQLite
+
+@Suite(.timeLimit(.minutes(5))) struct LogTests {
+    /// Readers that always have a transaction open keep SQLite from beginning its log anew by itself.
+    @Test func theLogStaysShortBesideReadersThatNeverRest() async throws {
+        let fixture = try StoreFixture()
+        try await fixture.sqlite.writer.write { try $0.execute(sql: "create table page (content blob)") }
+        let isDone = Flag()
+        // Threads of their own: they never wait.
+        for _ in 0..<2 {
+            let reader = try fixture.sqlite.makeSQLiteReader()
+            Thread.detachNewThread {
+                while !isDone.value { _ = try? reader.tallies() }
+            }
+        }
+        defer { isDone.raise() }
+        // A log that never begins anew is always longer than what was moved out of it. How soon it can depends on how often
+        // the readers' threads are kept from running just while they read.
+        var (longest, moved) = (0, 0)
+        for _ in 0..<1000 where moved < longest + 16 << 20 {
+            try await fixture.sqlite.writer.write { db in
+                try db.execute(
+                    sql: """
+                        with recursive n(i) as (select 1 union all select i + 1 from n where i < 1000)
+                        insert into page select randomblob(900) from n
+                        """
+                )
+            }
+            longest = try Self.size(of: fixture.sqlite.path + "-wal")
+            moved = try Self.size(of: fixture.sqlite.path)
+        }
+        #expect(moved >= longest + 16 << 20, "\(moved) bytes, and \(longest) in the log")
+    }
+
+    private static func size(of path: String) throws -> Int {
+        try FileManager.default.attributesOfItem(atPath: path)[.size] as? Int ?? 0
+    }
+
+    private final class Flag: Sendable {
+        private let isRaised = Atomic(false)
+
+        var value: Bool { self.isRaised.load(ordering: .relaxed) }
+
+        func raise() {
+            self.isRaised.store(true, ordering: .relaxed)
+        }
+    }
+}

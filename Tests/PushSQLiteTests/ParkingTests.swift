@@ -1,0 +1,104 @@
+import Foundation
+import GRDB
+import PushCore
+import PushStore
+import PushTesting
+import Testing
+
+@testable import PushSQLite
+
+/// Pushes to devices that are not there, which are in no index until their device comes or something happens to it.
+@Suite(.timeLimit(.minutes(5))) struct ParkingTests {
+    private let folder: TemporaryFolder
+    private let fixture: StoreFixture
+    private let alice: User
+    private let device: RegistrationID
+
+    init() async throws {
+        self.folder = try TemporaryFolder()
+        var options = StoreOptions()
+        options.isAway = { lane, _ in lane == "stream" }
+        self.fixture = try StoreFixture(in: self.folder, keyring: Keyring.generateText(), options: options)
+        self.alice = try await self.fixture.addUser("alice")
+        self.device = try await self.fixture.addDevice(of: self.alice, platform: "stream", handle: "one")
+    }
+
+    private func parked() async throws -> Int {
+        try await self.fixture.sqlite.writer.write { db in
+            try Int.fetchOne(db, sql: "select count(*) from delivery where due_at is null and settled_at is null") ?? 0
+        }
+    }
+
+    private func wake(_ device: RegistrationID) async throws -> Int {
+        try await self.fixture.store.makeDue(for: [device], ofUser: self.alice.id, after: nil, now: self.fixture.now)
+    }
+
+    @Test func eachIsFoundOnceByTheDeviceThatComes() async throws {
+        for number: Int64 in 1...3 { try await self.fixture.post(number, from: self.alice, to: "username:alice") }
+        #expect(try await self.parked() == 3)
+        #expect(try await self.fixture.nextDue("stream") == nil)
+        #expect(try await self.wake(self.device) == 3)
+        #expect(try await self.wake(self.device) == 0)
+        #expect(try await self.fixture.claim("stream").count == 3)
+        try await self.fixture.post(4, from: self.alice, to: "username:alice")
+        #expect(try await self.wake(self.device) == 1)
+        #expect(try await self.fixture.claim("stream").map(\.push.notification.rawValue) == [4])
+    }
+
+    /// What the user does with a notification gives it a newer change, and never an older one.
+    @Test func oneThatTheUserHasReadMeanwhileIsFound() async throws {
+        for number: Int64 in 1...2 { try await self.fixture.post(number, from: self.alice, to: "username:alice") }
+        let id = try #require(NotificationID(rawValue: 1))
+        _ = try await self.fixture.store.mark(id, as: .read, by: self.alice.id, now: self.fixture.now)
+        #expect(try await self.wake(self.device) == 2)
+    }
+
+    /// Its recipient may have become one before the device last came: along the recipient's row it would not be found.
+    @Test func aDeviceOfALaterPageIsNotParked() async throws {
+        let other = try await self.fixture.addDevice(of: self.alice, platform: "stream", handle: "two")
+        try await self.fixture.post(1, from: self.alice, to: "username:alice", page: 1)
+        #expect(try await self.wake(self.device) == 1)
+        #expect(try await self.wake(other) == 0)
+        while try await self.fixture.store.expandFanout(page: 1, now: self.fixture.now) != nil {}
+        #expect(try await self.parked() == 0)
+        #expect(try await self.wake(other) == 1)
+    }
+
+    enum End: CaseIterable {
+        case device, user, address, lane
+    }
+
+    @Test(arguments: End.allCases) func noneIsForgottenWithWhatItBelongsTo(end: End) async throws {
+        try await self.fixture.post(1, from: self.alice, to: "username:alice")
+        let (store, now) = (self.fixture.store, self.fixture.now)
+        var expected = Tally()
+        expected.enqueued = 1
+        expected.cancelled = 1
+        switch end {
+        case .device: #expect(try await store.unregister(self.device, ofUser: self.alice.id))
+        case .user: #expect(try await store.deleteUser(self.alice.name) == .done)
+        case .address:
+            // Another device of the user's has the address now.
+            try await self.fixture.addDevice(of: self.alice, platform: "stream", handle: "one")
+        case .lane:
+            let handle = try #require(DeviceHandle("token"))
+            let registration = DeviceRegistration(
+                platform: Platform("apns"),
+                lane: Lane(Platform("apns")),
+                handle: handle,
+                tags: []
+            )
+            let outcome = try await store.register(registration, as: self.device, for: self.alice, now: now)
+            #expect(outcome == .registered(moved: 1))
+            #expect(try await self.fixture.claim("apns").map(\.push.handle) == ["token"])
+        }
+        #expect(try await self.parked() == 0)
+        #expect(try await self.fixture.reader.tallies()["stream"] == expected)
+    }
+
+    @Test func oneWhoseTimeIsOverIsCountedAsExpired() async throws {
+        try await self.fixture.post(1, from: self.alice, to: "username:alice", expiresIn: 10)
+        while try await self.fixture.store.deleteExpired(now: self.fixture.now + 11, page: 10) {}
+        #expect(try await self.fixture.reader.tallies()["stream"]?.expired == 1)
+    }
+}

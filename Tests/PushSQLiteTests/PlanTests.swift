@@ -1,0 +1,48 @@
+import GRDB
+import PushStore
+import PushTesting
+import Testing
+
+@testable import PushSQLite
+
+/// What an operation costs must not grow with what else is in the database.
+@Suite(.timeLimit(.minutes(5))) struct PlanTests {
+    private static let queries: [(name: String, sql: String, indexes: [String])] = [
+        ("receipt", SQLiteStore.pacedDevices, ["device_by_user", "PRIMARY KEY (notification_id=? AND device=?)"]),
+        ("what is due", DueDelivery.due, ["INDEX delivery_by_due (lane=? AND is_bulk=? AND due_at<?)"]),
+        ("claim", DueDelivery.row, ["PRIMARY KEY (notification_id=? AND device=?)"]),
+        ("newer push", DueDelivery.newer, ["delivery_by_device (device=?)"]),
+        ("push under way", DueDelivery.underWay, ["delivery_by_device (device=?)"]),
+        ("reclaim", SQLiteStore.reclaim, ["delivery_by_lease"]),
+        ("what waits for a stream", SQLiteStore.isWaiting, ["delivery_by_device (device=?)"]),
+        ("waking what waits", SQLiteStore.wakeWaiting, ["delivery_by_device (device=?)"]),
+        (
+            "what is parked for a stream", SQLiteStore.unpark,
+            ["PRIMARY KEY (notification_id=? AND device=?)", "recipient_by_user (user_id=? AND change>?)"]
+        ),
+        ("reconnect", SQLiteStore.perhapsLost, ["delivery_by_stream (device=? AND settled_at>?)"]),
+        ("audience", AudienceWalk.tagged, ["device_tag_by_tag (tag=? AND device>? AND device<?)"]),
+        ("tokens", SQLiteReader.allTokens, ["sqlite_autoindex_token_2 (prefix>?)"]),
+        ("tokens of a user", SQLiteReader.tokensOfOne, ["token_by_user (user_id=?)"]),
+        ("collecting", SQLiteReader.fetch.sql, ["PRIMARY KEY (notification_id=? AND user_id=?)"]),
+        ("token", SQLiteReader.tokenInUse.sql, ["PRIMARY KEY (hash=?)"]),
+        ("list", SQLiteReader.changes.sql, ["recipient_by_user (user_id=? AND change>?)"]),
+        ("expired", SQLiteStore.expired, ["notification_by_expiry (expires_at<?)"]),
+    ]
+
+    @Test(arguments: Self.queries.indices)
+    func aHotQueryTouchesOnlyWhatItAnswers(number: Int) async throws {
+        let query = Self.queries[number]
+        let fixture = try StoreFixture()
+        let plan = try await fixture.sqlite.writer.write { db in
+            let statement = try db.makeStatement(sql: "explain query plan " + query.sql)
+            // A plan does not depend on the values.
+            statement.setUncheckedArguments(StatementArguments())
+            return try Row.fetchAll(statement).map {
+                try $0.decode(String.self, forColumn: "detail")
+            }
+        }
+        #expect(!plan.contains { $0.hasPrefix("SCAN") && !$0.hasPrefix("SCAN (subquery") }, "\(query.name): \(plan)")
+        for index in query.indexes { #expect(plan.contains { $0.contains(index) }, "\(query.name): \(plan)") }
+    }
+}

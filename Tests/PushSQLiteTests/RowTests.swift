@@ -1,0 +1,72 @@
+import Foundation
+import GRDB
+import PushCore
+import PushStore
+import PushTesting
+import Testing
+
+@testable import PushSQLite
+
+/// Which rows stay, and in memory what could not be written.
+@Suite(.timeLimit(.minutes(5))) struct RowTests {
+    private let fixture: StoreFixture
+    private let alice: User
+    private let device: RegistrationID
+
+    init() async throws {
+        self.fixture = try StoreFixture()
+        self.alice = try await self.fixture.addUser("alice")
+        self.device = try await self.fixture.addDevice(of: self.alice, handle: "a1")
+    }
+
+    private func addToken() async throws -> BearerToken {
+        let token = try await self.fixture.store.addToken(
+            for: self.alice.name,
+            scopes: .fetch,
+            expiresAt: self.fixture.now + 1000,
+            now: self.fixture.now
+        )
+        return try #require(token)
+    }
+
+    /// What was sent long ago is not looked at again.
+    @Test func theNewestOfAKeyIsOneRowForADeviceAndGoesWithItsNotification() async throws {
+        for number in Int64(1)...5 {
+            try await fixture.post(number, from: alice, to: "username:alice", collapseID: "inbox")
+            fixture.clock.advance(by: 1)
+        }
+        func rows() async throws -> [Int64] {
+            try await fixture.sqlite.writer.write {
+                try Int64.fetchAll($0, sql: "select notification_id from collapse")
+            }
+        }
+        #expect(try await rows() == [5])
+        fixture.clock.advance(by: 4000)
+        while try await fixture.store.deleteExpired(now: fixture.now, page: 2) {}
+        #expect(try await rows() == [])
+    }
+
+    @Test func whatIsAcceptedAfterItsDeviceWasDeletedLeavesNothing() async throws {
+        try await fixture.post(1, from: alice, to: "username:alice")
+        let leased = try #require(try await fixture.claim().first)
+        #expect(try await fixture.store.unregister(device, ofUser: alice.id))
+        try await fixture.settle(leased, as: .accepted(providerID: nil))
+        let rows = try await fixture.sqlite.writer.write {
+            try Int.fetchOne($0, sql: "select count(*) from device_push")
+        }
+        #expect(rows == 0)
+        #expect(try await fixture.reader.tallies()["apns"]?.cancelled == 1)
+    }
+
+    @Test func usesThatCouldNotBeWrittenAreKept() async throws {
+        let store = self.fixture.sqlite
+        let (token, other) = (try await self.addToken().prefix, try await self.addToken().prefix)
+        store.noteUse(of: token, now: self.fixture.now)
+        store.noteUse(of: other, now: self.fixture.now)
+        await store.close()
+        await #expect(throws: StoreError.self) { try await store.writeTokenUses(limit: 1) }
+        store.tokenUses.giveBack([(token, .distantPast)])
+        let kept = Dictionary(uniqueKeysWithValues: store.tokenUses.take(10).map { ($0.token, $0.at) })
+        #expect(kept == [token: self.fixture.now, other: self.fixture.now])
+    }
+}

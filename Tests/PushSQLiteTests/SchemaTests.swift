@@ -1,0 +1,95 @@
+import Foundation
+import GRDB
+import Migrations
+import PushCore
+import PushStore
+import PushTesting
+import Testing
+
+@testable import PushSQLite
+
+@Suite(.timeLimit(.minutes(5))) struct SchemaTests {
+    private let connection: DatabaseQueue
+
+    init() throws {
+        self.connection = try DatabaseQueue()
+        try self.prepare(Self.first)
+    }
+
+    private static let first = Migration(
+        name: "M1",
+        sql: """
+            create table parent (id integer primary key) strict;
+            create table child (parent integer not null references parent (id) on delete cascade) strict;
+            insert into parent (id) values (1);
+            insert into child (parent) values (1);
+            """
+    )
+
+    private func prepare(_ migrations: Migration...) throws {
+        try self.connection.writeWithoutTransaction { try Schema.prepare($0, migrations) }
+    }
+
+    private func value(_ sql: String) throws -> Int? {
+        try self.connection.read { try Int.fetchOne($0, sql: sql) }
+    }
+
+    @Test func aMigrationRunsOnce() throws {
+        try self.prepare(Self.first)
+        #expect(try self.value("select count(*) from parent") == 1)
+    }
+
+    @Test func aMigrationThatIsAnotherThanTheDatabaseHasHadIsRefused() throws {
+        let other = Migration(name: "M1", sql: Self.first.sql + "create index child_by_parent on child (parent);")
+        let error = #expect(throws: StoreError.self) { try self.prepare(other) }
+        guard case .changedMigration("M1") = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+    }
+
+    @Test func aDatabaseFromBeforeThereWereHashesIsRefused() throws {
+        try self.connection.write { try $0.execute(sql: "alter table migration drop column hash") }
+        #expect(throws: StoreError.self) { try self.prepare(Self.first) }
+    }
+
+    @Test func aMigrationThatIsUnknownIsRefused() throws {
+        let error = #expect(throws: StoreError.self) { try self.prepare() }
+        #expect("\(try #require(error))".contains("M1"))
+    }
+
+    @Test func aTableThatIsMadeAnewKeepsWhatBelongsToIt() throws {
+        let second = Migration(
+            name: "M2",
+            sql: """
+                create table new_parent (id integer primary key, note text) strict;
+                insert into new_parent (id) select id from parent;
+                drop table parent;
+                alter table new_parent rename to parent;
+                """
+        )
+        try self.prepare(Self.first, second)
+        #expect(try self.value("select count(*) from child join parent on parent.id = child.parent") == 1)
+        #expect(try self.value("select foreign_keys from pragma_foreign_keys") == 1)
+    }
+
+    @Test func aMigrationThatLeavesARowWithoutItsParentIsUndone() throws {
+        let second = Migration(name: "M2", sql: "create table note (id integer) strict; delete from parent;")
+        let error = #expect(throws: StoreError.self) { try self.prepare(Self.first, second) }
+        let text = "\(try #require(error))"
+        #expect(text.contains("the migration M2 leaves a row of child that belongs to none of parent"))
+        #expect(try self.value("select count(*) from parent") == 1)
+        #expect(try self.value("select count(*) from sqlite_schema where name = 'note'") == 0)
+        #expect(try self.value("select foreign_keys from pragma_foreign_keys") == 1)
+    }
+
+    @Test func theStoreSaysWhichMigrationIsAnother() async throws {
+        let fixture = try StoreFixture()
+        try await fixture.sqlite.writer.write { try $0.execute(sql: "update migration set hash = zeroblob(32)") }
+        await fixture.store.close()
+        let path = fixture.sqlite.path
+        let error = #expect(throws: StoreError.self) { try SQLiteStore(path: path, keyring: fixture.keyring) }
+        #expect("\(try #require(error))".contains("M0001_initial"))
+        #expect(try SQLiteDatabase(path: path).inspect().changedMigration == "M0001_initial")
+    }
+}

@@ -1,0 +1,163 @@
+import Foundation
+import GRDB
+import PushCore
+import PushStore
+import PushTesting
+import Testing
+
+@testable import PushSQLite
+
+/// What a thief of the database can neither read nor move.
+@Suite(.timeLimit(.minutes(5))) struct SealingTests {
+    private let fixture: StoreFixture
+
+    init() throws {
+        self.fixture = try StoreFixture()
+    }
+
+    /// Two rows of each sealed column: users, devices, payloads, and broadcasts that run.
+    private func fill() async throws {
+        for name in ["Margrethe", "Wilhelmina"] {
+            let user = try await fixture.addUser(name)
+            for number in 0..<2 {
+                try await fixture.addDevice(of: user, handle: "hndl-\(name)-\(number)", tags: ["cardiology"])
+            }
+            try await fixture.post(Int64(name.utf8.count), from: user, to: "cardiology && !oncology", page: 1)
+        }
+    }
+
+    @Test func namesHandlesTagsAndExpressionsAreNowhereOnTheDisk() async throws {
+        try await self.fill()
+        #expect(try await fixture.claim(limit: 1).first?.push.handle == "hndl-Margrethe-0")
+        let contents = try fixture.folder.contents()
+        for word in ["Margrethe", "margrethe", "Wilhelmina", "hndl", "cardiology", "oncology", "payload 9"] {
+            #expect(contents.range(of: Data(word.utf8)) == nil, "\(word)")
+        }
+        #expect(contents.range(of: Data("device".utf8)) != nil, "what is in clear is found")
+    }
+
+    @Test func sealsThatCouldNotBeWrittenDownAreCountedTheNextTime() async throws {
+        try await self.fill()
+        let seals = fixture.store.vault.takeSeals()
+        #expect(seals.values.reduce(0, +) > 10)
+        fixture.store.vault.giveBack(seals)
+        await fixture.store.close()
+        await #expect(throws: StoreError.self) { try await fixture.store.writeSealCounts() }
+        #expect(fixture.store.vault.takeSeals() == seals)
+    }
+
+    @Test func eachSealedValueOpensInItsOwnRowAndColumnOnly() async throws {
+        try await self.fill()
+        let values = try await fixture.sqlite.writer.write { db in
+            try SealedColumn.all.flatMap { column in
+                try Row.fetchAll(
+                    db,
+                    sql: "select \(column.key), \(column.bound), \(column.column) from \(column.table)"
+                ).map { row in
+                    let place = column.place(try row.decode(atIndex: 0), try row.decode(atIndex: 1))
+                    return (place: try #require(place), sealed: try row.decode(Data.self, atIndex: 2))
+                }
+            }
+        }
+        #expect(values.count == 15)
+        let vault = fixture.store.vault
+        for (index, value) in values.enumerated() {
+            _ = try vault.open(value.sealed, in: value.place)
+            for (other, there) in values.enumerated() where other != index {
+                #expect(throws: VaultError.unreadable) { try vault.open(value.sealed, in: there.place) }
+            }
+        }
+    }
+
+    @Test(arguments: [
+        "update user set name = (select name from user u where u.id <> user.id)",
+        "update device set handle = tags",
+        "update device set tags = handle",
+    ])
+    func whatWasMovedIsAnErrorAndNotSomebodyElses(sql: String) async throws {
+        try await self.fill()
+        let user = try await fixture.user("Margrethe")
+        try await fixture.sqlite.writer.write { try $0.execute(sql: sql) }
+        await #expect(throws: StoreError.self) {
+            _ = try await fixture.user("Margrethe")
+            _ = try await fixture.reader.devices(ofUser: user.id)
+        }
+    }
+
+    @Test func aHandleThatDoesNotOpenFailsItsOwnPushesAndNoOthers() async throws {
+        try await self.fill()
+        try await fixture.sqlite.writer.write {
+            try $0.execute(
+                sql: "update device set handle = (select handle from device where number = 1) where number = 3"
+            )
+        }
+        while try await fixture.store.expandFanout(page: 10, now: fixture.now) != nil {}
+        #expect(try await fixture.claim().count == 6)
+        #expect(try await fixture.reader.tallies()["apns"]?.failed == 2)
+    }
+
+    @Test func aBroadcastWhoseExpressionsWereMovedIsSetAsideAndStopsNoOther() async throws {
+        try await self.fill()
+        try await fixture.sqlite.writer.write { db in
+            try db.execute(sql: "update fanout set expressions = (select expressions from fanout order by 1 limit 1)")
+        }
+        while try await fixture.store.expandFanout(page: 10, now: fixture.now) != nil {}
+        let (left, aside) = try await fixture.sqlite.writer.write { db in
+            (
+                try Int.fetchOne(db, sql: "select count(*) from fanout where not is_set_aside"),
+                try Int.fetchOne(db, sql: "select count(*) from fanout where is_set_aside")
+            )
+        }
+        #expect(left == 0)
+        #expect(aside == 1)
+        #expect(fixture.store.report.setAside == 1)
+    }
+
+    @Test func usersAreListedPageByPageWithTheirNames() async throws {
+        for number in 0..<5 { try await fixture.addUser("User\(number)") }
+        var names: [String] = []
+        var last: Username?
+        while let page = Optional(try await fixture.reader.users(after: last, limit: 2)), let end = page.last {
+            names += page.map(\.name.description)
+            last = end.name
+        }
+        #expect(names.sorted() == (0..<5).map { "User\($0)" })
+    }
+
+    @Test func aUsersNumberIsNeverGivenOutTwice() async throws {
+        try await fixture.addUser("alice")
+        let bob = try await fixture.addUser("bob")
+        _ = try await fixture.store.deleteUser(bob.name)
+        #expect(try await fixture.addUser("carol").id == bob.id + 1)
+        #expect(try await fixture.user("carol").name.description == "carol")
+    }
+
+    @Test func namesAreUniqueInAnyCase() async throws {
+        try await fixture.addUser("Alice")
+        let name = try #require(Username("aLICE"))
+        let made = try await fixture.store.addUser(
+            name,
+            role: .admin,
+            password: PasswordHash(phc: "x"),
+            now: fixture.now
+        )
+        #expect(!made)
+        #expect(try await fixture.user("ALICE").name.description == "Alice")
+    }
+
+    @Test func theHotQueriesUseTheirIndexes() async throws {
+        let queries = [
+            ("select id from user where name_key = x''", "sqlite_autoindex_user_1"),
+            ("select 1 from device where platform = '' and handle_key = x'' and id <> ''", "device_by_handle"),
+            ("select device from device_tag where tag = x'' and device > 0 order by device", "device_tag_by_tag"),
+        ]
+        for (query, index) in queries {
+            let plan = try await fixture.sqlite.writer.write { db in
+                try Row.fetchAll(db, sql: "explain query plan " + query).map {
+                    try $0.decode(String.self, forColumn: "detail")
+                }.joined()
+            }
+            #expect(plan.contains(index), "\(plan)")
+        }
+    }
+}

@@ -1,0 +1,468 @@
+import Foundation
+import GRDB
+import Glibc
+import PushCore
+import PushStore
+import PushTesting
+import Synchronization
+import Testing
+
+@testable import PushSQLite
+
+/// What was erased is not in the database's file any more, and not in its log: neither where it was nor where SQLite has
+/// once moved it from.
+@Suite(.timeLimit(.minutes(5))) struct WipingTests {
+    enum Way: Sendable {
+        case readOnce, recall, expiry
+    }
+
+    private static let count: Int64 = 500
+    private let fixture: StoreFixture
+    private let alice: User
+    private let bob: User
+
+    init() async throws {
+        self.fixture = try StoreFixture()
+        self.alice = try await self.fixture.addUser("alice")
+        self.bob = try await self.fixture.addUser("bob")
+    }
+
+    /// Payloads of many sizes under random ids, so that pages are divided; returns what is in the database of each.
+    private func post(isReadOnce: Bool) async throws -> [Data] {
+        let numbers = (0..<Self.count).map { _ in Int64.random(in: 1...(.max)) }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for number in numbers {
+                group.addTask {
+                    let id = try #require(NotificationID(rawValue: number))
+                    let length = [60, 200, 900, 5000].randomElement() ?? 60
+                    let payload = Data((0..<length).map { _ in .random(in: 0...255) })
+                    let outcome = try await fixture.store.post(
+                        NewNotification(
+                            id: id,
+                            sender: bob.id,
+                            sealedPayload: fixture.store.vault.seal(payload, in: .payload(id, sender: bob.id)),
+                            audience: Audience([.tag(Tag(of: alice.name))]),
+                            isStoredByClients: true,
+                            isReadOnce: isReadOnce,
+                            priority: .normal,
+                            collapseID: nil,
+                            createdAt: fixture.now,
+                            expiresAt: fixture.now + 60
+                        )
+                    )
+                    #expect(outcome == .stored(pushes: 0, hasWork: false))
+                }
+            }
+            try await group.waitForAll()
+        }
+        return try await self.payloads()
+    }
+
+    private func payloads() async throws -> [Data] {
+        try await fixture.sqlite.writer.write { db in
+            try Data.fetchAll(db, sql: "select payload from notification where payload is not null")
+        }
+    }
+
+    private func copyAsAKillLeavesIt() throws -> TemporaryFolder {
+        let other = try TemporaryFolder()
+        for name in ["test.db", "test.db-wal"] {
+            try FileManager.default.copyItem(atPath: fixture.folder.file(name), toPath: other.file(name))
+        }
+        return other
+    }
+
+    /// The same, and then opened by another program, which moves the log.
+    private func copyAsAnotherProgramLeavesIt() async throws -> TemporaryFolder {
+        let other = try self.copyAsAKillLeavesIt()
+        let program = try DatabaseQueue(path: other.file("test.db"))
+        _ = try await program.read { try Int.fetchOne($0, sql: "select count(*) from user") }
+        try program.close()
+        #expect(!FileManager.default.fileExists(atPath: other.file("test.db-wal")))
+        return other
+    }
+
+    private static let planted = Data("a copy of a cell that is gone".utf8)
+
+    /// Puts into the room of the first page with enough of it what SQLite may have left there.
+    private static func plant(in path: String, behind first: Int) throws {
+        let descriptor = self.open(path)
+        defer { close(descriptor) }
+        let file = try #require(try DatabaseFile(descriptor))
+        var page = [UInt8](repeating: 0, count: file.pageSize)
+        for number in (first + 1)...file.pageCount {
+            let position = (number - 1) * file.pageSize
+            #expect(pread(descriptor, &page, page.count, position) == page.count)
+            guard let room = DatabaseFile.room(in: page, isFirst: false), room.count > self.planted.count else {
+                continue
+            }
+            let bytes = Array(self.planted)
+            #expect(pwrite(descriptor, bytes, bytes.count, position + room.lowerBound) == bytes.count)
+            return
+        }
+        throw StoreFixture.Missing("no page has room")
+    }
+
+    private func erase(_ way: Way) async throws {
+        let ids = try await fixture.sqlite.writer.write { try Int64.fetchAll($0, sql: "select id from notification") }
+        switch way {
+        case .readOnce, .recall:
+            for id in ids.compactMap(NotificationID.init) {
+                if way == .recall {
+                    #expect(try await fixture.store.recall(id, by: .administrator, now: fixture.now))
+                } else {
+                    #expect(try await fixture.store.take(id, by: alice.id, now: fixture.now))
+                }
+            }
+        case .expiry:
+            while try await fixture.store.deleteExpired(now: fixture.now + 60, page: 100) {}
+        }
+    }
+
+    /// How many of the values can be found, even in part: by eight bytes near their begin or at their end.
+    private func found(_ values: [Data], in folder: TemporaryFolder) throws -> Int {
+        var parts: [UInt64: Int] = [:]
+        // What a part begins with: a glance at it spares most look-ups, of which there are millions.
+        var isBegin = [Bool](repeating: false, count: 1 << 16)
+        for (index, value) in values.enumerated() {
+            // Behind the format and the key's number, which all have.
+            for part in [value[5..<13], value.suffix(8)] {
+                let word = part.reduce(into: UInt64(0)) { $0 = $0 >> 8 | UInt64($1) << 56 }
+                parts[word] = index
+                isBegin[Int(word & 0xFFFF)] = true
+            }
+        }
+        var found: Set<Int> = []
+        try folder.contents().withUnsafeBytes { bytes in
+            for offset in 0..<max(0, bytes.count - 7) {
+                let word = bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
+                if isBegin[Int(word & 0xFFFF)], let index = parts[word] { found.insert(index) }
+            }
+        }
+        return found.count
+    }
+
+    @Test(arguments: [Way.readOnce, .recall, .expiry])
+    func anErasedPayloadIsNowhere(way: Way) async throws {
+        let sealed = try await self.post(isReadOnce: way == .readOnce)
+        #expect(sealed.count == Self.count)
+        #expect(try self.found(sealed, in: fixture.folder) == sealed.count)
+        try await self.erase(way)
+        try await self.wipe()
+        #expect(try self.found(sealed, in: fixture.folder) == 0)
+    }
+
+    @Test func oldPasswordsAndOldEntriesOfTheAuditAreWipedSoon() async throws {
+        let (store, hash) = (fixture.store, PasswordHash(phc: "new"))
+        let record = AuditRecord(.changeUser, of: "alice")
+        try await self.expectWiping { _ = try await store.changePassword(of: alice, to: hash, by: record) }
+        try await self.expectWiping {
+            try await store.rehashPassword(of: alice, from: hash, to: PasswordHash(phc: "stronger"))
+        }
+        try await self.expectWiping { _ = try await store.trimAudit(before: .distantFuture, limit: 10) }
+    }
+
+    /// Has `work` leave something to be wiped.
+    private func expectWiping(
+        sourceLocation: SourceLocation = #_sourceLocation,
+        by work: () async throws -> Void
+    ) async throws {
+        let counts = fixture.sqlite.writer.counts
+        let before = counts.erasures.load(ordering: .relaxed)
+        try await work()
+        #expect(counts.erasures.load(ordering: .relaxed) > before, sourceLocation: sourceLocation)
+    }
+
+    @Test func whatGoesWithAUserOrADeviceIsNowhere() async throws {
+        var ids: [RegistrationID] = []
+        for number in 0..<60 {
+            ids.append(try await fixture.addDevice(of: alice, handle: "h-\(number)", tags: ["news"]))
+        }
+        let sealed = try await fixture.sqlite.writer.write { db in
+            try Data.fetchAll(db, sql: "select handle from device union all select tags from device")
+                + Data.fetchAll(db, sql: "select name from user where id = \(alice.id)")
+        }
+        #expect(sealed.count == 121)
+        // Deleted, retired, moved to another user, given another handle; and the rest goes with the user.
+        for id in ids[..<10] { #expect(try await fixture.store.unregister(id, ofUser: alice.id)) }
+        let devices = try await fixture.reader.devices(ofUser: alice.id)
+        for device in devices[..<10] {
+            let isRetired = try await fixture.store.retire(
+                device: device.number,
+                handle: device.handle.value,
+                in: Lane(Platform("apns")),
+                reason: "gone",
+                since: fixture.now,
+                now: fixture.now
+            )
+            #expect(isRetired)
+        }
+        for device in devices[10..<20] { try await fixture.addDevice(of: bob, handle: device.handle.value) }
+        #expect(try await fixture.store.deleteUser(alice.name) == .done)
+        try await self.wipe()
+        #expect(try self.found(sealed, in: fixture.folder) == 0)
+    }
+
+    @Test func whatWasErasedBeforeACrashIsWipedByTheNextStart() async throws {
+        let sealed = try await self.post(isReadOnce: true)
+        // As long as it reads, the log stays.
+        let report = try fixture.sqlite.makeSQLiteReader()
+        #expect(report.hold())
+        try await self.erase(.readOnce)
+        let other = try self.copyAsAKillLeavesIt()
+        report.letGo()
+        #expect(try self.found(sealed, in: other) > 0)
+        let next = try SQLiteStore(path: other.file("test.db"), keyring: fixture.keyring)
+        #expect(try self.found(sealed, in: other) == 0)
+        await next.close()
+    }
+
+    @Test func aBackupThatRunsAtTheStartOnlyDelaysIt() async throws {
+        let sealed = try await self.post(isReadOnce: true)
+        try await self.erase(.readOnce)
+        let other = try self.copyAsAKillLeavesIt()
+        let backup = try DatabaseQueue.readOnly(path: other.file("test.db"))
+        let next = try await backup.read { db in
+            _ = try Int.fetchOne(db, sql: "select count(*) from user")
+            let next = try SQLiteStore(path: other.file("test.db"), keyring: fixture.keyring)
+            #expect(FileManager.default.contents(atPath: other.file("test.db-wal"))?.isEmpty == false)
+            return next
+        }
+        try await eventually { try await next.wipe() }
+        #expect(try self.found(sealed, in: other) == 0)
+        await next.close()
+    }
+
+    /// As an operator's `sqlite3 … "select …"` does it: the log is gone then, and with it the word of what there is to wipe.
+    @Test func whatAnotherProgramMovedAfterACrashIsWipedToo() async throws {
+        _ = try await self.post(isReadOnce: true)
+        let other = try await self.copyAsAnotherProgramLeavesIt()
+        try Self.plant(in: other.file("test.db"), behind: 1)
+        #expect(try other.contents().range(of: Self.planted) != nil)
+        let next = try SQLiteStore(path: other.file("test.db"), keyring: fixture.keyring)
+        #expect(try other.contents().range(of: Self.planted) == nil)
+        await next.close()
+        #expect(try SQLiteDatabase(path: other.file("test.db")).inspect().damage.isEmpty)
+    }
+
+    @Test func ofALargeFileTheRestIsWipedWhileItIsServed() async throws {
+        // So that there are more pages than a start looks at.
+        try await fixture.sqlite.writer.write { db in
+            try db.execute(sql: "create table filling (bytes blob) strict")
+            try db.execute(sql: "insert into filling values (zeroblob(20000000))")
+        }
+        _ = try await self.post(isReadOnce: true)
+        let other = try await self.copyAsAnotherProgramLeavesIt()
+        try Self.plant(in: other.file("test.db"), behind: 4096)
+        let next = try SQLiteStore(path: other.file("test.db"), keyring: fixture.keyring)
+        #expect(!next.writer.wiper.knowsAllPages)
+        try await eventually { next.writer.wiper.knowsAllPages }
+        #expect(try other.contents().range(of: Self.planted) == nil)
+        await next.close()
+    }
+
+    /// What broke off before all was wiped begins anew.
+    @Test func aFileThatIsNotAllWipedIsNotLeftAsKnown() async throws {
+        try await fixture.sqlite.writer.write { db in
+            try db.execute(sql: "create table filling (bytes blob) strict")
+            try db.execute(sql: "insert into filling values (zeroblob(20000000))")
+        }
+        let other = try await self.copyAsAnotherProgramLeavesIt()
+        let next = try SQLiteStore(path: other.file("test.db"), keyring: fixture.keyring)
+        let isKnown = next.writer.wiper.knowsAllPages
+        await next.close()
+        #expect(!isKnown)
+        #expect(try String(contentsOfFile: other.file("test.db.lock"), encoding: .utf8).isEmpty)
+    }
+
+    @Test func onlyAFileThatWasClosedAndNotWrittenSinceIsKnown() async throws {
+        let path = fixture.sqlite.path
+        await fixture.store.close()
+        let lock = fixture.folder.file("test.db.lock")
+        let stamp = try String(contentsOfFile: lock, encoding: .utf8)
+        #expect(!stamp.isEmpty)
+        let wiper = try PageWiper(database: path) { _ in }
+        #expect(wiper.stamp == stamp)
+        wiper.close()
+        let program = try DatabaseQueue(path: path)
+        try await program.writeWithoutTransaction { db in
+            try db.execute(sql: "create table another (number integer)")
+            try db.checkpoint(.passive)
+        }
+        try program.close()
+        let again = try PageWiper(database: path) { _ in }
+        #expect(again.stamp != stamp)
+        again.close()
+        let next = try SQLiteStore(path: path, keyring: fixture.keyring)
+        #expect(try String(contentsOfFile: lock, encoding: .utf8).isEmpty)
+        await next.close()
+        #expect(try !String(contentsOfFile: lock, encoding: .utf8).isEmpty)
+    }
+
+    /// As where the process has no descriptor left.
+    @Test func aLogThatCannotBeReadLeavesAllPagesUnknown() throws {
+        let folder = try TemporaryFolder()
+        let log = folder.file("test.db-wal")
+        let wiper = try PageWiper(database: folder.file("test.db")) { _ in }
+        wiper.noteAllPagesKnown()
+        #expect(try wiper.noteMove())
+        #expect(wiper.knowsAllPages)
+        try FileManager.default.createSymbolicLink(atPath: log, withDestinationPath: log)
+        #expect(try !wiper.noteMove())
+        #expect(!wiper.knowsAllPages)
+        wiper.close()
+    }
+
+    /// Pages that were divided have copies of cells that are erased from other pages, in the file and in memory.
+    @Test func whatSQLiteHasInMemoryDoesNotComeBack() async throws {
+        _ = try await self.post(isReadOnce: false)
+        let ids = try await fixture.sqlite.writer.write { db in
+            try Int64.fetchAll(db, sql: "select id from notification where id % 2 = 0")
+        }
+        let sealed = try await fixture.sqlite.writer.write { db in
+            try Data.fetchAll(db, sql: "select payload from notification where id % 2 = 0")
+        }
+        for id in ids.compactMap(NotificationID.init) {
+            #expect(try await fixture.store.recall(id, by: .administrator, now: fixture.now))
+        }
+        try await self.wipe()
+        #expect(try self.found(sealed, in: fixture.folder) == 0)
+        // A change of each page, none of which takes the room where a copy may be.
+        try await fixture.sqlite.writer.write {
+            try $0.execute(sql: "update notification set expires_at = expires_at + 1")
+        }
+        #expect(try self.found(sealed, in: fixture.folder) == 0)
+    }
+
+    @Test func aReportThatReadsOnlyDelaysIt() async throws {
+        let sealed = try await self.post(isReadOnce: true)
+        try await self.erase(.readOnce)
+        let report = try fixture.sqlite.makeSQLiteReader()
+        // As long as it reads.
+        #expect(report.hold())
+        let isDone = try await fixture.sqlite.wipe()
+        report.letGo()
+        #expect(!isDone)
+        try await self.wipe()
+        #expect(try self.found(sealed, in: fixture.folder) == 0)
+    }
+
+    @Test func itHappensByItself() async throws {
+        let sealed = try await self.post(isReadOnce: true)
+        try await self.erase(.readOnce)
+        try await eventually { try self.found(sealed, in: fixture.folder) == 0 }
+    }
+
+    @Test func theDatabaseStaysWhole() async throws {
+        let kept = try await self.post(isReadOnce: false)
+        for name in ["carol", "dave"] { try await fixture.addUser(name) }
+        _ = try await fixture.store.deleteUser(#require(Username("carol")))
+        try await self.wipe()
+        #expect(try await Set(self.payloads()) == Set(kept))
+        #expect(try SQLiteDatabase(path: fixture.sqlite.path).inspect().damage.isEmpty)
+    }
+
+    @Test func onlyTheRoomOfPagesOfCellsIsWiped() {
+        var page = [UInt8](repeating: 0xFF, count: 512)
+        #expect(DatabaseFile.room(in: page, isFirst: false) == nil)
+        page.replaceSubrange(0..<8, with: [0x0D, 0, 0, 0, 3, 1, 0x90, 0])
+        #expect(DatabaseFile.room(in: page, isFirst: false) == 14..<400)
+        page[0] = 0x05
+        #expect(DatabaseFile.room(in: page, isFirst: false) == 18..<400)
+        page.replaceSubrange(100..<108, with: [0x0D, 0, 0, 0, 1, 2, 0, 0])
+        #expect(DatabaseFile.room(in: page, isFirst: true) == 110..<512)
+        // Cells that begin before their pointers end, or behind the page: not as SQLite writes it.
+        for start in [[0, 9], [2, 1], [0, 0]] as [[UInt8]] {
+            page.replaceSubrange(5..<7, with: start)
+            #expect(DatabaseFile.room(in: page, isFirst: false) == nil)
+        }
+    }
+
+    // MARK: What is no page of cells
+
+    @Test(arguments: ["full", "incremental"])
+    func pointerMapsAreLeftAlone(mode: String) async throws {
+        let (folder, keyring) = (try TemporaryFolder(), Keyring.generateText())
+        let path = folder.file("test.db")
+        try await SQLiteStore(path: path, keyring: Keyring(text: keyring)).close()
+        let program = try DatabaseQueue(path: path)
+        try await program.writeWithoutTransaction { db in
+            try db.execute(sql: "pragma auto_vacuum = \(mode)")
+            try db.execute(sql: "pragma journal_mode = delete")
+            try db.execute(sql: "vacuum")
+            try db.execute(sql: "pragma journal_mode = wal")
+        }
+        try program.close()
+        let storage = try StoreFixture(in: folder, keyring: keyring)
+        try await storage.addUser("alice")
+        // Room of many sizes, and free pages among others.
+        for number: Int64 in 1...200 { try await storage.post(number, from: bob, to: "username:alice", expiresIn: 60) }
+        while try await storage.store.deleteExpired(now: storage.now + 60, page: 100) {}
+        // Behind the second map stands a page of cells, so that it begins like one.
+        try await storage.sqlite.writer.write { db in
+            try db.execute(sql: "create table filling (number integer primary key, bytes blob) strict")
+            try db.execute(
+                sql: """
+                    with recursive n(i) as (select 1 union all select i + 1 from n where i < 3000)
+                    insert into filling select i, randomblob(1500) from n
+                    """
+            )
+        }
+        try await eventually { try await storage.sqlite.wipe() }
+        #expect(try SQLiteDatabase(path: path).inspect().damage.isEmpty)
+        await storage.store.close()
+        let file = try #require(try DatabaseFile(Self.open(path)))
+        #expect(file.isPointerMap(2))
+        #expect(!file.isPointerMap(1) && !file.isPointerMap(3))
+        #expect(file.isPointerMap(2 + 4096 / 5 + 1))
+    }
+
+    @Test func aFileWhosePagesCannotBeToldApartIsReportedOnce() throws {
+        let path = fixture.folder.file("large.db")
+        let connection = try DatabaseQueue(path: path)
+        try connection.writeWithoutTransaction { db in
+            try db.execute(sql: "pragma page_size = 512")
+            try db.execute(sql: "create table filling (bytes blob)")
+        }
+        try connection.close()
+        #expect(truncate(path, 512 << 25) == 0)
+        let events = Mutex<[StoreEvent]>([])
+        let wiper = try PageWiper(database: path) { event in events.withLock { $0.append(event) } }
+        #expect(try !wiper.wipeUnknown(atMost: 10))
+        #expect(try !wiper.wipeUnknown(atMost: 10))
+        wiper.close()
+        #expect(!wiper.knowsAllPages)
+        #expect(events.withLock { $0.count } == 1)
+    }
+
+    // MARK: The locks
+
+    /// POSIX drops all locks that a process has on a file as soon as it closes any descriptor of it.
+    @Test func lookingAtTheBytesKeepsTheLocks() throws {
+        let before = try self.locks()
+        #expect(!before.isEmpty)
+        #expect(try #require(fixture.store.bytesAtRest().first).bytes.starts(with: Data("SQLite format 3".utf8)))
+        #expect(try self.locks() == before)
+    }
+
+    /// The lines of `/proc/locks` about the database's file.
+    private func locks() throws -> [String] {
+        var status = stat()
+        #expect(stat(fixture.sqlite.path, &status) == 0)
+        let file = try FileHandle(forReadingFrom: URL(fileURLWithPath: "/proc/locks"))
+        let lines = String(decoding: try file.readToEnd() ?? Data(), as: UTF8.self).split(separator: "\n")
+        // The number at the begin of a line is none of the lock's.
+        return lines.filter { $0.contains(":\(status.st_ino) ") }.map { $0.drop { $0 != ":" }.description }.sorted()
+    }
+
+    // MARK: - Private
+
+    private static func open(_ path: String) -> Int32 {
+        Glibc.open(path, O_RDWR | O_CLOEXEC)
+    }
+
+    /// The wiping that follows by itself may be under way.
+    private func wipe() async throws {
+        try await eventually { try await fixture.sqlite.wipe() }
+    }
+}

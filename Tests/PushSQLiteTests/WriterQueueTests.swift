@@ -1,0 +1,76 @@
+import Testing
+
+@testable import PushSQLite
+
+@Suite(.timeLimit(.minutes(5))) struct WriterQueueTests {
+    private let start = ContinuousClock.now
+
+    private func queue(bound: Int = 10, bytes: Int = 100, batch: Int = 2) -> WriterQueue<String> {
+        WriterQueue(bound: bound, boundInBytes: bytes, batch: batch)
+    }
+
+    /// Takes turns until nothing is left, with receipts in each that asks; each turn is written as its jobs.
+    private func drain(_ queue: inout WriterQueue<String>, receipts: Int = 0, after wait: Duration = .zero) -> [String]
+    {
+        var turns: [String] = []
+        var receipts = receipts
+        while let turn = queue.next(hasReceipts: receipts > 0, now: self.start + wait) {
+            switch turn {
+            case .jobs(let jobs, let late):
+                turns.append(jobs.joined() + (late.isEmpty ? "" : " late \(late.joined())"))
+            case .receipts:
+                receipts -= 1
+                turns.append("receipts")
+            }
+        }
+        return turns
+    }
+
+    private func fill(_ queue: inout WriterQueue<String>, _ jobs: [(String, WriterLane)]) {
+        for (job, lane) in jobs {
+            let isTaken = queue.add(job, lane, bytes: 1, patience: .seconds(1), now: self.start)
+            #expect(isTaken)
+        }
+    }
+
+    @Test func whatIsUrgentGoesTogetherAndTheRestTakesTurnsBehindIt() {
+        var queue = self.queue()
+        self.fill(
+            &queue,
+            [
+                ("x", .housekeeping), ("y", .housekeeping), ("a", .request), ("b", .delivery), ("c", .request),
+                ("d", .request), ("e", .delivery),
+            ]
+        )
+        #expect(self.drain(&queue, receipts: 2) == ["ab", "receipts", "cd", "x", "e", "receipts", "y"])
+        #expect(queue.count == 0)
+        #expect(queue.bytes == 0)
+    }
+
+    @Test func whoHasWaitedTooLongIsRefusedUnlessNobodyGivesUp() {
+        var queue = self.queue()
+        self.fill(&queue, [("a", .request), ("b", .delivery), ("x", .housekeeping)])
+        #expect(self.drain(&queue, after: .seconds(2)) == ["b late a", "x"])
+    }
+
+    @Test func aLaneThatIsFullTakesNothingOnAndTheOtherDoes() {
+        var queue = self.queue(bound: 2)
+        self.fill(&queue, [("a", .request), ("b", .delivery)])
+        let (third, other) = (
+            queue.add("c", .delivery, bytes: 0, patience: .zero, now: self.start),
+            queue.add("x", .housekeeping, bytes: 0, patience: .zero, now: self.start)
+        )
+        #expect(!third)
+        #expect(other)
+    }
+
+    @Test(arguments: [(99, true), (100, true), (101, false), (Int.max, false)])
+    func requestsAreBoundedInBytesToo(bytes: Int, expected: Bool) {
+        var queue = self.queue()
+        let isTaken = queue.add("a", .request, bytes: bytes, patience: .zero, now: self.start)
+        // What a settlement tells is lost if it has no place.
+        let isSettled = queue.add("b", .delivery, bytes: 50, patience: .zero, now: self.start)
+        #expect(isTaken == expected)
+        #expect(isSettled)
+    }
+}

@@ -1,0 +1,213 @@
+import Foundation
+import GRDB
+import PushCore
+import PushStore
+import PushTesting
+import Synchronization
+import Testing
+
+@testable import PushSQLite
+
+/// Work that is committed together, of which none may spoil it for the others.
+@Suite(.timeLimit(.minutes(5))) struct WriterTests {
+    private let fixture: StoreFixture
+    private var writer: Writer { self.fixture.sqlite.writer }
+
+    init() async throws {
+        self.fixture = try StoreFixture()
+        try await self.fixture.sqlite.writer.write { try $0.execute(sql: "create table done (name text)") }
+    }
+
+    private struct Refused: Error {}
+
+    private func insert(_ name: String) -> @Sendable (Database) throws -> Void {
+        { try $0.run(prepared: "insert into done (name) values (?)", name) }
+    }
+
+    private func done() async throws -> [String] {
+        try await self.writer.write { try String.fetchAll($0, sql: "select name from done order by name") }
+    }
+
+    /// Keeps the writer busy until all that `body` hands in is waiting, so that it is committed together.
+    private func together(
+        in writer: Writer? = nil,
+        _ works: [@Sendable (Database) throws -> Void],
+        lane: WriterLane = .request
+    ) async throws -> [Result<Void, any Error>] {
+        let writer = writer ?? self.writer
+        return try await withThrowingTaskGroup(of: (Int, Result<Void, any Error>).self) { group in
+            try await writer.holding(until: works.count) {
+                for (number, work) in works.enumerated() {
+                    group.addTask {
+                        do {
+                            return (number, .success(try await writer.write(lane, work)))
+                        } catch {
+                            return (number, .failure(error))
+                        }
+                    }
+                }
+            }
+            var results = [Result<Void, any Error>](repeating: .success(()), count: works.count)
+            for try await (number, result) in group { results[number] = result }
+            return results
+        }
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func whatThrowsIsUndoneAloneAndTheOthersAreThereOnce() async throws {
+        let refused: @Sendable (Database) throws -> Void = { db in
+            try db.run(prepared: "insert into done (name) values ('refused')")
+            throw Refused()
+        }
+        let results = try await self.together([self.insert("a"), refused, self.insert("b"), self.insert("c")])
+        #expect(try await self.done() == ["a", "b", "c"])
+        #expect(throws: Refused.self) { try results[1].get() }
+        for number in [0, 2, 3] { #expect(throws: Never.self) { try results[number].get() } }
+        #expect(self.writer.counts.repeated.load(ordering: .relaxed) == 1)
+    }
+
+    /// A damaged page ends a transaction as a whole, also for those who have not touched it.
+    @Test(.timeLimit(.minutes(1)))
+    func whatEndsTheTransactionEndsItForItselfOnly() async throws {
+        let corrupt: @Sendable (Database) throws -> Void = { _ in throw DatabaseError(resultCode: .SQLITE_CORRUPT) }
+        let results = try await self.together([self.insert("a"), corrupt, self.insert("b")])
+        #expect(try await self.done() == ["a", "b"])
+        #expect(throws: StoreError.self) { try results[1].get() }
+        #expect(self.fixture.store.failure == nil)
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func aRequestThatIsRefusedForWaitingIsNotDone() async throws {
+        let folder = try TemporaryFolder()
+        var options = StoreOptions()
+        options.patience = .zero
+        let store = try SQLiteStore(path: folder.file("test.db"), keyring: self.fixture.keyring, options)
+        try await store.writer.write(.delivery) { try $0.execute(sql: "create table done (name text)") }
+        let requests = try await self.together(in: store.writer, [self.insert("request")])
+        #expect(throws: StoreError.self) { try requests[0].get() }
+        let settlements = try await self.together(in: store.writer, [self.insert("settlement")], lane: .delivery)
+        #expect(throws: Never.self) { try settlements[0].get() }
+        let done = try await store.writer.write(.delivery) { try String.fetchAll($0, sql: "select name from done") }
+        #expect(done == ["settlement"])
+        await store.close()
+    }
+
+    // MARK: Receipts
+
+    @Test func receiptsOfOneRowAreMergedAndTheEarliestCounts() {
+        let book = ReceiptBook(bound: 3)
+        #expect(book.note([2, 1], by: 7, at: 5) == .first)
+        #expect(book.note([2], by: 7, at: 9) == .added)
+        #expect(book.note([2], by: 8, at: 9) == .added)
+        #expect(book.note([3], by: 8, at: 9) == .dropped)
+        #expect(book.dropped == 1)
+        let taken = book.take(2)
+        #expect(taken.map(\.key.notification) == [1, 2])
+        #expect(taken.map(\.fetchedAt) == [5, 5])
+        book.putBack(taken)
+        #expect(book.take(10).map { [$0.key.notification, $0.key.user] } == [[1, 7], [2, 7], [2, 8]])
+        #expect(book.note([1], by: 7, at: 1) == .first)
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func aReceiptThatCannotBeWrittenIsSetAsideAndTheOthersAreWritten() async throws {
+        let alice = try await self.fixture.addUser("alice")
+        for number in Int64(1)...3 { try await self.fixture.post(number, from: alice, to: "username:alice") }
+        try await self.writer.write {
+            try $0.execute(
+                sql: """
+                    create trigger damage before update of fetched_at on recipient when old.notification_id = 2
+                    begin select raise(abort, 'damaged'); end
+                    """
+            )
+        }
+        let ids = (Int64(1)...3).compactMap(NotificationID.init)
+        self.fixture.store.noteFetches(of: ids, by: alice.id, now: self.fixture.now)
+        try await self.fixture.store.writeReceipts()
+        let fetched = try await self.writer.write {
+            try Int64.fetchAll($0, sql: "select notification_id from recipient where fetched_at is not null order by 1")
+        }
+        #expect(fetched == [1, 3])
+        let report = self.fixture.store.report
+        #expect(report.setAside == 1)
+        #expect(report.receiptsWaiting == 0)
+    }
+
+    // MARK: Rows that are damaged
+
+    @Test func aPushThatCannotBeClaimedFailsAloneAndItsLaneGoesOn() async throws {
+        let alice = try await self.fixture.addUser("alice")
+        for number in 1...3 { try await self.fixture.addDevice(of: alice, handle: "d-\(number)") }
+        try await self.fixture.post(1, from: alice, to: "username:alice")
+        try await self.writer.write {
+            try $0.execute(
+                sql: """
+                    create trigger damage before update on delivery when old.device = (select number from device order by number limit 1 offset 1)
+                        and new.state = 'sending'
+                    begin select raise(abort, 'damaged'); end
+                    """
+            )
+        }
+        let leased = try await self.fixture.claim()
+        #expect(leased.map(\.push.handle).sorted() == ["d-1", "d-3"])
+        let tally = try #require(try await self.fixture.reader.tallies()["apns"])
+        #expect(tally.failed == 1)
+        #expect(tally.pending == 2)
+        #expect(self.fixture.store.report.setAside == 1)
+    }
+
+    @Test func aSettlementThatCannotBeWrittenKeepsNoneOfItsBatch() async throws {
+        let alice = try await self.fixture.addUser("alice")
+        for number in 1...3 { try await self.fixture.addDevice(of: alice, handle: "d-\(number)") }
+        try await self.fixture.post(1, from: alice, to: "username:alice")
+        let leased = try await self.fixture.claim()
+        try await self.writer.write {
+            try $0.execute(
+                sql: """
+                    create trigger damage before update on delivery
+                    when old.device = (select number from device order by number limit 1 offset 1)
+                    begin select raise(abort, 'damaged'); end
+                    """
+            )
+        }
+        try await self.fixture.store.settle(leased.map { ($0, .accepted(providerID: nil)) }, now: self.fixture.now)
+        #expect(try await self.fixture.reader.tallies()["apns"]?.accepted == 2)
+        #expect(self.fixture.store.report.setAside == 1)
+    }
+
+    // MARK: The log
+
+    @Test func anOperatorIsToldOfALogThatAReaderKeepsLong() async throws {
+        let (folder, events) = (try TemporaryFolder(), Events())
+        let path = folder.file("test.db")
+        var options = StoreOptions()
+        options.onEvent = { events.add($0) }
+        let store = try SQLiteStore(path: path, keyring: self.fixture.keyring, options)
+        try await store.writer.write { try $0.execute(sql: "create table page (content blob)") }
+        // A program of somebody else's, which the store cannot ask to let go.
+        var configuration = Configuration()
+        configuration.readonly = true
+        configuration.allowsUnsafeTransactions = true
+        let reader = try DatabaseQueue(path: store.path, configuration: configuration)
+        try reader.unsafeReentrantRead { db in
+            try db.beginTransaction(.deferred)
+            _ = try Int.fetchOne(db, sql: "select count(*) from page")
+        }
+        store.writer.state.withLock { ($0.movesLogAt, $0.warnsOfLogAt) = (30, 20) }
+        for _ in 0..<40 {
+            try await store.writer.write { try $0.execute(sql: "insert into page values (randomblob(4000))") }
+        }
+        #expect(store.report.logBytes > 40 * 4000)
+        #expect(events.all.contains { if case .logIsLong = $0 { true } else { false } })
+        try reader.close()
+        await store.close()
+    }
+
+    private final class Events: Sendable {
+        private let events = Mutex<[StoreEvent]>([])
+
+        var all: [StoreEvent] { self.events.withLock { $0 } }
+
+        func add(_ event: StoreEvent) { self.events.withLock { $0.append(event) } }
+    }
+}

@@ -1,0 +1,187 @@
+package import Foundation
+package import PushCore
+package import PushStore
+package import Testing
+
+/// A reader that has to be waited for at each read, as one over a network has; the answers are another reader's.
+package struct WaitingReader: StoreReader {
+    private let base: any StoreReader
+
+    package init(_ base: any StoreReader) {
+        self.base = base
+    }
+
+    package var immediate: (any ImmediateReader)? { nil }
+
+    package func user(named name: Username) async throws(StoreError) -> User? {
+        await Task.yield()
+        return try await self.base.user(named: name)
+    }
+
+    package func password(of user: User) async throws(StoreError) -> PasswordHash? {
+        await Task.yield()
+        return try await self.base.password(of: user)
+    }
+
+    package func password(chosenBy number: UInt64) async throws(StoreError) -> PasswordHash? {
+        await Task.yield()
+        return try await self.base.password(chosenBy: number)
+    }
+
+    package func users(after last: Username?, limit: Int) async throws(StoreError) -> [UserEntry] {
+        await Task.yield()
+        return try await self.base.users(after: last, limit: limit)
+    }
+
+    package func userEntry(named name: Username) async throws(StoreError) -> UserEntry? {
+        await Task.yield()
+        return try await self.base.userEntry(named: name)
+    }
+
+    package func user(
+        withToken fingerprint: Fingerprint,
+        now: Date
+    ) async throws(StoreError) -> (user: User, grant: TokenGrant)? {
+        await Task.yield()
+        return try await self.base.user(withToken: fingerprint, now: now)
+    }
+
+    package func tokens(
+        of user: Username?,
+        after last: TokenPrefix?,
+        limit: Int,
+        now: Date
+    ) async throws(StoreError) -> [TokenEntry] {
+        await Task.yield()
+        return try await self.base.tokens(of: user, after: last, limit: limit, now: now)
+    }
+
+    package func devices(ofUser user: Int64) async throws(StoreError) -> [RegisteredDevice] {
+        await Task.yield()
+        return try await self.base.devices(ofUser: user)
+    }
+
+    package func isAnythingWaiting(for devices: [RegistrationID], now: Date) async throws(StoreError) -> Bool {
+        await Task.yield()
+        return try await self.base.isAnythingWaiting(for: devices, now: now)
+    }
+
+    package func notification(
+        _ id: NotificationID,
+        for user: Int64,
+        alsoAsSender: Bool,
+        now: Date
+    ) async throws(StoreError) -> StoredNotification? {
+        await Task.yield()
+        return try await self.base.notification(id, for: user, alsoAsSender: alsoAsSender, now: now)
+    }
+
+    package func notifications(
+        _ range: ChangeRange,
+        for user: Int64,
+        now: Date,
+        within budget: PageBudget,
+        needsPayloads: (NotificationPage) -> Bool
+    ) async throws(StoreError) -> NotificationPage {
+        await Task.yield()
+        return try await self.base.notifications(
+            range,
+            for: user,
+            now: now,
+            within: budget,
+            needsPayloads: needsPayloads
+        )
+    }
+
+    package func notifications(
+        _ ids: [NotificationID],
+        for user: Int64,
+        now: Date,
+        within budget: PageBudget,
+        needsPayloads: (NotificationPage) -> Bool
+    ) async throws(StoreError) -> NotificationPage {
+        await Task.yield()
+        return try await self.base.notifications(ids, for: user, now: now, within: budget, needsPayloads: needsPayloads)
+    }
+
+    package func newestChange(ofUser user: Int64) async throws(StoreError) -> Int64 {
+        await Task.yield()
+        return try await self.base.newestChange(ofUser: user)
+    }
+
+    package func nextDue(in lane: Lane, _ queue: Queue) async throws(StoreError) -> Date? {
+        await Task.yield()
+        return try await self.base.nextDue(in: lane, queue)
+    }
+
+    package func isThere(_ id: NotificationID, from sender: Int64?, now: Date) async throws(StoreError) -> Bool {
+        await Task.yield()
+        return try await self.base.isThere(id, from: sender, now: now)
+    }
+
+    package func deliveries(
+        of id: NotificationID,
+        after device: Int64,
+        limit: Int
+    ) async throws(StoreError) -> [DeliveryEntry] {
+        await Task.yield()
+        return try await self.base.deliveries(of: id, after: device, limit: limit)
+    }
+
+    package func countDeliveries(
+        of id: NotificationID,
+        after device: Int64,
+        limit: Int
+    ) async throws(StoreError) -> (counts: [DeliveryStage: Int], last: Int64?) {
+        await Task.yield()
+        return try await self.base.countDeliveries(of: id, after: device, limit: limit)
+    }
+
+    package func tallies() async throws(StoreError) -> [String: Tally] {
+        await Task.yield()
+        return try await self.base.tallies()
+    }
+
+    package func auditName(of token: TokenPrefix) -> String {
+        self.base.auditName(of: token)
+    }
+
+    package func auditEntries(before number: Int64?, limit: Int) async throws(StoreError) -> [AuditEntry] {
+        await Task.yield()
+        return try await self.base.auditEntries(before: number, limit: limit)
+    }
+
+    package func lastAuditNumber() async throws(StoreError) -> Int64 {
+        await Task.yield()
+        return try await self.base.lastAuditNumber()
+    }
+
+    package func auditFault() async throws(StoreError) -> AuditFault? {
+        await Task.yield()
+        return try await self.base.auditFault()
+    }
+}
+
+/// Runs each test of a suite twice: with readers that answer at once, and with those that must be waited for.
+package struct EachReader: SuiteTrait, TestTrait, TestScoping {
+    /// Whether servers that a test makes have readers that must be waited for.
+    @TaskLocal package static var mustWait = false
+
+    package var isRecursive: Bool { true }
+
+    package func provideScope(
+        for test: Test,
+        testCase: Test.Case?,
+        performing function: @Sendable () async throws -> Void
+    ) async throws {
+        // A suite has no case of its own, and runs once.
+        guard testCase != nil else { return try await function() }
+        for mustWait in [false, true] {
+            try await Self.$mustWait.withValue(mustWait) { try await function() }
+        }
+    }
+}
+
+extension Trait where Self == EachReader {
+    package static var eachReader: EachReader { EachReader() }
+}
