@@ -16,8 +16,6 @@ func room(_ name: String, _ dependencies: [Target.Dependency], resources: [Resou
 
 let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
 let cryptoExtras: Target.Dependency = .product(name: "CryptoExtras", package: "swift-crypto")
-let database: Target.Dependency = .product(name: "GRDB", package: "GRDB.swift")
-let databaseC: Target.Dependency = .product(name: "GRDBSQLite", package: "GRDB.swift")
 let heap: Target.Dependency = .product(name: "HeapModule", package: "swift-collections")
 let httpTypes: Target.Dependency = .product(name: "HTTPTypes", package: "swift-http-types")
 let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
@@ -30,14 +28,12 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-crypto", exact: "4.5.2"),
         .package(url: "https://github.com/apple/swift-http-types", exact: "1.8.0"),
         .package(url: "https://github.com/apple/swift-log", exact: "1.16.2"),
-        .package(url: "https://github.com/groue/GRDB.swift", exact: "7.10.0"),
     ],
     targets: [
         .systemLibrary(name: "CArgon2"),
         .systemLibrary(name: "CEpoll"),
         .systemLibrary(name: "CLibFuzzer"),
         .systemLibrary(name: "CZlib"),
-        .target(name: "Migrations", resources: [.embedInCode("sql")], swiftSettings: fuzzed),
         room("Bytes", []),
         room("CivilTime", ["Bytes"]),
         room("HTTPSignatures", ["Bytes", crypto]),
@@ -51,7 +47,7 @@ let package = Package(
             ],
             resources: [.embedInCode("openapi.json")]
         ),
-        room("PushStore", ["Migrations", "PushCore", database, databaseC]),
+        room("PushStore", ["PushCore"]),
         room("Reactor", ["CEpoll", heap]),
         room("SocketHTTP", ["Bytes", "CivilTime", "Reactor", httpTypes]),
         .executableTarget(
