@@ -133,7 +133,7 @@ final class Transfer {
         CURLE_RECV_ERROR, CURLE_SEND_ERROR, CURLE_GOT_NOTHING, CURLE_PARTIAL_FILE, CURLE_HTTP2, CURLE_HTTP2_STREAM,
     ]
 
-    /// Whether the call lost its connection, and no status says that the peer has done what was asked.
+    /// Whether the call lost its connection, and no status says that the peer has done its part.
     private func isInterrupted(_ code: CURLcode) -> Bool {
         guard !(200..<300).contains(self.status) else { return false }
         return Self.interruptions.contains(code)

@@ -19,7 +19,7 @@ package struct DeliveryState: Sendable, Hashable {
         now >= self.expiresAt
     }
 
-    /// What is to be written down of a try that ended so.
+    /// The settlement of a try that ended so.
     ///
     /// `jitter` is a random number from 0 to 1: of each wait that much is used, so that a crowd does not return at once.
     package func settlement(of outcome: SendOutcome, now: Date, jitter: Double) -> Settlement {

@@ -37,7 +37,7 @@ extension LaneLoop {
         }
     }
 
-    /// Sends one push, unless it has expired since it was leased; returns what is to be written down.
+    /// Sends one push, unless it has expired since it was leased; returns its settlement.
     private func send(_ delivery: LeasedDelivery) async -> Settlement {
         let sentAt = self.now()
         if delivery.state.isExpired(now: sentAt) { return .expired }

@@ -135,7 +135,7 @@ struct LaneState: Sendable {
         return self.health.trustsUnknown
     }
 
-    /// Takes in what is to be written down of a push that `next` gave out, sent or not; `true` if the loop must look at
+    /// Takes in the settlement of a push that `next` gave out, sent or not; `true` if the loop must look at
     /// that.
     mutating func end(_ delivery: LeasedDelivery, as settlement: Settlement) -> Bool {
         if self.probe == delivery {
@@ -150,12 +150,12 @@ struct LaneState: Sendable {
 
     // MARK: - Writing down
 
-    /// What is to be written down now: what has been gathered for that long, or is worth it by its number.
+    /// The settlements that are due: gathered for that long, or many enough.
     mutating func beginSettling(after patience: Duration) -> [PendingSettlements.Entry] {
         self.settlements.beginWriting(after: self.isStopping ? .zero : patience, at: .now)
     }
 
-    /// How long until what has been gathered is to be written down; `nil` if nothing is, or the last is still at it.
+    /// How long until the gathered settlements are due; `nil` if there are none, or the last write still runs.
     func untilSettling(after patience: Duration) -> Duration? {
         self.settlements.untilDue(after: patience, at: .now)
     }

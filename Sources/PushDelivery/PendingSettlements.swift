@@ -1,7 +1,7 @@
 internal import PushCore
 internal import PushStore
 
-/// What is to be written down of pushes that have ended: gathered, so that many share a commit.
+/// The settlements of pushes that have ended, gathered so that many share a commit.
 struct PendingSettlements {
     typealias Entry = (LeasedDelivery, Settlement)
 
@@ -25,7 +25,7 @@ struct PendingSettlements {
         self.gathered += entries
     }
 
-    /// Takes what is to be written down now: all, if the first has waited that long, or there are many.
+    /// Takes the settlements that are due: all, if the first has waited that long, or there are many.
     mutating func beginWriting(after patience: Duration, at time: ContinuousClock.Instant) -> [Entry] {
         guard let wait = self.untilDue(after: patience, at: time) else { return [] }
         guard wait == .zero || self.gathered.count >= Self.worthACommit else { return [] }
@@ -34,7 +34,7 @@ struct PendingSettlements {
         return self.gathered
     }
 
-    /// How long until what has been gathered is to be written down; `nil` if nothing is, or the last is still at it.
+    /// How long until the gathered settlements are due; `nil` if there are none, or the last write still runs.
     func untilDue(after patience: Duration, at time: ContinuousClock.Instant) -> Duration? {
         if self.writing > 0 || self.gathered.isEmpty { return nil }
         return max(patience - self.gatheredSince.duration(to: time), .zero)
