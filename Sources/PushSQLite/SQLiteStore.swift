@@ -85,7 +85,7 @@ package final class SQLiteStore: Store {
             let reader = SQLiteReader(connection, of: self)
             self.writer.willHold(reader)
             // SQLite opens its files with the first read: at once, while there are descriptors. Later, clients may have them all.
-            _ = try reader.read { try Int64.fetchOne($0, sql: "select count(*) from user") }
+            _ = try reader.read { try Int64.fetchOne($0, sql: "select 1 from user limit 1") }
             return reader
         } catch {
             throw StoreError(opening: self.path, error)
