@@ -87,7 +87,7 @@ struct ServerFixture: Sendable {
             store: store,
             readers: try (0..<Self.loops).map { _ in
                 let reader = try store.makeReader()
-                return EachReader.mustWait ? WaitingReader(reader) : reader
+                return WaitingReader.isUsed ? WaitingReader(reader) : reader
             },
             reports: self.reports,
             lists: self.lists,

@@ -17,23 +17,11 @@ package struct StoreKind: Sendable {
     package let place: @Sendable (TemporaryFolder) -> any StorePlace
 }
 
-/// Runs each test of a suite once with each kind of store; its fixtures open stores of that kind.
-package struct EachStore: SuiteTrait, TestTrait, TestScoping {
-    package var isRecursive: Bool { true }
-
-    package func provideScope(
-        for test: Test,
-        testCase: Test.Case?,
-        performing function: @Sendable () async throws -> Void
-    ) async throws {
-        // A suite has no case of its own, and runs once.
-        guard testCase != nil else { return try await function() }
-        for kind in StoreKind.all {
-            try await StoreKind.$current.withValue(kind) { try await function() }
+extension Trait where Self == Repetition {
+    /// Runs each test of a suite once with each kind of store; its fixtures open stores of that kind.
+    package static var eachStore: Repetition {
+        Repetition { run in
+            for kind in StoreKind.all { try await StoreKind.$current.withValue(kind) { try await run() } }
         }
     }
-}
-
-extension Trait where Self == EachStore {
-    package static var eachStore: EachStore { EachStore() }
 }

@@ -160,28 +160,16 @@ package struct WaitingReader: StoreReader {
         await Task.yield()
         return try await self.base.auditFault()
     }
+
+    /// Whether servers that a test makes have such readers.
+    @TaskLocal package static var isUsed = false
 }
 
-/// Runs each test of a suite twice: with readers that answer at once, and with those that must be waited for.
-package struct EachReader: SuiteTrait, TestTrait, TestScoping {
-    /// Whether servers that a test makes have readers that must be waited for.
-    @TaskLocal package static var mustWait = false
-
-    package var isRecursive: Bool { true }
-
-    package func provideScope(
-        for test: Test,
-        testCase: Test.Case?,
-        performing function: @Sendable () async throws -> Void
-    ) async throws {
-        // A suite has no case of its own, and runs once.
-        guard testCase != nil else { return try await function() }
-        for mustWait in [false, true] {
-            try await Self.$mustWait.withValue(mustWait) { try await function() }
+extension Trait where Self == Repetition {
+    /// Runs each test of a suite twice: with readers that answer at once, and with those that must be waited for.
+    package static var eachReader: Repetition {
+        Repetition { run in
+            for isUsed in [false, true] { try await WaitingReader.$isUsed.withValue(isUsed) { try await run() } }
         }
     }
-}
-
-extension Trait where Self == EachReader {
-    package static var eachReader: EachReader { EachReader() }
 }

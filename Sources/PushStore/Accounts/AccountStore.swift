@@ -44,7 +44,7 @@ package protocol AccountStore: Sendable {
         now: Date
     ) async throws -> UserChange
 
-    /// Deletes a user with all tokens, devices and what was sent to them.
+    /// Deletes a user with all tokens and devices, and with its part in the notifications that it received.
     func deleteUser(_ name: Username, by record: AuditRecord?) async throws -> UserChange
 
     /// Stores the same password hashed anew, and ends nothing; does nothing if `old` is no longer the stored hash.
@@ -89,15 +89,5 @@ extension AccountStore {
         now: Date
     ) async throws -> UserChange {
         try await self.changeUser(name, role: nil, password: nil, isDisabled: isDisabled, by: record, now: now)
-    }
-
-    /// Deletes a user without a record in the audit.
-    package func deleteUser(_ name: Username) async throws -> UserChange {
-        try await self.deleteUser(name, by: nil)
-    }
-
-    /// Changes a password without a record in the audit.
-    package func changePassword(of user: User, to password: PasswordHash) async throws -> Bool {
-        try await self.changePassword(of: user, to: password, by: nil)
     }
 }

@@ -52,30 +52,3 @@ package protocol TokenStore: Sendable {
     /// time.
     func writeTokenUses(limit: Int) async throws -> Int
 }
-
-extension TokenStore {
-    /// Makes a token without a record in the audit.
-    package func addToken(
-        for name: Username,
-        scopes: Scopes,
-        expiresAt: Date,
-        now: Date
-    ) async throws -> BearerToken? {
-        try await self.addToken(for: name, scopes: scopes, expiresAt: expiresAt, by: nil, now: now)
-    }
-
-    /// Makes a session without a record in the audit.
-    package func addSession(
-        for user: User,
-        scopes: Scopes,
-        expiresAt: Date,
-        now: Date
-    ) async throws -> NewSession? {
-        try await self.addSession(for: user, scopes: scopes, expiresAt: expiresAt, by: nil, now: now)
-    }
-
-    /// Ends a token without a record in the audit.
-    package func revokeToken(_ prefix: TokenPrefix) async throws -> Fingerprint? {
-        try await self.revokeToken(prefix, by: nil)
-    }
-}

@@ -66,9 +66,4 @@ extension DeviceStore {
     ) async throws -> RegisterOutcome {
         try await self.register(registration, as: id, for: user, by: record, within: bounds, page: nil, now: now)
     }
-
-    /// Forgets a registration without a record in the audit.
-    package func unregister(_ id: RegistrationID, ofUser user: Int64) async throws -> Bool {
-        try await self.unregister(id, ofUser: user, by: nil)
-    }
 }

@@ -122,28 +122,6 @@ package protocol NotificationStore: Sendable {
     func deleteExpiredIdempotency(now: Date, limit: Int) async throws -> Int
 }
 
-extension NotificationReader {
-    /// A page of changes without a budget.
-    package func notifications(
-        _ range: ChangeRange,
-        for user: Int64,
-        now: Date,
-        needsPayloads: (NotificationPage) -> Bool
-    ) async throws(StoreError) -> NotificationPage {
-        try await self.notifications(range, for: user, now: now, within: .unlimited, needsPayloads: needsPayloads)
-    }
-
-    /// A page of notifications without a budget.
-    package func notifications(
-        _ ids: [NotificationID],
-        for user: Int64,
-        now: Date,
-        needsPayloads: (NotificationPage) -> Bool
-    ) async throws(StoreError) -> NotificationPage {
-        try await self.notifications(ids, for: user, now: now, within: .unlimited, needsPayloads: needsPayloads)
-    }
-}
-
 extension NotificationStore {
     /// Stores a notification.
     package func post(
@@ -153,21 +131,6 @@ extension NotificationStore {
         within bounds: StorageBounds? = nil
     ) async throws -> PostOutcome {
         try await self.post(notification, once: request, by: record, within: bounds, page: nil)
-    }
-
-    /// Notes that a recipient has read a notification, or has not, whatever the mark was.
-    package func mark(_ id: NotificationID, as mark: ReadMark, by user: Int64, now: Date) async throws -> MarkOutcome {
-        try await self.mark(id, as: mark, by: user, ifStill: nil, now: now)
-    }
-
-    /// Dismisses a notification, whatever its mark is, without a record in the audit.
-    package func dismiss(_ id: NotificationID, by user: Int64, now: Date) async throws -> Bool {
-        try await self.dismiss(id, by: user, ifStill: nil, noting: nil, now: now)
-    }
-
-    /// Gives a payload that may be read once, without a record in the audit.
-    package func take(_ id: NotificationID, by user: Int64, now: Date) async throws -> Bool {
-        try await self.take(id, by: user, noting: nil, now: now)
     }
 
     /// Recalls a notification.

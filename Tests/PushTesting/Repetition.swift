@@ -1,0 +1,19 @@
+package import Testing
+
+/// Runs each test of a suite more than once, each time under other circumstances.
+package struct Repetition: SuiteTrait, TestTrait, TestScoping {
+    /// Runs a test as often as there are circumstances.
+    let repeats: @Sendable (_ run: @Sendable () async throws -> Void) async throws -> Void
+
+    package var isRecursive: Bool { true }
+
+    package func provideScope(
+        for test: Test,
+        testCase: Test.Case?,
+        performing function: @Sendable () async throws -> Void
+    ) async throws {
+        // A suite has no case of its own, and runs once.
+        guard testCase != nil else { return try await function() }
+        try await self.repeats(function)
+    }
+}

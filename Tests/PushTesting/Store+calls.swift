@@ -1,0 +1,90 @@
+package import Foundation
+package import PushCore
+package import PushStore
+
+// Calls as tests make them: without a record in the audit, an expectation, or a budget.
+
+extension AccountStore {
+    /// Deletes a user without a record in the audit.
+    package func deleteUser(_ name: Username) async throws -> UserChange {
+        try await self.deleteUser(name, by: nil)
+    }
+
+    /// Changes a password without a record in the audit.
+    package func changePassword(of user: User, to password: PasswordHash) async throws -> Bool {
+        try await self.changePassword(of: user, to: password, by: nil)
+    }
+}
+
+extension TokenStore {
+    /// Makes a token without a record in the audit.
+    package func addToken(
+        for name: Username,
+        scopes: Scopes,
+        expiresAt: Date,
+        now: Date
+    ) async throws -> BearerToken? {
+        try await self.addToken(for: name, scopes: scopes, expiresAt: expiresAt, by: nil, now: now)
+    }
+
+    /// Makes a session without a record in the audit.
+    package func addSession(
+        for user: User,
+        scopes: Scopes,
+        expiresAt: Date,
+        now: Date
+    ) async throws -> NewSession? {
+        try await self.addSession(for: user, scopes: scopes, expiresAt: expiresAt, by: nil, now: now)
+    }
+
+    /// Ends a token without a record in the audit.
+    package func revokeToken(_ prefix: TokenPrefix) async throws -> Fingerprint? {
+        try await self.revokeToken(prefix, by: nil)
+    }
+}
+
+extension DeviceStore {
+    /// Forgets a registration without a record in the audit.
+    package func unregister(_ id: RegistrationID, ofUser user: Int64) async throws -> Bool {
+        try await self.unregister(id, ofUser: user, by: nil)
+    }
+}
+
+extension NotificationReader {
+    /// A page of changes without a budget.
+    package func notifications(
+        _ range: ChangeRange,
+        for user: Int64,
+        now: Date,
+        needsPayloads: (NotificationPage) -> Bool
+    ) async throws(StoreError) -> NotificationPage {
+        try await self.notifications(range, for: user, now: now, within: .unlimited, needsPayloads: needsPayloads)
+    }
+
+    /// A page of notifications without a budget.
+    package func notifications(
+        _ ids: [NotificationID],
+        for user: Int64,
+        now: Date,
+        needsPayloads: (NotificationPage) -> Bool
+    ) async throws(StoreError) -> NotificationPage {
+        try await self.notifications(ids, for: user, now: now, within: .unlimited, needsPayloads: needsPayloads)
+    }
+}
+
+extension NotificationStore {
+    /// Notes that a recipient has read a notification, or has not, whatever the mark was.
+    package func mark(_ id: NotificationID, as mark: ReadMark, by user: Int64, now: Date) async throws -> MarkOutcome {
+        try await self.mark(id, as: mark, by: user, ifStill: nil, now: now)
+    }
+
+    /// Dismisses a notification, whatever its mark is, without a record in the audit.
+    package func dismiss(_ id: NotificationID, by user: Int64, now: Date) async throws -> Bool {
+        try await self.dismiss(id, by: user, ifStill: nil, noting: nil, now: now)
+    }
+
+    /// Gives a payload that may be read once, without a record in the audit.
+    package func take(_ id: NotificationID, by user: Int64, now: Date) async throws -> Bool {
+        try await self.take(id, by: user, noting: nil, now: now)
+    }
+}
