@@ -33,7 +33,7 @@ struct ProviderAnswer: Sendable {
         self.since = since
     }
 
-    /// The provider is to be left alone for as long as it says; if it does not say, only this push waits, for `rest`.
+    /// No push is sent for as long as the provider says; if it does not say, only this push waits, for `rest`.
     func overloadedIfTimed(orElse rest: Duration? = nil) -> SendFailure {
         if let retryAfter {
             .overloaded(reason: self.reason, retryAfter: retryAfter)

@@ -1,7 +1,7 @@
 package import CurlHTTP
 package import PushCore
 
-/// A device's address at WNS: a channel, which is a URL that whoever holds our access token and it can push to.
+/// A device's address at WNS: a channel, which is a URL. To push to it takes our access token.
 ///
 /// Checked at registration and again before each push, by one parser: the access token goes wherever it points.
 package struct WNSHandleRule: HandleRule {

@@ -7,7 +7,7 @@ internal import PushCore
 /// A device chooses the path at its push service, and so may bring about nearly any answer. Only what Mozilla's says
 /// under a number of its own is taken for a word about our key; with everything else, other devices must tell.
 enum WebPushResponse {
-    /// Mozilla's number for what is wrong with VAPID, whoever the device is.
+    /// Mozilla's number for a fault of VAPID, which concerns all devices.
     private static let badVAPID = "errno 109"
     /// Ours, for the same number where only this browser's subscription has another key.
     private static let keyMismatch = "errno 109 mismatch"
