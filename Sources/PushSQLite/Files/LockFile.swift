@@ -51,6 +51,9 @@ final class LockFile: Sendable {
 
     /// Lets another process, or this one, open the database; again and again is fine.
     func release() {
-        if let descriptor = self.descriptor.withLock({ $0.take() }) { close(descriptor) }
+        guard let descriptor = self.descriptor.withLock({ $0.take() }) else { return }
+        // Closing is not enough: a child that was forked and has not come to its program has the descriptor too, flock(2).
+        flock(descriptor, LOCK_UN)
+        close(descriptor)
     }
 }
