@@ -11,6 +11,7 @@ package struct Migration: Sendable {
 
     /// All steps, in order.
     package static let all = [
-        Migration(name: "M0001_initial", sql: String(decoding: PackageResources.M0001_initial_sql, as: UTF8.self))
+        Migration(name: "M0001_initial", sql: String(decoding: PackageResources.M0001_initial_sql, as: UTF8.self)),
+        Migration(name: "M0002_mac", sql: String(decoding: PackageResources.M0002_mac_sql, as: UTF8.self)),
     ]
 }

@@ -5,10 +5,10 @@ import UnixSignals
 extension Application {
     /// Runs, and reloads at each of these signals.
     func run(reloadingOn signals: [UnixSignal]) async throws {
-        // Before anybody is told that it serves: until then such a signal ends the process.
+        // Before the line that says it serves: until then such a signal ends the process.
         let reloads = await UnixSignalsSequence(trapping: signals)
         try await withThrowingTaskGroup(of: Void.self) { group in
-            group.addTask { for await _ in reloads { await self.reload() } }
+            group.addTask { for await _ in reloads { await self.parts.reload() } }
             try await self.run()
             group.cancelAll()
         }

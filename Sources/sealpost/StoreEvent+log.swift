@@ -27,7 +27,7 @@ extension Logger {
             self.error("checkpoint failed; the write-ahead log grows", metadata: ["reason": "\(reason)"])
         case .logIsLong(let bytes):
             self.warning(
-                "write-ahead log is long; a reader holds an old snapshot",
+                "write-ahead log is long; a long read, such as a report or a backup, keeps it from being truncated",
                 metadata: ["bytes": "\(bytes)"]
             )
         }

@@ -62,16 +62,16 @@ import Testing
             while try await stack.send(stack.request("GET", "/readyz")).status == 200, ContinuousClock.now < deadline {}
             let good = stack.providers.apns.credentials.privateKey
             try write(good)
-            await stack.application.reload()
+            await stack.application.parts.reload()
             // The one that was refused waits out its minute; the sender does not.
             _ = try await client.send("secret")
             _ = try await pushes.acceptedPush(1, within: .seconds(15))
             try write("no key")
-            await stack.application.reload()
+            await stack.application.parts.reload()
             _ = try await client.send("secret")
             _ = try await pushes.acceptedPush(2, within: .seconds(15))
             try write(good)
-            await stack.application.reload()
+            await stack.application.parts.reload()
             _ = try await client.send("secret")
             _ = try await pushes.acceptedPush(3, within: .seconds(15))
             return pushes.received

@@ -208,8 +208,8 @@ import Testing
             db.add(function: self.recipientSeal)
             try db.execute(
                 sql: """
-                    insert into recipient (notification_id, user_id, dismissed_at, change, changed_at, seal)
-                    select i, ?1, case when i < ?2 then 1 end, i, ?3, recipient_seal(i, ?1) from number
+                    insert into recipient (notification_id, user_id, dismissed_at, change, changed_at, mac)
+                    select i, ?1, case when i < ?2 then 1 end, i, ?3, recipient_mac(i, ?1) from number
                     """,
                 arguments: [alice, count, Int64(now)]
             )
@@ -230,10 +230,10 @@ import Testing
         #expect(try await self.page(after: expired.end).hasMore == false)
     }
 
-    /// `recipient_seal(notification, user)`, for rows that a test makes by SQL.
+    /// `recipient_mac(notification, user)`, for rows that a test makes by SQL.
     private var recipientSeal: DatabaseFunction {
         let rows = self.fixture.sqlite.sealing.rows
-        return DatabaseFunction("recipient_seal", argumentCount: 2, pure: true) { values in
+        return DatabaseFunction("recipient_mac", argumentCount: 2, pure: true) { values in
             guard
                 let notification = Int64.fromDatabaseValue(values[0]), let user = Int64.fromDatabaseValue(values[1])
             else { return nil }
@@ -283,8 +283,8 @@ import Testing
             db.add(function: self.recipientSeal)
             try db.execute(
                 sql: """
-                    insert into recipient (notification_id, user_id, change, changed_at, seal)
-                    select 1, id, 1, 0, recipient_seal(1, id) from user where name = x'00'
+                    insert into recipient (notification_id, user_id, change, changed_at, mac)
+                    select 1, id, 1, 0, recipient_mac(1, id) from user where name = x'00'
                     """
             )
         }

@@ -83,6 +83,22 @@ import Testing
         #expect(try self.value("select foreign_keys from pragma_foreign_keys") == 1)
     }
 
+    @Test func aRowKeepsItsCodeWhereTheColumnIsRenamed() throws {
+        let connection = try DatabaseQueue()
+        try connection.writeWithoutTransaction { db in
+            try Schema.prepare(db, Array(Migration.all.prefix(1)))
+            try db.execute(
+                sql: """
+                    insert into user (id, name, name_key, role, password, created_at) values (1, x'', x'', 'device', '', 0);
+                    insert into token (hash, prefix, user_id, is_session, scopes, created_at, expires_at, seal)
+                    values (zeroblob(32), 'spt_12345678', 1, 0, 'fetch', 0, 1, 71)
+                    """
+            )
+            try Schema.prepare(db)
+            #expect(try Int.fetchOne(db, sql: "select mac from token") == 71)
+        }
+    }
+
     @Test func theStoreSaysWhichMigrationIsAnother() async throws {
         let fixture = try StoreFixture()
         try await fixture.sqlite.writer.write { try $0.execute(sql: "update migration set hash = zeroblob(32)") }

@@ -305,10 +305,10 @@ import Testing
         let log = folder.file("test.db-wal")
         let wiper = try PageWiper(database: folder.file("test.db")) { _ in }
         wiper.noteAllPagesKnown()
-        #expect(try wiper.noteMove())
+        #expect(try wiper.noteCheckpoint())
         #expect(wiper.knowsAllPages)
         try FileManager.default.createSymbolicLink(atPath: log, withDestinationPath: log)
-        #expect(try !wiper.noteMove())
+        #expect(try !wiper.noteCheckpoint())
         #expect(!wiper.knowsAllPages)
         wiper.close()
     }

@@ -193,7 +193,7 @@ import Testing
             try db.beginTransaction(.deferred)
             _ = try Int.fetchOne(db, sql: "select count(*) from page")
         }
-        store.writer.state.withLock { ($0.movesLogAt, $0.warnsOfLogAt) = (30, 20) }
+        store.writer.state.withLock { ($0.checkpointsAt, $0.warnsOfLogAt) = (30, 20) }
         for _ in 0..<40 {
             try await store.writer.write { try $0.execute(sql: "insert into page values (randomblob(4000))") }
         }

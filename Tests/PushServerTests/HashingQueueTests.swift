@@ -15,8 +15,8 @@ import Testing
 
     /// What became of it, in a word.
     @discardableResult
-    private mutating func add(_ job: Int, _ claim: HashingClaim) -> String {
-        switch self.queue.add(job, claim) {
+    private mutating func add(_ job: Int, _ requester: HashingRequester) -> String {
+        switch self.queue.add(job, requester) {
         case .starts: "starts"
         case .waits(nil): "waits"
         case .waits(let loser?): "instead of \(loser)"
@@ -98,9 +98,9 @@ import Testing
         let results = await withTaskGroup(of: Bool?.self) { group in
             for number in 0..<400 {
                 group.addTask {
-                    let claim = HashingClaim(account: UInt64(number), address: nil, rank: 1)
+                    let requester = HashingRequester(account: UInt64(number), address: nil, rank: 1)
                     do {
-                        return try await pool.run(for: claim) {
+                        return try await pool.run(for: requester) {
                             gate.lock()
                             while !isOpen.value { gate.wait() }
                             gate.unlock()

@@ -154,12 +154,12 @@ import Testing
     // MARK: What is no password
 
     @Test mutating func whatNamesNoAccountCountsForItsAddressAndApart() {
-        for _ in 0..<51 { #expect(self.failures.failClaim(of: 7, now: self.now) == nil) }
-        #expect(self.failures.failClaim(of: 7, now: self.now) == 1)
-        #expect(self.failures.failClaim(of: 8, now: self.now) == nil)
+        for _ in 0..<51 { #expect(self.failures.countInvalidCredentials(of: 7, now: self.now) == nil) }
+        #expect(self.failures.countInvalidCredentials(of: 7, now: self.now) == 1)
+        #expect(self.failures.countInvalidCredentials(of: 8, now: self.now) == nil)
         #expect(self.signIn(1, 7) == nil, "a password")
         self.now += 1
-        #expect(self.failures.failClaim(of: 7, now: self.now) == nil)
+        #expect(self.failures.countInvalidCredentials(of: 7, now: self.now) == nil)
     }
 
     // MARK: The order of hashes
@@ -258,7 +258,7 @@ import Testing
     @Test mutating func memoryIsBounded() {
         for number in 0..<UInt64(250_000) {
             _ = self.fail(number, number)
-            _ = self.failures.failClaim(of: number, now: self.now)
+            _ = self.failures.countInvalidCredentials(of: number, now: self.now)
         }
         #expect(self.failures.count <= 98_304 * 2 + 49_152 * 3)
     }

@@ -185,7 +185,7 @@ def enqueue(database, limit=-1, lifetime=86_400):
         )
         database.execute(
             """
-            insert or ignore into recipient (notification_id, user_id, change, changed_at, seal)
+            insert or ignore into recipient (notification_id, user_id, change, changed_at, mac)
             select ?1, user_id, ?1, ?2, 0 from device limit ?3
             """,
             [id, now, limit],

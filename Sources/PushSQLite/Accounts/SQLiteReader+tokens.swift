@@ -11,7 +11,7 @@ extension SQLiteReader {
         try self.readRow(Self.tokenInUse, key: fingerprint, now.milliseconds) { row in
             let id = row.integer(TokenColumn.userID)
             guard
-                row.integer(TokenColumn.seal) == self.sealing.rows.token(fingerprint, user: id),
+                row.integer(TokenColumn.mac) == self.sealing.rows.token(fingerprint, user: id),
                 let prefix = TokenPrefix(row.text(TokenColumn.prefix)),
                 let role = Role(rawValue: row.text(TokenColumn.role))
             else { throw StoreError.damaged(row: "a token's") }
@@ -86,7 +86,7 @@ extension TokenEntry {
 
 /// What `tokenInUse` selects.
 private enum TokenColumn: Int32, SelectedColumn {
-    case prefix, scopes, expiresAt, usedAt, userID, name, role, passwordNumber, seal
+    case prefix, scopes, expiresAt, usedAt, userID, name, role, passwordNumber, mac
 
     var sql: String {
         switch self {
@@ -98,7 +98,7 @@ private enum TokenColumn: Int32, SelectedColumn {
         case .name: "u.name"
         case .role: "u.role"
         case .passwordNumber: "u.password_number"
-        case .seal: "t.seal"
+        case .mac: "t.mac"
         }
     }
 }

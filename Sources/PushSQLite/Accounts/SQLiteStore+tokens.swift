@@ -123,7 +123,7 @@ extension SQLiteStore {
             let token = BearerToken.random()
             try db.execute(
                 sql: """
-                    insert into token (hash, prefix, user_id, is_session, scopes, created_at, expires_at, seal)
+                    insert into token (hash, prefix, user_id, is_session, scopes, created_at, expires_at, mac)
                     values (?, ?, ?, ?, ?, ?, ?, ?) on conflict (prefix) do nothing
                     """,
                 arguments: [

@@ -74,8 +74,8 @@ struct AuditTrail: Sendable {
         guard let last else { return 0 }
         let link = try AuditLink(number: last[0], chain: last[1])
         try db.execute(
-            sql: "update audit_start set number = ?, chain = ?, seal = ?",
-            arguments: [link.number, link.chain, self.seal(ofStart: link)]
+            sql: "update audit_start set number = ?, chain = ?, mac = ?",
+            arguments: [link.number, link.chain, self.mac(ofStart: link)]
         )
         try db.execute(sql: "delete from audit where number <= ?", arguments: [link.number])
         return db.changesCount
@@ -83,9 +83,9 @@ struct AuditTrail: Sendable {
 
     /// What the first entry is chained to; `nil` if that was not written by `trim`.
     func start(_ db: Database) throws -> AuditLink? {
-        guard let row = try Row.fetchOne(db, sql: "select number, chain, seal from audit_start") else { return nil }
+        guard let row = try Row.fetchOne(db, sql: "select number, chain, mac from audit_start") else { return nil }
         let link = try AuditLink(number: row[0], chain: row[1])
-        return try link.number == 0 || row[2] == self.seal(ofStart: link) ? link : nil
+        return try link.number == 0 || row[2] == self.mac(ofStart: link) ? link : nil
     }
 
     /// Opens a row of `number, at, entry, chain`.
@@ -131,7 +131,7 @@ struct AuditTrail: Sendable {
         } ?? AuditLink(number: 0, chain: Data())
     }
 
-    private func seal(ofStart link: AuditLink) -> Data {
+    private func mac(ofStart link: AuditLink) -> Data {
         self.chain(link.chain, number: link.number, at: 0, text: Data("start".utf8))
     }
 

@@ -2,27 +2,27 @@ internal import GRDB
 internal import PushStore
 internal import Synchronization
 
-/// Moves the log into the database, between commits.
+/// Checkpoints the write-ahead log into the database, between commits.
 extension Writer {
     static let pageSize = 4096
-    /// Pages in the log after which it is moved and begins anew: readers look through all of a longer one, a shorter one is
-    /// moved too often.
+    /// Pages in the log after which it is checkpointed and restarted: readers search all of a longer log, and a shorter one
+    /// is checkpointed too often.
     static let usualLog = 4096
-    /// Pages after which it is tried again while a reader is in the way.
+    /// Pages after which a checkpoint is tried again while a reader prevents it.
     private static let furtherPages = 1024
-    /// Pages, four times the usual, that an operator is told of.
+    /// Pages, four times the usual, at which a log line warns the operator.
     static let longLog = 16_384
 
-    func moveLogIfDue() {
+    func checkpointIfDue() {
         let pages = self.log.pages
-        guard self.state.withLock({ $0.failure == nil && $0.movesLogAt <= pages }) else { return }
+        guard self.state.withLock({ $0.failure == nil && $0.checkpointsAt <= pages }) else { return }
         do {
             let isDone = try self.onConnection { db in
-                // Unless it begins anew, it grows beside readers that never rest.
-                try self.moveLog(db) != nil && self.empty(.restart, db)
+                // Without the restart, the log grows for as long as readers follow each other without a pause.
+                try self.checkpoint(db) != nil && self.resetLog(.restart, db)
             }
             self.state.withLock { state in
-                state.movesLogAt = isDone ? Self.usualLog : pages + Self.furtherPages
+                state.checkpointsAt = isDone ? Self.usualLog : pages + Self.furtherPages
                 state.checkpointFailure = nil
             }
             if isDone { return self.log.reset() }
@@ -37,14 +37,14 @@ extension Writer {
         self.counts.checkpointFailures.wrappingAdd(1, ordering: .relaxed)
         let reason = (error as? DatabaseError)?.message ?? "\(error)"
         let isNew = self.state.withLock { state in
-            state.movesLogAt = pages + Self.furtherPages
+            state.checkpointsAt = pages + Self.furtherPages
             defer { state.checkpointFailure = reason }
             return state.checkpointFailure != reason
         }
         if isNew { self.events(.checkpointFailed(reason: reason)) }
     }
 
-    /// Said at each doubling, of which every one is met, since it is looked at every some pages.
+    /// Warns at each doubling of the length.
     private func warnOfLength(_ pages: Int) {
         let isLong = self.state.withLock { state in
             guard pages >= state.warnsOfLogAt else { return false }
@@ -54,21 +54,21 @@ extension Writer {
         if isLong { self.events(.logIsLong(bytes: pages * Self.pageSize)) }
     }
 
-    /// Moves the log into the database as far as readers allow; the pages in it, if that is all of them.
-    func moveLog(_ db: Database) throws -> Int? {
-        // A report that runs is not waited for: what it sees is moved the next time.
+    /// Checkpoints as much of the log as readers allow; returns the pages in it, or `nil` if some of them remain.
+    func checkpoint(_ db: Database) throws -> Int? {
+        // A running report is not waited for: the pages that it reads from the log are checkpointed the next time.
         for reader in self.state.withLock({ $0.readers }) where reader.hold() { reader.letGo() }
         let log = try db.checkpoint(.passive)
         guard log.walFrameCount == log.checkpointedFrameCount else { return nil }
-        // Before the next commit may overwrite the log, which says what there is to wipe.
-        if try !self.wiper.noteMove() { self.sweepLater() }
+        // Before the next commit may overwrite the log, which names the pages to wipe.
+        if try !self.wiper.noteCheckpoint() { self.sweepLater() }
         return log.walFrameCount
     }
 
-    /// Has the log, which was moved whole, begin anew; `false` if a reader is in the way.
-    func empty(_ mode: Database.CheckpointMode, _ db: Database) throws -> Bool {
-        // Nobody commits meanwhile, so this finds nothing left to move and is short. A report that runs was opened last:
-        // asked first, it keeps no one else waiting.
+    /// Restarts or truncates the log, which was checkpointed completely; `false` if a reader prevents it.
+    func resetLog(_ mode: Database.CheckpointMode, _ db: Database) throws -> Bool {
+        // No commit has come in between, so nothing is left to checkpoint and this is short. The reader of reports was
+        // opened last: asked first, a running report keeps no other reader waiting.
         var held: [SQLiteReader] = []
         defer { for reader in held { reader.letGo() } }
         for reader in self.state.withLock({ $0.readers }).reversed() {

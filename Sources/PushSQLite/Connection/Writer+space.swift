@@ -33,12 +33,12 @@ extension Writer {
         self.queue.asyncAfter(deadline: .now() + Self.lookAfter) { [weak self] in self?.lookForRoom() }
     }
 
-    /// Commits something that changes nothing, and moves the log, which may need room in the database's file; then asks for
-    /// more room than a usual transaction takes.
+    /// Commits a transaction that changes nothing, checkpoints, which may need room in the database's file, and then asks
+    /// the disk for more room than a usual transaction takes.
     ///
-    /// Asked of the database first, since a bound of SQLite's may be what is used up; but a log that begins anew takes a small
-    /// commit on a disk that is full, and the next posts fail again. Not left to the next post, since a server that is not
-    /// ready may be sent none.
+    /// The database is asked first, since a limit of SQLite's may have been reached; the disk is asked too, because a
+    /// restarted log takes a small commit on a full disk, and the next posts would fail again. This is not left to the next
+    /// post, since a load balancer may send none to a server that is not ready.
     private func lookForRoom() {
         guard self.failure == nil else { return }
         do {
@@ -47,7 +47,7 @@ extension Writer {
                     try db.execute(sql: "update change_number set reserved = reserved")
                     return .commit
                 }
-                _ = try self.moveLog(db)
+                _ = try self.checkpoint(db)
             }
             guard DiskSpace.hasRoom(beside: self.connection.path) else { return self.lookLater() }
             self.space.note(isFull: false)

@@ -3,11 +3,11 @@ internal import GRDB
 internal import GRDBSQLite
 internal import Synchronization
 
-/// Wiping: what was erased must not be found in the log or in the pages.
+/// Wipes erased data from the log and from the pages; `docs/decisions/pages-wiped-in-the-file.md` has the reasons.
 extension Writer {
-    /// How long what was erased may stay in the log: one wiping then serves many.
+    /// How long erased data may stay in the log, so that one wiping serves many erasures.
     private static let wipeAfter = Duration.milliseconds(500)
-    /// When to try again while a reader is in the way.
+    /// When to try again while a reader prevents the checkpoint.
     private static let wipeAgainAfter = Duration.milliseconds(100)
     /// How many pages of those that the last process left unknown are wiped before anything else, and at a time later: what
     /// takes no longer than a commit or two.
@@ -15,7 +15,7 @@ extension Writer {
     /// The rest between two of those times.
     private static let sweepAfter = Duration.milliseconds(50)
 
-    /// Has what was erased in this transaction wiped soon. To be called in it.
+    /// Schedules wiping. To be called in the transaction that erases.
     func noteErasure() {
         self.counts.erasures.wrappingAdd(1, ordering: .relaxed)
         let isFirst = self.state.withLock { state in
@@ -26,7 +26,7 @@ extension Writer {
         if isFirst { self.wipeLater(Self.wipeAfter) }
     }
 
-    /// Wipes what was erased before, at once, or later if a reader is in the way; returns whether it is done.
+    /// Wipes all that is erased; returns `false` if a reader prevents it, and it is done later.
     func wipeNow() async throws -> Bool {
         try await withCheckedThrowingContinuation { continuation in
             self.queue.async { continuation.resume(with: Result { try self.wipe() }) }
@@ -57,14 +57,14 @@ extension Writer {
     private func sweep(atMost pages: Int) throws {
         self.state.withLock { $0.sweepDueAt = nil }
         let isMore = try self.onConnection { db in
-            // A reader is in the way: the next time.
-            guard try self.moveLog(db) != nil else { return true }
+            // A reader prevents the checkpoint: try again later.
+            guard try self.checkpoint(db) != nil else { return true }
             return try self.wiper.wipeUnknown(atMost: pages)
         }
         if isMore { self.sweepLater() }
     }
 
-    /// Has some of the pages that are unknown wiped soon.
+    /// Schedules the wiping of the next unknown pages.
     func sweepLater() {
         let isFirst = self.state.withLock { state in
             defer { state.sweepDueAt = state.sweepDueAt ?? .now + Self.sweepAfter }
@@ -101,14 +101,14 @@ extension Writer {
         self.wipeLater(Self.wipeAgainAfter)
     }
 
-    /// Moves the log into the database, wipes the pages, and cuts the log off; `false` if a reader is in the way.
+    /// Checkpoints the log, wipes the pages, and truncates the log; `false` if a reader prevents it.
     func wipe() throws -> Bool {
         try self.onConnection { db in
-            guard try self.moveLog(db) != nil else { return false }
+            guard try self.checkpoint(db) != nil else { return false }
             try self.wiper.wipe()
             // Copies in pages that SQLite has in memory would come back with the next change of the page.
             sqlite3_db_release_memory(db.sqliteConnection)
-            return try self.empty(.truncate, db)
+            return try self.resetLog(.truncate, db)
         }
     }
 }

@@ -20,15 +20,15 @@ final class Writer: Sendable {
         var isRunning = false
         var failure: String?
         var readers: [SQLiteReader] = []
-        /// When what was erased is to be wiped from the log and the pages; `nil` if nothing was.
+        /// When erased data is wiped next from the log and the pages; `nil` if nothing was erased.
         var wipeDueAt: ContinuousClock.Instant?
-        /// When the next of the pages are to be wiped that the last process left unknown; `nil` if there are none.
+        /// When the next of the pages that the last process left unknown are wiped; `nil` if there are none.
         var sweepDueAt: ContinuousClock.Instant?
-        /// When receipts are to be written next.
+        /// When receipts are written next.
         var receiptsDueAt = ContinuousClock.now
-        /// The log's length, in pages, at which it is to be moved next.
-        var movesLogAt = Writer.usualLog
-        /// The log's length, in pages, at which an operator is told next.
+        /// The log's length, in pages, at which it is checkpointed next.
+        var checkpointsAt = Writer.usualLog
+        /// The log's length, in pages, at which the next warning is due.
         var warnsOfLogAt = Writer.longLog
         /// What the last checkpoint failed with; `nil` if it worked.
         var checkpointFailure: String?
@@ -95,12 +95,12 @@ final class Writer: Sendable {
         }
     }
 
-    /// Does what was handed in before, moves the log into the database, and gives the database up; later writes fail.
+    /// Finishes the work that was submitted before, checkpoints the log and closes the database; later writes fail.
     func close() async {
         await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
             self.queue.async {
                 self.drainReceipts()
-                self.state.withLock { $0.failure = $0.failure ?? "it is closed" }
+                self.state.withLock { $0.failure = $0.failure ?? "the database is closed" }
                 // Failing here costs nothing: the log is read again at the next start.
                 let isWiped = (try? self.wipe()) == true
                 let isClosed = (try? self.connection.close()) != nil
@@ -113,7 +113,7 @@ final class Writer: Sendable {
         }
     }
 
-    /// Has `reader` let go of what it sees before the log is moved.
+    /// Makes `reader` end its transaction before each checkpoint.
     func willHold(_ reader: SQLiteReader) {
         self.state.withLock { $0.readers.append(reader) }
     }
@@ -162,7 +162,7 @@ final class Writer: Sendable {
             case .receipts: self.writeSomeReceipts()
             case nil: return
             }
-            self.moveLogIfDue()
+            self.checkpointIfDue()
             self.wipeIfDue()
         }
     }

@@ -1,10 +1,10 @@
 internal import Glibc
 internal import PushStore
 
-/// A database's file as pages (https://www.sqlite.org/fileformat2.html), of which the room between the cells' pointers and
-/// the cells can be zeroed.
+/// A database's file as pages (https://www.sqlite.org/fileformat2.html), whose unallocated space, between the cell pointers
+/// and the cells, can be overwritten with zeroes.
 struct DatabaseFile {
-    /// With so many pages or more, an overflow page, which begins with a page's number, may begin like a page of cells.
+    /// From this count on, an overflow page, which begins with a page number, may begin like a b-tree page.
     static let maximumPages = 1 << 25
 
     private static let headerLength = 100
@@ -14,10 +14,10 @@ struct DatabaseFile {
     let descriptor: Int32
     let pageSize: Int
     let pageCount: Int
-    /// How many pages one pointer map stands before, itself included, in a database with `auto_vacuum`; `nil` without.
+    /// The distance between two pointer map pages of a database with `auto_vacuum`; `nil` without.
     private let pointerMapInterval: Int?
 
-    /// `nil` if there is nothing in it yet. Throws `StoreError.broken` if the disk fails.
+    /// `nil` if the file is empty. Throws `StoreError.broken` if the disk fails.
     init?(_ descriptor: Int32) throws(StoreError) {
         var status = stat()
         guard fstat(descriptor, &status) == 0 else { throw PageWiper.failure() }
@@ -34,7 +34,7 @@ struct DatabaseFile {
         self.pointerMapInterval = hasPointerMaps ? (self.pageSize - Int(header[20])) / 5 + 1 : nil
     }
 
-    /// Zeroes the room of those pages that are pages of cells; says whether anything was there.
+    /// Zeroes the unallocated space of those pages that are b-tree pages; returns whether anything was found there.
     ///
     /// Throws `StoreError.broken` if the disk fails.
     func wipe(_ pages: [Int]) throws(StoreError) -> Bool {

@@ -3,30 +3,29 @@ internal import Glibc
 internal import PushStore
 internal import Synchronization
 
-/// Zeroes what lies in the pages of a database between the cells' pointers and the cells.
+/// Overwrites the unallocated space of a database's pages with zeroes, in the file itself.
 ///
-/// `secure_delete` zeroes a cell where it is deleted; but when a page was divided or joined before that, copies of its
-/// cells have stayed in the room that then became free, for as long as nothing else takes it. SQLite never reads that room,
-/// so that it can be zeroed in the file, beside readers, once the log has been moved there whole and as long as nobody
-/// writes: what a torn write could mix are zeroes and what means nothing.
+/// `secure_delete` zeroes a cell where it is deleted; but SQLite leaves copies of cells in the unallocated space of pages
+/// that it splits or merges. SQLite never reads that space, so that it can be overwritten in the file while readers run, once
+/// the log is checkpointed completely and for as long as no transaction writes.
 ///
-/// As long as nothing is erased the copies tell nothing that is not there anyway. So what is moved is only remembered, and
-/// wiped when something was erased, with which the writer also forgets the pages that it has in memory.
+/// `noteCheckpoint` only collects the pages, and `wipe` overwrites them after an erasure: until then the copies reveal
+/// nothing that the rows do not. `docs/decisions/pages-wiped-in-the-file.md` has the reasons and what was measured.
 final class PageWiper: Sendable {
     private struct State {
         /// Open as long as the database is: to close any descriptor of it drops SQLite's locks (see `LockFile`).
         var descriptor: Int32?
-        /// Pages that were moved into the file since they were wiped.
-        var moved: Set<Int> = []
-        /// The next page that is to be wiped because nobody knows what the last process left there; `nil`: all are known.
+        /// Pages that were checkpointed since they were last wiped.
+        var checkpointed: Set<Int> = []
+        /// The next of the pages that the last process may have left unwiped; `nil` if there are no more.
         var unknown: Int? = 1
-        /// Whether something was zeroed that may not be on the disk yet.
+        /// Whether zeroes were written that may not be on the disk yet.
         var isUnsynced = false
         var hasWarned = false
     }
 
-    /// So many pages are wiped at most at a time, so that no post waits long: what is more is not put off.
-    private static let moveBound = 4096
+    /// Pages that may be collected: more of them would make the posts behind the next wiping wait for too long.
+    private static let maximumCheckpointed = 4096
 
     private let log: String
     private let onEvent: @Sendable (StoreEvent) -> Void
@@ -38,7 +37,7 @@ final class PageWiper: Sendable {
         guard descriptor >= 0 else {
             throw .cannotOpen(place: database, reason: String(cString: strerror(errno)))
         }
-        // Names and times are there in clear.
+        // Times and sizes are stored in clear.
         fchmod(descriptor, 0o600)
         self.log = database + "-wal"
         self.onEvent = onEvent
@@ -54,9 +53,9 @@ final class PageWiper: Sendable {
         if let descriptor = self.state.withLock({ $0.descriptor.take() }) { _ = Glibc.close(descriptor) }
     }
 
-    // MARK: What is known
+    // MARK: Known pages
 
-    /// What tells the file, as it is now, from any other and from what it becomes by being written; `nil` if it is closed.
+    /// Identifies the file in its present state: every later write changes it. `nil` if the file is closed.
     var stamp: String? {
         var status = stat()
         guard let descriptor = self.state.withLock({ $0.descriptor }), fstat(descriptor, &status) == 0 else {
@@ -65,21 +64,21 @@ final class PageWiper: Sendable {
         return "\(status.st_ino) \(status.st_size) \(status.st_mtim.tv_sec) \(status.st_mtim.tv_nsec)"
     }
 
-    /// Whether all pages are wiped, but for those that were moved since.
+    /// Whether all pages are wiped, except those that were checkpointed since.
     var knowsAllPages: Bool { self.state.withLock { $0.unknown == nil } }
 
-    /// Takes in that the file is as it was left wiped.
+    /// To be called when the file is as the last process left it, wiped.
     func noteAllPagesKnown() {
         self.state.withLock { $0.unknown = nil }
     }
 
     // MARK: Wiping
 
-    /// Remembers the pages that the log names, which has just been moved into the database whole; `false` if it cannot be
-    /// read, so that all pages are unknown.
+    /// Collects the pages of the log, which has just been checkpointed completely; `false` if the log cannot be read, so
+    /// that all pages are unknown.
     ///
     /// Throws `StoreError.broken` if the disk fails.
-    func noteMove() throws(StoreError) -> Bool {
+    func noteCheckpoint() throws(StoreError) -> Bool {
         let log: WriteAheadLog
         do {
             log = try WriteAheadLog(path: self.log)
@@ -88,24 +87,27 @@ final class PageWiper: Sendable {
             return false
         }
         let count = self.state.withLock { state in
-            state.moved.formUnion(log.pages)
-            return state.moved.count
+            state.checkpointed.formUnion(log.pages)
+            return state.checkpointed.count
         }
-        // Not on the disk yet: that is for the next erasure, and after a crash all pages are unknown.
-        if count > Self.moveBound { try self.wipeMoved() }
+        // Not synced: the next erasure does that, and after a crash all pages are unknown.
+        if count > Self.maximumCheckpointed { try self.wipeCheckpointed() }
         return true
     }
 
-    /// Wipes what was moved since the last time, on the disk. Not while the log has anything to be moved.
+    /// Wipes the pages that were checkpointed since the last time, and syncs.
+    ///
+    /// To be called only while the log is checkpointed completely.
     ///
     /// Throws `StoreError.broken` if the disk fails.
     func wipe() throws(StoreError) {
-        try self.wipeMoved()
+        try self.wipeCheckpointed()
         try self.sync()
     }
 
-    /// Wipes the next of those pages that are unknown; `false` if there are no more. Not while the log has anything to be
-    /// moved.
+    /// Wipes the next of the unknown pages, and syncs; `false` if there are no more.
+    ///
+    /// To be called only while the log is checkpointed completely.
     func wipeUnknown(atMost limit: Int) throws(StoreError) -> Bool {
         guard let first = self.state.withLock({ $0.unknown }), let file = try self.openFile() else { return false }
         let end = min(file.pageCount + 1, first + limit)
@@ -116,9 +118,9 @@ final class PageWiper: Sendable {
         return !isDone
     }
 
-    /// What is in the file, read without dropping SQLite's locks.
+    /// The file's bytes, read without dropping SQLite's locks.
     func contents() throws(StoreError) -> Data {
-        guard let descriptor = self.state.withLock({ $0.descriptor }) else { throw .broken(reason: "it is closed") }
+        guard let descriptor = self.state.withLock({ $0.descriptor }) else { throw .broken(reason: "the database is closed") }
         var status = stat()
         guard fstat(descriptor, &status) == 0 else { throw Self.failure() }
         var bytes = Data(count: Int(status.st_size))
@@ -129,11 +131,11 @@ final class PageWiper: Sendable {
 
     // MARK: - Private
 
-    private func wipeMoved() throws(StoreError) {
-        let pages = self.state.withLock { $0.moved }
+    private func wipeCheckpointed() throws(StoreError) {
+        let pages = self.state.withLock { $0.checkpointed }
         guard !pages.isEmpty, let file = try self.openFile() else { return }
         try self.wipe(pages.sorted(), of: file)
-        self.state.withLock { $0.moved = [] }
+        self.state.withLock { $0.checkpointed = [] }
     }
 
     private func wipe(_ pages: [Int], of file: DatabaseFile) throws(StoreError) {
@@ -147,7 +149,7 @@ final class PageWiper: Sendable {
         self.state.withLock { $0.isUnsynced = false }
     }
 
-    /// The file, if its pages can be told apart; an operator hears of it once if they cannot.
+    /// The file; `nil` if it is empty, or too large for its pages to be told apart, which is logged once.
     private func openFile() throws(StoreError) -> DatabaseFile? {
         guard let descriptor = self.state.withLock({ $0.descriptor }) else { return nil }
         guard let file = try DatabaseFile(descriptor) else { return nil }
@@ -165,19 +167,19 @@ final class PageWiper: Sendable {
     }
 
     static func failure() -> StoreError {
-        .broken(reason: "erasing: \(String(cString: strerror(errno)))")
+        .broken(reason: "page wiping failed: \(String(cString: strerror(errno)))")
     }
 }
 
-/// Which pages the log has (https://www.sqlite.org/fileformat2.html, section 4.1).
+/// The page numbers of a write-ahead log (https://www.sqlite.org/fileformat2.html, section 4.1).
 private struct WriteAheadLog {
     private static let headerLength = 32
     private static let frameHeaderLength = 24
 
     private(set) var pages: Set<Int> = []
 
-    /// None if there is no log, or nothing in it. Throws `StoreError.broken` if it cannot be read, for want of a descriptor
-    /// or of memory.
+    /// Empty if there is no log, or it is empty. Throws `StoreError.broken` if it cannot be read, for example for lack of a
+    /// descriptor or of memory.
     init(path: String) throws(StoreError) {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else {
@@ -188,8 +190,8 @@ private struct WriteAheadLog {
         var status = stat()
         guard fstat(descriptor, &status) == 0 else { throw PageWiper.failure() }
         guard status.st_size >= Self.headerLength else { return }
-        // A call for each of some thousands of frames would take longer than to move them. Only the writer cuts the log off,
-        // and this is called by it.
+        // Mapped, because thousands of reads would take longer than the checkpoint. Only the writer truncates the log, and
+        // the writer is who calls this.
         let length = Int(status.st_size)
         guard let start = mmap(nil, length, PROT_READ, MAP_SHARED, descriptor, 0), start != MAP_FAILED else {
             throw PageWiper.failure()
@@ -200,7 +202,7 @@ private struct WriteAheadLog {
         guard (512...65_536).contains(pageSize) else { return }
         let salts = bytes.loadUnaligned(fromByteOffset: 16, as: UInt64.self)
         var position = Self.headerLength
-        // What is behind the frames with the header's salts is left of what the log was before.
+        // Frames with other salts are left over from the log before its last restart.
         while position + Self.frameHeaderLength <= length,
             bytes.loadUnaligned(fromByteOffset: position + 8, as: UInt64.self) == salts
         {

@@ -8,7 +8,7 @@ struct Sealing: Sendable {
     let vault: Vault
     let secret: IndexSecret
     let index: BlindIndex
-    let rows: RowSeal
+    let rows: RowMAC
 
     /// Notes the keyring's first key as one in use, and reads the secret of the database, or makes it with the first start.
     ///
@@ -19,7 +19,7 @@ struct Sealing: Sendable {
         self.vault = Vault(keyring)
         self.secret = try Self.secret(db, self.vault)
         self.index = BlindIndex(self.secret)
-        self.rows = RowSeal(key: self.secret.derive("row"))
+        self.rows = RowMAC(key: self.secret.derive("row"))
     }
 
     func seal(_ text: String, in place: SealedPlace) throws -> Data {

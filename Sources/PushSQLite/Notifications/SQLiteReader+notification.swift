@@ -13,7 +13,7 @@ extension SQLiteReader {
             let isRecipient = row.flag(FetchColumn.isRecipient)
             guard
                 !isRecipient
-                    || row.integer(FetchColumn.seal) == self.sealing.rows.recipient(of: id.rawValue, user: user)
+                    || row.integer(FetchColumn.mac) == self.sealing.rows.recipient(of: id.rawValue, user: user)
             else { throw StoreError.damaged(row: "a recipient of notification \(id)") }
             return StoredNotification(
                 sender: row.integer(FetchColumn.sender),
@@ -46,7 +46,7 @@ extension SQLiteReader {
 
 /// What `fetch` selects.
 private enum FetchColumn: Int32, SelectedColumn {
-    case payload, isStoredByClients, isReadOnce, createdAt, expiresAt, isRecipient, readAt, fetchedAt, seal, sender,
+    case payload, isStoredByClients, isReadOnce, createdAt, expiresAt, isRecipient, readAt, fetchedAt, mac, sender,
         changedAt
 
     var sql: String {
@@ -59,7 +59,7 @@ private enum FetchColumn: Int32, SelectedColumn {
         case .isRecipient: "r.user_id is not null"
         case .readAt: "r.read_at"
         case .fetchedAt: "r.fetched_at"
-        case .seal: "r.seal"
+        case .mac: "r.mac"
         case .sender: "n.sender_id"
         case .changedAt: "coalesce(r.changed_at, n.created_at)"
         }

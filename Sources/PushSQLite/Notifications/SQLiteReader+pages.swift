@@ -73,7 +73,7 @@ extension SQLiteReader {
         let number = row.integer(ChangeColumn.id)
         guard
             let id = NotificationID(rawValue: number),
-            row.integer(ChangeColumn.seal) == self.sealing.rows.recipient(of: number, user: user)
+            row.integer(ChangeColumn.mac) == self.sealing.rows.recipient(of: number, user: user)
         else { throw StoreError.damaged(row: "a recipient of notification \(number)") }
         let isReadOnce = row.flag(ChangeColumn.isReadOnce)
         let isRead = !row.isNull(ChangeColumn.readAt)
@@ -150,7 +150,7 @@ extension NotificationPage {
 /// not always needed.
 private enum ChangeColumn: Int32, SelectedColumn {
     case change, id, sender, payloadLength, isStoredByClients, isReadOnce, createdAt, expiresAt, readAt, dismissedAt
-    case changedAt, seal, isFetched
+    case changedAt, mac, isFetched
 
     var sql: String {
         switch self {
@@ -165,7 +165,7 @@ private enum ChangeColumn: Int32, SelectedColumn {
         case .readAt: "r.read_at"
         case .dismissedAt: "r.dismissed_at"
         case .changedAt: "coalesce(n.recalled_at, r.changed_at)"
-        case .seal: "r.seal"
+        case .mac: "r.mac"
         case .isFetched: "r.fetched_at is not null"
         }
     }

@@ -89,7 +89,7 @@ extension SQLiteStore {
     ) throws -> Bool {
         let inserted = try db.run(
             prepared: """
-                insert into recipient (notification_id, user_id, change, changed_at, seal) values (?, ?, ?, ?, ?)
+                insert into recipient (notification_id, user_id, change, changed_at, mac) values (?, ?, ?, ?, ?)
                 on conflict (notification_id, user_id) do nothing
                 """,
             target.id,

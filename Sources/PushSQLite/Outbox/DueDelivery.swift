@@ -3,7 +3,7 @@ internal import GRDB
 internal import PushCore
 internal import PushStore
 
-/// A row of the outbox that is due, with what is needed to decide about it.
+/// A due row of the outbox, with the columns that decide whether it is sent.
 struct DueDelivery {
     enum Decision {
         case send(Push)
@@ -25,19 +25,20 @@ struct DueDelivery {
     private let expiresAt: Int64
     private let priority: String
     private let collapseID: String?
-    /// When a provider last accepted a push to the device, and whether it is the only push to it that is not settled.
+    /// When a provider last accepted a push to the device.
     private let acceptedAt: Int64?
+    /// Whether this is the device's only push that is not settled.
     private let isAlone: Bool
     /// The lane of the device's address, if it has one.
     let lane: String?
 
-    /// A push, as the index of what is due names it.
+    /// The key of a push in the index of due pushes.
     struct Key: Hashable {
         let notification: Int64
         let device: Int64
     }
 
-    /// The oldest of a queue that are due.
+    /// The keys of a queue's due pushes, oldest first.
     static func keys(_ db: Database, _ request: LeaseRequest, now: Date) throws -> [Key] {
         try db.all(
             prepared: Self.due,
@@ -55,7 +56,7 @@ struct DueDelivery {
         where lane = ? and is_bulk = ? and state = 'queued' and due_at <= ? order by due_at limit ?
         """
 
-    /// Reads a row; `nil` if its device or its notification is not there. `isPaced`: with what the pace is decided by.
+    /// Reads a row; `nil` if its device or its notification does not exist. `isPaced`: also reads `acceptedAt` and `isAlone`.
     static func fetch(_ db: Database, _ key: Key, isPaced: Bool, _ sealing: Sealing) throws -> DueDelivery? {
         try db.first(prepared: Self.row, key.notification, key.device, isPaced) { row in
             DueDelivery(
@@ -85,31 +86,18 @@ struct DueDelivery {
         }
     }
 
-    /// `?3`: with what the pace is decided by.
+    /// `?3`: `isPaced`.
     static let row = """
         select \(DueColumn.list)
         from delivery d join device v on v.number = d.device join notification n on n.id = d.notification_id
         where d.notification_id = ?1 and d.device = ?2
         """
 
-    /// What becomes of it now.
+    /// Decides whether the push is sent, waits or is settled. `interval`: the least time between two pushes to one device.
     func decision(_ db: Database, interval: Duration?, now: Date) throws -> Decision {
-        guard self.expiresAt > now.milliseconds else { return .settle(.expired, reason: nil) }
-        if self.isRecalled { return .settle(.cancelled, reason: SQLiteStore.recalled) }
-        if self.isWithdrawn { return .settle(.cancelled, reason: self.withdrawal) }
-        // One damaged row must not stop the others.
-        if case .failure(let error) = self.handle { return .settle(.failed, reason: "\(error)") }
-        guard !self.isRetired, let push = self.push else {
-            return .settle(.cancelled, reason: "the device is no longer registered")
-        }
-        guard let interval else { return .send(push) }
-        let rested = self.acceptedAt.map { Date(milliseconds: $0) + interval.timeInterval <= now } ?? true
-        if rested, self.isAlone { return .send(push) }
-        if try self.isOutdated(db) {
-            return .settle(.cancelled, reason: "replaced by a newer push with the same CollapseKey")
-        }
-        let rest = try self.lastPush(db, now: now).map { $0 + interval.timeInterval }
-        return rest.map { $0 > now ? .wait(until: $0) : .send(push) } ?? .send(push)
+        let decision = self.unpacedDecision(now: now)
+        guard case .send(let push) = decision, let interval else { return decision }
+        return try self.pacedDecision(push, interval: interval.timeInterval, db, now: now)
     }
 
     func postpone(_ db: Database, until date: Date, reason: String) throws {
@@ -149,6 +137,36 @@ struct DueDelivery {
 
     // MARK: - Private
 
+    private func unpacedDecision(now: Date) -> Decision {
+        guard self.expiresAt > now.milliseconds else { return .settle(.expired, reason: nil) }
+        if self.isRecalled { return .settle(.cancelled, reason: SQLiteStore.recalled) }
+        if self.isWithdrawn { return .settle(.cancelled, reason: self.withdrawal) }
+        // One damaged row must not stop the others.
+        if case .failure(let error) = self.handle { return .settle(.failed, reason: "\(error)") }
+        guard !self.isRetired, let push = self.push else {
+            return .settle(.cancelled, reason: "the device is no longer registered")
+        }
+        return .send(push)
+    }
+
+    /// Of several pushes that wait for the interval to pass, only the newest is sent: it wakes the app for all of them.
+    private func pacedDecision(
+        _ push: Push,
+        interval: TimeInterval,
+        _ db: Database,
+        now: Date
+    ) throws -> Decision {
+        let accepted = self.acceptedAt.map { Date(milliseconds: $0) }
+        // The usual case, decided without another query.
+        if self.isAlone, accepted.map({ $0 + interval <= now }) ?? true { return .send(push) }
+        if try self.hasNewerPush(db) {
+            return .settle(.cancelled, reason: "replaced by a newer push with the same CollapseKey")
+        }
+        let last = try self.isAnotherUnderWay(db) ? now : accepted
+        guard let last, last + interval > now else { return .send(push) }
+        return .wait(until: last + interval)
+    }
+
     private var push: Push? {
         guard
             let id = NotificationID(rawValue: self.notification), case .success(let handle) = self.handle,
@@ -165,7 +183,7 @@ struct DueDelivery {
     }
 
     /// Whether a newer push waits for the same device.
-    private func isOutdated(_ db: Database) throws -> Bool {
+    private func hasNewerPush(_ db: Database) throws -> Bool {
         let newer = try db.first(prepared: Self.newer, self.device, self.notification, self.sequence) { _ in true }
         return newer == true
     }
@@ -177,11 +195,10 @@ struct DueDelivery {
         limit 1
         """
 
-    /// When the device was last sent something; now, if something is on its way.
-    private func lastPush(_ db: Database, now: Date) throws -> Date? {
+    /// Whether another push to the same device is being sent.
+    private func isAnotherUnderWay(_ db: Database) throws -> Bool {
         let isUnderWay = try db.first(prepared: Self.underWay, self.device, self.notification) { _ in true }
-        if isUnderWay == true { return now }
-        return self.acceptedAt.map(Date.init(milliseconds:))
+        return isUnderWay == true
     }
 
     static let underWay = """

@@ -2,10 +2,10 @@ internal import Foundation
 internal import GRDB
 internal import PushCore
 
-/// What is to be pushed to the devices of an audience.
+/// The notification that is pushed to the devices of an audience.
 struct PushTarget {
     let id: Int64
-    /// Its place in the order in which notifications came, which no clock changes.
+    /// Its place in the order of notifications, which does not depend on the clock.
     let sequence: Int64
     let collapseID: String?
     let isReadOnce: Bool
@@ -13,29 +13,29 @@ struct PushTarget {
     let audience: HashedAudience
 }
 
-/// What the store makes recipients and pushes with.
+/// The parts of the store that a `PushInsertion` needs.
 struct Pusher: Sendable {
     let sealing: Sealing
     let changes: ChangeNumbers
     let notes: TransactionNotes
-    /// Whether a device of that lane and registration id cannot be reached until it comes by itself.
+    /// Whether a device, named by its lane and registration id, cannot be reached until it connects by itself.
     let isAway: @Sendable (_ lane: String, _ device: String) -> Bool
 }
 
-/// Makes recipients and outbox rows of devices, one after the other, within one transaction.
+/// Inserts recipients and outbox rows for devices, one after the other, within one transaction.
 struct PushInsertion {
-    /// How many pushes were made, and how many of them are due.
+    /// How many pushes were inserted, and how many of them are due.
     private(set) var count = 0
     private(set) var dueCount = 0
     private let target: PushTarget
     private let pusher: Pusher
     private let isBulk: Bool
     private let now: Date
-    /// All recipients that are made with one page get the same number: a user becomes one only once.
+    /// The change number of all recipients of this page. One number is enough, since a user becomes a recipient only once.
     private let change: Int64
     /// Users who have become recipients in this transaction.
     private var newRecipients: Set<Int64>
-    /// Users who were recipients before it, and have not put it away.
+    /// Users who were recipients before it, and have not dismissed the notification.
     private var earlierRecipients: Set<Int64> = []
 
     init(_ target: PushTarget, by pusher: Pusher, isBulk: Bool, newRecipients: Set<Int64> = [], now: Date) {
@@ -47,12 +47,45 @@ struct PushInsertion {
         self.change = pusher.changes.next()
     }
 
-    /// Makes the device's user a recipient, and puts a push into the outbox, unless there is one, the user has put the
-    /// notification away, or a newer one of the same collapse key has passed this one.
+    /// Makes the device's user a recipient, and inserts a push into the outbox, unless the device already has one, the user
+    /// has dismissed the notification, or the device has a newer notification with the same collapse key.
     mutating func insert(_ device: AudienceDevice, _ db: Database) throws {
         guard try self.addRecipient(device.user, db), try self.isNewest(for: device, db) else { return }
-        let isAway = self.pusher.isAway(device.lane, device.id)
-        let inserted = try db.run(
+        let schedule = self.schedule(of: device)
+        guard try self.enqueue(device, schedule, db) else { return }
+        self.pusher.notes.count(.enqueued, lane: device.lane)
+        self.count += 1
+        if case .now = schedule { self.dueCount += 1 }
+    }
+
+    // MARK: - Private
+
+    /// When a push is to be looked at.
+    private enum Schedule {
+        case now
+        /// The device is away; the push is looked at when the notification expires, if the device has not come before.
+        case awayUntilExpiry
+        /// The device is away; the push waits until the device comes.
+        ///
+        /// A device that comes finds parked pushes by the rows of its user as a recipient that are newer than its last
+        /// visit. So only a push whose recipient was inserted in this transaction can be parked.
+        case parked
+    }
+
+    private func schedule(of device: AudienceDevice) -> Schedule {
+        guard self.pusher.isAway(device.lane, device.id) else { return .now }
+        return self.newRecipients.contains(device.user) ? .parked : .awayUntilExpiry
+    }
+
+    /// Inserts the push into the outbox; `false` if the device already has one.
+    private func enqueue(_ device: AudienceDevice, _ schedule: Schedule, _ db: Database) throws -> Bool {
+        let (dueAt, reason): (Int64?, String?) =
+            switch schedule {
+            case .now: (self.now.milliseconds, nil)
+            case .awayUntilExpiry: (self.target.expiresAt.milliseconds, SQLiteStore.away)
+            case .parked: (nil, SQLiteStore.away)
+            }
+        return try db.run(
             prepared: """
                 insert into delivery (notification_id, device, user_id, lane, is_bulk, state, due_at, reason)
                 values (?, ?, ?, ?, ?, 'queued', ?, ?) on conflict (notification_id, device) do nothing
@@ -62,25 +95,12 @@ struct PushInsertion {
             device.user,
             device.lane,
             self.isBulk,
-            isAway ? self.returnDate(of: device.user) : self.now.milliseconds,
-            isAway ? SQLiteStore.away : nil
-        )
-        guard inserted == 1 else { return }
-        self.pusher.notes.count(.enqueued, lane: device.lane)
-        self.count += 1
-        if !isAway { self.dueCount += 1 }
+            dueAt,
+            reason
+        ) == 1
     }
 
-    // MARK: - Private
-
-    /// When a push to a device that is not there is looked at though it has not come; `nil`, parked: never.
-    ///
-    /// What is parked is found by a recipient's row that is newer than when the device last came, as one made here is.
-    private func returnDate(of user: Int64) -> Int64? {
-        self.newRecipients.contains(user) ? nil : self.target.expiresAt.milliseconds
-    }
-
-    /// Whether the user is one now, and has not put it away.
+    /// Makes the user a recipient; `false` if the user was one before and has dismissed the notification.
     private mutating func addRecipient(_ user: Int64, _ db: Database) throws -> Bool {
         if self.newRecipients.contains(user) || self.earlierRecipients.contains(user) { return true }
         let isNew = try SQLiteStore.insertRecipient(
@@ -95,18 +115,18 @@ struct PushInsertion {
             self.newRecipients.insert(user)
             return true
         }
-        let isPutAway = try db.first(
+        let isDismissed = try db.first(
             prepared: "select dismissed_at is not null from recipient where notification_id = ? and user_id = ?",
             self.target.id,
             user
         ) { $0.integer(0) != 0 }
-        if isPutAway == true { return false }
+        if isDismissed == true { return false }
         self.earlierRecipients.insert(user)
         return true
     }
 
-    /// Notes the notification as the newest of its collapse key for the device, and cancels the one whose place it
-    /// takes; `false` if a newer one is there.
+    /// Stores the notification as the device's newest one with its collapse key, and cancels the push of the one before;
+    /// `false` if the device has a newer one.
     private func isNewest(for device: AudienceDevice, _ db: Database) throws -> Bool {
         guard let collapseID = self.target.collapseID else { return true }
         let last = try db.first(

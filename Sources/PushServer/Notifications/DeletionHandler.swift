@@ -20,27 +20,46 @@ struct DeletionHandler: Handler {
     /// Pages of pushes that a recall cancels before it is answered; the rest is cancelled when it would be due.
     private static let pagesAtOnce = 20
 
-    /// Its sender recalls it from everybody, a recipient dismisses it, and an administrator who is neither recalls it, too.
+    /// What a `DELETE` does, depending on what its user is to the notification.
+    enum Deletion: Hashable {
+        case recallAsSender
+        case dismiss
+        case recallAsAdministrator
+
+        /// The deletions that a user may make, in the order in which they are tried: the first that applies is the answer.
+        ///
+        /// `maySend` is `false` for a token without the scope `send`: a phone's token that may only fetch dismisses even
+        /// what its user has sent.
+        static func candidates(for role: Role, maySend: Bool) -> [Deletion] {
+            switch role {
+            case .admin where maySend: [.recallAsSender, .dismiss, .recallAsAdministrator]
+            case .publisher where maySend: [.recallAsSender, .dismiss]
+            case .admin, .publisher, .device: [.dismiss]
+            }
+        }
+    }
+
     private func deleteNotification(_ context: RequestContext) async throws -> Response {
         guard let id = NotificationID(context.parameter) else { throw Problem(.notFound) }
         let user = try context.user
-        // A phone's token that may only fetch also dismisses what its user has sent.
         let maySend = try context.token.map { $0.scopes.isSuperset(of: .send) } ?? true
         let expected = try context.request.head.isConditional ? await self.expectation(id, of: user, context) : nil
-        if maySend, user.role >= .publisher, try await self.recall(id, by: .sender(user.id), context) {
-            return .noContent
+        for deletion in Deletion.candidates(for: user.role, maySend: maySend) {
+            let isDone =
+                switch deletion {
+                case .recallAsSender: try await self.recall(id, by: .sender(user.id), context)
+                case .dismiss: try await self.dismiss(id, by: user, ifStill: expected, context)
+                case .recallAsAdministrator: try await self.recall(id, by: .administrator, context)
+                }
+            if isDone { return .noContent }
         }
-        if try await self.dismiss(id, by: user.id, ifStill: expected, context) { return .noContent }
-        // It was another one meanwhile, or has gone.
-        if expected != nil, try await self.expectation(id, of: user, context) != nil {
-            throw Problem(.preconditionFailed)
-        }
-        if maySend, user.role == .admin, try await self.recall(id, by: .administrator, context) { return .noContent }
         throw Problem(.notFound)
     }
 
-    /// What the state is that the request was found to fit, if it is one that may change. Throws a `precondition-failed`
-    /// problem if it does not fit; whatever cannot be deleted is not there, and that is told later.
+    /// The read mark for which the request's preconditions hold, if the user is a recipient; `nil` for everybody else.
+    ///
+    /// Throws a `precondition-failed` problem if they do not hold. A notification that the user cannot delete is reported
+    /// later, as not found.
     private func expectation(
         _ id: NotificationID,
         of user: User,
@@ -51,7 +70,7 @@ struct DeletionHandler: Handler {
         let maySeeOwn = user.role >= .publisher
         let found = try await reader.notification(id, for: user.id, alsoAsSender: maySeeOwn, now: context.now)
         guard let found else {
-            // Who cannot collect it may still recall it, and has no representation of it.
+            // A user who cannot fetch the notification may still recall it, and has no representation of it.
             let sender = user.role == .admin ? nil : user.id
             if maySeeOwn, preconditions.outcome(for: nil, now: context.now) == .failed,
                 try await reader.isThere(id, from: sender, now: context.now)
@@ -64,19 +83,29 @@ struct DeletionHandler: Handler {
         return found.isRecipient ? found.mark : nil
     }
 
+    /// Throws a `precondition-failed` problem if the notification is there and its read mark is another one than `mark`.
     private func dismiss(
         _ id: NotificationID,
-        by user: Int64,
+        by user: User,
         ifStill mark: ReadMark?,
         _ context: RequestContext
     ) async throws -> Bool {
         let record = try context.record(.dismiss, of: "\(id)")
-        return try await self.store.dismiss(id, by: user, ifStill: mark, noting: record, now: context.now)
+        if try await self.store.dismiss(id, by: user.id, ifStill: mark, noting: record, now: context.now) {
+            return true
+        }
+        // Either the read mark changed after `expectation` read it, or the notification is gone.
+        if mark != nil, try await self.expectation(id, of: user, context) != nil {
+            throw Problem(.preconditionFailed)
+        }
+        return false
     }
 
-    private func recall(_ id: NotificationID, by recaller: Recaller, _ context: RequestContext) async throws
-        -> Bool
-    {
+    private func recall(
+        _ id: NotificationID,
+        by recaller: Recaller,
+        _ context: RequestContext
+    ) async throws -> Bool {
         let record = try context.record(.recall, of: "\(id)")
         guard try await self.store.recall(id, by: recaller, noting: record, now: context.now) else { return false }
         var last: Int64? = 0

@@ -6,22 +6,22 @@ package import PushCore
 package import PushStore
 internal import SocketHTTP
 
-/// Tells who calls: the only place where credentials are checked.
+/// Identifies the caller of a request: the only place where credentials are checked.
 package final class Authenticator: Sendable {
-    /// How much later a use of a token is worth noting again.
+    /// Seconds after which the use of a token is stored again.
     private static let useInterval: TimeInterval = 300
 
-    private let store: any AccountStore & TokenStore & KeyStore
+    let store: any AccountStore & TokenStore & KeyStore
     /// One for each event loop, so that none ever waits for another.
     private let caches: [CredentialCache]
-    private let pool: HashingPool
+    let pool: HashingPool
     /// Before each check of what is not remembered.
-    private let gate: SignInGuard
+    let gate: SignInGuard
     private let quotas: Quotas
-    /// What passwords are hashed with; at a sign-in, also those whose hashes are weaker.
-    private let parameters: PasswordParameters
-    /// Tells for a name that nobody has whose hash it shall cost as much as.
-    private let nameCode: KeyedHash
+    /// The parameters of new password hashes; a sign-in replaces weaker hashes by one with these.
+    let parameters: PasswordParameters
+    /// Chooses for an unknown name the user whose hash it takes the time of.
+    let nameCode: KeyedHash
 
     package init(
         store: any AccountStore & TokenStore & KeyStore,
@@ -37,13 +37,13 @@ package final class Authenticator: Sendable {
         self.quotas = Quotas(quotas)
         self.gate = SignInGuard(pool: self.pool, logger: logger)
         self.parameters = parameters
-        // The same after a restart, or a name that takes another time then would be known for nobody's.
+        // The same after a restart: otherwise a name whose time changes would be known to be unknown.
         self.nameCode = KeyedHash(key: store.indexSecret.derive("unknown names"))
     }
 
     // MARK: Who calls
 
-    /// Whose credentials those are, as far as that can be told without waiting; `nil`: `signIn` tells.
+    /// The caller with these credentials, as far as that is known without waiting; `nil`: call `signIn`.
     ///
     /// `loop` is the connection's, `reader` that loop's own if it has one that never waits, and wrong credentials are counted
     /// against `origin`.
@@ -70,14 +70,14 @@ package final class Authenticator: Sendable {
             let caller = found.map { self.remember($0, for: key, in: cache, since: epoch, now: now) }
             return try self.admit(caller, by: credentials, from: origin(), now: now)
         case .certificate(let name), .identity(let name):
-            // Never remembered: it takes one look at the database, and no hash.
+            // Not cached: this takes one query, and no hash.
             guard let reader else { return nil }
             let user = try Username(name).flatMap { try reader.user(named: $0) }
             return try self.admit(self.caller(vouchedFor: user, now: now), by: credentials, from: origin(), now: now)
         }
     }
 
-    /// The same for what must be waited for: a password is hashed off the loop. Also throws a `busy` problem.
+    /// The same as `caller`, for what takes a wait: a password is hashed off the loop. Also throws a `busy` problem.
     func signIn(
         by credentials: Credentials,
         from origin: PeerAddress?,
@@ -121,7 +121,7 @@ package final class Authenticator: Sendable {
             basic.password,
             of: basic.username,
             by: hash,
-            // It shall take as long to be nobody, or disabled, as to be wrong.
+            // An unknown or disabled user takes as long as a wrong password.
             maySignIn: user?.isDisabled == false,
             from: origin,
             now: now
@@ -133,7 +133,7 @@ package final class Authenticator: Sendable {
         return caller
     }
 
-    /// Whether the credentials of a caller who was admitted before are still good, for what lasts longer than an answer.
+    /// Whether the credentials of an admitted caller are still valid, for event streams, which outlast an answer.
     ///
     /// A password that has not been changed is not hashed again.
     func isStillGood(
@@ -185,77 +185,15 @@ package final class Authenticator: Sendable {
         return caller
     }
 
-    // MARK: Passwords
-
-    /// What takes as long as the hash of a user: of all the names that nobody has, as many take the time of an old, weaker
-    /// hash as of the users have one, and a name does so until a user's hash is made anew.
-    func decoy(for name: Username, reader: any AccountReader) async throws -> PasswordHash {
-        let number = Fingerprint(of: name.key[...], code: self.nameCode).withUnsafeBytes {
-            $0.loadUnaligned(as: UInt64.self)
-        }
-        return .decoy(try await reader.password(chosenBy: number)?.parameters ?? self.parameters)
-    }
-
-    /// Hashes a right password anew if its hash is weaker than those that are made now.
-    private func strengthen(_ hash: PasswordHash, of password: Secret<String>, for user: User) async {
-        let parameters = self.parameters
-        guard hash.needsRehash(for: parameters) else { return }
-        // Whoever was right is let in, whatever keeps this from being done; the next sign-in tries again.
-        let new = try? await self.pool.run { try? PasswordHash(of: password.exposed, parameters: parameters) }
-        guard let new else { return }
-        try? await self.store.rehashPassword(of: user, from: hash, to: new)
-    }
-
-    /// Hashes a password that was chosen for a user, off the event loop. Throws `PasswordError` for a bad choice.
-    func hash(_ password: Secret<String>, chosenFor name: Username) async throws -> PasswordHash {
-        let parameters = self.parameters
-        return try await self.pool.run {
-            Result { try PasswordHash(of: password.exposed, chosenFor: name, parameters: parameters) }
-        }.get()
-    }
-
     /// What the metrics say about sign-ins and quotas.
     var samples: [MetricSample] { self.gate.samples + self.quotas.samples }
 
-    // MARK: Changes
-
-    /// Gives a user who shows the present password another one, and ends the user's sessions; `false` if it is not the
-    /// present one.
-    ///
-    /// Throws `PasswordError` for a bad choice, `TryLater` if too many were wrong before, and an `unauthorized` problem if
-    /// the user was changed meanwhile.
-    func changePassword(
-        of user: User,
-        from current: Secret<String>,
-        to new: Secret<String>,
-        by record: AuditRecord,
-        from origin: PeerAddress?,
-        reader: any AccountReader
-    ) async throws -> Bool {
-        guard let hash = try await reader.password(of: user) else { throw Problem(.unauthorized) }
-        let isRight = try await self.gate.isRight(
-            current,
-            of: user.name,
-            by: hash,
-            maySignIn: true,
-            from: origin,
-            now: record.at
-        )
-        guard isRight else { return false }
-        let newHash = try await self.hash(new, chosenFor: user.name)
-        guard try await self.store.changePassword(of: user, to: newHash, by: record) else {
-            throw Problem(.unauthorized)
-        }
-        self.accountsChanged()
-        return true
-    }
-
-    /// To be called after a user was changed or deleted, and before that is answered.
+    /// To be called after a user was changed or deleted, and before the answer.
     func accountsChanged() {
         for cache in self.caches { cache.forgetAll() }
     }
 
-    /// To be called after a token was deleted, and before that is answered.
+    /// To be called after a token was deleted, and before the answer.
     func tokenEnded(_ fingerprint: Fingerprint) {
         for cache in self.caches { cache.forget(fingerprint) }
     }

@@ -70,9 +70,9 @@ extension FailureCount.Rule {
     static let nowhere = Self(free: 5, waits: 1...60, forgiveness: 1800)
     /// An address, by accounts that it has failed on and never signed in to.
     static let address = Self(free: 20, waits: 1...900, forgiveness: 300)
-    /// An address, by what it shows that names no account: tokens that are none, certificates of nobody. They cannot be
-    /// guessed, and those of a whole office may end on the same day.
-    static let claim = Self(free: 50, waits: 1...60, forgiveness: 10)
+    /// An address, by invalid credentials that name no account: unknown tokens, certificates of unknown users. They cannot
+    /// be guessed, and those of a whole office may expire on the same day.
+    static let credentials = Self(free: 50, waits: 1...60, forgiveness: 10)
     /// An account, by failures from addresses that have never signed in to it. Nobody waits for these.
     static let account = Self(free: 100, waits: 1...1, forgiveness: 180)
 }

@@ -23,7 +23,7 @@ final class HashingPool: Sendable {
 
     /// Runs slow work off the event loop. Throws a `busy` problem if too much is waiting already.
     func run<Value: Sendable>(
-        for claim: HashingClaim = .own,
+        for requester: HashingRequester = .own,
         _ work: @escaping @Sendable () -> Value
     ) async throws -> Value {
         let value = await withCheckedContinuation { (continuation: CheckedContinuation<Value?, Never>) in
@@ -31,7 +31,7 @@ final class HashingPool: Sendable {
                 run: { continuation.resume(returning: work()) },
                 refuse: { continuation.resume(returning: nil) }
             )
-            switch self.queue.withLock({ $0.add(job, claim) }) {
+            switch self.queue.withLock({ $0.add(job, requester) }) {
             case .starts: Thread.detachNewThread { self.work(beginningWith: job) }
             case .waits(let loser): loser?.refuse()
             case .full: job.refuse()

@@ -1,16 +1,16 @@
-/// What a place in the queue for a hash goes by.
-struct HashingClaim: Sendable, Hashable {
-    /// Of the server's own, which passes everybody.
-    static let own = HashingClaim(account: nil, address: nil, rank: 0)
+/// For whom a password is hashed, which decides the place in the queue.
+struct HashingRequester: Sendable, Hashable {
+    /// The server itself, whose hashes go first.
+    static let own = HashingRequester(account: nil, address: nil, rank: 0)
 
     /// `nil`: counts in the sum only.
     let account: UInt64?
     let address: UInt64?
-    /// The lowest first; 0 for those who are known, who do not count for their address.
+    /// The lowest goes first; 0 for a requester whose address is known, which does not count for the address's bound.
     let rank: Int
 }
 
-/// Who waits for a password to be hashed, in what order, and who need not wait at all because there are too many.
+/// The queue of passwords to be hashed: its order, and its bounds for an account, an address and in all.
 struct HashingQueue<Job: Sendable>: Sendable {
     enum Admission {
         /// To be run at once, by one more worker.
@@ -21,7 +21,7 @@ struct HashingQueue<Job: Sendable>: Sendable {
     }
 
     private struct Entry {
-        let claim: HashingClaim
+        let requester: HashingRequester
         let job: Job
     }
 
@@ -40,19 +40,19 @@ struct HashingQueue<Job: Sendable>: Sendable {
 
     var count: Int { self.waiting.count }
 
-    /// Takes a job in. Where that would be too many, the last of them in the order has no place.
-    mutating func add(_ job: Job, _ claim: HashingClaim) -> Admission {
+    /// Adds a job. When a bound is exceeded, the last job in the order that counts for it is dropped.
+    mutating func add(_ job: Job, _ requester: HashingRequester) -> Admission {
         if self.running < self.workers {
             self.running += 1
             return .starts
         }
-        guard let rival = self.rival(of: claim) else {
-            self.waiting.append(Entry(claim: claim, job: job))
+        guard let rival = self.rival(of: requester) else {
+            self.waiting.append(Entry(requester: requester, job: job))
             return .waits(instead: nil)
         }
-        guard Self.goesFirst(claim.rank, self.waiting[rival].claim.rank, isEarlier: false) else { return .full }
+        guard Self.goesFirst(requester.rank, self.waiting[rival].requester.rank, isEarlier: false) else { return .full }
         let loser = self.waiting.remove(at: rival)
-        self.waiting.append(Entry(claim: claim, job: job))
+        self.waiting.append(Entry(requester: requester, job: job))
         return .waits(instead: loser.job)
     }
 
@@ -67,14 +67,14 @@ struct HashingQueue<Job: Sendable>: Sendable {
 
     /// The waiting job that a new one competes with for a place: the last of its account's, of its address's or of all,
     /// whichever bound is reached first; `nil` if there is room.
-    private func rival(of claim: HashingClaim) -> Int? {
-        if claim.account != nil,
-            let rival = self.lastIfFull(of: Self.boundOfAccount, { $0.account == claim.account })
+    private func rival(of requester: HashingRequester) -> Int? {
+        if requester.account != nil,
+            let rival = self.lastIfFull(of: Self.boundOfAccount, { $0.account == requester.account })
         {
             return rival
         }
-        if claim.address != nil, claim.rank > 0,
-            let rival = self.lastIfFull(of: Self.boundOfAddress, { $0.rank > 0 && $0.address == claim.address })
+        if requester.address != nil, requester.rank > 0,
+            let rival = self.lastIfFull(of: Self.boundOfAddress, { $0.rank > 0 && $0.address == requester.address })
         {
             return rival
         }
@@ -82,14 +82,14 @@ struct HashingQueue<Job: Sendable>: Sendable {
     }
 
     /// The last in the order of those, if there are so many.
-    private func lastIfFull(of bound: Int, _ isOne: (HashingClaim) -> Bool) -> Int? {
-        let ones = self.waiting.indices.filter { isOne(self.waiting[$0].claim) }
+    private func lastIfFull(of bound: Int, _ isOne: (HashingRequester) -> Bool) -> Int? {
+        let ones = self.waiting.indices.filter { isOne(self.waiting[$0].requester) }
         guard ones.count >= bound else { return nil }
         return ones.max(by: self.goesBefore)
     }
 
     private func goesBefore(_ one: Int, _ other: Int) -> Bool {
-        Self.goesFirst(self.waiting[one].claim.rank, self.waiting[other].claim.rank, isEarlier: one < other)
+        Self.goesFirst(self.waiting[one].requester.rank, self.waiting[other].requester.rank, isEarlier: one < other)
     }
 
     /// Whether a job goes before another one, which it is earlier than or later.

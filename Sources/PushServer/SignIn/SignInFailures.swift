@@ -46,14 +46,14 @@ struct SignInFailures: Sendable {
     private var pairs = BoundedTable<Key, FailureCount>(bound: Self.bound)
     private var accounts = BoundedTable<Key, FailureCount>(bound: Self.bound / 2)
     private var addresses = BoundedTable<Key, FailureCount>(bound: Self.bound / 2)
-    /// Addresses by what they have shown that names no account. Apart, as a failure here costs no hash: a flood of them
-    /// must not push out the others.
-    private var claims = BoundedTable<Key, FailureCount>(bound: Self.bound / 2)
+    /// Addresses by invalid credentials that name no account. A table of its own, since a failure here costs no hash: a
+    /// flood of them must not evict the other entries.
+    private var invalidCredentials = BoundedTable<Key, FailureCount>(bound: Self.bound / 2)
     /// The pairs that have signed in, for long.
     private var known = BoundedTable<Key, Bool>(bound: Self.bound)
 
     var count: Int {
-        self.pairs.count + self.accounts.count + self.addresses.count + self.claims.count + self.known.count
+        self.pairs.count + self.accounts.count + self.addresses.count + self.invalidCredentials.count + self.known.count
     }
 
     /// How an address stands to an account that it tries.
@@ -125,10 +125,10 @@ struct SignInFailures: Sendable {
         if !attempt.isKnown { self.accounts.takeBack(attempt.account, now, .account) }
     }
 
-    /// Counts something of an address that names no account; the seconds to wait if there were too many before.
-    mutating func failClaim(of address: Key, now: Date) -> TimeInterval? {
-        if let wait = self.claims[address]?.remaining(at: now), wait > 0 { return wait }
-        self.claims.add(address, now, .claim)
+    /// Counts invalid credentials that name no account; the seconds to wait if there were too many before.
+    mutating func countInvalidCredentials(of address: Key, now: Date) -> TimeInterval? {
+        if let wait = self.invalidCredentials[address]?.remaining(at: now), wait > 0 { return wait }
+        self.invalidCredentials.add(address, now, .credentials)
         return nil
     }
 

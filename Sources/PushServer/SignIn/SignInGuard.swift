@@ -49,7 +49,7 @@ final class SignInGuard: Sendable {
     /// or `TryLater`.
     func refusal(_ code: ProblemCode, from origin: PeerAddress?, now: Date) -> any Error {
         do {
-            try self.limiter.failClaim(from: origin, now: now)
+            try self.limiter.countInvalidCredentials(from: origin, now: now)
             self.counts.note(.wrong, from: origin, now: now)
             return Problem(code)
         } catch {
@@ -79,10 +79,10 @@ final class SignInGuard: Sendable {
             self.counts.note(.throttled, from: origin, now: now)
             return .failure(error)
         }
-        let claim = HashingClaim(account: attempt.account, address: attempt.address, rank: attempt.rank)
+        let requester = HashingRequester(account: attempt.account, address: attempt.address, rank: attempt.rank)
         let matches: Bool
         do {
-            matches = try await self.pool.run(for: claim) { subject.hash.matches(password.exposed) }
+            matches = try await self.pool.run(for: requester) { subject.hash.matches(password.exposed) }
         } catch {
             self.limiter.withdraw(attempt, now: now)
             self.counts.note(.busy, from: origin, now: now)

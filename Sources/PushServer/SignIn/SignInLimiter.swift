@@ -38,11 +38,11 @@ final class SignInLimiter: Sendable {
         self.failures.withLock { $0.withdraw(attempt, now: now) }
     }
 
-    /// Counts credentials that are wrong and name no account. Throws `TryLater` instead if there were too many before.
-    func failClaim(from origin: PeerAddress?, now: Date) throws(TryLater) {
+    /// Counts invalid credentials that name no account. Throws `TryLater` instead if there were too many before.
+    func countInvalidCredentials(from origin: PeerAddress?, now: Date) throws(TryLater) {
         guard let origin else { return }
         let key = Self.key(origin)
-        if let seconds = self.failures.withLock({ $0.failClaim(of: key, now: now) }) {
+        if let seconds = self.failures.withLock({ $0.countInvalidCredentials(of: key, now: now) }) {
             throw TryLater(.tooManyAttempts, seconds: seconds)
         }
     }

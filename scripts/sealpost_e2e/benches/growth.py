@@ -25,7 +25,7 @@ HOUR = 3_600_000
 FILL = """
 insert into user (name, name_key, role, password, created_at)
     select zeroblob(40), randomblob(16), 'device', '', 0 from number where n <= :devices;
-insert into token (hash, prefix, user_id, is_session, scopes, created_at, expires_at, seal)
+insert into token (hash, prefix, user_id, is_session, scopes, created_at, expires_at, mac)
     select randomblob(32), 'x' || n, n + 2, 0, 'fetch', :now, :now + 100000000, 0 from number where n <= :devices;
 insert into device (id, user_id, platform, lane, handle, handle_key, tags, created_at, registered_at)
     select 'device' || n, n + 2, 'apns', 'apns', zeroblob(60), randomblob(16), zeroblob(60), 0, 0
@@ -35,7 +35,7 @@ insert into device_push (device, accepted_at) select number, :now from device;
 insert into notification (id, sender_id, is_stored_by_clients, is_read_once, priority, sequence, seed, created_at,
         expires_at, payload)
     select n * 200, 1, 1, 0, 'high', n, n, :now, :now + 100000000 + n, zeroblob(60) from number;
-insert into recipient (notification_id, user_id, change, changed_at, seal)
+insert into recipient (notification_id, user_id, change, changed_at, mac)
     select n * 200, n % :devices + 3, n, :now, 0 from number;
 insert into delivery (notification_id, device, user_id, lane, is_bulk, state, due_at, settled_at)
     select n * 200, n % :devices + 1, n % :devices + 3, 'apns', 0, case when n <= :queued then 'queued' else 'accepted' end,

@@ -11,6 +11,7 @@ written later than 10 s after the last fetch, or the daemon takes more than 256 
 """
 
 import hashlib
+import hmac
 import pathlib
 import random
 import statistics
@@ -162,13 +163,13 @@ def add_tokens(site, database):
         token = make_token(numbers)
         fingerprint = hashlib.sha256(token.encode()).digest()
         halves = struct.unpack("=2q", fingerprint[:16])
-        seal = hashlib.sha256(key + struct.pack(">5q", 2, *halves, user, 0)).digest()
-        rows.append((fingerprint, token[:12], user, "fetch", now, now + 86_400_000, struct.unpack("=q", seal[:8])[0]))
+        mac = hmac.digest(key, struct.pack(">5q", 2, *halves, user, 0), "sha256")
+        rows.append((fingerprint, token[:12], user, "fetch", now, now + 86_400_000, struct.unpack("=q", mac[:8])[0]))
         tokens.append(token)
     with outbox.transaction(database):
         database.executemany(
             """
-            insert into token (hash, prefix, user_id, is_session, scopes, created_at, expires_at, seal)
+            insert into token (hash, prefix, user_id, is_session, scopes, created_at, expires_at, mac)
             values (?, ?, ?, 0, ?, ?, ?, ?)
             """, rows,
         )

@@ -8,7 +8,7 @@ import Testing
 @testable import PushSQLite
 
 /// Rows that are changed past the store: by the disk, or by somebody who has the file.
-@Suite(.timeLimit(.minutes(5))) struct RowSealTests {
+@Suite(.timeLimit(.minutes(5))) struct RowMACTests {
     private let fixture: StoreFixture
     private let alice: User
     private let mallory: User
@@ -38,8 +38,8 @@ import Testing
 
     @Test(arguments: [
         "update recipient set user_id = %d",
-        "insert into recipient (notification_id, user_id, change, changed_at, seal) values (7, %d, 1, 0, 0)",
-        "insert into recipient select 7, %d, null, null, null, 1, 0, seal from recipient where notification_id = 7",
+        "insert into recipient (notification_id, user_id, change, changed_at, mac) values (7, %d, 1, 0, 0)",
+        "insert into recipient select 7, %d, null, null, null, 1, 0, mac from recipient where notification_id = 7",
         "update recipient set notification_id = 7, user_id = %d where notification_id = 8",
     ])
     func aRecipientThatTheStoreHasNotMadeGetsNothing(sql: String) async throws {

@@ -1,0 +1,67 @@
+internal import Foundation
+internal import PushAPI
+internal import PushCore
+internal import PushStore
+internal import SocketHTTP
+
+extension Authenticator {
+    /// A hash for an unknown name that takes as long to check as the hash of some user.
+    ///
+    /// The share of unknown names that take the time of an old, weaker hash is the share of users who have one, and a name
+    /// keeps its time until that user's hash is replaced. So neither a time nor its change tells which names exist.
+    func decoy(for name: Username, reader: any AccountReader) async throws -> PasswordHash {
+        let number = Fingerprint(of: name.key[...], code: self.nameCode).withUnsafeBytes {
+            $0.loadUnaligned(as: UInt64.self)
+        }
+        return .decoy(try await reader.password(chosenBy: number)?.parameters ?? self.parameters)
+    }
+
+    /// Hashes a right password anew if its hash is weaker than those that are made now.
+    func strengthen(_ hash: PasswordHash, of password: Secret<String>, for user: User) async {
+        let parameters = self.parameters
+        guard hash.needsRehash(for: parameters) else { return }
+        // A failure here does not refuse the user, who showed the right password; the next sign-in tries again.
+        let new = try? await self.pool.run { try? PasswordHash(of: password.exposed, parameters: parameters) }
+        guard let new else { return }
+        try? await self.store.rehashPassword(of: user, from: hash, to: new)
+    }
+
+    /// Hashes a password that was chosen for a user, off the event loop. Throws `PasswordError` for a bad choice.
+    func hash(_ password: Secret<String>, chosenFor name: Username) async throws -> PasswordHash {
+        let parameters = self.parameters
+        return try await self.pool.run {
+            Result { try PasswordHash(of: password.exposed, chosenFor: name, parameters: parameters) }
+        }.get()
+    }
+
+    /// Gives a user who shows the present password another one, and ends the user's sessions; `false` if it is not the
+    /// present one.
+    ///
+    /// Throws `PasswordError` for a bad choice, `TryLater` if too many were wrong before, and an `unauthorized` problem if
+    /// the user was changed meanwhile.
+    func changePassword(
+        of user: User,
+        from current: Secret<String>,
+        to new: Secret<String>,
+        by record: AuditRecord,
+        from origin: PeerAddress?,
+        reader: any AccountReader
+    ) async throws -> Bool {
+        guard let hash = try await reader.password(of: user) else { throw Problem(.unauthorized) }
+        let isRight = try await self.gate.isRight(
+            current,
+            of: user.name,
+            by: hash,
+            maySignIn: true,
+            from: origin,
+            now: record.at
+        )
+        guard isRight else { return false }
+        let newHash = try await self.hash(new, chosenFor: user.name)
+        guard try await self.store.changePassword(of: user, to: newHash, by: record) else {
+            throw Problem(.unauthorized)
+        }
+        self.accountsChanged()
+        return true
+    }
+}

@@ -1,0 +1,55 @@
+import Foundation
+import PushCore
+import PushDelivery
+import PushServer
+
+extension ApplicationParts {
+    /// Reads certificates, the keyring, the signing keys and the senders' credentials again.
+    ///
+    /// What cannot be read or is not valid is logged, and the old stays in use.
+    func reload() async {
+        self.tls?.reload()
+        await self.reloadKeyring()
+        self.reloadSigningKeys()
+        for (name, setup) in self.senders { self.reload(setup, name: name) }
+        self.workIsWaiting()
+    }
+
+    private func reloadKeyring() async {
+        do {
+            let keyring = try KeyringFile(self.configuration.keyring).loadOrCreate(
+                beside: self.configuration.storePlace
+            )
+            guard try await self.store.exchange(keyring, now: Date()) else { return }
+            self.keyringHasChanged()
+            self.logger.info("keyring reloaded", metadata: ["seals": "\(keyring.sealing)"])
+        } catch {
+            self.logger.error("keyring reload failed; the old keyring stays in use", metadata: ["error": "\(error)"])
+        }
+    }
+
+    private func reloadSigningKeys() {
+        do {
+            let new = try SigningKeyFile(self.configuration.signingKeys).load()
+            guard new.keys.map(\.key.id) != self.signingKeys.current.keys.map(\.key.id) else { return }
+            self.signingKeys.exchange(new)
+            self.logger.info("signing keys reloaded", metadata: ["signs": "\(new.keys[0].key.id)"])
+        } catch {
+            self.logger.error("signing key reload failed; the old keys stay in use", metadata: ["error": "\(error)"])
+        }
+    }
+
+    private func reload(_ setup: SenderSetup, name: Platform) {
+        do {
+            guard try setup.reload() else { return }
+            // A refusal of the old credentials says nothing about the new ones.
+            for lane in setup.lanes { self.status.reset(lane.lane) }
+            self.logger.info("credentials reloaded", metadata: ["sender": "\(name)"])
+        } catch {
+            self.logger.error(
+                "credential reload failed; the old credentials stay in use",
+                metadata: ["sender": "\(name)", "error": "\(error)"]
+            )
+        }
+    }
+}

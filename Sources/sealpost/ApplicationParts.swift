@@ -1,0 +1,176 @@
+import Foundation
+import Logging
+import PushCore
+import PushDelivery
+import PushServer
+import PushStore
+import Reactor
+import SocketHTTP
+import SocketTLS
+import Synchronization
+
+/// The parts that the services of an application share, and the services that are made of them.
+struct ApplicationParts: Sendable {
+    typealias Sender = (name: Platform, setup: SenderSetup)
+
+    let configuration: Configuration
+    let logger: Logger
+    let store: any Store
+    let status = SenderStatus()
+    let tls: TLSSetup?
+    let signingKeys: SigningKeys
+    let senders: [Sender]
+    let keyringHasChanged = WakeUp()
+    let workIsWaiting = WakeUp()
+    private let streams = StreamHub()
+    private let settlements = SettlementWatch()
+    private let connections = ConnectionCounts()
+    private let loops: EventLoopGroup
+    /// A loop of its own: slow providers must not delay an answer to a phone.
+    private let outboundLoop: EventLoop
+
+    /// Opens the database and reads keys, certificates and credentials.
+    ///
+    /// Throws `ConfigurationError`, `StoreError` or `SystemError` with the thing that is wrong.
+    init(_ configuration: Configuration, logger: Logger) throws {
+        self.configuration = configuration
+        self.logger = logger
+        let keyring = try KeyringFile(configuration.keyring).loadOrCreate(beside: configuration.storePlace)
+        let options = StoreOptions(configuration, streams: self.streams, logger: logger)
+        self.store = try configuration.storePlace.open(keyring, options)
+        self.signingKeys = SigningKeys(try SigningKeyFile(configuration.signingKeys).loadOrCreate())
+        self.loops = try EventLoopGroup(count: configuration.loops)
+        self.outboundLoop = try EventLoop(index: 0, name: "outbound")
+        self.senders = try configuration.senders.map { [streams, outboundLoop] name, sender in
+            (name, try SenderSetup(sender, name: name, on: outboundLoop, streams: streams))
+        }
+        self.tls = try configuration.tls.map {
+            try TLSSetup($0, handshakeTimeout: configuration.handshakeTimeout, logger: logger)
+        }
+    }
+
+    /// Closes the senders, the store and the loops, in this order. To be called after the services have ended.
+    func close() async {
+        for sender in self.senders { await sender.setup.close() }
+        await self.store.close()
+        self.loops.stop()
+        self.outboundLoop.stop()
+    }
+
+    // MARK: Services
+
+    /// Throws what `DeliveryService` throws.
+    func makeDelivery() throws -> DeliveryService {
+        try DeliveryService(
+            store: self.store,
+            lanes: self.senders.flatMap(\.setup.lanes),
+            settings: DeliverySettings(inFlight: self.configuration.inFlight),
+            wakeUp: self.workIsWaiting,
+            status: self.status,
+            settlements: self.settlements,
+            logger: self.logger,
+            executor: self.outboundLoop
+        )
+    }
+
+    /// Listens on `listeners`, or on the configuration's addresses if there are none. Throws `SystemError` or `StoreError`.
+    func makeServer(listeners: [Listener]) throws -> HTTPServer {
+        let responder = try self.makeResponder()
+        return HTTPServer(
+            listeners: listeners.isEmpty
+                ? try self.configuration.listen.compactMap(SocketAddress.init).map { try Listener($0) } : listeners,
+            loops: self.loops,
+            limits: self.configuration.limits,
+            proxies: self.configuration.proxies,
+            responder: responder,
+            counts: self.connections,
+            makeStream: self.tls?.acceptor.accept
+        )
+    }
+
+    private func makeResponder() throws -> PushServer {
+        // One core is left to the loops.
+        let workers = max(1, self.configuration.loops - 1)
+        return PushServer(
+            store: self.store,
+            readers: try self.makeReaders(self.configuration.loops),
+            reports: ReportReader(try self.store.makeReader()),
+            lists: ListPool(try self.makeReaders(min(4, workers))),
+            authenticator: Authenticator(
+                store: self.store,
+                parameters: self.configuration.passwords,
+                loops: self.configuration.loops,
+                workers: workers,
+                quotas: self.configuration.quotas,
+                logger: self.logger
+            ),
+            settings: ServerSettings(
+                self.configuration,
+                platforms: Dictionary(uniqueKeysWithValues: self.senders.map { ($0.name, $0.setup.rule) })
+            ),
+            signingKeys: self.signingKeys,
+            streams: self.streams,
+            settlements: self.settlements,
+            logger: self.logger,
+            workIsWaiting: { [workIsWaiting] in workIsWaiting() },
+            troubles: { [store, status] in store.troubles + status.troubles },
+            samples: { self.samples }
+        )
+    }
+
+    private func makeReaders(_ count: Int) throws -> [any StoreReader] {
+        try (0..<count).map { _ in try self.store.makeReader() }
+    }
+
+    // MARK: Metrics
+
+    /// The samples of those parts that the server does not know.
+    private var samples: [MetricSample] {
+        let counts = self.connections
+        let expiries = (self.tls?.expiries ?? []) + self.senders.compactMap(\.setup.expiry)
+        return [
+            MetricSample(.logLinesDropped, [:], Double(LogWriter.standardError.dropped)),
+            MetricSample(.connections, [:], Double(counts.open.load(ordering: .relaxed))),
+            MetricSample(.connectionsRefused, [:], Double(counts.refused.load(ordering: .relaxed))),
+            MetricSample(.connectionsEvicted, [:], Double(counts.evicted.load(ordering: .relaxed))),
+        ]
+            + self.status.troubleByLane.map { lane, trouble in
+                MetricSample(.resting, ["lane": lane.description], trouble == nil ? 0 : 1)
+            }
+            + expiries.map { expiry in
+                let end = expiry.expiresAt.timeIntervalSince1970
+                return MetricSample(.credentialExpiry, ["credential": expiry.name], end)
+            }
+    }
+}
+
+extension StoreOptions {
+    fileprivate init(_ configuration: Configuration, streams: StreamHub, logger: Logger) {
+        self.init()
+        let streamLanes = Set(configuration.senders.filter { $1.isStream }.map { Lane($0.key).description })
+        // A write is refused before the handler's time is over: a client that was told 503 must not have written anything.
+        self.patience = configuration.limits.handlerTimeout * 2 / 3
+        self.isAway = { lane, device in
+            streamLanes.contains(lane) && DeviceHandle(device).map(streams.isListening) == false
+        }
+        self.onEvent = { logger.log($0) }
+    }
+}
+
+extension ServerSettings {
+    fileprivate init(_ configuration: Configuration, platforms: [Platform: HandleRule]) {
+        self.init(
+            idBits: configuration.idBits,
+            emptyPayload: configuration.emptyPayload,
+            maximumPayload: configuration.maximumPayload,
+            lifetime: .seconds(configuration.expiresIn),
+            cacheMaxAge: .seconds(configuration.cacheMaxAge),
+            listMaxAge: .seconds(configuration.listMaxAge),
+            sessionLifetime: .seconds(configuration.sessionExpiresIn),
+            streamHeartbeat: configuration.streamHeartbeat,
+            identityField: configuration.identityHeader.flatMap { IdentityField($0) },
+            platforms: platforms,
+            storage: configuration.storage
+        )
+    }
+}
