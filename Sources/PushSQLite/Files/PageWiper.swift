@@ -120,7 +120,9 @@ final class PageWiper: Sendable {
 
     /// The file's bytes, read without dropping SQLite's locks.
     func contents() throws(StoreError) -> Data {
-        guard let descriptor = self.state.withLock({ $0.descriptor }) else { throw .broken(reason: "the database is closed") }
+        guard let descriptor = self.state.withLock({ $0.descriptor }) else {
+            throw .broken(reason: "the database is closed")
+        }
         var status = stat()
         guard fstat(descriptor, &status) == 0 else { throw Self.failure() }
         var bytes = Data(count: Int(status.st_size))
