@@ -158,7 +158,7 @@ extension StoreOptions {
 }
 
 extension ServerSettings {
-    fileprivate init(_ configuration: Configuration, platforms: [Platform: HandleRule]) {
+    fileprivate init(_ configuration: Configuration, platforms: [Platform: PlatformRule]) {
         self.init(
             idBits: configuration.idBits,
             emptyPayload: configuration.emptyPayload,
