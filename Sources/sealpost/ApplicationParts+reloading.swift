@@ -1,7 +1,10 @@
 import Foundation
+import HTTPSignatures
+import Logging
 import PushCore
 import PushDelivery
 import PushServer
+import PushStore
 
 extension ApplicationParts {
     /// Reads certificates, the keyring, the signing keys and the senders' credentials again.

@@ -7,31 +7,35 @@ import Testing
 @testable import PushSQLite
 
 @Suite(.timeLimit(.minutes(5))) struct LockFileTests {
-    private let folder = try? TemporaryFolder()
+    private let folder: TemporaryFolder
+    private let path: String
 
-    private func path() throws -> String { try #require(self.folder).file("sealpost.db") }
+    init() throws {
+        self.folder = try TemporaryFolder()
+        self.path = self.folder.file("sealpost.db")
+    }
 
     @Test func aDatabaseHasOneLock() throws {
-        let path = try self.path()
-        let lock = try LockFile(forDatabase: path)
-        #expect(throws: StoreError.self) { try LockFile(forDatabase: path) }
+        let lock = try LockFile(forDatabase: self.path)
+        #expect(throws: StoreError.self) { try LockFile(forDatabase: self.path) }
         lock.release()
         lock.release()
-        _ = try LockFile(forDatabase: path)
+        _ = try LockFile(forDatabase: self.path)
     }
 
     /// As a child process does between `fork` and `exec`.
     @Test func aLockIsReleasedThoughAnotherDescriptorSharesIt() throws {
-        let path = try self.path()
-        let lock = try LockFile(forDatabase: path)
-        let shared = dup(try #require(Self.descriptor(of: path + ".lock")))
+        let lock = try LockFile(forDatabase: self.path)
+        let descriptor = try Self.descriptor(of: self.path + ".lock")
+        let shared = dup(try #require(descriptor))
         defer { close(shared) }
         lock.release()
-        _ = try LockFile(forDatabase: path)
+        _ = try LockFile(forDatabase: self.path)
     }
 
     private static func descriptor(of path: String) throws -> Int32? {
         try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").lazy.compactMap(Int32.init).first {
+            // A descriptor that was closed meanwhile has no destination.
             (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\($0)")) == path
         }
     }
