@@ -12,7 +12,7 @@ import Testing
         (.pair, 16, 900),
         (.pair, 1000, 900), (.stranger, 1, 60), (.stranger, 2, 120), (.stranger, 5, 900), (.stranger, 100, 900),
         (.nowhere, 5, 0), (.nowhere, 6, 1), (.nowhere, 12, 60), (.nowhere, 1000, 60), (.address, 20, 0),
-        (.address, 21, 1), (.claim, 50, 0), (.claim, 51, 1), (.claim, 1000, 60),
+        (.address, 21, 1), (.credentials, 50, 0), (.credentials, 51, 1), (.credentials, 1000, 60),
     ])
     func theWaitDoubles(rule: FailureCount.Rule, failures: Int, wait: TimeInterval) {
         var count = FailureCount(now: Self.start)
