@@ -89,7 +89,8 @@ import Testing
             try Schema.prepare(db, Array(Migration.all.prefix(1)))
             try db.execute(
                 sql: """
-                    insert into user (id, name, name_key, role, password, created_at) values (1, x'', x'', 'device', '', 0);
+                    insert into user (id, name, name_key, role, password, created_at)
+                    values (1, x'', zeroblob(16), 'device', '', 0);
                     insert into token (hash, prefix, user_id, is_session, scopes, created_at, expires_at, seal)
                     values (zeroblob(32), 'spt_12345678', 1, 0, 'fetch', 0, 1, 71)
                     """
