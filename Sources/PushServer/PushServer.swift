@@ -175,7 +175,6 @@ package final class PushServer: Responder {
         return try self.authenticator.caller(
             by: Credentials(of: request, identityField: self.identityField),
             from: request.origin,
-            loop: request.loopIndex,
             reader: self.readers[request.loopIndex].immediate,
             now: now
         )
@@ -185,7 +184,6 @@ package final class PushServer: Responder {
         try await self.authenticator.signIn(
             by: Credentials(of: request, identityField: self.identityField),
             from: request.origin,
-            loop: request.loopIndex,
             reader: self.readers[request.loopIndex],
             now: now
         )

@@ -37,10 +37,12 @@ package struct IPAddress: Sendable, Hashable, CustomStringConvertible {
         self.low = low
     }
 
-    var isIPv4: Bool { self.high == 0 && self.low >> 32 == 0xFFFF }
+    package var isIPv4: Bool { self.high == 0 && self.low >> 32 == 0xFFFF }
 
-    /// The address of its /64.
-    var network64: IPAddress { IPAddress(high: self.high, low: 0) }
+    /// The first address of the network of that many bits, at most 64, that an IPv6 address is in.
+    package func network(bits: Int) -> IPAddress {
+        IPAddress(high: bits <= 0 ? 0 : self.high & ~0 << (64 - min(bits, 64)), low: 0)
+    }
 
     package var description: String {
         self.isIPv4

@@ -34,8 +34,8 @@ package enum PeerAddress: Sendable, Hashable, CustomStringConvertible {
     }
 
     /// The address for limits: of IPv6 the /64, since one host may choose any address within it.
-    var origin: PeerAddress {
+    package var origin: PeerAddress {
         guard case .ip(let address) = self, !address.isIPv4 else { return self }
-        return .ip(address.network64)
+        return .ip(address.network(bits: 64))
     }
 }

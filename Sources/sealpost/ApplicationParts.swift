@@ -99,7 +99,6 @@ struct ApplicationParts: Sendable {
             authenticator: Authenticator(
                 store: self.store,
                 parameters: self.configuration.passwords,
-                loops: self.configuration.loops,
                 workers: workers,
                 quotas: self.configuration.quotas,
                 logger: self.logger

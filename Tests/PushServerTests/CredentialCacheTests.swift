@@ -2,27 +2,33 @@ import Foundation
 import PushCore
 import PushStore
 import PushTesting
+import SocketHTTP
 import Testing
 
 @testable import PushServer
 
 @Suite(.timeLimit(.minutes(5))) struct CredentialCacheTests {
     private let cache = CredentialCache()
-    private let key = Fingerprint(of: "Basic YTpi")
+    private let key: CredentialCache.Key
     private let start = Date(timeIntervalSince1970: 1_800_000_000)
     private let storage: StoreFixture
     private let alice: Caller
+    private let bob: Caller
 
     init() async throws {
+        self.key = self.cache.key(ofBasic: "Basic YTpi", from: nil)
         self.storage = try StoreFixture()
         self.alice = Caller(try await self.storage.addUser("alice"))
+        self.bob = Caller(try await self.storage.addUser("bob"))
     }
 
-    private func remember(_ caller: Caller? = nil, for key: Fingerprint? = nil) {
-        self.cache.remember(caller ?? self.alice, for: key ?? self.key, since: self.cache.epoch, now: self.start)
+    private func remember(_ caller: Caller? = nil, for key: CredentialCache.Key? = nil, since epoch: Int? = nil) {
+        let key = key ?? self.key
+        let epoch = epoch ?? self.cache.epoch(of: key)
+        self.cache.remember(caller ?? self.alice, for: key, since: epoch, now: self.start)
     }
 
-    private func isFound(_ key: Fingerprint? = nil, at time: Date? = nil) -> Bool {
+    private func isFound(_ key: CredentialCache.Key? = nil, at time: Date? = nil) -> Bool {
         self.cache.caller(for: key ?? self.key, now: time ?? self.start) != nil
     }
 
@@ -51,42 +57,70 @@ import Testing
         )
         let fingerprint = try #require(session?.token.fingerprint)
         let found = try #require(try await self.storage.reader.user(withToken: fingerprint, now: self.start))
-        self.remember(Caller(found.user, token: found.grant), for: fingerprint)
-        #expect(self.isFound(fingerprint, at: self.start + 9.999))
-        #expect(!self.isFound(fingerprint, at: self.start + 10))
+        let key = self.cache.key(of: fingerprint)
+        self.remember(Caller(found.user, token: found.grant), for: key)
+        #expect(self.isFound(key, at: self.start + 9.999))
+        #expect(!self.isFound(key, at: self.start + 10))
     }
 
-    @Test func otherCredentialsAreOthers() {
+    @Test func otherCredentialsAndAddressesAreOthers() throws {
         self.remember()
         for other in ["Basic YTpj", "basic YTpi", "", "Basic YTpi "] {
-            #expect(!self.isFound(Fingerprint(of: other[...])))
+            #expect(!self.isFound(self.cache.key(ofBasic: other, from: nil)))
         }
+        let address = PeerAddress.ip(try #require(IPAddress("203.0.113.7")))
+        #expect(!self.isFound(self.cache.key(ofBasic: "Basic YTpi", from: address)))
     }
 
-    @Test func allIsForgottenWhenAnAccountChanges() {
-        self.remember()
-        self.cache.forgetAll()
-        #expect(!self.isFound())
+    @Test(arguments: [0, 151])
+    func aUserIsForgottenWithAllCredentialsAndNobodyElse(age: TimeInterval) {
+        let tokens = (0..<64).map { self.cache.key(of: Fingerprint(of: "token \($0)")) }
+        for (number, token) in tokens.enumerated() {
+            self.remember(number.isMultiple(of: 2) ? self.alice : self.bob, for: token)
+        }
+        let now = self.start + age
+        #expect(tokens.allSatisfy { self.isFound($0, at: now) })
+        self.cache.forget(self.alice.user.name)
+        #expect(tokens.enumerated().allSatisfy { self.isFound($1, at: now) != $0.isMultiple(of: 2) })
+        self.remember(for: tokens[0])
+        #expect(self.isFound(tokens[0]), "signed in again")
     }
 
     @Test(arguments: [0, 151])
     func oneIsForgottenWithItsTokenAndNoOther(age: TimeInterval) {
-        let other = Fingerprint(of: "other")
-        for key in [self.key, other] { self.remember(for: key) }
-        #expect(self.isFound(at: self.start + age))
-        self.cache.forget(self.key)
-        #expect(!self.isFound(at: self.start + age))
-        #expect(self.isFound(other, at: self.start + age))
+        let keys = ["one", "other"].map { self.cache.key(of: Fingerprint(of: $0[...])) }
+        for key in keys { self.remember(for: key) }
+        #expect(self.isFound(keys[0], at: self.start + age))
+        self.cache.forget(Fingerprint(of: "one"))
+        #expect(!self.isFound(keys[0], at: self.start + age))
+        #expect(self.isFound(keys[1], at: self.start + age))
     }
 
-    @Test func whatWasReadBeforeAChangeIsNotRemembered() {
-        let epoch = self.cache.epoch
-        self.cache.forget(Fingerprint(of: "another's"))
-        self.cache.remember(self.alice, for: self.key, since: epoch, now: self.start)
+    @Test func aCallerWhoWasReadBeforeAChangeIsNotRemembered() {
+        let token = Fingerprint(of: "token")
+        let key = self.cache.key(of: token)
+        let epoch = self.cache.epoch(of: key)
+        self.cache.forget(self.bob.user.name)
+        self.remember(for: key, since: epoch)
+        #expect(self.isFound(key), "another's change")
+        self.cache.forget(self.alice.user.name)
+        self.remember(for: key, since: epoch)
+        #expect(!self.isFound(key))
+        let next = self.cache.epoch(of: key)
+        self.cache.forget(token)
+        self.remember(for: key, since: next)
+        #expect(!self.isFound(key))
+        self.remember(for: key)
+        #expect(self.isFound(key))
+    }
+
+    @Test func aFloodOfChangesForgetsAllRatherThanTooLittle() throws {
+        let epoch = self.cache.epoch(of: self.key)
+        self.remember()
+        self.cache.forget(self.alice.user.name)
+        for number in 0..<10_000 { self.cache.forget(try #require(Username("user\(number)"))) }
         #expect(!self.isFound())
-        let next = self.cache.epoch
-        self.cache.forgetAll()
-        self.cache.remember(self.alice, for: self.key, since: next, now: self.start)
+        self.remember(since: epoch)
         #expect(!self.isFound())
         self.remember()
         #expect(self.isFound())

@@ -42,6 +42,43 @@ import Testing
         #expect(try await fixture.list("bob") == .ok)
     }
 
+    @Test func aChangeOfOneUserHasNobodyElseHashedAgain() async throws {
+        let fixture = try await ServerFixture()
+        let others = ["bob", "paul"]
+        for name in others { #expect(try await fixture.list(name) == .ok) }
+        #expect(try await self.change(fixture, to: "ein neues Paßwort").status == .noContent)
+        let before = fixture.authenticator.samples
+        for name in others {
+            for loop in 0..<ServerFixture.loops { #expect(try await fixture.list(name, loop: loop) == .ok) }
+        }
+        #expect(fixture.authenticator.samples == before)
+    }
+
+    /// Before, it went ahead of every sign-in and had no bound.
+    @Test func theHashOfANewPasswordWaitsItsTurn() async throws {
+        let authenticator = try await ServerFixture().authenticator
+        let alice = try #require(Username("alice"))
+        let outcomes = await withTaskGroup { group in
+            for _ in 0..<40 {
+                group.addTask {
+                    await Result {
+                        try await authenticator.hash(
+                            Secret("ein neues Paßwort"),
+                            chosenFor: alice,
+                            by: alice,
+                            from: nil
+                        )
+                    }
+                }
+            }
+            return await group.reduce(into: [Result<PasswordHash, any Error>]()) { $0.append($1) }
+        }
+        #expect(outcomes.contains { if case .success = $0 { true } else { false } })
+        #expect(
+            outcomes.contains { if case .failure(let error as Problem) = $0 { error.code == .busy } else { false } }
+        )
+    }
+
     @Test(arguments: ["wrong password", "", "pass: wo\u{308}rd: 123", String(repeating: "x", count: 300)])
     func whoeverDoesNotKnowItChangesNothing(current: String) async throws {
         let fixture = try await ServerFixture()
@@ -77,5 +114,15 @@ import Testing
         #expect(try await self.change(fixture, to: "another password").status == .noContent)
         #expect(try await fixture.list("current") == .ok)
         #expect(try await fixture.send(.get, Paths.user("current"), user: "ada").json["Name"] == .string("current"))
+    }
+}
+
+extension Result where Failure == any Error {
+    fileprivate init(_ body: () async throws -> Success) async {
+        do {
+            self = .success(try await body())
+        } catch {
+            self = .failure(error)
+        }
     }
 }

@@ -77,7 +77,6 @@ struct ServerFixture: Sendable {
         self.authenticator = Authenticator(
             store: store,
             parameters: parameters ?? .usual,
-            loops: Self.loops,
             workers: 2,
             quotas: quotas,
             logger: logger

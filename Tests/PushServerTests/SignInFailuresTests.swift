@@ -9,25 +9,31 @@ import Testing
     private var failures = SignInFailures()
     private var now = Self.start
 
-    private static func attempt(_ account: UInt64, _ address: UInt64?) -> SignInFailures.Attempt {
-        .init(account: account, address: address, pair: account << 32 | (address ?? 0xFFFF_FFFF))
+    /// `password` is 0 for a wrong one.
+    private static func attempt(_ account: UInt64, _ address: UInt64?, password: UInt64 = 0) -> SignInAttempt {
+        .init(
+            account: account,
+            password: password,
+            address: address,
+            pair: account << 32 | (address ?? 0xFFFF_FFFF)
+        )
     }
 
     /// Tries with a wrong password: the seconds to wait, or `nil` if it was looked at.
     private mutating func fail(_ account: UInt64, _ address: UInt64?) -> TimeInterval? {
         switch self.failures.begin(Self.attempt(account, address), now: self.now) {
         case .mayTry: nil
-        case .mustWait(let seconds): seconds
+        case .mustWait(let seconds, _): seconds
         }
     }
 
     /// The same with the right one.
     private mutating func signIn(_ account: UInt64, _ address: UInt64?) -> TimeInterval? {
-        switch self.failures.begin(Self.attempt(account, address), now: self.now) {
+        switch self.failures.begin(Self.attempt(account, address, password: 1), now: self.now) {
         case .mayTry(let attempt):
             self.failures.succeed(attempt, now: self.now)
             return nil
-        case .mustWait(let seconds): return seconds
+        case .mustWait(let seconds, _): return seconds
         }
     }
 
@@ -113,6 +119,107 @@ import Testing
             for address in 0..<100 { _ = self.fail(1, UInt64(1000 + day * 100 + address)) }
             #expect(self.signIn(1, UInt64(day)) == nil)
             self.now += 86_400
+        }
+    }
+
+    // MARK: Neighbours
+
+    @Test mutating func aNeighbourDoesNotLockOutTheRightPassword() {
+        #expect(self.signIn(1, 7) == nil)
+        var refused = 0
+        for _ in 0..<9 where self.fail(1, 7) != nil { refused += 1 }
+        #expect(refused == 3)
+        for _ in 0..<50 { #expect(self.signIn(1, 7) == nil) }
+    }
+
+    @Test mutating func aNeighbourWhoComparesAHundredPasswordsLearnsNoMore() {
+        #expect(self.signIn(1, 7) == nil)
+        #expect(self.freeTries(1, 7) == 6)
+        for number in 0..<101 { #expect(self.fail(1, 7) != nil, "\(number)") }
+        let verdict = self.failures.begin(Self.attempt(1, 7, password: 1), now: self.now)
+        #expect(verdict == .mustWait(1, isGuessing: true))
+        #expect(self.signIn(1, 8) == nil, "the owner from elsewhere")
+        self.now += 900
+        #expect(self.signIn(1, 7) == nil)
+    }
+
+    @Test mutating func anotherPasswordThatWasRightOnceIsNotTheRightOne() {
+        #expect(self.signIn(1, 7) == nil)
+        guard case .mayTry(let attempt) = self.failures.begin(Self.attempt(1, 7, password: 2), now: self.now) else {
+            Issue.record("refused")
+            return
+        }
+        self.failures.succeed(attempt, now: self.now)
+        #expect(self.freeTries(1, 7) == 6)
+        #expect(self.signIn(1, 7) == 1, "the old one")
+        let verdict = self.failures.begin(Self.attempt(1, 7, password: 2), now: self.now)
+        guard case .mayTry = verdict else {
+            Issue.record("\(verdict)")
+            return
+        }
+    }
+
+    // MARK: Networks
+
+    /// An attempt from the /64 of that number: 256 of them are a site, 65,536 an organisation.
+    private static func attempt(_ account: UInt64, subnet: UInt64) -> SignInAttempt {
+        let (site, organisation) = (subnet / 256, subnet / 65_536)
+        return .init(
+            account: account,
+            password: 0,
+            address: subnet,
+            pair: account << 32 | subnet,
+            networks: [
+                .init(width: .site, address: 1 << 40 | site, pair: account << 48 | 1 << 40 | site),
+                .init(
+                    width: .organisation,
+                    address: 2 << 40 | organisation,
+                    pair: account << 48 | 2 << 40 | organisation
+                ),
+            ]
+        )
+    }
+
+    /// How many of ten thousand tries from subnets `stride` apart are free, each on the account that `account` names.
+    private mutating func freeTries(stride: UInt64, account: (UInt64) -> UInt64) -> Int {
+        for number in 0..<10_000 as Range<UInt64> {
+            let attempt = Self.attempt(account(number), subnet: number * stride)
+            if case .mustWait = self.failures.begin(attempt, now: self.now) { return Int(number) }
+        }
+        return 10_000
+    }
+
+    @Test(
+        arguments: [
+            (1, true, 11), (256, true, 21), (65_536, true, 10_000), (1, false, 61), (128, false, 301),
+            (65_536, false, 10_000),
+        ] as [(UInt64, Bool, Int)]
+    )
+    mutating func manySubnetsOfOneNetworkCountTogether(stride: UInt64, isOneAccount: Bool, expected: Int) {
+        #expect(self.freeTries(stride: stride) { isOneAccount ? 1 : 1000 + $0 } == expected)
+    }
+
+    @Test mutating func phonesOfOneCarrierThatNobodyHadTimeForAreNotSlowed() {
+        for number in 0..<1000 as Range<UInt64> {
+            let attempt = Self.attempt(1000 + number, subnet: number)
+            guard case .mayTry(let begun) = self.failures.begin(attempt, now: self.now) else {
+                Issue.record("refused: \(number)")
+                return
+            }
+            self.failures.withdraw(begun, now: self.now)
+        }
+    }
+
+    @Test mutating func aKnownSubnetDoesNotWaitForItsNetwork() {
+        guard case .mayTry(let attempt) = self.failures.begin(Self.attempt(1, subnet: 9), now: self.now) else {
+            Issue.record("refused")
+            return
+        }
+        self.failures.succeed(attempt, now: self.now)
+        #expect(self.freeTries(stride: 1) { _ in 1 } == 12, "one of which is from the known subnet")
+        guard case .mayTry = self.failures.begin(Self.attempt(1, subnet: 9), now: self.now) else {
+            Issue.record("refused")
+            return
         }
     }
 
@@ -205,7 +312,7 @@ import Testing
     }
 
     /// Begins an attempt on a copy, so that it counts for nothing.
-    private func probe(_ account: UInt64, _ address: UInt64) throws -> SignInFailures.Attempt {
+    private func probe(_ account: UInt64, _ address: UInt64) throws -> SignInAttempt {
         var failures = self.failures
         guard case .mayTry(let attempt) = failures.begin(Self.attempt(account, address), now: self.now) else {
             throw CancellationError()
@@ -260,6 +367,6 @@ import Testing
             _ = self.fail(number, number)
             _ = self.failures.countInvalidCredentials(of: number, now: self.now)
         }
-        #expect(self.failures.count <= 98_304 * 2 + 49_152 * 3)
+        #expect(self.failures.count <= 98_304 * 2 + 49_152 * 5 + 12_288)
     }
 }

@@ -55,8 +55,7 @@ import Testing
     }
 
     private func signIn(_ user: String = "alice", from client: PeerAddress?) async throws -> Int {
-        // No loop remembers for the other, and each forgets.
-        self.fixture.authenticator.accountsChanged()
+        if let name = Username(user) { self.fixture.authenticator.accountChanged(name) }
         return try await self.fixture.send(.get, "/api/register", user: user, client: client ?? .unknown).status.code
     }
 
@@ -148,7 +147,48 @@ import Testing
         #expect(try await self.send(.password, 1).status == .unauthorized, "a success clears the pair")
     }
 
+    @Test func aGuessFromElsewhereFindsNothingInTheCache() async throws {
+        for _ in 0..<2 { #expect(try await self.fixture.send(.get, Paths.register, client: self.phone).status == .ok) }
+        _ = try await self.exhaust(.password)
+        let guess = try await self.fixture.send(.get, Paths.register, client: self.guesser)
+        try self.expectRefusal(guess)
+        #expect(try await self.fixture.send(.get, Paths.register, client: self.phone).status == .ok, "the owner")
+    }
+
+    @Test func aGuesserAtTheOwnersAddressComparesAHundredPasswords() async throws {
+        func signIn() async throws -> Response {
+            try await self.fixture.send(.get, Paths.register, client: self.phone)
+        }
+        #expect(try await signIn().status == .ok)
+        for number in 0..<106 { _ = try await self.send(.password, number, from: self.phone) }
+        #expect(try await signIn().status == .ok)
+        _ = try await self.send(.password, 106, from: self.phone)
+        try self.expectRefusal(try await signIn())
+        self.fixture.clock.advance(by: 900)
+        #expect(try await signIn().status == .ok)
+    }
+
+    @Test(arguments: [("2001:db8:1:%x::1", 21), ("2001:db8:1:1%02x::1", 11)])
+    func manySubnetsOfOneNetworkAreSlowedTogether(form: String, free: Int) async throws {
+        var statuses: [Int] = []
+        for number in 0..<45 {
+            // The first form has a /56 for each.
+            let address = String(format: form, form.contains("%02x") ? number : number << 8)
+            let client = PeerAddress.ip(try #require(IPAddress(address))).origin
+            statuses.append(try await self.send(.password, number, from: client).status.code)
+        }
+        let waits = [Int](repeating: 429, count: statuses.count - free)
+        #expect(statuses == [Int](repeating: 401, count: free) + waits)
+    }
+
     // MARK: Who is not slowed
+
+    @Test func aNeighbourDoesNotLockOutWhoHasSignedInThere() async throws {
+        #expect(try await self.signIn(from: self.phone) == 200)
+        for number in 0..<9 { _ = try await self.send(.password, number, from: self.phone) }
+        #expect(try await self.signIn(from: self.phone) == 200)
+        #expect(try await self.send(.password, 9, from: self.phone).status == .unauthorized)
+    }
 
     @Test func aGuesserSlowsNeitherTheOwnerNorItsNeighbours() async throws {
         _ = try await self.exhaust(.password)
@@ -167,7 +207,7 @@ import Testing
             #expect(password.status == .ok)
         }
         for loop in 0..<2 {
-            self.fixture.authenticator.accountsChanged()
+            self.fixture.authenticator.accountChanged(try #require(Username("alice")))
             let response = try await self.fixture.send(
                 .get,
                 "/api/register",

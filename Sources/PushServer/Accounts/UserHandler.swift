@@ -27,7 +27,7 @@ struct UserHandler: Handler {
             throw Problem(.invalidMember, "Name must be 1 to 100 letters, digits, -, _, @, # or .")
         }
         let role = try self.role(body) ?? .device
-        let hash = try await self.hash(Secret(try body.requiredString("Password")), chosenFor: name)
+        let hash = try await self.hash(Secret(try body.requiredString("Password")), chosenFor: name, context)
         let record = try context.record(.addUser, of: name.description, detail: role.rawValue)
         guard try await self.store.addUser(name, role: role, password: hash, by: record, now: context.now) else {
             throw Problem(.conflict, "user \(name) already exists")
@@ -71,7 +71,7 @@ struct UserHandler: Handler {
         let text = try body.string("Password")
         guard let name = Username(context.parameter) else { throw Problem(.notFound) }
         var password: PasswordHash?
-        if let text { password = try await self.hash(Secret(text), chosenFor: name) }
+        if let text { password = try await self.hash(Secret(text), chosenFor: name, context) }
         let changes = [
             role.map { "role \($0.rawValue)" }, password.map { _ in "password" },
             isDisabled.map { $0 ? "disabled" : "enabled" },
@@ -85,19 +85,19 @@ struct UserHandler: Handler {
             by: context.record(.changeUser, of: name.description, detail: detail),
             now: context.now
         )
-        return try self.answer(to: change)
+        return try self.answer(to: change, of: name)
     }
 
     private func deleteUser(_ context: RequestContext) async throws -> Response {
         guard let name = Username(context.parameter) else { throw Problem(.notFound) }
         let record = try context.record(.deleteUser, of: name.description)
-        return try self.answer(to: try await self.store.deleteUser(name, by: record))
+        return try self.answer(to: try await self.store.deleteUser(name, by: record), of: name)
     }
 
-    private func answer(to change: UserChange) throws(Problem) -> Response {
+    private func answer(to change: UserChange, of name: Username) throws(Problem) -> Response {
         switch change {
         case .done:
-            self.authenticator.accountsChanged()
+            self.authenticator.accountChanged(name)
             return .noContent
         case .missing: throw Problem(.notFound)
         case .lastAdministrator:
@@ -105,7 +105,7 @@ struct UserHandler: Handler {
         }
     }
 
-    /// For whoever knows the present password, so that no token alone can take an account over.
+    /// Needs the present password, so that a token alone cannot take an account over.
     private func changeOwnPassword(_ context: RequestContext) async throws -> Response {
         let body = try JSONBody(try await context.request.body.collect())
         let (current, new) = (try body.requiredString("Current"), try body.requiredString("New"))
@@ -134,8 +134,15 @@ struct UserHandler: Handler {
         return role
     }
 
-    private func hash(_ password: Secret<String>, chosenFor name: Username) async throws -> PasswordHash {
-        try await self.naming("Password") { try await self.authenticator.hash(password, chosenFor: name) }
+    private func hash(
+        _ password: Secret<String>,
+        chosenFor name: Username,
+        _ context: RequestContext
+    ) async throws -> PasswordHash {
+        let (caller, origin) = (try context.user.name, context.request.origin)
+        return try await self.naming("Password") {
+            try await self.authenticator.hash(password, chosenFor: name, by: caller, from: origin)
+        }
     }
 
     /// Runs `body`, and turns what is wrong with a password into a problem of the member that it stands in.

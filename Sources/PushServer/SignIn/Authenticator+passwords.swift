@@ -17,19 +17,34 @@ extension Authenticator {
     }
 
     /// Hashes a right password anew if its hash is weaker than those that are made now.
-    func strengthen(_ hash: PasswordHash, of password: Secret<String>, for user: User) async {
+    func strengthen(
+        _ hash: PasswordHash,
+        of password: Secret<String>,
+        for user: User,
+        from origin: PeerAddress?
+    ) async {
         let parameters = self.parameters
         guard hash.needsRehash(for: parameters) else { return }
         // A failure here does not refuse the user, who showed the right password; the next sign-in tries again.
-        let new = try? await self.pool.run { try? PasswordHash(of: password.exposed, parameters: parameters) }
+        let requester = self.gate.requester(user.name, from: origin)
+        let new = try? await self.pool.run(for: requester) {
+            try? PasswordHash(of: password.exposed, parameters: parameters)
+        }
         guard let new else { return }
         try? await self.store.rehashPassword(of: user, from: hash, to: new)
     }
 
-    /// Hashes a password that was chosen for a user, off the event loop. Throws `PasswordError` for a bad choice.
-    func hash(_ password: Secret<String>, chosenFor name: Username) async throws -> PasswordHash {
+    /// Hashes a password that a caller chose for a user, off the event loop; it waits its turn as a sign-in of the caller does.
+    ///
+    /// Throws `PasswordError` for a bad choice, and a `busy` problem.
+    func hash(
+        _ password: Secret<String>,
+        chosenFor name: Username,
+        by caller: Username,
+        from origin: PeerAddress?
+    ) async throws -> PasswordHash {
         let parameters = self.parameters
-        return try await self.pool.run {
+        return try await self.pool.run(for: self.gate.requester(caller, from: origin)) {
             Result { try PasswordHash(of: password.exposed, chosenFor: name, parameters: parameters) }
         }.get()
     }
@@ -48,7 +63,7 @@ extension Authenticator {
         reader: any AccountReader
     ) async throws -> Bool {
         guard let hash = try await reader.password(of: user) else { throw Problem(.unauthorized) }
-        let isRight = try await self.gate.isRight(
+        let isRight = try await self.isRight(
             current,
             of: user.name,
             by: hash,
@@ -57,11 +72,38 @@ extension Authenticator {
             now: record.at
         )
         guard isRight else { return false }
-        let newHash = try await self.hash(new, chosenFor: user.name)
+        let newHash = try await self.hash(new, chosenFor: user.name, by: user.name, from: origin)
         guard try await self.store.changePassword(of: user, to: newHash, by: record) else {
             throw Problem(.unauthorized)
         }
-        self.accountsChanged()
+        self.accountChanged(user.name)
         return true
+    }
+
+    /// Whether the password is that of `hash`, and may sign in.
+    ///
+    /// Throws `TryLater` if too many were wrong before, and a `busy` problem.
+    func isRight(
+        _ password: Secret<String>,
+        of name: Username,
+        by hash: PasswordHash,
+        maySignIn: Bool,
+        from origin: PeerAddress?,
+        now: Date
+    ) async throws -> Bool {
+        do {
+            return try await self.gate.isRight(
+                password,
+                of: name,
+                by: hash,
+                maySignIn: maySignIn,
+                from: origin,
+                now: now
+            )
+        } catch let error as TryLater where error.isGuessing {
+            // Whoever guesses from the owner's address must not find the password in the cache, where no attempt is counted.
+            self.cache.forget(name)
+            throw error
+        }
     }
 }

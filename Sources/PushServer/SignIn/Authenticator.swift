@@ -12,8 +12,7 @@ package final class Authenticator: Sendable {
     private static let useInterval: TimeInterval = 300
 
     let store: any AccountStore & TokenStore & KeyStore
-    /// One for each event loop, so that none ever waits for another.
-    private let caches: [CredentialCache]
+    let cache = CredentialCache()
     let pool: HashingPool
     /// Before each check of what is not remembered.
     let gate: SignInGuard
@@ -26,13 +25,11 @@ package final class Authenticator: Sendable {
     package init(
         store: any AccountStore & TokenStore & KeyStore,
         parameters: PasswordParameters,
-        loops: Int,
         workers: Int,
         quotas: [Role: Quota],
         logger: Logger
     ) {
         self.store = store
-        self.caches = (0..<loops).map { _ in CredentialCache() }
         self.pool = HashingPool(workers: workers)
         self.quotas = Quotas(quotas)
         self.gate = SignInGuard(pool: self.pool, logger: logger)
@@ -45,29 +42,28 @@ package final class Authenticator: Sendable {
 
     /// The caller with these credentials, as far as that is known without waiting; `nil`: call `signIn`.
     ///
-    /// `loop` is the connection's, `reader` that loop's own if it has one that never waits, and wrong credentials are counted
-    /// against `origin`.
+    /// `reader` is the reader of the connection's loop if that never waits. Wrong credentials are counted against `origin`.
+    ///
     /// Throws an `unauthorized` or `invalid-token` problem, the same for each reason, and `TryLater` where there were too
     /// many of those.
     func caller(
         by credentials: Credentials,
         from origin: @autoclosure () -> PeerAddress?,
-        loop: Int,
         reader: (any ImmediateReader)?,
         now: Date
     ) throws -> Caller? {
-        let cache = self.caches[loop]
         switch credentials {
         case .basic(let field):
-            return cache.caller(for: cache.key(ofBasic: field), now: now)
+            return self.cache.caller(for: self.cache.key(ofBasic: field, from: origin()), now: now)
         case .bearer(let text):
-            // The hash that is stored too, so that one is made for both.
-            let key = Fingerprint(of: text)
-            if let caller = cache.caller(for: key, now: now) { return caller }
+            // The hash is the one that is stored, so that it is made only once.
+            let token = Fingerprint(of: text)
+            let key = self.cache.key(of: token)
+            if let caller = self.cache.caller(for: key, now: now) { return caller }
             guard let reader else { return nil }
-            let epoch = cache.epoch
-            let found = BearerToken(String(text)) == nil ? nil : try reader.user(withToken: key, now: now)
-            let caller = found.map { self.remember($0, for: key, in: cache, since: epoch, now: now) }
+            let epoch = self.cache.epoch(of: key)
+            let found = BearerToken(String(text)) == nil ? nil : try reader.user(withToken: token, now: now)
+            let caller = found.map { self.remember($0, for: key, since: epoch, now: now) }
             return try self.admit(caller, by: credentials, from: origin(), now: now)
         case .certificate(let name), .identity(let name):
             // Not cached: this takes one query, and no hash.
@@ -81,19 +77,19 @@ package final class Authenticator: Sendable {
     func signIn(
         by credentials: Credentials,
         from origin: PeerAddress?,
-        loop: Int,
         reader: any StoreReader,
         now: Date
     ) async throws -> Caller {
-        let cache = self.caches[loop]
         switch credentials {
         case .basic(let field):
-            return try await self.signIn(field, by: credentials, from: origin, cache: cache, reader: reader, now: now)
+            return try await self.signIn(field, by: credentials, from: origin, reader: reader, now: now)
         case .bearer(let text):
-            let (key, epoch) = (Fingerprint(of: text), cache.epoch)
+            let token = Fingerprint(of: text)
+            let key = self.cache.key(of: token)
+            let epoch = self.cache.epoch(of: key)
             let isToken = BearerToken(String(text)) != nil
-            let found = isToken ? try await reader.user(withToken: key, now: now) : nil
-            let caller = found.map { self.remember($0, for: key, in: cache, since: epoch, now: now) }
+            let found = isToken ? try await reader.user(withToken: token, now: now) : nil
+            let caller = found.map { self.remember($0, for: key, since: epoch, now: now) }
             return try self.admit(caller, by: credentials, from: origin, now: now)
         case .certificate(let name), .identity(let name):
             let user: User? = if let name = Username(name) { try await reader.user(named: name) } else { nil }
@@ -105,19 +101,19 @@ package final class Authenticator: Sendable {
         _ field: String,
         by credentials: Credentials,
         from origin: PeerAddress?,
-        cache: CredentialCache,
         reader: any AccountReader,
         now: Date
     ) async throws -> Caller {
         guard let basic = BasicCredentials(field: field) else {
             throw self.gate.refusal(credentials.refusal, from: origin, now: now)
         }
-        let (key, epoch) = (cache.key(ofBasic: field), cache.epoch)
+        let key = self.cache.key(ofBasic: field, from: origin)
+        let epoch = self.cache.epoch(of: key)
         let user = try await reader.user(named: basic.username)
         let stored: PasswordHash? = if let user { try await reader.password(of: user) } else { nil }
         let hash: PasswordHash =
             if let stored { stored } else { try await self.decoy(for: basic.username, reader: reader) }
-        let isRight = try await self.gate.isRight(
+        let isRight = try await self.isRight(
             basic.password,
             of: basic.username,
             by: hash,
@@ -128,8 +124,8 @@ package final class Authenticator: Sendable {
         )
         guard let user, isRight else { throw Problem(.unauthorized) }
         let caller = Caller(user, quota: self.quotas.quota(ofUser: user.id, as: user.role, now: now))
-        cache.remember(caller, for: key, since: epoch, now: now)
-        await self.strengthen(hash, of: basic.password, for: user)
+        self.cache.remember(caller, for: key, since: epoch, now: now)
+        await self.strengthen(hash, of: basic.password, for: user, from: origin)
         return caller
     }
 
@@ -171,14 +167,13 @@ package final class Authenticator: Sendable {
 
     private func remember(
         _ found: (user: User, grant: TokenGrant),
-        for key: Fingerprint,
-        in cache: CredentialCache,
+        for key: CredentialCache.Key,
         since epoch: Int,
         now: Date
     ) -> Caller {
         let quota = self.quotas.quota(ofUser: found.user.id, as: found.user.role, now: now)
         let caller = Caller(found.user, token: found.grant, quota: quota)
-        cache.remember(caller, for: key, since: epoch, now: now)
+        self.cache.remember(caller, for: key, since: epoch, now: now)
         if found.grant.usedAt.map({ now >= $0 + Self.useInterval }) ?? true {
             self.store.noteUse(of: found.grant.prefix, now: now)
         }
@@ -189,12 +184,12 @@ package final class Authenticator: Sendable {
     var samples: [MetricSample] { self.gate.samples + self.quotas.samples }
 
     /// To be called after a user was changed or deleted, and before the answer.
-    func accountsChanged() {
-        for cache in self.caches { cache.forgetAll() }
+    func accountChanged(_ name: Username) {
+        self.cache.forget(name)
     }
 
     /// To be called after a token was deleted, and before the answer.
     func tokenEnded(_ fingerprint: Fingerprint) {
-        for cache in self.caches { cache.forget(fingerprint) }
+        self.cache.forget(fingerprint)
     }
 }

@@ -1,70 +1,139 @@
 internal import Crypto
 internal import Foundation
 internal import PushCore
+internal import PushStore
+internal import SocketHTTP
 internal import Synchronization
 
-/// Remembers for a short while which credentials were right, so that a herd of fetches neither hashes passwords nor
-/// looks up tokens.
+/// Remembers for some minutes which credentials were right, so that a herd of fetches neither hashes passwords nor looks up
+/// tokens.
 ///
-/// An entry lives for one to two half-lives, and no longer than its token. What ends earlier is forgotten: one entry
-/// with its token, all when an account changes.
+/// All loops share it; it is divided into shards with a lock each, so that two loops seldom wait for one another. An entry
+/// lives for one to two half-lives, and no longer than its token. A token that ends and a user who changes are forgotten
+/// at once, and nobody else with them.
 final class CredentialCache: Sendable {
-    fileprivate struct State {
-        var callers = BoundedTable<Fingerprint, Caller>(bound: 200_000)
-        var turnsAt = Date.distantPast
-        /// How often something was forgotten on purpose.
-        var epoch = 0
+    /// What an entry is found by.
+    struct Key: Sendable, Hashable {
+        let credentials: Fingerprint
+        /// The address from which a password was right: from any other address it is checked, so that nobody can try
+        /// passwords against the cache, which no limiter protects. `nil` for a token, which cannot be guessed.
+        let origin: PeerAddress?
     }
 
     private static let halfLife: TimeInterval = 150
+    private static let shardCount = 16
 
-    private let state = Mutex(State())
+    private let shards = (0..<shardCount).map { _ in Shard() }
     /// Under a random key of its own, so that memory holds no hash from which a password could be guessed.
     private let code = KeyedHash(key: SymmetricKey(size: .bits256))
 
-    /// What a name and a password are remembered by, for as long as the process lives; a token has its own hash.
-    func key(ofBasic field: String) -> Fingerprint {
-        Fingerprint(of: field[...], code: self.code)
+    /// The key of a name and a password that are shown from an address; valid for as long as the process lives.
+    func key(ofBasic field: String, from origin: PeerAddress?) -> Key {
+        Key(credentials: Fingerprint(of: field[...], code: self.code), origin: origin)
     }
 
-    func caller(for key: Fingerprint, now: Date) -> Caller? {
-        self.state.withLock { state in
+    /// The key of a token.
+    func key(of token: Fingerprint) -> Key {
+        Key(credentials: token, origin: nil)
+    }
+
+    func caller(for key: Key, now: Date) -> Caller? {
+        self.shard(of: key.credentials).state.withLock { state in
             state.turn(now: now, halfLife: Self.halfLife)
-            guard let caller = state.callers[key], caller.isValid(at: now) else { return nil }
-            return caller
+            guard let entry = state.entries[key], entry.caller.isValid(at: now),
+                !state.isForgotten(entry.caller.user, key, since: entry.epoch)
+            else { return nil }
+            return entry.caller
         }
     }
 
     /// To be read before the database is, for `remember`.
-    var epoch: Int { self.state.withLock { $0.epoch } }
+    func epoch(of key: Key) -> Int {
+        self.shard(of: key.credentials).state.withLock { $0.epoch }
+    }
 
-    /// Does nothing if something was forgotten since `epoch`: the caller may have been read before the change was made.
-    func remember(_ caller: Caller, for key: Fingerprint, since epoch: Int, now: Date) {
-        self.state.withLock { state in
-            guard state.epoch == epoch else { return }
+    /// Does nothing if the user or the token was forgotten since `epoch`: the caller may have been read before the change.
+    func remember(_ caller: Caller, for key: Key, since epoch: Int, now: Date) {
+        self.shard(of: key.credentials).state.withLock { state in
+            guard !state.isForgotten(caller.user, key, since: epoch) else { return }
             state.turn(now: now, halfLife: Self.halfLife)
-            state.callers[key] = caller
+            state.entries[key] = ShardState.Entry(caller: caller, epoch: epoch)
         }
     }
 
-    func forget(_ key: Fingerprint) {
-        self.state.withLock { state in
-            state.epoch += 1
-            state.callers[key] = nil
-        }
+    /// Forgets a token.
+    func forget(_ token: Fingerprint) {
+        self.shard(of: token).state.withLock { $0.forget(.token(token)) }
     }
 
-    func forgetAll() {
-        self.state.withLock { $0 = State(epoch: $0.epoch + 1) }
+    /// Forgets all credentials of a user.
+    func forget(_ user: Username) {
+        for shard in self.shards { shard.state.withLock { $0.forget(.user(user)) } }
+    }
+
+    private func shard(of credentials: Fingerprint) -> Shard {
+        // A hash of what was shown: any of its bytes spreads evenly.
+        self.shards[credentials.withUnsafeBytes { Int($0[0]) } % Self.shardCount]
     }
 }
 
-extension CredentialCache.State {
-    fileprivate mutating func turn(now: Date, halfLife: TimeInterval) {
+private final class Shard: Sendable {
+    let state = Mutex(ShardState())
+}
+
+/// A shard's entries, and what was forgotten for as long as there may be entries from before.
+private struct ShardState {
+    enum Forgotten: Hashable {
+        case user(Username)
+        case token(Fingerprint)
+    }
+
+    struct Entry {
+        let caller: Caller
+        /// The epoch in which the caller was read from the database.
+        let epoch: Int
+    }
+
+    /// 400,000 entries in all shards: the newer half, twice a herd's phones, stays until it is too old.
+    private static let maximumEntries = 25_000
+    private static let maximumForgotten = 4096
+
+    var entries = BoundedTable<CredentialCache.Key, Entry>(bound: Self.maximumEntries)
+    /// The epochs that began when something was forgotten. They are dropped as slowly as entries, so that each outlives all
+    /// entries from before it.
+    private var forgotten = BoundedTable<Forgotten, Int>(bound: Self.maximumForgotten * 2)
+    private var turnsAt = Date.distantPast
+    /// Callers that were read before this epoch are not remembered.
+    private var floor = 0
+    /// How often something was forgotten.
+    private(set) var epoch = 0
+
+    mutating func turn(now: Date, halfLife: TimeInterval) {
         guard now >= self.turnsAt else { return }
-        // After a long silence the young ones are too old as well.
-        if now >= self.turnsAt + halfLife { self.callers.turn() }
-        self.callers.turn()
+        // After a long silence the young entries are too old as well.
+        let turns = now >= self.turnsAt + halfLife ? 2 : 1
+        for _ in 0..<turns {
+            self.entries.turn()
+            self.forgotten.turn()
+        }
         self.turnsAt = now + halfLife
+    }
+
+    mutating func forget(_ subject: Forgotten) {
+        self.epoch += 1
+        self.forgotten[subject] = self.epoch
+        guard self.forgotten.count >= Self.maximumForgotten else { return }
+        // More than there is room for: all entries go instead.
+        self.floor = self.epoch
+        self.entries = BoundedTable(bound: Self.maximumEntries)
+        self.forgotten = BoundedTable(bound: Self.maximumForgotten * 2)
+    }
+
+    func isForgotten(_ user: User, _ key: CredentialCache.Key, since epoch: Int) -> Bool {
+        if epoch < self.floor { return true }
+        guard self.forgotten.count > 0 else { return false }
+        return [Forgotten.user(user.name), .token(key.credentials)].contains { subject in
+            self.forgotten[subject].map { $0 > epoch } ?? false
+        }
     }
 }

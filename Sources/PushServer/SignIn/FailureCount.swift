@@ -68,8 +68,18 @@ extension FailureCount.Rule {
     static let stranger = Self(free: 0, waits: 60...900, forgiveness: 1800)
     /// An account where no address is known: everybody who may be its owner waits, so nobody waits for long.
     static let nowhere = Self(free: 5, waits: 1...60, forgiveness: 1800)
+    /// An account from a site, a /56: one customer of most providers has as many addresses as 256 of /64.
+    static let sitePair = Self(free: 10, waits: 1...900, forgiveness: 900)
+    /// An account from an organisation, a /48, which is given to companies and to anybody at some providers.
+    static let organisationPair = Self(free: 20, waits: 1...900, forgiveness: 450)
+    /// An account from an address that knows it, by wrong attempts during a wait: so many do not lock out the right password.
+    static let refused = Self(free: 100, waits: 900...900, forgiveness: 864)
     /// An address, by accounts that it has failed on and never signed in to.
     static let address = Self(free: 20, waits: 1...900, forgiveness: 300)
+    /// The same for a /56.
+    static let site = Self(free: 60, waits: 1...900, forgiveness: 100)
+    /// The same for a /48, which a carrier may share among thousands of phones: more than may wait for a hash at a time.
+    static let organisation = Self(free: 300, waits: 1...900, forgiveness: 20)
     /// An address, by invalid credentials that name no account: unknown tokens, certificates of unknown users. They cannot
     /// be guessed, and those of a whole office may expire on the same day.
     static let credentials = Self(free: 50, waits: 1...60, forgiveness: 10)

@@ -23,7 +23,7 @@ final class HashingPool: Sendable {
 
     /// Runs slow work off the event loop. Throws a `busy` problem if too much is waiting already.
     func run<Value: Sendable>(
-        for requester: HashingRequester = .own,
+        for requester: HashingRequester,
         _ work: @escaping @Sendable () -> Value
     ) async throws -> Value {
         let value = await withCheckedContinuation { (continuation: CheckedContinuation<Value?, Never>) in

@@ -1,8 +1,5 @@
 /// For whom a password is hashed, which decides the place in the queue.
 struct HashingRequester: Sendable, Hashable {
-    /// The server itself, whose hashes go first.
-    static let own = HashingRequester(account: nil, address: nil, rank: 0)
-
     /// `nil`: counts in the sum only.
     let account: UInt64?
     let address: UInt64?

@@ -1,41 +1,17 @@
 internal import Foundation
 
-/// Who has failed to sign in lately, and who may try: the rules of `SignInLimiter`, without its lock and its hashes.
+/// The failed sign-ins of late, and who may try again: the rules of `SignInLimiter`, without its lock and its hashes.
 ///
-/// A pair is an account and an address; an account is one that was tried, whether there is such a user or not. An
-/// attempt counts as failed from its beginning, so that a thousand at once are no thousand free ones.
+/// A pair is an account and an address; an account is a name that was tried, whether there is such a user or not. An attempt
+/// counts as failed from its beginning, so that a thousand at once are no thousand free ones.
 struct SignInFailures: Sendable {
-    /// What stands for a name, an address or both.
+    /// What stands for a name, an address, a password or several of them.
     typealias Key = UInt64
 
-    struct Attempt: Sendable, Hashable {
-        let account: Key
-        /// `nil`: from nowhere in particular.
-        let address: Key?
-        let pair: Key
-        /// Whether the address has signed in to the account before.
-        fileprivate(set) var isKnown = false
-        /// Whether the account has had many failures from strangers.
-        fileprivate(set) var isUnderAttack = false
-        /// In what order hashes are made: 0 for whoever is known, then by what the address has failed lately.
-        fileprivate(set) var rank = 0
-
-        init(account: Key, address: Key?, pair: Key) {
-            self.account = account
-            self.address = address
-            self.pair = pair
-        }
-
-        fileprivate var rule: FailureCount.Rule {
-            if self.address == nil { return .nowhere }
-            return self.isUnderAttack && !self.isKnown ? .stranger : .pair
-        }
-    }
-
     enum Verdict: Sendable, Hashable {
-        case mayTry(Attempt)
-        /// Seconds.
-        case mustWait(TimeInterval)
+        case mayTry(SignInAttempt)
+        /// `isGuessing`: so many attempts were refused that the right password no longer passes either.
+        case mustWait(TimeInterval, isGuessing: Bool = false)
     }
 
     /// Failures of strangers that make an attack.
@@ -46,83 +22,132 @@ struct SignInFailures: Sendable {
     private var pairs = BoundedTable<Key, FailureCount>(bound: Self.bound)
     private var accounts = BoundedTable<Key, FailureCount>(bound: Self.bound / 2)
     private var addresses = BoundedTable<Key, FailureCount>(bound: Self.bound / 2)
+    /// The pairs and the addresses of the networks around IPv6 addresses. Tables of their own, so that an attacker with many
+    /// addresses does not evict the failures of the others.
+    private var widePairs = BoundedTable<Key, FailureCount>(bound: Self.bound / 2)
+    private var wideAddresses = BoundedTable<Key, FailureCount>(bound: Self.bound / 2)
     /// Addresses by invalid credentials that name no account. A table of its own, since a failure here costs no hash: a
     /// flood of them must not evict the other entries.
     private var invalidCredentials = BoundedTable<Key, FailureCount>(bound: Self.bound / 2)
-    /// The pairs that have signed in, for long.
-    private var known = BoundedTable<Key, Bool>(bound: Self.bound)
+    /// The pairs that have signed in, with the password that was right.
+    private var known = BoundedTable<Key, Key>(bound: Self.bound)
+    /// Known pairs, by attempts that were refused during a wait.
+    private var refused = BoundedTable<Key, FailureCount>(bound: Self.bound / 8)
 
     var count: Int {
-        self.pairs.count + self.accounts.count + self.addresses.count + self.invalidCredentials.count + self.known.count
+        self.pairs.count + self.accounts.count + self.addresses.count + self.widePairs.count + self.wideAddresses.count
+            + self.invalidCredentials.count + self.known.count + self.refused.count
     }
 
     /// How an address stands to an account that it tries.
     private enum Standing {
-        /// It has signed in to the account before.
-        case known
+        /// It has signed in to the account before. `isRight`: the password is the one that was right.
+        case known(isRight: Bool)
         /// It has not. `isNew`: nor has it failed to lately.
         case stranger(isNew: Bool)
     }
 
-    /// Begins an attempt that costs a hash, and counts it as failed, or says how long it must wait. A wait is not
-    /// prolonged by asking.
+    /// Begins an attempt that costs a hash, and counts it as failed, or says how long it must wait. A wait is not prolonged
+    /// by asking.
     ///
     /// | the address is | waits for failures of | its rank | the failure counts for |
     /// |---|---|---|---|
+    /// | known, with the right password | nothing, but see below | 0 | the pair |
     /// | known | the pair | 0 | the pair |
-    /// | a new stranger | the pair, the address | 1, and one for each failure of either | the pair, the account, the address |
-    /// | a stranger again | the pair, the address | the same | the pair, the account |
+    /// | a new stranger | the pair, the address, both of the networks around it | 1, and one for each failure of pair or address | the pair, the account, the address, both of the networks |
+    /// | a stranger again | the same | the same | the pair, the account, the pairs of the networks |
     ///
     /// An account's further failures are the pair's affair: an address is slowed for trying many accounts.
-    mutating func begin(_ attempt: Attempt, now: Date) -> Verdict {
-        let (pair, address) = (self.pairs[attempt.pair], attempt.address.flatMap { self.addresses[$0] })
-        let failures = self.level(pair, now, .pair)
-        let standing = self.known[attempt.pair] != nil ? Standing.known : .stranger(isNew: failures == 0)
-        let wait = Self.wait(standing, pair: pair, address: address, now: now)
-        guard wait <= 0 else { return .mustWait(wait) }
+    ///
+    /// The owner of an account shares an address with others in an office or behind a provider's NAT. Their wrong attempts
+    /// make the pair wait, but not the password that was right there before. Each attempt that is refused meanwhile is one
+    /// comparison with that password, so there are at most some hundred a day: beyond, the right password waits, too.
+    mutating func begin(_ attempt: SignInAttempt, now: Date) -> Verdict {
+        let failures = self.level(self.pairs[attempt.pair], now, .pair)
+        let standing = self.standing(of: attempt, failures: failures)
+        let wait = self.wait(of: attempt, standing, now: now)
+        guard wait <= 0 else { return self.refuse(attempt, standing, wait, now: now) }
 
         var attempt = attempt
         attempt.isUnderAttack = self.level(self.accounts[attempt.account], now, .account) >= Self.attack
         switch standing {
         case .known: attempt.isKnown = true
         case .stranger(let isNew):
-            attempt.rank = 1 + failures + self.level(address, now, .address)
+            attempt.rank = 1 + failures + self.level(attempt.address.flatMap { self.addresses[$0] }, now, .address)
             self.accounts.add(attempt.account, now, .account)
-            if isNew, let key = attempt.address { self.addresses.add(key, now, .address) }
+            for network in attempt.networks { self.widePairs.add(network.pair, now, network.width.pairRule) }
+            attempt.isNew = isNew
+            if isNew {
+                if let key = attempt.address { self.addresses.add(key, now, .address) }
+                for network in attempt.networks { self.wideAddresses.add(network.address, now, network.width.rule) }
+            }
         }
         self.pairs.add(attempt.pair, now, attempt.rule)
         return .mayTry(attempt)
     }
 
+    private func standing(of attempt: SignInAttempt, failures: Int) -> Standing {
+        self.known[attempt.pair].map { .known(isRight: $0 == attempt.password) } ?? .stranger(isNew: failures == 0)
+    }
+
     /// Seconds; 0 or less: none.
-    private static func wait(
-        _ standing: Standing,
-        pair: FailureCount?,
-        address: FailureCount?,
-        now: Date
-    ) -> TimeInterval {
-        let own = pair?.remaining(at: now) ?? 0
-        return switch standing {
-        case .known: own
-        case .stranger: max(own, address?.remaining(at: now) ?? 0)
+    private func wait(of attempt: SignInAttempt, _ standing: Standing, now: Date) -> TimeInterval {
+        let own = self.pairs[attempt.pair]?.remaining(at: now) ?? 0
+        switch standing {
+        case .known(isRight: true): return self.isGuessed(attempt, now) ? own : 0
+        case .known(isRight: false): return own
+        case .stranger:
+            let address = attempt.address.flatMap { self.addresses[$0]?.remaining(at: now) } ?? 0
+            return attempt.networks.reduce(max(own, address)) { wait, network in
+                max(
+                    wait,
+                    self.widePairs[network.pair]?.remaining(at: now) ?? 0,
+                    self.wideAddresses[network.address]?.remaining(at: now) ?? 0
+                )
+            }
         }
     }
 
-    /// The password was right. What the address has failed on others stays.
-    mutating func succeed(_ attempt: Attempt, now: Date) {
+    private mutating func refuse(
+        _ attempt: SignInAttempt,
+        _ standing: Standing,
+        _ wait: TimeInterval,
+        now: Date
+    ) -> Verdict {
+        if case .known(isRight: false) = standing { self.refused.add(attempt.pair, now, .refused) }
+        return .mustWait(wait, isGuessing: self.isGuessed(attempt, now))
+    }
+
+    private func isGuessed(_ attempt: SignInAttempt, _ now: Date) -> Bool {
+        (self.refused[attempt.pair]?.remaining(at: now) ?? 0) > 0
+    }
+
+    /// The password was right. The failures of the address on other accounts stay.
+    mutating func succeed(_ attempt: SignInAttempt, now: Date) {
         if !attempt.isKnown {
             self.accounts.takeBack(attempt.account, now, .account)
             if let key = attempt.address { self.addresses.takeBack(key, now, .address) }
+            self.takeBackNetworks(of: attempt, now)
         }
         self.pairs[attempt.pair] = nil
-        self.known[attempt.pair] = true
+        self.known[attempt.pair] = attempt.password
     }
 
-    /// There was no time to look at the password. For the address it counts all the same: those who come again and again
-    /// stand behind those who have just come.
-    mutating func withdraw(_ attempt: Attempt, now: Date) {
+    /// The password was not looked at for lack of time. For the address it counts all the same: those who come again and
+    /// again stand behind those who have just come.
+    mutating func withdraw(_ attempt: SignInAttempt, now: Date) {
         self.pairs.takeBack(attempt.pair, now, attempt.rule)
-        if !attempt.isKnown { self.accounts.takeBack(attempt.account, now, .account) }
+        guard !attempt.isKnown else { return }
+        self.accounts.takeBack(attempt.account, now, .account)
+        // Not for its networks: after a restart all phones of a carrier come at once, and most of them find no time.
+        self.takeBackNetworks(of: attempt, now)
+    }
+
+    private mutating func takeBackNetworks(of attempt: SignInAttempt, _ now: Date) {
+        for network in attempt.networks {
+            self.widePairs.takeBack(network.pair, now, network.width.pairRule)
+            if attempt.isNew { self.wideAddresses.takeBack(network.address, now, network.width.rule) }
+        }
     }
 
     /// Counts invalid credentials that name no account; the seconds to wait if there were too many before.

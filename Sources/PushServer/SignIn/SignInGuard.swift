@@ -58,6 +58,11 @@ final class SignInGuard: Sendable {
         }
     }
 
+    /// Whom a hash is made for that is no attempt to sign in.
+    func requester(_ account: Username, from origin: PeerAddress?) -> HashingRequester {
+        self.limiter.requester(account, from: origin)
+    }
+
     /// Counts credentials that are no password and were right.
     func noteRight(now: Date) {
         self.counts.note(.right, from: nil, now: now)
@@ -72,9 +77,9 @@ final class SignInGuard: Sendable {
         now: Date
     ) async -> SharedChecks.Outcome {
         let origin = subject.origin
-        let attempt: SignInLimiter.Attempt
+        let attempt: SignInAttempt
         do {
-            attempt = try self.limiter.begin(name, from: origin, now: now)
+            attempt = try self.limiter.begin(name, password: password, from: origin, now: now)
         } catch {
             self.counts.note(.throttled, from: origin, now: now)
             return .failure(error)
