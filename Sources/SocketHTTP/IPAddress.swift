@@ -86,6 +86,14 @@ package struct IPNetwork: Sendable, Hashable {
         guard self.masked(base) == (base.high, base.low) else { return nil }
     }
 
+    /// The networks that only processes of this machine reach.
+    package static let loopback = ["127.0.0.0/8", "::1"].compactMap { IPNetwork($0) }
+
+    /// Whether it has all addresses of IPv4 or of IPv6.
+    package var isEverything: Bool {
+        self.prefixLength == (self.base.isIPv4 ? 96 : 0)
+    }
+
     package func contains(_ address: IPAddress) -> Bool {
         self.masked(address) == (self.base.high, self.base.low)
     }

@@ -35,6 +35,10 @@ struct ApplicationParts: Sendable {
     init(_ configuration: Configuration, logger: Logger) throws {
         self.configuration = configuration
         self.logger = logger
+        try configuration.refuseRisks()
+        for risk in configuration.risks {
+            logger.warning("risky configuration", metadata: ["key": "\(risk.key)", "reason": "\(risk.reason)"])
+        }
         let keyring = try KeyringFile(configuration.keyring).loadOrCreate(beside: configuration.storePlace)
         let options = StoreOptions(configuration, streams: self.streams, logger: logger)
         self.store = try configuration.storePlace.open(keyring, options)

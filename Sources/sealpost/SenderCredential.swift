@@ -17,9 +17,9 @@ final class SenderCredential: Sendable {
 
     /// Reads the file, which the configuration's `key` names.
     ///
-    /// Throws `ConfigurationError` if it cannot be read, and what `make` throws.
+    /// Throws `ConfigurationError` if it cannot be read, or all users may read it, and what `make` throws.
     init(file: String, key: String, make: @escaping @Sendable (Secret<String>) throws -> Made) throws {
-        let text = try ConfigurationError.text(of: file, key: key)
+        let text = try SecretFile.text(of: file, key: key)
         let made = try make(Secret(text))
         self.file = file
         self.key = key
@@ -33,7 +33,7 @@ final class SenderCredential: Sendable {
     /// A file with the same content changes nothing: its access token is still good.
     func reload() throws -> Bool {
         try self.current.withLock { current in
-            let text = try ConfigurationError.text(of: self.file, key: self.key)
+            let text = try SecretFile.text(of: self.file, key: self.key)
             guard text != current.text else { return false }
             let made = try self.make(Secret(text))
             self.sender.replace(with: made.sender)

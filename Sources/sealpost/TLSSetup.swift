@@ -91,7 +91,7 @@ struct TLSSetup: Sendable {
         logger: Logger
     ) throws -> TLSIdentity {
         let certificates = try ConfigurationError.text(of: files.certificate, key: "\(path).certificate")
-        let privateKey = try ConfigurationError.text(of: files.privateKey, key: "\(path).privateKey")
+        let privateKey = try SecretFile.text(of: files.privateKey, key: "\(path).privateKey")
         let identity: TLSIdentity
         do throws(TLSIdentityError) {
             identity = try TLSIdentity(certificates: certificates, privateKey: privateKey)

@@ -18,7 +18,7 @@ import Testing
         let folder = try TemporaryFolder()
         let file = folder.file("key")
         let made = Mutex<[String]>([])
-        func write(_ text: String) throws { try text.write(toFile: file, atomically: true, encoding: .utf8) }
+        func write(_ text: String) throws { try folder.writeSecret(text, to: "key") }
         try write("one")
         let credential = try SenderCredential(file: file, key: "senders.x.keyFile") { text in
             if text.exposed == "bad" { throw ConfigurationError("senders.x.keyFile: bad") }
@@ -43,14 +43,15 @@ import Testing
         let received = try await Stack.run { configuration in
             guard case .apns(let apns) = configuration.senders[Platform("apns")] else { return }
             do {
-                try stranger.write(toFile: apns.keyFile, atomically: true, encoding: .utf8)
+                // In place, so that the file keeps its mode.
+                try stranger.write(toFile: apns.keyFile, atomically: false, encoding: .utf8)
             } catch {
                 Issue.record(error)
             }
         } _: { stack in
             let pushes = stack.providers.apns.pushes
-            let file = stack.folder.file("AuthKey.p8")
-            func write(_ text: String) throws { try text.write(toFile: file, atomically: true, encoding: .utf8) }
+            let folder = stack.folder
+            func write(_ text: String) throws { try folder.writeSecret(text, to: "AuthKey.p8") }
             let client = PushClient(
                 server: stack.server,
                 credentials: .basic(username: "alice", password: Stack.password)

@@ -62,6 +62,27 @@ import Testing
         #expect(try await self.examine()["signing.keys"]?.grade == .fail)
     }
 
+    /// A mode of a file and what `doctor` finds of it.
+    @Test(arguments: [(0o600, Finding.Grade.ok), (0o640, .ok), (0o440, .ok), (0o644, .fail), (0o602, .fail)])
+    mutating func aKeyThatAllUsersMayReadOrChangeFails(mode: Int, grade: Finding.Grade) async throws {
+        try self.folder.writeSecret("whsec_\(Data(count: 32).base64EncodedString())", to: "hook.secret")
+        let file = self.folder.file("hook.secret")
+        try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: file)
+        let webhook = SenderConfiguration.Webhook(url: "https://hook.example/", secretFile: file)
+        self.configuration.senders = [Platform("hook"): .webhook(webhook)]
+        let finding = try #require(try await self.examine()["senders.hook"])
+        #expect(finding.grade == grade, "\(finding)")
+        #expect(finding.text.contains("is readable by all users") == (grade == .fail))
+    }
+
+    @Test mutating func risksAreNamed() async throws {
+        self.configuration.listen = ["0.0.0.0:0"]
+        #expect(try await self.examine()["server.listen"]?.grade == .warn)
+        self.configuration.trustedProxies = ["0.0.0.0/0"]
+        self.configuration.identityHeader = "X-User"
+        #expect(try await self.examine()["server.trustedProxies"]?.grade == .fail)
+    }
+
     @Test func aDamagedDatabaseFails() async throws {
         try await self.prepare()
         let file = try FileHandle(forWritingTo: URL(fileURLWithPath: self.configuration.database))
@@ -112,7 +133,7 @@ import Testing
         let identity = try authority.makeIdentity(CertificateContent(commonNames: ["a"], usage: .server))
         let files = (self.folder.file("cert.pem"), self.folder.file("key.pem"))
         try identity.certificate.write(toFile: files.0, atomically: true, encoding: .utf8)
-        try identity.privateKey.write(toFile: files.1, atomically: true, encoding: .utf8)
+        try self.folder.writeSecret(identity.privateKey, to: "key.pem")
         doctor.configuration.tls = .init(identity: .init(certificate: files.0, privateKey: files.1))
         let examined = doctor
         let findings = try await providers.whileRunning { try await examined.examine(online: true) }

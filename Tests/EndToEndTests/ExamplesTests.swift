@@ -56,7 +56,7 @@ import Testing
     @Test func aReceiverTakesWhatIsSignedOnce() async throws {
         let key = SymmetricKey(size: .bits256)
         let secret = "whsec_" + key.withUnsafeBytes { Data($0).base64EncodedString() }
-        try Data("\(secret)\n".utf8).write(to: URL(fileURLWithPath: self.folder.file("hook.secret")))
+        try self.folder.writeSecret("\(secret)\n", to: "hook.secret")
         let receiver = try ChildProcess(
             "\(Self.examples)/webhook-receiver.py",
             ["--secret-file", "hook.secret", "--port", "0"],

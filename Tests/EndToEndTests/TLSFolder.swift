@@ -35,7 +35,7 @@ struct TLSFolder: Sendable {
     }
 
     func write(_ text: String, to name: String) throws {
-        try text.write(toFile: self.folder.file(name), atomically: true, encoding: .utf8)
+        try self.folder.writeSecret(text, to: name)
     }
 
     func start() async throws -> Daemon {

@@ -22,7 +22,7 @@ import Testing
             browsers: try WebPushSimulator(authority: authority),
             hook: try WebhookSimulator(authority: authority)
         )
-        try places.hook.secret.write(toFile: folder.file("hook.secret"), atomically: true, encoding: .utf8)
+        try folder.writeSecret(places.hook.secret, to: "hook.secret")
         var webPush = SenderConfiguration.WebPush(subject: "mailto:ops@example.com")
         webPush.keyFile = folder.file("keys/vapid.pem")
         webPush.allowedHosts = ["localhost:\(places.browsers.port)"]

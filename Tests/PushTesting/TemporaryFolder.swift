@@ -19,6 +19,12 @@ package final class TemporaryFolder: Sendable {
         "\(self.path)/\(name)"
     }
 
+    /// Writes a file that only its owner may read, whole or not at all.
+    package func writeSecret(_ text: String, to name: String) throws {
+        try text.write(toFile: self.file(name), atomically: true, encoding: .utf8)
+        try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: self.file(name))
+    }
+
     /// All bytes of all files in it, for looking for what must not be there.
     package func contents() throws -> Data {
         try FileManager.default.contentsOfDirectory(atPath: self.path).reduce(into: Data()) { bytes, name in

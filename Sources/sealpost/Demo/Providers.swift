@@ -37,6 +37,7 @@ struct Providers: Sendable {
             ("wns.secret", self.wns.credentials.clientSecret),
         ] {
             try text.write(toFile: "\(folder)/\(name)", atomically: true, encoding: .utf8)
+            try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: "\(folder)/\(name)")
         }
     }
 

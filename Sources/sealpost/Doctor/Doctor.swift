@@ -23,6 +23,9 @@ struct Doctor: Sendable {
     /// All checks, in the order in which they should be mended; those of the network only if asked for.
     func examine(online: Bool) async throws -> [Finding] {
         var findings = [self.clock, self.disk, self.keyring, self.signingKeys, self.database] + self.certificates
+        findings += self.configuration.risks.map { risk in
+            Finding(risk.grade == .refused ? .fail : .warn, risk.key, risk.reason)
+        }
         let loop = try EventLoop(index: 0)
         defer { loop.stop() }
         for (name, sender) in self.configuration.senders.sorted(by: { $0.key.description < $1.key.description }) {

@@ -1,0 +1,62 @@
+import Reactor
+import SocketHTTP
+
+/// A configuration that works, and exposes users or payloads.
+struct ConfigurationRisk: Sendable, Hashable {
+    enum Grade: Sendable {
+        /// The server starts, and warns.
+        case warned
+        /// The server does not start.
+        case refused
+    }
+
+    let grade: Grade
+    /// The key of the configuration.
+    let key: String
+    let reason: String
+}
+
+extension Configuration {
+    /// All risks, for `serve`, which refuses or logs them, and for `doctor`, which prints them.
+    var risks: [ConfigurationRisk] {
+        [self.identityFromAnybody, self.clearText].compactMap(\.self)
+    }
+
+    /// Throws a `ConfigurationError` for the first risk that is refused.
+    func refuseRisks() throws {
+        guard let risk = self.risks.first(where: { $0.grade == .refused }) else { return }
+        throw ConfigurationError("\(risk.key): \(risk.reason)")
+    }
+
+    private var identityFromAnybody: ConfigurationRisk? {
+        guard self.identityHeader != nil,
+            let network = self.trustedProxies.first(where: { IPNetwork($0)?.isEverything == true })
+        else { return nil }
+        return ConfigurationRisk(
+            grade: .refused,
+            key: "server.trustedProxies",
+            reason: "\"\(network)\" trusts every address, so anybody could sign in as any user by identityHeader; "
+                + "list the proxies' own addresses"
+        )
+    }
+
+    private var clearText: ConfigurationRisk? {
+        guard self.tls == nil, self.trustedProxies.isEmpty,
+            let address = self.listen.first(where: { SocketAddress($0)?.isLocal == false })
+        else { return nil }
+        return ConfigurationRisk(
+            grade: .warned,
+            key: "server.listen",
+            reason: "\(address) accepts passwords and sends payloads in clear text over the network; "
+                + "configure server.tls, or a proxy that ends TLS and server.trustedProxies"
+        )
+    }
+}
+
+extension SocketAddress {
+    /// Whether only processes of this machine can connect.
+    fileprivate var isLocal: Bool {
+        guard case .tcp(let host, _) = self, let address = IPAddress(host) else { return true }
+        return IPNetwork.loopback.contains { $0.contains(address) }
+    }
+}
