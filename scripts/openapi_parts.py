@@ -304,7 +304,7 @@ SCHEMAS = {
     "Role": {"enum": ["device", "publisher", "admin"], "description": "What a user may do; each role may do what those before it may."},
     "Scopes": either(
         "array", minItems=1, items={"enum": ["fetch", "send", "register", "manage"]},
-        description="What the token is good for; all that the user's role may do, if it is left out. `manage` is for administrators.",
+        description="What the token is good for; without it, all that the user's role may do except `manage`, which is for administrators and must be named.",
     ),
     "GivenScopes": {"type": "array", "items": {"enum": ["fetch", "send", "register", "manage"]}, "uniqueItems": True, "description": "What the token is good for."},
     "Password": {

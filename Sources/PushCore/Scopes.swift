@@ -48,6 +48,9 @@ extension Role {
         }
     }
 
+    /// What a token is good for that names no scopes: everything but `manage`, which must be meant.
+    package var usualScopes: Scopes { self.scopes.subtracting(.manage) }
+
     /// Those of them that have these names. Throws `ScopeError` for any other name, and for none at all.
     package func scopes(named names: [String]) throws(ScopeError) -> Scopes {
         var scopes: Scopes = []

@@ -69,7 +69,8 @@ import Testing
         let list = try await Daemon.run(["audit", "list", "--limit", "5"], in: folder)
         let lines = list.output.split(separator: "\n")
         #expect(lines.count == 2)
-        #expect(lines.first?.contains(/^2\t\S+\ttoken\.add\talice\ttoken [0-9a-f]{16}\t\t\tunknown\t$/) == true)
+        let added = /^2\t\S+\ttoken\.add\talice\ttoken [0-9a-f]{16}, scopes (.+), until \S+\t\t\tunknown\t$/
+        #expect(try added.firstMatch(in: lines.first ?? "")?.1 == "fetch send register")
         #expect(lines.last?.contains("\tuser.add\talice\tdevice\t") == true)
         let verified = try await Daemon.run(["audit", "verify"], in: folder)
         #expect(verified.output == "audit verified up to entry 2\n")

@@ -96,7 +96,8 @@ import Testing
         #expect(
             try await self.lines() == [
                 "ada user.add Carol device", "ada user.change carol role admin, password",
-                "ada token.add Carol token \(name)", "ada token.revoke \(prefix) token \(name)",
+                "ada token.add Carol token \(name), scopes fetch send register, until 2027-04-15T08:00:00Z",
+                "ada token.revoke \(prefix) token \(name)",
                 "ada user.delete CAROL ",
             ]
         )

@@ -45,7 +45,7 @@ import Testing
 
     @Test func whatIsNotAskedForIsAsForASession() async throws {
         let json = try await self.add(#"{"User":"ada"}"#).json
-        #expect(json["Scopes"] == .array(["fetch", "send", "register", "manage"].map { .string($0) }))
+        #expect(json["Scopes"] == .array(["fetch", "send", "register"].map { .string($0) }))
         #expect(json["ExpiresAt"] == .string("2027-04-15T08:00:00Z"))
     }
 

@@ -97,6 +97,12 @@ import Testing
         try await self.send(.post, Paths.sessions, bearer: token).expectProblem(.forbidden, "password")
     }
 
+    @Test func managingMustBeNamed() async throws {
+        let (usual, named) = (try await self.signIn("ada"), try await self.signIn("ada", #"{"Scopes":["manage"]}"#))
+        try await self.send(.get, Paths.users, bearer: usual).expectProblem(.insufficientScope, "manage")
+        #expect(try await self.send(.get, Paths.users, bearer: named).status == .ok)
+    }
+
     @Test func lessMayBeAskedFor() async throws {
         let token = try await self.signIn("alice", #"{"Scopes":["fetch"],"ExpiresIn":60}"#)
         try await self.send(bearer: token).expectProblem(.insufficientScope, "the token lacks the scope register")
@@ -151,7 +157,7 @@ import Testing
     }
 
     @Test func noTokenIsLogged() async throws {
-        let token = try await self.signIn("ada")
+        let token = try await self.signIn("ada", #"{"Scopes":["manage"]}"#)
         let made = try await self.send(.post, Paths.tokens, bearer: token, body: #"{"User":"bob"}"#)
         let other = try #require(try made.json["Token"]?.text)
         try await self.expect(other, isGood: true)
@@ -223,7 +229,8 @@ import Testing
                     loop: loop
                 )
             }
-            for (role, status) in [("device", 403), ("publisher", 201)] {
+            // The session ends with the rise of the role.
+            for (role, status) in [("device", 403), ("publisher", 401)] {
                 let body = #"{"Role":"\#(role)"}"#
                 #expect(
                     try await self.fixture.send(.patch, "/api/users/paul", user: "ada", body: body, loop: loop).status

@@ -44,6 +44,31 @@ import Testing
         #expect(try await self.fixture.reader.password(of: self.fixture.user("alice"))?.phc == "first")
     }
 
+    // MARK: Roles
+
+    @Test(arguments: [
+        (Role.device, Role.device, true), (.device, .publisher, false), (.device, .admin, false),
+        (.publisher, .admin, false), (.publisher, .publisher, true), (.publisher, .device, true),
+        (.admin, .publisher, true),
+    ])
+    func aSessionEndsWhenTheRoleRises(from old: Role, to new: Role, isGood: Bool) async throws {
+        try await self.fixture.addUser("ada", role: .admin)
+        let alice = try await self.fixture.addUser("alice", role: old)
+        let bob = try await self.fixture.addUser("bob", role: old)
+        let (session, other) = (try await self.session(of: alice), try await self.session(of: bob))
+        let given = try await self.fixture.store.addToken(
+            for: alice.name,
+            scopes: .fetch,
+            expiresAt: self.fixture.now + 60,
+            by: nil,
+            now: self.fixture.now
+        )
+        #expect(try await self.change("alice", role: new) == .done)
+        #expect(try await self.isGood(#require(session)) == isGood)
+        #expect(try await self.isGood(#require(other)), "another user's")
+        #expect(try await self.isGood(#require(given)), "given by an administrator")
+    }
+
     // MARK: Disabling
 
     @Test func tokensOfADisabledUserSleep() async throws {
@@ -54,7 +79,7 @@ import Testing
         #expect(try await self.fixture.user("alice").isDisabled)
         #expect(try await self.session(of: alice) == nil)
         #expect(try await self.change("alice", isDisabled: true) == .done, "again")
-        #expect(try await self.change("alice", role: .publisher) == .done, "which enables nobody")
+        #expect(try await self.change("alice", role: .device) == .done, "which enables nobody")
         #expect(try await !self.isGood(token))
         #expect(try await self.change("ALICE", isDisabled: false) == .done)
         #expect(try await self.isGood(token))

@@ -111,12 +111,17 @@ import Testing
         #expect(try await store.addSession(for: user, scopes: .all, expiresAt: now + 9, now: now) != nil)
     }
 
-    @Test func aNewRoleEndsNothing() async throws {
-        let token = try await self.addSession().token
-        #expect(
-            try await self.fixture.store.changeUser(self.alice.name, role: .publisher, now: self.fixture.now) == .done
+    @Test func aTokenHasTheNewRoleOfItsUser() async throws {
+        let (now, store) = (self.fixture.now, self.fixture.store)
+        let given = try await store.addToken(
+            for: self.alice.name,
+            scopes: .send,
+            expiresAt: now + 9,
+            by: nil,
+            now: now
         )
-        #expect(try await self.user(with: token)?.role == .publisher)
+        #expect(try await store.changeUser(self.alice.name, role: .publisher, now: now) == .done)
+        #expect(try await self.user(with: #require(given))?.role == .publisher)
     }
 
     @Test func allTokensOfADeletedUserEnd() async throws {

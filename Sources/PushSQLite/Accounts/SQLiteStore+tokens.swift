@@ -137,11 +137,12 @@ extension SQLiteStore {
 }
 
 extension AuditRecord {
-    /// The same with the token that it is about; `nil` if there is none, for then nothing was done.
+    /// The record with the token that it is about before its detail; `nil` if there is none, for then nothing was done.
     fileprivate func about(_ token: TokenPrefix?, in audit: AuditTrail) -> AuditRecord? {
         guard let token else { return nil }
         var record = self
-        record.detail = "token \(audit.name(of: token))"
+        let details = ["token \(audit.name(of: token))", record.detail]
+        record.detail = details.filter { !$0.isEmpty }.joined(separator: ", ")
         return record
     }
 }

@@ -40,6 +40,7 @@ extension SQLiteStore {
             let key = sealing.index.hash(name)
             let staysAdministrator = (role ?? .admin) == .admin && isDisabled != true
             if !staysAdministrator, try Self.isLastAdministrator(key, db) { return .lastAdministrator }
+            if let role { try Self.endSessions(of: key, below: role, db) }
             try db.execute(
                 sql: """
                     update user set role = coalesce(?2, role),
@@ -71,6 +72,20 @@ extension SQLiteStore {
             return db.changesCount == 1 ? .done : .missing
         } noting: {
             $0 == .done ? record : nil
+        }
+    }
+
+    /// Ends the sessions of a user whose role rises: a token on an old phone must not be able to do more than when it was
+    /// given.
+    private static func endSessions(of key: Data, below role: Role, _ db: Database) throws {
+        for lower in Role.allCases where lower < role {
+            try db.execute(
+                sql: """
+                    delete from token where is_session
+                        and user_id = (select id from user where name_key = ? and role = ?)
+                    """,
+                arguments: [key, lower.rawValue]
+            )
         }
     }
 

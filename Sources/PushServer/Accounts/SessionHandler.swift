@@ -33,7 +33,7 @@ struct SessionHandler: Handler {
             for: user,
             scopes: order.scopes,
             expiresAt: expiresAt,
-            by: context.record(.beginSession, of: user.name.description),
+            by: context.record(.beginSession, of: user.name.description, detail: order.summary(until: expiresAt)),
             now: context.now
         )
         guard let session else { throw Problem(.unauthorized) }

@@ -43,7 +43,7 @@ struct TokenHandler: Handler {
             for: name,
             scopes: order.scopes,
             expiresAt: expiresAt,
-            by: context.record(.addToken, of: user.name.description),
+            by: context.record(.addToken, of: user.name.description, detail: order.summary(until: expiresAt)),
             now: context.now
         )
         guard let token else { throw unknown }

@@ -1,3 +1,4 @@
+internal import Foundation
 internal import PushAPI
 internal import PushCore
 
@@ -6,7 +7,7 @@ struct TokenOrder {
     let scopes: Scopes
     let lifetime: Duration
 
-    /// Where nothing is asked for, the usual lifetime holds, and all scopes of the role.
+    /// Without a lifetime the usual one holds; without scopes all of the role but `manage`.
     ///
     /// Throws an `invalid-member` problem for a scope that the role cannot have, or a lifetime beyond the maximum.
     init(_ body: JSONBody, role: Role, usual: Duration, maximum: Duration) throws(Problem) {
@@ -18,8 +19,13 @@ struct TokenOrder {
         self.lifetime = lifetime
     }
 
+    /// What the audit keeps of a token that is good until `end`.
+    func summary(until end: Date) -> String {
+        "scopes \(self.scopes), until \(end.rfc3339)"
+    }
+
     private static func scopes(_ body: JSONBody, role: Role) throws(Problem) -> Scopes {
-        guard let names = try body.strings("Scopes") else { return role.scopes }
+        guard let names = try body.strings("Scopes") else { return role.usualScopes }
         do throws(ScopeError) {
             return try role.scopes(named: names)
         } catch {

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import PushAPI
 import PushCore
 import PushStore
 
@@ -24,7 +25,7 @@ struct TokenCommand: AsyncParsableCommand {
         @Option(
             name: .customLong("scope"),
             help:
-                "\(Scopes.all.names.joined(separator: ", ")); may be repeated. Default: all scopes of the user's role."
+                "\(Scopes.all.names.joined(separator: ", ")); may be repeated. Default: all of the user's role but manage."
         )
         var scopes: [String] = []
 
@@ -53,7 +54,7 @@ struct TokenCommand: AsyncParsableCommand {
             }
             let scopes: Scopes
             do throws(ScopeError) {
-                scopes = self.scopes.isEmpty ? user.role.scopes : try user.role.scopes(named: self.scopes)
+                scopes = self.scopes.isEmpty ? user.role.usualScopes : try user.role.scopes(named: self.scopes)
             } catch {
                 throw ValidationError("\(error)")
             }
@@ -61,7 +62,11 @@ struct TokenCommand: AsyncParsableCommand {
                 for: name,
                 scopes: scopes,
                 expiresAt: expiresAt,
-                by: AuditRecord(.addToken, of: user.name.description),
+                by: AuditRecord(
+                    .addToken,
+                    of: user.name.description,
+                    detail: "scopes \(scopes), until \(expiresAt.rfc3339)"
+                ),
                 now: Date()
             )
             guard let token else { throw CommandFailure("user \(self.name) does not exist; see sealpost user list") }
