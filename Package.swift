@@ -121,7 +121,7 @@ let package = Package(
             exclude: ["Fuzz.swift"],
             swiftSettings: strict
         ),
-        tests("HTTPSignaturesTests", ["HTTPSignatures", "PushTesting"]),
+        tests("HTTPSignaturesTests", ["HTTPSignatures", "PushTesting", crypto]),
         tests("PushAPITests", ["PushAPI"]),
         tests("PushClientTests", ["HTTPSignatures", "PushAPI", "PushClient", "PushTesting", "Reactor", crypto]),
         tests("PushCoreTests", ["PushCore", "PushTesting", crypto]),

@@ -8,24 +8,28 @@ public struct ResponseSignature: Sendable, Hashable {
     /// The value of `Signature`.
     public let signature: String
 
-    /// Signs an answer: `validator` is its `Content-Digest`, or the `ETag` of a 304, as it stands in the answer, and
-    /// `token` is the request's `MyToken` as it was sent.
+    /// Signs an answer: `validator` is its `Content-Digest`, or the `ETag` of a 304, as it stands in the answer.
     ///
-    /// Throws if a value could be taken for more than one line, or the key fails.
+    /// Throws if the request has no token, if a value could be taken for more than one line, or if the key fails.
     public init(
         status: Int,
         validator: String,
-        token: String,
+        request: SignedRequest,
+        coverage: SignatureCoverage = .exchange,
         label: String,
         key: SigningKey,
         created: Date
     ) throws {
-        let values = [String(status), validator, token]
         let base = try SignatureBase(
-            Array(zip(SignatureComponent.ofAnswer(status: status), values)),
-            created: Int64(created.timeIntervalSince1970.rounded(.down)),
-            keyID: key.id,
-            algorithm: SigningKey.algorithm
+            coverage,
+            status: status,
+            validator: validator,
+            request: request,
+            parameters: SignatureBase.parameters(
+                created: Int64(created.timeIntervalSince1970.rounded(.down)),
+                keyID: key.id,
+                algorithm: SigningKey.algorithm
+            )
         )
         self.input = "\(label)=\(base.parameters)"
         self.signature = "\(label)=:\(Base64.standard.text(of: try key.signature(over: base))):"

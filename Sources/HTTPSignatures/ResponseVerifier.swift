@@ -6,50 +6,66 @@ public import Foundation
 /// let verifier = ResponseVerifier(keys: [pinned])
 /// request.setValue(ResponseVerifier.acceptSignature(keyID: pinned.id), forHTTPHeaderField: "Accept-Signature")
 /// // ... and of the answer:
-/// let message = SignedMessage(status: status, body: body, requestToken: token) { name in lines(of: name) }
+/// let sent = SignedRequest(method: "GET", url: url, token: token)
+/// let message = SignedMessage(status: status, body: body, request: sent) { name in lines(of: name) }
 /// try verifier.verify(message, now: Date())
 /// ```
-/// An answer that passes was made by a holder of one of the keys, for this very request, and nothing of its status or
-/// content was changed on the way. What other fields say is not signed.
+/// An answer that passes was made by a holder of one of the keys, for a request with this method, path, query and token, and
+/// nothing of its status or content was changed on the way. The other fields of the answer are not signed, nor are the caller
+/// and the body of the request: a proxy that ends TLS can change a request, or send the same one from an account of its own.
 public struct ResponseVerifier: Sendable {
     private let keys: [String: VerificationKey]
+    private let coverage: SignatureCoverage
     private let tolerance: Double
 
+    /// A verifier that demands `coverage`, no less and no more.
+    ///
     /// `tolerance` is how far the clocks of both sides may be apart, including the time on the way.
-    public init(keys: [VerificationKey], tolerance: Duration = .seconds(300)) {
-        self.init(Dictionary(keys.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first }), tolerance: tolerance)
+    public init(
+        keys: [VerificationKey],
+        coverage: SignatureCoverage = .exchange,
+        tolerance: Duration = .seconds(300)
+    ) {
+        let keys = Dictionary(keys.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
+        self.init(keys, coverage: coverage, tolerance: tolerance)
     }
 
     /// Keys under other names than their thumbprints.
-    init(_ keys: [String: VerificationKey], tolerance: Duration = .seconds(300)) {
+    init(
+        _ keys: [String: VerificationKey],
+        coverage: SignatureCoverage = .exchange,
+        tolerance: Duration = .seconds(300)
+    ) {
         self.keys = keys
+        self.coverage = coverage
         self.tolerance = Double(tolerance.components.seconds) + Double(tolerance.components.attoseconds) * 1e-18
     }
 
-    /// The value of a request's `Accept-Signature` that asks for what `verify` demands.
-    public static func acceptSignature(keyID: String? = nil) -> String {
-        SignatureRequest.field(keyID: keyID)
+    /// The value of a request's `Accept-Signature` that asks for what a verifier with that coverage demands.
+    public static func acceptSignature(keyID: String? = nil, coverage: SignatureCoverage = .exchange) -> String {
+        SignatureRequest.field(coverage, keyID: keyID)
     }
 
-    /// Returns if the answer is signed by one of the keys, over exactly its status, its content (on a 304, which has none:
-    /// its `ETag`) and the request's token, and now.
+    /// Returns if the answer is signed by one of the keys, over exactly what the verifier demands, and now.
+    ///
+    /// A 304, which has no content, is signed over its `ETag` in the place of the digest.
     ///
     /// The algorithm is the key's, whatever the answer says. Signatures by other keys are not looked at.
     public func verify(_ message: SignedMessage, now: Date) throws(SignatureFailure) {
-        guard let token = message.requestToken else { throw SignatureFailure(.missing, "the request had no token") }
         let (key, label, list) = try self.signatureInput(of: message)
         let signature = try self.signature(of: message, label: label)
-        let components = SignatureComponent.ofAnswer(status: message.status)
-        guard list.items.map(SignatureComponent.init) == components else {
-            let expected = InnerList(components.map(\.item)).text
-            throw SignatureFailure(.wrongComponents, "the signature is over \(list.text), not \(expected)")
-        }
+        try self.checkCoverage(list, status: message.status)
         guard !list.parameters.hasRepeated else { throw SignatureFailure(.duplicate, "a parameter appears twice") }
         guard [nil, .string(SigningKey.algorithm)].contains(list.parameters["alg"]) else {
             throw SignatureFailure(.wrongAlgorithm, "the signature claims to be another than the key's")
         }
-        let values = [String(message.status), try self.validator(of: message), FieldLines.value(of: [token])]
-        let base = try SignatureBase(Array(zip(components, values)), parameters: list.parameters)
+        let base = try SignatureBase(
+            self.coverage,
+            status: message.status,
+            validator: try self.validator(of: message),
+            request: message.request,
+            parameters: list.parameters
+        )
         guard key.isSignature(signature, over: base) else {
             throw SignatureFailure(.badSignature, "the signature is not over this answer to this request")
         }
@@ -85,6 +101,19 @@ public struct ResponseVerifier: Sendable {
             throw SignatureFailure(.malformed, "the Signature \(label) is not of bytes")
         }
         return signature
+    }
+
+    private func checkCoverage(_ list: InnerList, status: Int) throws(SignatureFailure) {
+        let demanded = self.coverage.components(status: status)
+        let covered = list.items.map(SignatureComponent.init)
+        guard covered != demanded else { return }
+        let isLess = Set(covered).isStrictSubset(of: demanded.map(Optional.some))
+        // Without the parameters, among which is the name of the key.
+        let text = InnerList(list.items).text
+        throw SignatureFailure(
+            isLess ? .insufficientCoverage : .wrongComponents,
+            "the signature is over \(text), not \(self.coverage.list(status: status))"
+        )
     }
 
     /// The digest, which must be that of the content, or the `ETag` of a 304, which must have none.

@@ -36,12 +36,9 @@ public struct SignatureComponent: Sendable, Hashable, CustomStringConvertible {
     static let contentDigest = Self(ContentDigest.fieldName)
     static let etag = Self("etag")
     static let requestToken = Self("mytoken", isOfRequest: true)
-
-    /// What the signature of an answer is over, in this order. A 304 has no content of its own, and a digest in it would
-    /// overwrite that of the stored answer (RFC 9111 §3.2).
-    static func ofAnswer(status: Int) -> [SignatureComponent] {
-        [.status, status == 304 ? .etag : .contentDigest, .requestToken]
-    }
+    static let method = Self("@method", isOfRequest: true)
+    static let path = Self("@path", isOfRequest: true)
+    static let query = Self("@query", isOfRequest: true)
 }
 
 /// The text that is signed (RFC 9421 §2.5).
@@ -61,10 +58,39 @@ public struct SignatureBase: Sendable, Hashable {
         keyID: String,
         algorithm: String?
     ) throws(SignatureFailure) {
+        try self.init(components, parameters: Self.parameters(created: created, keyID: keyID, algorithm: algorithm))
+    }
+
+    static func parameters(created: Int64, keyID: String, algorithm: String?) -> FieldParameters {
         var parameters = FieldParameters()
         parameters.append("created", .integer(created))
         parameters.append("keyid", .string(keyID))
         if let algorithm { parameters.append("alg", .string(algorithm)) }
+        return parameters
+    }
+
+    /// The text under an answer: `validator` is its `Content-Digest`, or the `ETag` of a 304.
+    ///
+    /// Throws if the request lacks a component, too.
+    init(
+        _ coverage: SignatureCoverage,
+        status: Int,
+        validator: String,
+        request: SignedRequest,
+        parameters: FieldParameters
+    ) throws(SignatureFailure) {
+        var components: [(component: SignatureComponent, value: String)] = []
+        for component in coverage.components(status: status) {
+            switch component {
+            case .status: components.append((component, String(status)))
+            case .contentDigest, .etag: components.append((component, validator))
+            default:
+                guard let value = request.value(of: component) else {
+                    throw SignatureFailure(.missing, "the request has no \(component)")
+                }
+                components.append((component, value))
+            }
+        }
         try self.init(components, parameters: parameters)
     }
 

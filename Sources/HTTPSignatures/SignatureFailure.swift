@@ -23,6 +23,8 @@ public struct SignatureFailure: Error, Sendable, Hashable, CustomStringConvertib
         public static let malformed = Self(description: "malformed")
         /// None of its signatures is by a key that is known.
         public static let unknownKey = Self(description: "unknown key")
+        /// It is over less than it has to be over, so that it may fit another request or answer, too.
+        public static let insufficientCoverage = Self(description: "insufficient coverage")
         /// It is not over exactly what it has to be over.
         public static let wrongComponents = Self(description: "wrong components")
         /// It names another algorithm than its key has.

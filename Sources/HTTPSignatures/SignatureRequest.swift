@@ -1,6 +1,7 @@
 internal import Bytes
 
-/// What an `Accept-Signature` asks for (RFC 9421 §5): a signature over the status, the content and the request's token.
+/// What an `Accept-Signature` asks for (RFC 9421 §5): a signature over the components of ``SignatureCoverage/answer``, and
+/// any of the others of ``SignatureCoverage/exchange``, in any order.
 public struct SignatureRequest: Sendable, Hashable {
     private static let maximumLabelLength = 64
 
@@ -8,6 +9,8 @@ public struct SignatureRequest: Sendable, Hashable {
     public let label: String
     /// The key that is asked for, if any.
     public let keyID: String?
+    /// What the signature is to cover, in the order in which it is asked for.
+    public let coverage: SignatureCoverage
 
     /// Reads the lines of the field. Of several signatures the first that can be made is chosen.
     ///
@@ -16,7 +19,7 @@ public struct SignatureRequest: Sendable, Hashable {
         let dictionary = try StructuredFieldParser.dictionary(lines, of: "Accept-Signature")
         guard !dictionary.hasRepeated else { throw SignatureFailure(.duplicate, "a label appears twice") }
         guard let request = dictionary.entries.lazy.compactMap({ Self($0.key, $0.value) }).first else {
-            throw SignatureFailure(.wrongComponents, "what can be signed is \(Self.components)")
+            throw SignatureFailure(.wrongComponents, "what can be signed is \(SignatureCoverage.exchange.list())")
         }
         self = request
     }
@@ -24,9 +27,10 @@ public struct SignatureRequest: Sendable, Hashable {
     private init?(_ label: String, _ member: FieldMember) {
         guard
             label.utf8.count <= Self.maximumLabelLength, case .list(let list) = member, !list.parameters.hasRepeated,
-            list.items.map(SignatureComponent.init) == SignatureComponent.ofAnswer(status: 200)
+            let coverage = SignatureCoverage(list.items)
         else { return nil }
         self.label = label
+        self.coverage = coverage
         var keyID: String?
         for parameter in list.parameters.entries {
             switch (parameter.key, parameter.value) {
@@ -38,17 +42,12 @@ public struct SignatureRequest: Sendable, Hashable {
         self.keyID = keyID
     }
 
-    private static var components: String {
-        InnerList(SignatureComponent.ofAnswer(status: 200).map(\.item)).text
-    }
-
     /// The field's value that asks for a signature with that key, or with any.
-    static func field(keyID: String?) -> String {
+    static func field(_ coverage: SignatureCoverage, keyID: String?) -> String {
         var parameters = FieldParameters()
         if let keyID, keyID.utf8.allSatisfy(\.isPrintable) {
             parameters.append("keyid", .string(keyID))
         }
-        let list = InnerList(SignatureComponent.ofAnswer(status: 200).map(\.item), parameters: parameters)
-        return "sig=\(list.text)"
+        return "sig=\(coverage.list())\(parameters.text)"
     }
 }

@@ -1,10 +1,11 @@
 internal import Foundation
+internal import HTTPSignatures
 internal import PushAPI
 
 /// One call of the API.
 struct APIRequest: Sendable {
     let method: String
-    /// Absolute, without a query.
+    /// Absolute, percent-encoded, below the server's URL and without a query.
     let path: String
     var query: [URLQueryItem] = []
     var body: JSONValue?
@@ -20,4 +21,35 @@ struct APIRequest: Sendable {
         self.path = path
         self.isRepeatable = isRepeatable
     }
+
+    /// The query as it is sent; `nil` without one.
+    ///
+    /// Everything but letters and digits is encoded: a handle may be a URL itself, and a plus stays one.
+    var percentEncodedQuery: String? {
+        guard !self.query.isEmpty else { return nil }
+        return self.query.map { "\($0.name)=\(Self.escaped($0.value ?? ""))" }.joined(separator: "&")
+    }
+
+    /// What the server signs of this request.
+    ///
+    /// The server signs the path that it receives, and its API begins at the root: a proxy has taken away the path of the
+    /// server's URL, if it has one.
+    func signed(_ token: MyToken) -> SignedRequest {
+        SignedRequest(
+            method: self.method,
+            path: self.path,
+            query: self.percentEncodedQuery,
+            token: token.description
+        )
+    }
+
+    // MARK: - Private
+
+    private static func escaped(_ text: String) -> String {
+        text.addingPercentEncoding(withAllowedCharacters: Self.unreserved) ?? ""
+    }
+
+    private static let unreserved = CharacterSet(
+        charactersIn: "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_."
+    )
 }

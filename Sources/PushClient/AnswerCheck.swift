@@ -96,12 +96,16 @@ private struct Check {
         let message = SignedMessage(
             status: self.response.status,
             body: self.response.body,
-            requestToken: token.description
+            request: self.request.signed(token)
         ) { name in self.response.field(name).map { [$0] } ?? [] }
         do {
             try verifier.verify(message, now: now)
         } catch {
-            throw self.interference(.signature, "a signature by a pinned key", Self.printable(error.description))
+            guard error.reason == .insufficientCoverage else {
+                throw self.interference(.signature, "a signature by a pinned key", Self.printable(error.description))
+            }
+            let expected = "a signature over method, path and query, too"
+            throw self.interference(.insufficientCoverage, expected, Self.printable(error.description))
         }
     }
 

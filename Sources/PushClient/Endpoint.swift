@@ -33,11 +33,7 @@ struct Endpoint: Sendable {
     ) throws(PushClientError) -> URLRequest {
         var components = self.base
         components.percentEncodedPath += request.path
-        if !request.query.isEmpty {
-            // Everything but letters and digits: a handle may be a URL itself, and a plus stays one.
-            let parts = request.query.map { "\($0.name)=\(Self.escaped($0.value ?? ""))" }
-            components.percentEncodedQuery = parts.joined(separator: "&")
-        }
+        components.percentEncodedQuery = request.percentEncodedQuery
         guard let url = components.url else { throw .invalidServer }
         var urlRequest = URLRequest(url: url, cachePolicy: .reloadIgnoringLocalCacheData)
         urlRequest.httpMethod = request.method
@@ -58,12 +54,4 @@ struct Endpoint: Sendable {
         }
         return urlRequest
     }
-
-    private static func escaped(_ text: String) -> String {
-        text.addingPercentEncoding(withAllowedCharacters: Self.unreserved) ?? ""
-    }
-
-    private static let unreserved = CharacterSet(
-        charactersIn: "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_."
-    )
 }

@@ -12,6 +12,8 @@ public struct Interference: Error, Sendable, Hashable {
         case redirect
         /// The signature is missing or wrong, though a key is pinned.
         case signature
+        /// The signature covers less than the client asks for: an answer that may have been made for another request.
+        case insufficientCoverage
         /// The body has fewer bytes than were announced, or the connection ended in the middle.
         case truncated
         /// More bytes than any answer has.

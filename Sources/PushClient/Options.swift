@@ -10,8 +10,10 @@ public import HTTPSignatures
 extension PushClient {
     /// Settings with a default.
     public struct Options: Sendable {
-        /// The keys of the server; each answer must be signed by one of them. None: `MyToken` alone tells its answers.
+        /// The keys of the server; each answer must be signed by one of them, also over method, path and query of its request.
+        /// None: `MyToken` alone tells its answers.
         ///
+        /// A server of version 0.1.0 cannot sign so much; all its answers are then interferences.
         /// Requests ask for the first; put a new key behind it before the server signs with it.
         public var signatureKeys: [VerificationKey]
         /// How far the clocks of server and device may be apart where answers are signed.

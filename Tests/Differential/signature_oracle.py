@@ -1,8 +1,8 @@
 """Verifies and makes signatures with http_message_signatures, and reads dictionaries with http_sf.
 
 Reads JSON lines; writes a line of JSON for each. A line with `dictionary` is answered with how that is written, or null
-if it is none. All others are answers to requests: one with `seed` is signed and comes back with its fields, any other is
-verified. Whatever is wrong comes back as `error`.
+if it is none. All others are answers to requests, with the list of components that a signature covers: one with `seed` is signed
+and comes back with its fields, any other is verified. Whatever is wrong comes back as `error`.
 """
 
 import base64
@@ -20,18 +20,17 @@ TOLERANCE = datetime.timedelta(minutes=5)
 
 
 class Request:
-    method = "GET"
-    url = "http://localhost/"
-
-    def __init__(self, token):
-        self.headers = CaseInsensitiveDict({"mytoken": token})
+    def __init__(self, question):
+        self.method = question["method"]
+        self.url = "http://localhost" + question["target"]
+        self.headers = CaseInsensitiveDict({"mytoken": question["token"]})
 
 
 class Answer:
     def __init__(self, question):
         self.status_code = question["status"]
         self.headers = CaseInsensitiveDict(question["fields"])
-        self.request = Request(question["token"])
+        self.request = Request(question)
 
 
 class Keys(HTTPSignatureKeyResolver):
@@ -47,11 +46,6 @@ class Keys(HTTPSignatureKeyResolver):
         return Ed25519PrivateKey.from_private_bytes(base64.b64decode(self.question["seed"]))
 
 
-def components(question):
-    content = "etag" if question["status"] == 304 else "content-digest"
-    return ["@status", content, '"mytoken";req']
-
-
 def sign(question):
     answer = Answer(question)
     if question["status"] != 304:
@@ -62,7 +56,7 @@ def sign(question):
         answer,
         key_id=question["keyID"],
         created=datetime.datetime.now(datetime.timezone.utc).replace(microsecond=0),
-        covered_component_ids=components(question),
+        covered_component_ids=question["components"],
         use_existing_digest=question["status"] != 304,
     )
     return {"fields": dict(answer.headers.items())}
@@ -72,7 +66,7 @@ def verify(question):
     verifier = HTTPMessageVerifier(signature_algorithm=algorithms.ED25519, key_resolver=Keys(question))
     verifier.max_clock_skew = TOLERANCE
     body = None if question["status"] == 304 else base64.b64decode(question["body"])
-    verifier.verify(Answer(question), max_age=TOLERANCE, require_components=components(question), body=body)
+    verifier.verify(Answer(question), max_age=TOLERANCE, require_components=question["components"], body=body)
     return {}
 
 

@@ -66,8 +66,8 @@ extension Interferer {
             findings: unsigned
         ),
         Interferer(["haproxy-strip.cfg"], how: "^content-digest$", sign: .lacks("Content-Digest"), findings: unsigned),
-        Interferer(["haproxy-detour.cfg"], sign: .otherText) { call, _ in
-            isFetch(call) ? .interference([.unexpectedBody]) : .truth
+        Interferer(["haproxy-detour.cfg"], sign: .otherText) { call, trust in
+            isFetch(call) ? .interference([trust == .signatures ? .signature : .unexpectedBody]) : .truth
         },
     ]
 

@@ -15,7 +15,10 @@ import Testing
         let keyID: String
         let status: Int
         let body: Data
+        let method: String
+        let target: String
         let token: String
+        let components: [String]
         let fields: [String: String]
     }
 
@@ -41,16 +44,35 @@ import Testing
         }
     }
 
-    private static func asking(_ token: String, keyID: String? = nil) -> [String] {
-        let field = ResponseVerifier.acceptSignature(keyID: keyID)
+    private static func asking(
+        _ token: String,
+        keyID: String? = nil,
+        _ coverage: SignatureCoverage = .exchange
+    ) -> [String] {
+        let field = ResponseVerifier.acceptSignature(keyID: keyID, coverage: coverage)
         return ["--header", "MyToken: \(token)", "--header", "Accept-Signature: \(field)"]
     }
 
-    private func verify(_ answer: Site.Answer, token: String, keys: [VerificationKey]) throws(SignatureFailure) {
-        let message = SignedMessage(status: answer.status, body: answer.body.utf8, requestToken: token) { name in
+    private func verify(
+        _ answer: Site.Answer,
+        to method: String = "GET",
+        _ target: String,
+        token: String,
+        keys: [VerificationKey],
+        _ coverage: SignatureCoverage = .exchange
+    ) throws(SignatureFailure) {
+        let parts = target.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+        let query = parts.count > 1 ? parts[1] : nil
+        let request = SignedRequest(method: method, path: parts[0], query: query, token: token)
+        let message = SignedMessage(status: answer.status, body: answer.body.utf8, request: request) { name in
             answer.values(name)
         }
-        try ResponseVerifier(keys: keys).verify(message, now: Date())
+        try ResponseVerifier(keys: keys, coverage: coverage).verify(message, now: Date())
+    }
+
+    private static func components(_ coverage: SignatureCoverage, status: Int) -> [String] {
+        let list = ["@status", status == 304 ? "etag" : "content-digest", #""mytoken";req"#]
+        return coverage == .answer ? list : list + [#""@method";req"#, #""@path";req"#, #""@query";req"#]
     }
 
     @Test func whatComesOffTheWireVerifiesHereAndElsewhere() async throws {
@@ -58,23 +80,30 @@ import Testing
             let keys = try await self.publishedKeys(site)
             let key = try #require(keys.first)
             var questions: [Question] = []
-            for port in [nil, site.daemon.port] {
+            for (port, coverage) in [
+                (nil, SignatureCoverage.exchange), (site.daemon.port, .exchange), (site.daemon.port, .answer),
+            ] {
                 let posted = try await site.curl("/api/notifications", port: port, "--data", #""a secret""#)
                 let id = try #require(posted.body.firstMatch(of: /"Id":(\d+)/)).output.1
                 let path = "/api/notifications/\(id)"
                 let tag = try #require(try await site.curl(path, port: port).values("ETag").first)
                 try Data(count: 200_000).write(to: URL(fileURLWithPath: site.folder.file("tooLarge")))
-                let requests: [(status: Int, path: String, user: String, options: [String])] = [
-                    (200, path, "alice", []), (200, path, "alice", ["--head", "--output", "nothing"]),
-                    (304, path, "alice", ["--header", "If-None-Match: \(tag)"]), (200, "/healthz", "", []),
-                    (200, Paths.signatureKeys, "", []), (401, path, "", []), (401, path, "nobody", []),
-                    (404, "/api/notifications/1", "alice", []), (404, "/nothing", "", []),
-                    (405, "/readyz", "", ["--request", "PUT"]), (400, "/api/notifications", "alice", ["--data", "{"]),
-                    (403, "/api/users", "alice", []),
-                    (413, "/api/notifications", "alice", ["--data-binary", "@tooLarge"]),
-                    (200, "/api/notifications", "alice", ["--data", #""another""#]),
-                    (201, "/api/notifications", "alice", ["--data", #"{"Payload":1}"#]),
-                    (204, path, "alice", ["--request", "DELETE"]),
+                let requests: [(status: Int, method: String, path: String, user: String, options: [String])] = [
+                    (200, "GET", path, "alice", []), (200, "HEAD", path, "alice", ["--head", "--output", "nothing"]),
+                    (304, "GET", path, "alice", ["--header", "If-None-Match: \(tag)"]),
+                    (200, "GET", "/healthz", "", []),
+                    (200, "GET", "/healthz?", "", []), (200, "GET", "/healthz?a=b%20c&d+e;%c3%bc", "", []),
+                    (200, "GET", "/api/notifications?limit=500", "alice", []),
+                    (200, "GET", Paths.signatureKeys, "", []), (401, "GET", path, "", []),
+                    (401, "GET", path, "nobody", []), (404, "GET", "/api/notifications/1", "alice", []),
+                    (404, "GET", "/nothing", "", []), (404, "GET", "/a%20b;c+d/%c3%BC~?e", "", []),
+                    (405, "PUT", "/readyz", "", ["--request", "PUT"]),
+                    (400, "POST", "/api/notifications", "alice", ["--data", "{"]),
+                    (403, "GET", "/api/users", "alice", []),
+                    (413, "POST", "/api/notifications", "alice", ["--data-binary", "@tooLarge"]),
+                    (200, "POST", "/api/notifications", "alice", ["--data", #""another""#]),
+                    (201, "POST", "/api/notifications", "alice", ["--data", #"{"Payload":1}"#]),
+                    (204, "DELETE", path, "alice", ["--request", "DELETE"]),
                 ]
                 for (number, request) in requests.enumerated() {
                     let token = "\(number)"
@@ -82,13 +111,22 @@ import Testing
                         request.path,
                         as: request.user,
                         port: port,
-                        options: request.options + Self.asking(token)
+                        options: request.options + Self.asking(token, coverage)
                     )
+                    func verify(_ method: String, _ target: String, token: String) throws(SignatureFailure) {
+                        try self.verify(answer, to: method, target, token: token, keys: keys, coverage)
+                    }
                     #expect(answer.status == request.status, "\(request)")
-                    #expect(throws: Never.self, "\(request)") { try self.verify(answer, token: token, keys: keys) }
+                    #expect(throws: Never.self, "\(request)") {
+                        try verify(request.method, request.path, token: token)
+                    }
                     #expect(answer.values("Cache-Control") == ["no-store"])
                     #expect(throws: SignatureFailure.self) {
-                        try self.verify(answer, token: "\(number + 1)", keys: keys)
+                        try verify(request.method, request.path, token: "\(number + 1)")
+                    }
+                    for (method, target) in [("OPTIONS", request.path), (request.method, "/other\(request.path)")] {
+                        let isBelieved = (try? verify(method, target, token: token)) != nil
+                        #expect(isBelieved == (coverage == .answer), "\(request)")
                     }
                     questions.append(
                         Question(
@@ -96,7 +134,10 @@ import Testing
                             keyID: key.id,
                             status: answer.status,
                             body: Data(answer.body.utf8),
+                            method: request.method,
+                            target: request.path,
                             token: token,
+                            components: Self.components(coverage, status: answer.status),
                             fields: Dictionary(
                                 ["Content-Digest", "ETag", "Signature-Input", "Signature"].compactMap { name in
                                     answer.values(name).first.map { (name, $0) }
@@ -121,7 +162,7 @@ import Testing
             let port = site.daemon.port
             let refused = try await site.curl("/api/stream", port: port, options: Self.asking("7"))
             #expect(refused.status == 404)
-            try self.verify(refused, token: "7", keys: keys)
+            try self.verify(refused, "/api/stream", token: "7", keys: keys)
             let registered = try await site.curl("/api/register", port: port, "--request", "POST")
             let id = registered.body.trimmingCharacters(in: ["\""])
             _ = try await site.curl(
@@ -153,9 +194,9 @@ import Testing
             #expect(both.count == 2 && both[1] == old[0])
             // An app that pins the old key and asks for it, and one that takes what comes.
             let pinned = try await site.curl("/healthz", options: Self.asking("1", keyID: old[0].id))
-            try self.verify(pinned, token: "1", keys: old)
+            try self.verify(pinned, "/healthz", token: "1", keys: old)
             let other = try await site.curl("/healthz", options: Self.asking("1"))
-            try self.verify(other, token: "1", keys: [both[0]])
+            try self.verify(other, "/healthz", token: "1", keys: [both[0]])
 
             #expect(try await Daemon.run(["signing-keys", "remove", "2"], in: folder).code == 78, "the one that signs")
             let file = folder.file("var/signing-keys")

@@ -46,17 +46,81 @@ import Testing
         #expect(try answer.refusal() == (status == 304 ? .wrongComponents : .badSignature))
     }
 
+    private static let request = SignedRequest(method: "GET", path: "/a", query: "b", token: "20817")
+
     @Test(arguments: ["20818", "", "020817", "20817, 20817", "20817\n\"etag\": 1", "é"])
-    func anAnswerToAnotherRequestIsRefused(token: String) throws {
-        var answer = try SampleAnswer.signed()
-        answer.token = token
+    func anAnswerToAnotherTokenIsRefused(token: String) throws {
+        var answer = try SampleAnswer.signed(for: Self.request)
+        answer.request = SignedRequest(method: "GET", path: "/a", query: "b", token: token)
         #expect(try [.badSignature, .malformed].contains(answer.refusal()))
+    }
+
+    /// With the same token.
+    @Test(
+        arguments: [
+            ("HEAD", "/a", "b"), ("get", "/a", "b"), ("", "/a", "b"), ("GET", "/A", "b"), ("GET", "/a/", "b"),
+            ("GET", "/%61", "b"), ("GET", "", "b"), ("GET", "a", "b"), ("GET", "/a?b", nil), ("GET", "/a", nil),
+            ("GET", "/a", ""), ("GET", "/a", "B"), ("GET", "/a", "b&"), ("GET", "/a", "%62"), ("GET", "/a", "?b"),
+            ("GET", "/a\n\"@query\";req: ?b", "b"), ("GÉT", "/a", "b"), ("GET", "/ä", "b"), ("GET", "/a", "ü"),
+        ] as [(String, String, String?)]
+    )
+    func anAnswerToAnotherRequestIsRefused(method: String, path: String, query: String?) throws {
+        for status in [200, 304] {
+            var answer = try SampleAnswer.signed(status: status, body: "", for: Self.request)
+            #expect(try answer.refusal() == nil)
+            answer.request = SignedRequest(method: method, path: path, query: query, token: "20817")
+            #expect(try [.badSignature, .malformed].contains(answer.refusal()))
+        }
+    }
+
+    /// Why there is a longer list: under the shorter one the answers of two requests are the same, byte for byte.
+    @Test func theShorterListFitsAnyRequestWithTheSameToken() throws {
+        let other = SignedRequest(method: "PUT", path: "/api/register/7", query: nil, token: "20817")
+        let answer = try SampleAnswer.signed(body: "", for: Self.request, .answer)
+        var exchanged = answer
+        exchanged.request = other
+        #expect(
+            try SampleAnswer.signed(body: "", for: other, .answer).fields.map(\.value) == answer.fields.map(\.value)
+        )
+        let weak = ResponseVerifier(keys: [try SampleKey.signing().publicKey], coverage: .answer)
+        #expect(try exchanged.refusal(by: weak) == nil)
+        #expect(try exchanged.refusal() == .insufficientCoverage)
+        #expect(try answer.refusal() == .insufficientCoverage)
+        #expect(try SampleAnswer.signed(for: other).refusal(by: weak) == .wrongComponents, "no more, either")
+    }
+
+    /// RFC 9421 §2.2.6 and §2.2.7: what is empty and what is not there is the same.
+    @Test(
+        arguments: [
+            ("", nil, "/", "?"), ("/", "", "/", "?"), ("*", nil, "/", "?"), ("/a", "", "/a", "?"),
+            ("/a%2Fb%c3%BC", "?a=b%20c+d&&", "/a%2Fb%c3%BC", "??a=b%20c+d&&"),
+        ] as [(String, String?, String, String)]
+    )
+    func aTargetIsSignedAsItIsSent(path: String, query: String?, signedPath: String, signedQuery: String) throws {
+        let request = SignedRequest(method: "OPTIONS", path: path, query: query, token: nil)
+        #expect(request.value(of: .path) == signedPath)
+        #expect(request.value(of: .query) == signedQuery)
+        #expect(request.value(of: .method) == "OPTIONS")
+        #expect(request.value(of: .requestToken) == nil)
+        #expect(request.value(of: SignatureComponent("@path")) == nil, "that of the answer, which has none")
+    }
+
+    @Test(arguments: [
+        ("http://h", "/", "?"), ("http://h/", "/", "?"), ("http://h/a/", "/a/", "?"), ("http://h/a?", "/a", "?"),
+        ("http://h/a%2fb;c+d?e=%C3%BC;f+g", "/a%2fb;c+d", "?e=%C3%BC;f+g"), ("http://h?a#b", "/", "?a"),
+    ])
+    func theTargetOfAURLIsItsPathAndQuery(text: String, path: String, query: String) throws {
+        let request = SignedRequest(method: "GET", url: try #require(URL(string: text)), token: "1")
+        #expect(request.value(of: .path) == path)
+        #expect(request.value(of: .query) == query)
     }
 
     @Test func aRequestWithoutATokenHasNoSignedAnswer() throws {
         var answer = try SampleAnswer.signed()
-        answer.token = nil
+        let request = answer.request
+        answer.request = SignedRequest(method: request.method, path: request.path, query: request.query, token: nil)
         #expect(try answer.refusal() == .missing)
+        #expect(throws: SignatureFailure.self) { try SampleAnswer.signed(for: answer.request) }
     }
 
     @Test(arguments: ["content-digest", "signature-input", "signature"])
@@ -87,15 +151,26 @@ import Testing
 
     /// Whatever an attacker writes into the list, signed with a key of theirs or ours.
     @Test(arguments: [
-        (#"()"#, SignatureFailure.Reason.wrongComponents),
-        (#"("@status" "content-digest")"#, .wrongComponents),
-        (#"("content-digest" "mytoken";req)"#, .wrongComponents),
-        (#"("@status" "mytoken";req "content-digest")"#, .wrongComponents),
+        (#"()"#, SignatureFailure.Reason.insufficientCoverage),
+        (#"("@status" "content-digest")"#, .insufficientCoverage),
+        (#"("@status" "content-digest" "mytoken";req)"#, .insufficientCoverage),
+        (#"("@query";req "@path";req "mytoken";req "content-digest" "@status")"#, .insufficientCoverage),
+        (#"("@status" "content-digest" "mytoken";req "@method";req "@path";req)"#, .insufficientCoverage),
+        (#"("@status" "content-digest" "mytoken";req "@method";req "@query";req)"#, .insufficientCoverage),
+        (#"("@status" "content-digest" "mytoken";req "@path";req "@query";req)"#, .insufficientCoverage),
+        (#"("@status" "content-digest" "mytoken";req "@path";req "@method";req "@query";req)"#, .wrongComponents),
+        (#"("@status" "content-digest" "mytoken";req "@method" "@path" "@query")"#, .wrongComponents),
+        (#"("@status" "content-digest" "mytoken";req "@method";req "@path";req "@query-param";req)"#, .wrongComponents),
+        (#"("@status" "content-digest" "mytoken";req "@method";req "@path";req "@query";req "a")"#, .wrongComponents),
         (#"("@status" "content-digest" "mytoken")"#, .wrongComponents),
         (#"("@status" "content-digest" "mytoken";req "date")"#, .wrongComponents),
         (#"("@status" "content-digest";sf "mytoken";req)"#, .wrongComponents),
         (#"("@status" "etag" "mytoken";req)"#, .wrongComponents),
-        (#"("@status" "content-digest" "mytoken";req "mytoken";req)"#, .wrongComponents),
+        (#"("@status" "content-digest" "mytoken";req "mytoken";req)"#, .insufficientCoverage),
+        (
+            #"("@status" "content-digest" "mytoken";req "@method";req "@path";req "@query";req "@query";req)"#,
+            .wrongComponents
+        ),
     ])
     func theListMustBeExactlyTheOneDemanded(list: String, reason: SignatureFailure.Reason) throws {
         var answer = try SampleAnswer.signed()

@@ -18,18 +18,25 @@ enum SampleKey {
 struct SampleAnswer: Sendable {
     var status = 200
     var body = Array(#"{"message": "good dog"}"#.utf8)
-    var token: String? = "20817"
+    var request = SignedRequest(method: "GET", path: "/api/notifications", query: "limit=500", token: "20817")
     /// Lines in their order.
     var fields: [(name: String, value: String)] = []
 
     /// Signed by the RFC's key at the RFC's time; under its thumbprint.
-    static func signed(status: Int = 200, body: String = #"{"message": "good dog"}"#) throws -> SampleAnswer {
+    static func signed(
+        status: Int = 200,
+        body: String = #"{"message": "good dog"}"#,
+        for request: SignedRequest? = nil,
+        _ coverage: SignatureCoverage = .exchange
+    ) throws -> SampleAnswer {
         var answer = SampleAnswer(status: status, body: Array(body.utf8))
+        answer.request = request ?? answer.request
         let validator = status == 304 ? #""33a64df5""# : ContentDigest.field(of: answer.body)
         let signature = try ResponseSignature(
             status: status,
             validator: validator,
-            token: answer.token ?? "",
+            request: answer.request,
+            coverage: coverage,
             label: "sig",
             key: SampleKey.signing(),
             created: SampleKey.now
@@ -50,7 +57,7 @@ struct SampleAnswer: Sendable {
     }
 
     var message: SignedMessage {
-        SignedMessage(status: self.status, body: self.body, requestToken: self.token) { name in
+        SignedMessage(status: self.status, body: self.body, request: self.request) { name in
             self.fields.filter { $0.name == name }.map(\.value)
         }
     }

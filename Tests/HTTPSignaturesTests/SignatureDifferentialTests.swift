@@ -12,8 +12,23 @@ import Testing
         var keyID: String
         var status: Int
         var body: Data
+        var method: String
+        var target: String
         var token: String
+        /// Of the signature, in their order.
+        var components: [String]
         var fields: [String: String]
+
+        /// The request, as we take it.
+        var request: SignedRequest {
+            let parts = self.target.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
+            return SignedRequest(
+                method: self.method,
+                path: String(parts[0]),
+                query: parts.count > 1 ? String(parts[1]) : nil,
+                token: self.token
+            )
+        }
     }
 
     /// Either what it makes of our signature, or a signature of its own.
@@ -26,68 +41,106 @@ import Testing
         "", "{}", #"{"Id":7,"Payload":"Grüße","Read":false}"#, String(repeating: "x", count: 70_000),
     ]
 
-    private static func questions(_ fields: (Int, Data, String, SigningKey) throws -> [String: String]) throws
-        -> [Question]
-    {
-        try Self.bodies.flatMap { body in
-            try [200, 201, 204, 304, 400, 401, 404, 429, 500].map { status in
-                let key = SigningKey()
-                let token = String(Int.random(in: 0...126_322_567))
-                let body = status == 304 ? Data() : Data(body.utf8)
-                return Question(
-                    key: key.publicKey.rawRepresentation.base64EncodedString(),
-                    seed: key.rawRepresentation.base64EncodedString(),
-                    keyID: key.id,
-                    status: status,
-                    body: body,
-                    token: token,
-                    fields: try fields(status, body, token, key)
-                )
-            }
+    private static let requests = [
+        ("GET", "/"), ("GET", ""), ("HEAD", "/healthz"), ("PUT", "/api/register/a.b-c_d"), ("OPTIONS", "/"),
+        ("POST", "/api/register?handle=a%2Bb%2Fc%20d%26e%3D%C3%A4"), ("GET", "/api/notifications?"), ("GET", "?"),
+        ("GET", "/api/notifications?limit=500&since=x"), ("DELETE", "/api/users/%C3%BC"),
+        ("PATCH", "/a//b;c+d?e?/+f;%2b"),
+        ("GET", "/%7e/~?%7E~"), ("POST", "/a:b@c!$&'()*,=?!$&'()*,=:@"),
+    ]
+
+    /// What we ask for, what older clients ask for, and any other list that the server knows.
+    private static func coverage(_ number: Int) throws -> SignatureCoverage {
+        if number % 3 == 0 { return .exchange }
+        if number % 3 == 1 { return .answer }
+        let all = SignatureCoverage.exchange.components(status: 200)
+        let list = (all.prefix(3) + all.dropFirst(3).shuffled().prefix(Int.random(in: 1...3))).shuffled()
+        return try SignatureRequest(acceptSignature: ["sig=\(InnerList(list.map(\.item)).text)"]).coverage
+    }
+
+    /// For each request, status and body.
+    private static func questions() throws -> [(question: Question, coverage: SignatureCoverage, key: SigningKey)] {
+        let statuses = [200, 201, 204, 304, 400, 401, 404, 429, 500]
+        return try (0..<Self.requests.count * statuses.count).map { number in
+            let (request, status) = (Self.requests[number % Self.requests.count], statuses[number % statuses.count])
+            let (key, coverage) = (SigningKey(), try Self.coverage(number / statuses.count))
+            let question = Question(
+                key: key.publicKey.rawRepresentation.base64EncodedString(),
+                keyID: key.id,
+                status: status,
+                body: status == 304 ? Data() : Data(Self.bodies[number % Self.bodies.count].utf8),
+                method: request.0,
+                target: request.1,
+                token: String(Int.random(in: 0...126_322_567)),
+                components: coverage.components(status: status).map(\.description),
+                fields: [:]
+            )
+            return (question, coverage, key)
         }
     }
 
+    /// The same answer to other requests than the signed one.
+    private static func exchanged(_ question: Question) -> [Question] {
+        var others = [question, question, question, question]
+        others[0].token += "1"
+        others[1].method = question.method == "GET" ? "HEAD" : "GET"
+        others[2].target = "/other\(question.target)"
+        others[3].target += question.target.contains("?") ? "&" : "?x"
+        let isCovered = ["mytoken", "@method", "@path", "@query"].map { question.components.contains("\"\($0)\";req") }
+        return zip(others, isCovered).filter(\.1).map(\.0)
+    }
+
     @Test func itVerifiesWhatWeSign() async throws {
-        var questions = try Self.questions { status, body, token, key in
-            let validator = status == 304 ? #""5ea1""# : ContentDigest.field(of: body)
+        var questions = try Self.questions().map { question, coverage, key in
+            var question = question
+            let validator = question.status == 304 ? #""5ea1""# : ContentDigest.field(of: question.body)
             let signature = try ResponseSignature(
-                status: status,
+                status: question.status,
                 validator: validator,
-                token: token,
+                request: question.request,
+                coverage: coverage,
                 label: "sig",
                 key: key,
                 created: Date()
             )
-            return [
-                status == 304 ? "ETag" : "Content-Digest": validator, "Signature-Input": signature.input,
+            question.fields = [
+                question.status == 304 ? "ETag" : "Content-Digest": validator, "Signature-Input": signature.input,
                 "Signature": signature.signature,
             ]
+            return question
         }
-        for index in questions.indices { questions[index].seed = nil }
         let good = questions.count
-        for var question in questions.prefix(good) {
-            question.token += "1"
-            questions.append(question)
-        }
+        questions += questions.flatMap(Self.exchanged)
         let answers = try await Oracle.answers(of: "signature_oracle.py", to: questions, as: Answer.self)
         try #require(answers.count == questions.count)
         for (index, answer) in answers.enumerated() {
-            #expect((answer.error == nil) == (index < good), "\(questions[index].status): \(answer.error ?? "")")
+            #expect((answer.error == nil) == (index < good), "\(questions[index]): \(answer.error ?? "")")
         }
     }
 
     @Test func weVerifyWhatItSigns() async throws {
-        let questions = try Self.questions { status, _, _, _ in status == 304 ? ["ETag": #""5ea1""#] : [:] }
+        let samples = try Self.questions()
+        let questions = samples.map { question, _, key in
+            var question = question
+            question.seed = key.rawRepresentation.base64EncodedString()
+            if question.status == 304 { question.fields = ["ETag": #""5ea1""#] }
+            return question
+        }
         let answers = try await Oracle.answers(of: "signature_oracle.py", to: questions, as: Answer.self)
         try #require(answers.count == questions.count)
-        for (question, answer) in zip(questions, answers) {
+        for ((question, coverage, key), answer) in zip(samples, answers) {
             let fields = try #require(answer.fields, "\(answer.error ?? "")")
-            let message = SignedMessage(status: question.status, body: question.body, requestToken: question.token) {
-                name in
-                fields.filter { $0.key.lowercased() == name }.map(\.value)
+            let verifier = ResponseVerifier(keys: [key.publicKey], coverage: coverage)
+            func verify(_ request: SignedRequest) throws(SignatureFailure) {
+                let message = SignedMessage(status: question.status, body: question.body, request: request) { name in
+                    fields.filter { $0.key.lowercased() == name }.map(\.value)
+                }
+                try verifier.verify(message, now: Date())
             }
-            let key = try VerificationKey(rawRepresentation: #require(Data(base64Encoded: question.key)))
-            #expect(throws: Never.self, "\(fields)") { try ResponseVerifier(keys: [key]).verify(message, now: Date()) }
+            #expect(throws: Never.self, "\(fields)") { try verify(question.request) }
+            for other in Self.exchanged(question) {
+                #expect(throws: SignatureFailure.self, "\(other.request)") { try verify(other.request) }
+            }
         }
     }
 

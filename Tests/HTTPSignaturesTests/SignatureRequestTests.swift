@@ -1,15 +1,38 @@
-import HTTPSignatures
 import Testing
+
+@testable import HTTPSignatures
 
 @Suite(.timeLimit(.minutes(5))) struct SignatureRequestTests {
     private static let list = #"("@status" "content-digest" "mytoken";req)"#
+    private static let longer = #"("@status" "content-digest" "mytoken";req "@method";req "@path";req "@query";req)"#
 
     @Test func whatTheVerifierAsksForIsUnderstood() throws {
         let request = try SignatureRequest(acceptSignature: [ResponseVerifier.acceptSignature(keyID: "k-_1")])
         #expect(request.label == "sig" && request.keyID == "k-_1")
         #expect(try SignatureRequest(acceptSignature: [ResponseVerifier.acceptSignature()]).keyID == nil)
-        #expect(ResponseVerifier.acceptSignature(keyID: "k") == "sig=\(Self.list);keyid=\"k\"")
-        #expect(ResponseVerifier.acceptSignature(keyID: "k\n") == "sig=\(Self.list)")
+        #expect(ResponseVerifier.acceptSignature(keyID: "k") == "sig=\(Self.longer);keyid=\"k\"")
+        #expect(ResponseVerifier.acceptSignature(keyID: "k\n") == "sig=\(Self.longer)")
+        #expect(ResponseVerifier.acceptSignature(keyID: "k", coverage: .answer) == "sig=\(Self.list);keyid=\"k\"")
+        #expect(request.coverage == .exchange)
+        #expect(try SignatureRequest(acceptSignature: ["sig=\(Self.list)"]).coverage == .answer)
+    }
+
+    @Test(arguments: [
+        #""content-digest" "@status" "mytoken";req"#, #""mytoken";req "content-digest" "@status""#,
+        #""@status" "@method";req "content-digest" "mytoken";req"#,
+        #""@query";req "@path";req "@method";req "mytoken";req "content-digest" "@status""#,
+        #""@status" "content-digest" "mytoken";req "@path";req"#,
+    ])
+    func theSignatureCoversWhatWasAskedForInThatOrder(list: String) throws {
+        let coverage = try SignatureRequest(acceptSignature: ["sig=(\(list))"]).coverage
+        for status in [200, 304, 404] {
+            let expected = status == 304 ? list.replacing("content-digest", with: "etag") : list
+            let answer = try SampleAnswer.signed(status: status, body: "", coverage)
+            #expect(answer["signature-input"].hasPrefix("sig=(\(expected));created="))
+            let verifier = ResponseVerifier(keys: [try SampleKey.signing().publicKey], coverage: coverage)
+            #expect(try answer.refusal(by: verifier) == nil)
+            #expect(try answer.refusal() != nil)
+        }
     }
 
     @Test(arguments: [
@@ -28,7 +51,14 @@ import Testing
 
     @Test(arguments: [
         "", "sig", "sig=()", "sig=1", #"sig=("@status" "content-digest" "mytoken")"#,
-        #"sig=("@status" "mytoken";req "content-digest")"#, #"sig=("@status" "content-digest" "mytoken";req "date")"#,
+        #"sig=("@status" "content-digest" "mytoken";req "date")"#,
+        #"sig=("@status" "content-digest" "etag" "mytoken";req)"#,
+        #"sig=("@status" "etag" "mytoken";req)"#, #"sig=("@status" "content-digest" "mytoken";req "mytoken";req)"#,
+        #"sig=("@status" "content-digest" "mytoken";req "@method")"#, #"sig=("@method";req "@path";req "@query";req)"#,
+        #"sig=("@status" "content-digest" "mytoken";req "@path";req "@path";req)"#,
+        #"sig=("@status" "content-digest" "mytoken";req "@query-param";req;name="a")"#,
+        #"sig=("@status" "content-digest" "mytoken";req "@authority";req)"#,
+        #"sig=("@status" "content-digest" "mytoken";req "authorization";req)"#,
         #"sig=("@status" "content-digest" "mytoken";req;sf)"#, #"sig=("@status" "content-digest" "mytoken";req=?0)"#,
         #"sig=("@status" "content-digest" "mytoken";req;req)"#, #"sig=("@status" "content-digest" "MyToken";req)"#,
         #"sig=(@status "content-digest" "mytoken";req)"#, #"sig=("@status";req "content-digest" "mytoken";req)"#,

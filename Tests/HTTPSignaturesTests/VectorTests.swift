@@ -115,14 +115,14 @@ import Testing
         let answer = SampleAnswer(
             status: status,
             body: status == 304 ? [] : Array(#"{"message": "good dog"}"#.utf8),
-            token: "0123456789abcdef",
+            request: SignedRequest(method: "GET", path: "/", query: nil, token: "0123456789abcdef"),
             fields: [
                 ("content-digest", status == 304 ? "" : Self.goodDog), ("etag", #""33a64df5""#),
                 ("signature-input", "sig=\(list);created=1618884473;keyid=\"test-key-ed25519\"\(algorithm)"),
                 ("signature", "sig=:\(vector.signature):"),
             ]
         )
-        let verifier = ResponseVerifier([SampleKey.id: try SampleKey.signing().publicKey])
+        let verifier = ResponseVerifier([SampleKey.id: try SampleKey.signing().publicKey], coverage: .answer)
         #expect(try answer.refusal(by: verifier) == nil)
     }
 

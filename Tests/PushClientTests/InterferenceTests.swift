@@ -96,6 +96,52 @@ import Testing
         }
     }
 
+    /// A proxy that asks for something that is not there, under the same token: the server's own 404, of another path.
+    @Test func aRefusalOfAnotherRequestForgetsNothing() async throws {
+        let options = PushClient.Options(signatureKeys: [Tampering.key.publicKey])
+        let own: ScriptedPeer.Script = { request, _ in
+            let body =
+                request.path == "/api/notifications" ? Samples.list([Samples.item(7)], cursor: "C") : Samples.item(7)
+            return .answer(PeerAnswer(to: request, body: body, key: Tampering.key))
+        }
+        try await ScriptedPeer.run(own, options: options) { peer, client in
+            let fetched = try await client.notification(7)
+            let inbox = try await client.sync()
+            peer.play { request, _ in
+                .answer(PeerAnswer(to: request.exchanged(for: "/nothing"), .notFound, key: Tampering.key))
+            }
+            for _ in 0..<2 {
+                let kept = try await client.notification(7)
+                #expect(kept.value == fetched.value)
+                #expect(kept.date != nil)
+            }
+            let found = await interference { try await client.dismiss(7) }
+            #expect(found?.kind == .signature)
+            #expect(try await client.sync().value.notifications == inbox.value.notifications)
+            // The server's own refusal is believed.
+            peer.play { request, _ in .answer(PeerAnswer(to: request, .notFound, key: Tampering.key)) }
+            await #expect(throws: PushClientError.problem(Problem(.notFound))) { try await client.notification(7) }
+            peer.play { _, _ in .hangUp }
+            await #expect(throws: URLError.self) { try await client.notification(7) }
+        }
+    }
+
+    @Test func lessThanWasAskedForIsNamed() async throws {
+        let options = PushClient.Options(signatureKeys: [Tampering.key.publicKey])
+        try await ScriptedPeer.run(
+            { request, _ in
+                .answer(PeerAnswer(to: request, body: Samples.item(7), key: Tampering.key, coverage: .answer))
+            },
+            options: options
+        ) { peer, client in
+            let found = await interference { try await client.notification(7) }
+            #expect(found?.kind == .insufficientCoverage)
+            #expect(found?.seen?.contains(#"over ("@status" "content-digest" "mytoken";req)"#) == true)
+            let asked = peer.requests.first?.fields["accept-signature"]
+            #expect(asked == ResponseVerifier.acceptSignature(keyID: Tampering.key.id, coverage: .exchange))
+        }
+    }
+
     /// Each with what it is answered with, and with what it asks twice.
     @Test func eachCallChecksItsAnswer() async throws {
         let calls: [@Sendable (PushClient) async throws -> Void] = [

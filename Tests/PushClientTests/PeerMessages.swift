@@ -4,15 +4,27 @@ import PushAPI
 
 /// A request as it arrived.
 struct PeerRequest: Sendable {
-    let method: String
+    var method: String
     /// With its query.
-    let target: String
+    var target: String
     /// By names in lower case.
     let fields: [String: String]
     let body: String
 
     var path: String { String(self.target.prefix { $0 != "?" }) }
     var query: String { String(self.target.dropFirst(self.path.count + 1)) }
+
+    /// What a server signs of it.
+    var signed: SignedRequest {
+        SignedRequest(method: self.method, path: self.path, query: self.query, token: self.token)
+    }
+
+    /// What a proxy asks the server instead, under the same token.
+    func exchanged(_ method: String? = nil, for target: String) -> PeerRequest {
+        var other = self
+        (other.method, other.target) = (method ?? self.method, target)
+        return other
+    }
 
     /// Reads one request off the front of the bytes; `nil` while it is not whole.
     init?(from bytes: inout [UInt8]) {
@@ -68,6 +80,7 @@ struct PeerAnswer: Sendable {
         fields: [(name: String, value: String)] = [],
         body: String = "",
         key: SigningKey? = nil,
+        coverage: SignatureCoverage = .exchange,
         created: Date = Date()
     ) {
         self.init(status: status, fields: fields, body: body)
@@ -80,7 +93,8 @@ struct PeerAnswer: Sendable {
             let signature = try? ResponseSignature(
                 status: status,
                 validator: self[status == 304 ? "ETag" : "Content-Digest"] ?? "",
-                token: request.token,
+                request: request.signed,
+                coverage: coverage,
                 label: "sig",
                 key: key,
                 created: created

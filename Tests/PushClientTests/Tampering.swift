@@ -105,12 +105,29 @@ struct Tampering: Sendable, CustomTestStringConvertible {
             answer.body = Array("[\(String(decoding: answer.body, as: UTF8.self))]".utf8)
         },
         Tampering("another's status", .unexpectedBody, signed: .signature) { answer, _ in answer.status = 404 },
-        Tampering("another notification", .wrongID) { answer, request in
+        Tampering("another notification", .wrongID, signed: .signature) { answer, request in
             // The proxy has asked for another one: all of it is the server's own.
-            answer = PeerAnswer(to: request, body: Samples.item(8), key: Self.key)
+            let other = request.exchanged(for: "/api/notifications/8")
+            answer = PeerAnswer(to: other, body: Samples.item(8), key: Self.key)
         },
-        Tampering("the answer to another question", .unexpectedBody) { answer, request in
-            answer = PeerAnswer(to: request, body: #""a-registration-id""#, key: Self.key)
+        Tampering("the answer to another question", .unexpectedBody, signed: .signature) { answer, request in
+            let other = request.exchanged("POST", for: "/api/register")
+            answer = PeerAnswer(to: other, body: #""a-registration-id""#, key: Self.key)
+        },
+        Tampering("the answer to another method", nil, signed: .signature) { answer, request in
+            let other = request.exchanged("PATCH", for: request.target)
+            answer = PeerAnswer(to: other, body: Samples.item(7), key: Self.key)
+        },
+        Tampering("the answer to another query", nil, signed: .signature) { answer, request in
+            let other = request.exchanged(for: "\(request.path)?x")
+            answer = PeerAnswer(to: other, body: Samples.item(7), key: Self.key)
+        },
+        Tampering("an item of another path", nil, signed: .signature) { answer, request in
+            let other = request.exchanged(for: "/api/notifications/7/")
+            answer = PeerAnswer(to: other, body: Samples.item(7), key: Self.key)
+        },
+        Tampering("signed without method and target", nil, signed: .insufficientCoverage) { answer, request in
+            answer = PeerAnswer(to: request, body: Samples.item(7), key: Self.key, coverage: .answer)
         },
         Tampering("compressed and not said so", .notJSON, signed: .signature) { answer, _ in
             answer.body = [0x1F, 0x8B, 0x08, 0x00]

@@ -32,14 +32,14 @@ import Testing
         try await self.send(sample, headers: headers, signingKeys: SigningKeys(.random())).response
     }
 
-    /// Its answer, and what the server took for the time.
+    /// Its answer, and the fixture that has sent it last.
     func send(
         _ sample: Sample,
         headers: [(String, String)],
         signingKeys: SigningKeys
-    ) async throws -> (response: Response, now: Date) {
+    ) async throws -> (response: Response, fixture: ServerFixture) {
         let fixture = try await ServerFixture(signingKeys: signingKeys, troubles: ["the disk is full"])
-        return (try await self.send(sample, headers: headers, to: fixture), fixture.clock.now)
+        return (try await self.send(sample, headers: headers, to: fixture), fixture)
     }
 
     private func send(

@@ -103,9 +103,12 @@ import Testing
             _ = try await send("GET /api/notifications/{id}/deliveries", "\(item)/deliveries", user: "ada")
             _ = try await send("GET /api/notifications/{id}", item, user: "ada", [("If-Match", "\"x\"")])
             _ = try await send("PATCH /api/notifications/{id}", item, user: "ada", body: #"{"Read":true}"#)
-            let signature = [("Accept-Signature", #"sig=("@status" "content-digest" "mytoken";req)"#)]
-            _ = try await send("GET /api/notifications/{id}", item, user: "ada", signature)
-            _ = try await send("GET /api/notifications", Paths.notifications, user: "ada", signature)
+            for method in ["", #" "@method";req "@path";req "@query";req"#] {
+                let list = #"sig=("@status" "content-digest" "mytoken";req\#(method))"#
+                let signature = [("Accept-Signature", list)]
+                _ = try await send("GET /api/notifications/{id}", item, user: "ada", signature)
+                _ = try await send("GET /api/notifications", Paths.notifications, user: "ada", signature)
+            }
             let list = try await send("GET /api/notifications", Paths.notifications, user: "ada")
             let since = "\(Paths.notifications)?since=\(try #require(try list.json["Cursor"]?.text))"
             _ = try await send("DELETE /api/notifications/{id}", item, user: "ada")

@@ -6,6 +6,7 @@ import PushCore
 import PushStore
 import PushTesting
 import SocketHTTP
+import Synchronization
 import Testing
 
 @testable import PushServer
@@ -36,6 +37,7 @@ struct ServerFixture: Sendable {
     let settlements = SettlementWatch()
     let log = LogRecorder()
     let wakeUps = Counter()
+    let requestLine = RequestLine()
 
     /// `storage` is for a second server on the same store, without users of its own; without `parameters` passwords are
     /// hashed as usual.
@@ -154,6 +156,7 @@ struct ServerFixture: Sendable {
         var lines = ["\(method.rawValue) \(target) HTTP/1.1", "Host: sealpost.test"]
         if let user { lines.append("Authorization: \(Self.basic(user))") }
         lines += headers.map { name, value in "\(name): \(value)" }
+        self.requestLine.note(method.rawValue, target)
         let text = lines.joined(separator: "\r\n") + "\r\n\r\n"
         let head = try #require(RequestHead(text), "the server takes no such head", sourceLocation: sourceLocation)
         let request = Request(
@@ -242,5 +245,17 @@ extension StoreFixture {
     func addUser(_ name: String, role: Role, _ password: PasswordHash) async throws {
         let username = try #require(Username(name))
         #expect(try await self.store.addUser(username, role: role, password: password, now: self.now))
+    }
+}
+
+/// Method and target of the request that was sent last.
+final class RequestLine: Sendable {
+    private let last = Mutex((method: "", target: ""))
+
+    var method: String { self.last.withLock { $0.method } }
+    var target: String { self.last.withLock { $0.target } }
+
+    func note(_ method: String, _ target: String) {
+        self.last.withLock { $0 = (method, target) }
     }
 }

@@ -13,24 +13,36 @@ import Testing
 /// in `SignatureTests`.
 @Suite(.timeLimit(.minutes(5))) struct SigningTests {
     private static let asking = [("MyToken", "1000"), ("Accept-Signature", ResponseVerifier.acceptSignature())]
+    private static let askingForLess = [
+        asking[0], ("Accept-Signature", ResponseVerifier.acceptSignature(coverage: .answer)),
+    ]
 
-    /// Throws what the verifier says.
+    /// Throws what the verifier says of an answer to the fixture's last request, or to another.
     private func verify(
         _ response: Response,
-        by keys: SigningKeys,
+        of fixture: ServerFixture,
+        by keys: SigningKeys? = nil,
         token: String = "1000",
-        isHead: Bool = false,
-        now: Date
+        to line: (method: String, target: String)? = nil,
+        coverage: SignatureCoverage = .exchange
     ) throws {
-        let isEmpty = isHead || [204, 304].contains(response.status.code)
+        let (method, target) = line ?? (fixture.requestLine.method, fixture.requestLine.target)
+        let isEmpty = method == "HEAD" || [204, 304].contains(response.status.code)
+        let parts = target.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
         let message = SignedMessage(
             status: response.status.code,
             body: isEmpty ? [] : response.body,
-            requestToken: token
+            request: SignedRequest(
+                method: method,
+                path: parts[0],
+                query: parts.count > 1 ? parts[1] : nil,
+                token: token
+            )
         ) { name in
             response.fields.lines.filter { $0.name.canonicalName == name }.map(\.value)
         }
-        try ResponseVerifier(keys: keys.current.keys.map(\.key.publicKey)).verify(message, now: now)
+        let pinned = (keys ?? fixture.signingKeys).current.keys.map(\.key.publicKey)
+        try ResponseVerifier(keys: pinned, coverage: coverage).verify(message, now: fixture.clock.now)
         #expect(response.fields.lines.filter { $0.name == .cacheControl }.map(\.value) == ["no-store"])
         #expect(response.fields[.expires] == nil)
         #expect((response.fields[.contentDigest] == nil) == (response.status == .notModified))
@@ -43,9 +55,11 @@ import Testing
     @Test(arguments: EnvelopeTests.Sample.allCases)
     func everyStatusIsSigned(sample: EnvelopeTests.Sample) async throws {
         let keys = SigningKeys(.random())
-        let (response, now) = try await EnvelopeTests().send(sample, headers: Self.asking, signingKeys: keys)
-        #expect(response.status.code == sample.rawValue)
-        try self.verify(response, by: keys, now: now)
+        for (headers, coverage) in [(Self.asking, SignatureCoverage.exchange), (Self.askingForLess, .answer)] {
+            let (response, fixture) = try await EnvelopeTests().send(sample, headers: headers, signingKeys: keys)
+            #expect(response.status.code == sample.rawValue)
+            try self.verify(response, of: fixture, coverage: coverage)
+        }
     }
 
     @Test(arguments: EnvelopeTests.Sample.allCases)
@@ -64,7 +78,7 @@ import Testing
         let response = try await fixture.send(.head, path, user: "paul", headers: Self.asking)
         #expect(response.status == .ok)
         #expect(response.fields[.contentDigest] == ContentDigest.field(of: []))
-        try self.verify(response, by: fixture.signingKeys, isHead: true, now: fixture.clock.now)
+        try self.verify(response, of: fixture)
     }
 
     /// Its digest is made where the list is made, unless nothing of it goes out.
@@ -72,16 +86,15 @@ import Testing
         let fixture = try await ServerFixture()
         for _ in 0..<101 { _ = try await fixture.post(#"{"Payload":1}"#, user: "alice") }
         let path = "\(Paths.notifications)?limit=500"
-        let now = fixture.clock.now
         for method in [HTTPRequest.Method.get, .head] {
             let response = try await fixture.send(method, path, headers: Self.asking)
             #expect(response.fields.lines.count { $0.name == .contentDigest } == 1)
-            try self.verify(response, by: fixture.signingKeys, isHead: method == .head, now: now)
+            try self.verify(response, of: fixture)
         }
         let tag = try #require(try await fixture.send(.get, path).fields[.eTag])
         let unchanged = try await fixture.send(.get, path, headers: Self.asking + [("If-None-Match", tag)])
         #expect(unchanged.status == .notModified)
-        try self.verify(unchanged, by: fixture.signingKeys, now: now)
+        try self.verify(unchanged, of: fixture)
     }
 
     @Test func whatIsDeletedIsSignedOverNothing() async throws {
@@ -89,7 +102,7 @@ import Testing
         let path = try await fixture.post(#"{"Payload":1}"#)
         let response = try await fixture.send(.delete, path, user: "paul", headers: Self.asking)
         #expect(response.status == .noContent)
-        try self.verify(response, by: fixture.signingKeys, now: fixture.clock.now)
+        try self.verify(response, of: fixture)
     }
 
     @Test func whatMayBeKeptUnsignedMayNotBeKeptSigned() async throws {
@@ -99,18 +112,88 @@ import Testing
         #expect(unsigned.fields[.cacheControl] == "private, max-age=60")
         #expect(unsigned.fields[.expires] != nil)
         let signed = try await fixture.send(.get, path, user: "paul", headers: Self.asking)
-        try self.verify(signed, by: fixture.signingKeys, now: fixture.clock.now)
+        try self.verify(signed, of: fixture)
         #expect(signed.fields[.eTag] == unsigned.fields[.eTag])
         #expect(signed.body == unsigned.body)
     }
 
-    @Test func theLabelIsTheClients() async throws {
+    @Test func theLabelAndTheOrderAreTheClients() async throws {
         let fixture = try await ServerFixture()
-        let field = "a=(\"@method\"), my.own=(\"@status\" \"content-digest\" \"mytoken\";req)"
-        let headers = [("mytoken", "1000"), ("accept-signature", field)]
-        let response = try await fixture.send(.get, "/healthz", headers: headers)
-        #expect(response.fields[.signature]?.hasPrefix("my.own=:") == true)
-        try self.verify(response, by: fixture.signingKeys, now: fixture.clock.now)
+        for list in [
+            #"("@status" "content-digest" "mytoken";req)"#,
+            #"("@path";req "mytoken";req "@method";req "content-digest" "@query";req "@status")"#,
+        ] {
+            let headers = [("mytoken", "1000"), ("accept-signature", "a=(\"@method\"), my.own=\(list)")]
+            let response = try await fixture.send(.get, "/healthz", headers: headers)
+            #expect(response.fields[.signature]?.hasPrefix("my.own=:") == true)
+            #expect(response.fields[.signatureInput]?.hasPrefix("my.own=\(list);created=") == true)
+            let coverage = try SignatureRequest(acceptSignature: ["a=\(list)"]).coverage
+            try self.verify(response, of: fixture, coverage: coverage)
+        }
+    }
+
+    // MARK: The request
+
+    /// In the bytes in which they were received: nothing is decoded, and of absolute-form the authority does not count.
+    @Test(
+        arguments: [
+            ("/", "/", nil), ("/?", "/", ""), ("/a%2db/~%7e;c+d?e=%c3%BC&f+g;?/", "/a%2db/~%7e;c+d", "e=%c3%BC&f+g;?/"),
+            ("/nothing?a?b", "/nothing", "a?b"), ("//", "//", nil), ("http://else.where/healthz?x", "/healthz", "x"),
+            ("http://else.where", "/", nil), ("HTTP://else.where?x", "/", "x"),
+            ("/api/notifications/7", "/api/notifications/7", nil),
+        ] as [(String, String, String?)]
+    )
+    func methodPathAndQueryAreSignedAsTheyWereReceived(target: String, path: String, query: String?) async throws {
+        let fixture = try await ServerFixture()
+        let signedTarget = query.map { "\(path)?\($0)" } ?? path
+        for method in [HTTPRequest.Method.get, .head, .put, .post, .patch, .delete, .options] {
+            let response = try await fixture.send(method, target, headers: Self.asking)
+            try self.verify(response, of: fixture, to: (method.rawValue, signedTarget))
+            for (otherMethod, otherTarget) in [
+                ("TRACE", signedTarget), (method.rawValue, "\(path)x"),
+                (method.rawValue, "\(signedTarget)\(query == nil ? "?x" : "x")"),
+            ] {
+                #expect(throws: SignatureFailure.self) {
+                    try self.verify(response, of: fixture, to: (otherMethod, otherTarget))
+                }
+            }
+        }
+    }
+
+    /// RFC 9110 §7.1: the path of the asterisk is empty.
+    @Test func thePathOfTheAsteriskIsASlash() async throws {
+        let fixture = try await ServerFixture()
+        let response = try await fixture.send(.options, "*", headers: Self.asking)
+        try self.verify(response, of: fixture)
+        try self.verify(response, of: fixture, to: ("OPTIONS", "/"))
+    }
+
+    /// A registration that is swallowed: what the shorter list lets through, and the longer one does not.
+    @Test func anAnswerToAnotherRequestDoesNotPassForARegistration() async throws {
+        let fixture = try await ServerFixture()
+        let path = Paths.registration(try await fixture.requestRegistration())
+        func exchanged(_ headers: [(String, String)]) async throws -> (right: Response, other: Response) {
+            let body = #"{"Platform":"fcm","Handle":"h"}"#
+            let right = try await fixture.send(.put, path, headers: headers, body: body)
+            #expect(right.status == .ok)
+            return (right, try await fixture.send(.head, "/healthz", user: nil, headers: headers))
+        }
+        let weak = try await exchanged(Self.askingForLess)
+        #expect(weak.right.fields[.signature] == weak.other.fields[.signature])
+        #expect(weak.right.fields[.signatureInput] == weak.other.fields[.signatureInput])
+        try self.verify(weak.right, of: fixture, to: ("HEAD", path), coverage: .answer)
+        // Of an answer to HEAD there is no content.
+        try self.verify(weak.other, of: fixture, to: ("HEAD", path), coverage: .answer)
+        let strong = try await exchanged(Self.asking)
+        try self.verify(strong.right, of: fixture, to: ("PUT", path))
+        try self.verify(strong.other, of: fixture, to: ("HEAD", "/healthz"))
+        // The digest is right each time, as none of these has a content.
+        for (response, method) in [(strong.other, "HEAD"), (strong.right, "HEAD"), (strong.right, "DELETE")] {
+            let error = #expect(throws: SignatureFailure.self) {
+                try self.verify(response, of: fixture, to: (method, path))
+            }
+            #expect(error?.reason == .badSignature)
+        }
     }
 
     /// Before anything is done: whoever sees the answer must be able to trust it, and this one cannot be signed.
@@ -118,6 +201,12 @@ import Testing
         [("MyToken", "1"), ("Accept-Signature", "")], [("MyToken", "1"), ("Accept-Signature", "sig")],
         [("MyToken", "1"), ("Accept-Signature", "sig=(\"@method\")")],
         [("MyToken", "1"), ("Accept-Signature", "sig=(\"@status\" \"content-digest\")")],
+        [("MyToken", "1"), ("Accept-Signature", "sig=(\"@method\";req \"@path\";req \"@query\";req)")],
+        [("MyToken", "1"), ("Accept-Signature", "sig=(\"@status\" \"content-digest\" \"mytoken\";req \"@method\")")],
+        [
+            ("MyToken", "1"),
+            ("Accept-Signature", "sig=(\"@status\" \"content-digest\" \"mytoken\";req \"@authority\";req)"),
+        ],
         [("MyToken", "1"), ("Accept-Signature", "((")],
         [("Accept-Signature", ResponseVerifier.acceptSignature())],
     ])
@@ -137,7 +226,7 @@ import Testing
         let headers = [("MyToken", token), Self.asking[1]]
         let response = try await fixture.send(.get, "/healthz", headers: headers)
         try response.expectProblem(.invalidToken)
-        try self.verify(response, by: fixture.signingKeys, token: token, now: fixture.clock.now)
+        try self.verify(response, of: fixture, token: token)
     }
 
     @Test(arguments: [[("MyToken", "1"), ("MyToken", "1")], [("MyToken", "ü")]])
@@ -151,11 +240,13 @@ import Testing
     @Test func theServersOwnRefusalsAreSigned() async throws {
         let fixture = try await ServerFixture()
         let fields = Self.asking.map { "\($0): \($1)\r\n" }.joined()
-        let head = try #require(RequestHead("GET / HTTP/1.1\r\nHost: h\r\n\(fields)\r\n"))
-        for refusal in [Refusal.bodyTooLarge, .timedOut, .handlerTooSlow, .badRequest("x"), .overloaded] {
-            let response = fixture.server.refuse(refusal, head: head)
-            #expect(response.status == refusal.status)
-            try self.verify(response, by: fixture.signingKeys, now: fixture.clock.now)
+        for target in ["/", "/api/notifications?limit=a%2Fb"] {
+            let head = try #require(RequestHead("POST \(target) HTTP/1.1\r\nHost: h\r\n\(fields)\r\n"))
+            for refusal in [Refusal.bodyTooLarge, .timedOut, .handlerTooSlow, .badRequest("x"), .overloaded] {
+                let response = fixture.server.refuse(refusal, head: head)
+                #expect(response.status == refusal.status)
+                try self.verify(response, of: fixture, to: ("POST", target))
+            }
         }
         #expect(self.isUnsigned(fixture.server.refuse(.badRequest("x"), head: nil)))
     }
@@ -170,7 +261,7 @@ import Testing
             let headers = [Self.asking[0], ("Accept-Signature", ResponseVerifier.acceptSignature(keyID: asked))]
             let response = try await fixture.send(.get, "/healthz", headers: headers)
             #expect(response.fields[.signatureInput]?.contains("keyid=\"\(signer.id)\"") == true)
-            try self.verify(response, by: fixture.signingKeys, now: fixture.clock.now)
+            try self.verify(response, of: fixture)
         }
     }
 
@@ -179,8 +270,8 @@ import Testing
         let old = SigningKeys(fixture.signingKeys.current)
         fixture.signingKeys.exchange(.random())
         let response = try await fixture.send(.get, "/healthz", headers: Self.asking)
-        try self.verify(response, by: fixture.signingKeys, now: fixture.clock.now)
-        #expect(throws: SignatureFailure.self) { try self.verify(response, by: old, now: fixture.clock.now) }
+        try self.verify(response, of: fixture)
+        #expect(throws: SignatureFailure.self) { try self.verify(response, of: fixture, by: old) }
     }
 
     @Test func thePublicHalvesAreForAnybody() async throws {
@@ -203,7 +294,7 @@ import Testing
             }
         }
         let signed = try await fixture.send(.get, Paths.signatureKeys, user: nil, headers: Self.asking)
-        try self.verify(signed, by: fixture.signingKeys, now: fixture.clock.now)
+        try self.verify(signed, of: fixture)
     }
 }
 

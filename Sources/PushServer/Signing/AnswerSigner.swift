@@ -5,7 +5,8 @@ internal import Logging
 internal import PushAPI
 internal import SocketHTTP
 
-/// Signs answers for clients that ask for it (RFC 9421), over status, content and the request's own `MyToken`.
+/// Signs answers for clients that ask for it (RFC 9421), over status, content and the request's own `MyToken`, and over its
+/// method, path and query as far as they ask for these.
 struct AnswerSigner: Sendable {
     let keys: SigningKeys
     let logger: Logger
@@ -54,7 +55,8 @@ struct AnswerSigner: Sendable {
             let signature = try ResponseSignature(
                 status: response.status.code,
                 validator: validator,
-                token: tokens[0],
+                request: SignedRequest(head, token: tokens[0]),
+                coverage: request.coverage,
                 label: request.label,
                 key: self.keys.current.key(request.keyID),
                 created: self.now()
@@ -77,5 +79,12 @@ struct AnswerSigner: Sendable {
             self.logger.error("answer signing failed; sent unsigned", metadata: ["error": "\(error)"])
             return response
         }
+    }
+}
+
+extension SignedRequest {
+    /// The request as the server has received it: a proxy may have changed its path.
+    fileprivate init(_ head: RequestHead, token: String) {
+        self.init(method: head.method.rawValue, path: head.path, query: head.query, token: token)
     }
 }
