@@ -1,0 +1,110 @@
+import PushAPI
+import PushClient
+import Testing
+
+/// An answer of the server's to one request in the place of that to another.
+struct Exchange: Sendable {
+    /// What a phone asks its server for, and in which state it does.
+    enum Call: CaseIterable, Sendable {
+        case requestRegistration, register, unregister, notification, keptNotification, sync, keptSync, send, markRead
+        case markAllRead, dismiss, signIn, signOut
+
+        /// Method and beginning of the path, by which the proxy knows the request.
+        func request(_ id: Int64) -> (method: String, path: String) {
+            switch self {
+            case .requestRegistration: ("POST", Paths.register)
+            case .register: ("PUT", Paths.registration(""))
+            case .unregister: ("DELETE", Paths.registration(""))
+            case .notification, .keptNotification: ("GET", Paths.notification(id))
+            case .sync, .keptSync: ("GET", Paths.notifications)
+            case .send: ("POST", Paths.notifications)
+            case .markRead: ("PATCH", Paths.notification(id))
+            case .markAllRead: ("POST", Paths.readNotifications)
+            case .dismiss: ("DELETE", Paths.notification(id))
+            case .signIn: ("POST", Paths.sessions)
+            case .signOut: ("DELETE", Paths.currentSession)
+            }
+        }
+    }
+
+    /// What the proxy asks the server for instead.
+    struct Request: Sendable {
+        let method: String
+        let target: String
+        var body = ""
+    }
+
+    /// With whose credentials.
+    enum Caller: String, CaseIterable, Sendable {
+        case same, nobody
+    }
+
+    /// For which signature: the one that the client asks for, or one that covers less.
+    enum Demand: String, CaseIterable, Sendable {
+        case asked, less
+    }
+
+    let call: Call
+    let request: Request
+    let caller: Caller
+    let demand: Demand
+
+    /// As the proxy reads it.
+    func line(_ id: Int64) -> String {
+        let (method, path) = self.call.request(id)
+        return [
+            method, path, self.request.method, self.request.target, self.request.body, self.caller.rawValue,
+            self.demand.rawValue,
+        ].joined(separator: "\t")
+    }
+
+    /// Each request in the place of each call; where there is little time, some of them with the call's credentials.
+    static func all(of call: Call, _ id: Int64) -> [Exchange] {
+        let (method, path) = call.request(id)
+        let target = call == .sync ? "\(path)?limit=500" : path
+        // A request is not exchanged for itself.
+        var others = Self.requests(id).filter { $0.method != method || $0.target != target }
+        if !Site.hasAllProxies { others = Array(others.prefix(6)) }
+        return (Site.hasAllProxies ? Caller.allCases : [.same]).flatMap { caller in
+            Demand.allCases.flatMap { demand in
+                others.map { Exchange(call: call, request: $0, caller: caller, demand: demand) }
+            }
+        }
+    }
+
+    /// All that clients ask for, and what anybody may; the ones that hardly differ from a right one come first.
+    private static func requests(_ id: Int64) -> [Request] {
+        let path = Paths.notification(id)
+        return [
+            Request(method: "HEAD", target: "/healthz"),
+            Request(method: "GET", target: "/nothing"),
+            Request(method: "PATCH", target: path, body: #"{"Read":true}"#),
+            Request(method: "GET", target: "\(path)?x"),
+            Request(method: "GET", target: path),
+            Request(method: "PUT", target: Paths.registration("another"), body: #"{"Platform":"stream"}"#),
+            Request(method: "HEAD", target: path),
+            Request(method: "GET", target: Paths.notification(1)),
+            Request(method: "PATCH", target: Paths.notification(1), body: #"{"Read":true}"#),
+            Request(method: "DELETE", target: Paths.notification(1)),
+            Request(method: "GET", target: Paths.notifications),
+            Request(method: "GET", target: "\(Paths.notifications)?limit=500"),
+            Request(method: "GET", target: "\(Paths.notifications)?limit=500&unread=true"),
+            Request(method: "POST", target: Paths.notifications, body: #""exchanged""#),
+            Request(method: "POST", target: Paths.notifications, body: "{"),
+            Request(method: "POST", target: Paths.readNotifications, body: #"{"Ids":[\#(id)]}"#),
+            Request(method: "GET", target: Paths.register),
+            Request(method: "POST", target: Paths.register),
+            Request(method: "POST", target: "\(Paths.register)?handle=b"),
+            Request(method: "DELETE", target: Paths.registration("another")),
+            Request(method: "POST", target: Paths.sessions),
+            Request(method: "DELETE", target: Paths.currentSession),
+            Request(method: "GET", target: Paths.users),
+            Request(method: "GET", target: "/healthz"),
+            Request(method: "GET", target: "/readyz"),
+            Request(method: "PUT", target: "/readyz"),
+            Request(method: "GET", target: Paths.signatureKeys),
+            Request(method: "HEAD", target: Paths.openAPI),
+            Request(method: "OPTIONS", target: "*"),
+        ]
+    }
+}

@@ -1,0 +1,141 @@
+import Foundation
+import PushAPI
+import PushClient
+import Testing
+
+/// A proxy that ends TLS and answers a phone's requests with the server's own, signed answers to other requests, which it
+/// sends under the phone's `MyToken`.
+@Suite(.timeLimit(.minutes(5))) struct ExchangeTests {
+    /// What became of a call.
+    private enum Outcome: Equatable {
+        case named(Interference.Kind)
+        /// What was kept was given, and still is.
+        case kept
+        case believed
+        case failed(String)
+    }
+
+    private static let proxy = [Site.Layer(proxy: .haproxy, file: "proxies/haproxy-exchange.cfg")]
+
+    @Test func noAnswerToAnotherRequestIsBelieved() async throws {
+        try await Visit.run(.signatures) { visit in
+            try await visit.site.replaceProxies(with: Self.proxy)
+            for call in Interferer.Call.allCases {
+                #expect(try await visit.outcome(of: call, visit.client()) == .fresh, "the proxy alone does no harm")
+            }
+            var statuses: [String] = []
+            for call in Exchange.Call.allCases {
+                let exchanges = Exchange.all(of: call, visit.id)
+                let attempt = try await Self.attempt(call, visit)
+                let planned = exchanges.map { $0.line(visit.id) }
+                _ = try await Self.exchanges(visit, planned)
+                for exchange in exchanges {
+                    let outcome = try await attempt()
+                    let isKept = [.keptNotification, .keptSync].contains(call)
+                    let kind = exchange.demand == .asked ? Interference.Kind.signature : .insufficientCoverage
+                    #expect(outcome == (isKept ? .kept : .named(kind)), "\(exchange)")
+                }
+                // Each was done, once, and none was passed on.
+                let done = try await Self.exchanges(visit, nil)
+                #expect(
+                    done.map {
+                        $0.split(separator: "\t", omittingEmptySubsequences: false).dropLast().joined(separator: "\t")
+                    } == planned
+                )
+                statuses += done.compactMap { $0.split(separator: "\t").last.map(String.init) }
+            }
+            #expect(Set(statuses).isSuperset(of: ["200", "404"]))
+            if Site.hasAllProxies {
+                #expect(statuses.count >= 1000)
+                #expect(Set(statuses).isSuperset(of: ["200", "201", "304", "400", "401", "403", "404", "405"]))
+                print(
+                    "\(statuses.count) answers exchanged; their statuses:",
+                    Set(statuses).sorted().joined(separator: ", ")
+                )
+            }
+        }
+    }
+
+    /// What the longer list is there for: a registration that never reaches the server, and is believed for its echo.
+    @Test func withoutSignaturesARegistrationIsSwallowed() async throws {
+        try await Visit.run(.echo) { visit in
+            try await visit.site.replaceProxies(with: Self.proxy)
+            let request = Exchange.Request(method: "HEAD", target: "/healthz")
+            let exchange = Exchange(call: .register, request: request, caller: .nobody, demand: .asked)
+            _ = try await Self.exchanges(visit, [exchange.line(visit.id)])
+            #expect(try await visit.outcome(of: .register, visit.client()) == .wrong)
+            #expect(try await Self.exchanges(visit, nil) == ["\(exchange.line(visit.id))\t200"])
+        }
+    }
+
+    // MARK: - Private
+
+    /// Tells the proxy what to do from now on, unless that is `nil`; what it has done.
+    private static func exchanges(_ visit: Visit, _ lines: [String]?) async throws -> [String] {
+        let options = lines.map { ["--request", "PUT", "--data-binary", $0.joined(separator: "\n")] } ?? []
+        let answer = try await visit.site.curl("/exchanges", as: "", options: options)
+        #expect(answer.status == 200)
+        return answer.body.split(separator: "\n").map(String.init)
+    }
+
+    /// Makes a call ready; what it gives makes it once, and again.
+    private static func attempt(_ call: Exchange.Call, _ visit: Visit) async throws -> () async throws -> Outcome {
+        let id = visit.id
+        func fresh(_ body: @escaping (PushClient) async throws -> Void) -> () async throws -> Outcome {
+            { try await Self.outcome(visit, visit.client(), body) }
+        }
+        switch call {
+        case .requestRegistration, .register:
+            return {
+                let client = try visit.client()
+                let outcome = await Self.outcome(visit, client) {
+                    try await $0.register(platform: "stream", handle: "a")
+                }
+                return client.registrationID == nil ? outcome : .believed
+            }
+        case .unregister:
+            let client = try visit.client()
+            let registration = try await client.register(platform: "stream", handle: "a")
+            return {
+                let outcome = await Self.outcome(visit, client) { try await $0.unregister() }
+                return client.registrationID == registration ? outcome : .believed
+            }
+        case .keptNotification:
+            let client = try visit.client()
+            let kept = try await client.notification(id).value
+            return {
+                // A client that throws has believed a refusal.
+                let shown = try? await client.notification(id)
+                return shown?.date != nil && shown?.value == kept ? .kept : .believed
+            }
+        case .keptSync:
+            let client = try visit.client()
+            let kept = try await client.sync().value.notifications
+            return {
+                let shown = try? await client.sync()
+                return shown?.date != nil && shown?.value.notifications == kept ? .kept : .believed
+            }
+        case .notification: return fresh { _ = try await $0.notification(id) }
+        case .sync: return fresh { _ = try await $0.sync() }
+        case .send: return fresh { _ = try await $0.send("never sent") }
+        case .markRead: return fresh { try await $0.markRead(id) }
+        case .markAllRead: return fresh { try await $0.markRead([id]) }
+        case .dismiss: return fresh { try await $0.dismiss(id) }
+        case .signIn: return fresh { _ = try await $0.signIn() }
+        case .signOut: return fresh { try await $0.signOut() }
+        }
+    }
+
+    private static func outcome(
+        _ visit: Visit,
+        _ client: PushClient,
+        _ body: (PushClient) async throws -> Void
+    ) async -> Outcome {
+        do {
+            try await body(client)
+            return .believed
+        } catch {
+            return visit.kind(of: error).map(Outcome.named) ?? .failed("\(error)")
+        }
+    }
+}

@@ -1,0 +1,89 @@
+-- Answers a request with what the server says to another one: with the client's own fields, so that token, credentials and
+-- the demand for a signature are those of the request that is never passed on.
+--
+-- PUT /exchanges says what is to be done, a line for each exchange, its parts separated by tabs:
+--   method and beginning of the path of the request that is answered,
+--   method, target and body of the one that is sent,
+--   "same" or "nobody" (without credentials), and "asked" or "less" (a signature without method and target).
+-- Each line is for one request, the first that fits. What no line is for passes unchanged.
+-- GET /exchanges tells what was done, in the same lines, each with the status at its end.
+local host, port = os.getenv("SEALPOST"):match("(.*):(%d+)")
+local planned, done = {}, {}
+
+local LESS = 'sig=("@status" "content-digest" "mytoken";req)'
+
+-- What the server says, as a whole: its end is that of the connection.
+local function ask(method, target, headers, body)
+    local lines = { method .. " " .. target .. " HTTP/1.1" }
+    for name, values in pairs(headers) do
+        if name ~= "connection" and name ~= "content-length" and name ~= "transfer-encoding" then
+            for _, value in pairs(values) do lines[#lines + 1] = name .. ": " .. value end
+        end
+    end
+    lines[#lines + 1] = "content-length: " .. #body
+    lines[#lines + 1] = "connection: close"
+    local socket = core.tcp()
+    socket:settimeout(10)
+    socket:connect(host, tonumber(port))
+    socket:send(table.concat(lines, "\r\n") .. "\r\n\r\n" .. body)
+    local answer = socket:receive("*a")
+    socket:close()
+    return answer
+end
+
+local function tell(applet, status, text)
+    applet:set_status(status)
+    applet:add_header("content-length", tostring(#text))
+    applet:start_response()
+    applet:send(text)
+end
+
+local function parts(line)
+    local parts = {}
+    for part in (line .. "\t"):gmatch("([^\t]*)\t") do parts[#parts + 1] = part end
+    return parts
+end
+
+local function take(method, path)
+    for number, line in ipairs(planned) do
+        local plan = parts(line)
+        if plan[1] == method and path:sub(1, #plan[2]) == plan[2] then
+            table.remove(planned, number)
+            return line, plan
+        end
+    end
+end
+
+core.register_service("exchange", "http", function(applet)
+    local body = applet:receive() or ""
+    if applet.path == "/exchanges" then
+        if applet.method == "PUT" then
+            planned, done = {}, {}
+            for line in body:gmatch("[^\n]+") do planned[#planned + 1] = line end
+        end
+        return tell(applet, 200, table.concat(done, "\n"))
+    end
+
+    local method, target = applet.method, applet.path .. (applet.qs ~= "" and "?" .. applet.qs or "")
+    local headers = {}
+    for name, values in pairs(applet.headers) do headers[name] = values end
+    local line, plan = take(method, applet.path)
+    if plan then
+        method, target, body = plan[3], plan[4], plan[5]
+        if plan[6] == "nobody" then headers["authorization"] = nil end
+        if plan[7] == "less" and headers["accept-signature"] then headers["accept-signature"] = { LESS } end
+    end
+    local answer = ask(method, target, headers, body)
+    local stop = answer:find("\r\n\r\n", 1, true)
+    local status = tonumber(answer:match("^HTTP/1.1 (%d+)"))
+    if line then done[#done + 1] = line .. "\t" .. status end
+    applet:set_status(status)
+    for name, value in answer:sub(1, stop + 1):gmatch("([%w-]+): ([^\r]*)\r\n") do
+        name = name:lower()
+        if name ~= "connection" and name ~= "content-length" then applet:add_header(name, value) end
+    end
+    local content = answer:sub(stop + 4)
+    applet:add_header("content-length", tostring(#content))
+    applet:start_response()
+    applet:send(content)
+end)
