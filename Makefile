@@ -79,6 +79,7 @@ e2e: release e2e-packages
 	scripts/e2e run conditional .build/release/sealpost
 	scripts/e2e run lint-http .build/release/sealpost
 	scripts/e2e run schemathesis .build/release/sealpost
+	scripts/e2e run schemas .build/release/sealpost
 	scripts/e2e run restarts .build/release/sealpost
 	scripts/e2e run restarts .build/release/sealpost --proxy haproxy --count 100
 	scripts/e2e run restarts .build/release/sealpost --proxy varnish --count 100

@@ -42,6 +42,10 @@ package final class SQLiteStore: Store {
             throw StoreError(opening: path, error)
         }
         let lock = try LockFile(forDatabase: path)
+        guard lock.lastStamp != LockFile.restoring else {
+            lock.leave(LockFile.restoring)
+            throw .cannotOpen(place: path, reason: "a restore was interrupted; run sealpost restore again")
+        }
         do {
             let wiper = try PageWiper(database: path, onEvent: options.onEvent)
             if let stamp = lock.lastStamp, stamp == wiper.stamp { wiper.noteAllPagesKnown() }

@@ -9,6 +9,8 @@ internal import Synchronization
 /// locks of SQLite. It goes with the process, however that ends. While nobody has it, the file says how the database was
 /// left, if it was closed in order.
 final class LockFile: Sendable {
+    /// The stamp of a restore that has not finished.
+    static let restoring = "restoring"
     private static let longestStamp = 200
 
     private let descriptor: Mutex<Int32?>
@@ -46,6 +48,13 @@ final class LockFile: Sendable {
         guard let descriptor = self.descriptor.withLock({ $0 }) else { return }
         let bytes = Array(stamp.utf8)
         _ = pwrite(descriptor, bytes, bytes.count, 0)
+        fsync(descriptor)
+    }
+
+    /// Removes the stamp.
+    func clear() {
+        guard let descriptor = self.descriptor.withLock({ $0 }) else { return }
+        ftruncate(descriptor, 0)
         fsync(descriptor)
     }
 

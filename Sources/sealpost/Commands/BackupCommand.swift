@@ -6,8 +6,7 @@ struct BackupCommand: AsyncParsableCommand {
         commandName: "backup",
         abstract: "Back up the database, also while the server is running.",
         discussion: """
-            The copy is of one moment, and sealed as the database is: whoever restores it needs the keyring of that day. How \
-            it is restored is in docs/operations.md.
+            The copy is of one moment, verified, and encrypted as the database is: `restore` needs the keyring of that day.
             """
     )
 

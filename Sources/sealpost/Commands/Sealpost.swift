@@ -14,7 +14,7 @@ struct Sealpost: AsyncParsableCommand {
         version: Version.current,
         subcommands: [
             Serve.self, Demo.self, Simulate.self, UserCommand.self, TokenCommand.self, AuditCommand.self,
-            KeysCommand.self, SigningKeysCommand.self, BackupCommand.self, Migrate.self,
+            KeysCommand.self, SigningKeysCommand.self, BackupCommand.self, RestoreCommand.self, Migrate.self,
             DoctorCommand.self,
         ]
     )

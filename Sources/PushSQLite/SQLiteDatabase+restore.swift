@@ -1,0 +1,76 @@
+internal import Foundation
+internal import GRDB
+internal import Glibc
+package import PushCore
+package import PushStore
+
+extension SQLiteDatabase {
+    /// What the old database is called after a restore, with its log beside it.
+    package var replacedPath: String { self.path + ".before-restore" }
+
+    /// Puts a backup in the place of the database, and keeps the old one, if there is one, at `replacedPath`.
+    ///
+    /// The backup is copied and verified before anything changes. The log of the old database goes with it: SQLite would
+    /// play it into the restored one. If the process ends in between, the lock file says so, and the database cannot be opened
+    /// until a restore has finished.
+    ///
+    /// Throws `StoreError` if the database is in use, exists though `isReplacing` is false, or was restored before and the
+    /// old one is still there; or if the backup is damaged, of a later version, or needs keys that `keyring` lacks.
+    package func restore(_ backup: String, keyring: Keyring, isReplacing: Bool) throws(StoreError) {
+        guard FileManager.default.fileExists(atPath: backup) else {
+            throw .cannotOpen(place: backup, reason: "the file does not exist")
+        }
+        let lock = try LockFile(forDatabase: self.path)
+        defer { lock.release() }
+        let wasInterrupted = lock.lastStamp == LockFile.restoring
+        // Opening the lock file has cleared it.
+        if wasInterrupted { lock.leave(LockFile.restoring) }
+        guard isReplacing || wasInterrupted || !self.exists else {
+            throw .cannotOpen(place: self.path, reason: "the database exists; use --replace to keep it beside")
+        }
+        guard wasInterrupted || !FileManager.default.fileExists(atPath: self.replacedPath) else {
+            throw .cannotOpen(
+                place: self.replacedPath,
+                reason: "the database before the last restore exists; remove it"
+            )
+        }
+        let partial = self.path + ".restoring"
+        // Left by a restore that was interrupted.
+        unlink(partial)
+        try SQLiteDatabase(path: backup).copy(to: partial) { () throws(StoreError) in
+            try SQLiteDatabase(path: partial).verify(keyring)
+            lock.leave(LockFile.restoring)
+            try self.moveAway()
+            try Self.move(partial, to: self.path)
+        }
+        try Self.syncFolder(of: self.path)
+        lock.clear()
+    }
+
+    private func verify(_ keyring: Keyring) throws(StoreError) {
+        let inspection = try self.inspect()
+        if let line = inspection.damage.first { throw .failed(reason: "the backup is damaged: \(line)") }
+        if let migration = inspection.unknownMigration { throw .tooNew(migration: migration) }
+        if let migration = inspection.changedMigration { throw .changedMigration(migration) }
+        let keys = try self.dataKeys()
+        guard !keys.isEmpty else {
+            throw .cannotOpen(place: self.path, reason: "the backup is no database of sealpost")
+        }
+        try keys.check(keyring)
+    }
+
+    /// Moves the database and its log. The log goes last: without its database it means nothing.
+    ///
+    /// Files that an interrupted restore has moved already stay: what is in their place is its copy of a backup.
+    private func moveAway() throws(StoreError) {
+        for suffix in ["", "-wal"] where FileManager.default.fileExists(atPath: self.path + suffix) {
+            guard !FileManager.default.fileExists(atPath: self.replacedPath + suffix) else {
+                unlink(self.path + suffix)
+                continue
+            }
+            try Self.move(self.path + suffix, to: self.replacedPath + suffix)
+        }
+        unlink(self.path + "-shm")
+        try Self.syncFolder(of: self.path)
+    }
+}

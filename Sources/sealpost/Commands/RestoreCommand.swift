@@ -1,0 +1,31 @@
+import ArgumentParser
+import PushSQLite
+
+struct RestoreCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "restore",
+        abstract: "Restore the database from a backup, while the server is stopped.",
+        discussion: """
+            The backup is verified, with the keyring, before anything changes. With --replace, a database that exists is kept \
+            beside, with its log, at its path and .before-restore: remove it once the restored one serves.
+            """
+    )
+
+    @OptionGroup var options: ConfigurationOptions
+
+    @Argument(help: "The backup file.")
+    var file: String
+
+    @Flag(help: "Replace a database that exists.")
+    var replace = false
+
+    func run() async throws {
+        try await reportingErrors {
+            let configuration = try self.options.load()
+            let database = SQLiteDatabase(path: configuration.database)
+            let keyring = try KeyringFile(configuration.keyring).load()
+            try database.restore(self.file, keyring: keyring, isReplacing: self.replace)
+            print("\(database) restored from \(self.file)")
+        }
+    }
+}

@@ -1,0 +1,153 @@
+import Foundation
+import GRDB
+import PushCore
+import PushStore
+import PushTesting
+import Testing
+
+@testable import PushSQLite
+
+/// A database is put back from a backup.
+@Suite(.timeLimit(.minutes(5))) struct RestoreTests {
+    private let fixture: StoreFixture
+    private let database: SQLiteDatabase
+    private let backup: String
+    private let elsewhere: TemporaryFolder
+
+    init() async throws {
+        self.fixture = try StoreFixture()
+        self.database = SQLiteDatabase(path: self.fixture.sqlite.path)
+        self.elsewhere = try TemporaryFolder()
+        self.backup = self.elsewhere.file("backup.db")
+        let alice = try await self.fixture.addUser("alice")
+        try await self.fixture.post(1, from: alice, to: "username:alice")
+        try self.database.backUp(to: self.backup)
+        try await self.fixture.post(2, from: alice, to: "username:alice")
+    }
+
+    private func restore(_ file: String? = nil, to path: String? = nil, replacing: Bool = true) throws {
+        let database = path.map { SQLiteDatabase(path: $0) } ?? self.database
+        try database.restore(file ?? self.backup, keyring: self.fixture.keyring, isReplacing: replacing)
+    }
+
+    private func ids(at path: String) throws -> [Int64] {
+        try DatabaseQueue.readOnly(path: path).read { try Int64.fetchAll($0, sql: "select id from notification") }
+    }
+
+    /// All rows of all tables, as text.
+    private func rows(at path: String) throws -> [String: [String]] {
+        try DatabaseQueue.readOnly(path: path).read { db in
+            let tables = try String.fetchAll(db, sql: "select name from sqlite_schema where type = 'table'")
+            return try Dictionary(
+                uniqueKeysWithValues: tables.map { table in
+                    (table, try Row.fetchAll(db, sql: "select * from \"\(table)\"").map(\.description).sorted())
+                }
+            )
+        }
+    }
+
+    @Test func theBackupServesAndTheOldDatabaseStaysBeside() async throws {
+        await self.fixture.store.close()
+        try self.restore()
+        #expect(try self.ids(at: self.database.path) == [1])
+        #expect(try self.ids(at: self.database.replacedPath).sorted() == [1, 2])
+        let mode = try FileManager.default.attributesOfItem(atPath: self.database.path)[.posixPermissions] as? Int
+        #expect(mode == 0o600)
+        let again = try self.fixture.reopened()
+        let alice = try await again.user("alice")
+        try await again.post(3, from: alice, to: "username:alice")
+        await again.store.close()
+    }
+
+    @Test func whatIsBackedUpUnderLoadIsRestoredRowByRow() async throws {
+        let alice = try await self.fixture.user("alice")
+        let copy = self.elsewhere.file("loaded.db")
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for task in 0..<4 as Range<Int64> {
+                group.addTask {
+                    for number in 1...100 as ClosedRange<Int64> {
+                        try await self.fixture.post(1000 * (task + 1) + number, from: alice, to: "username:alice")
+                    }
+                }
+            }
+            group.addTask { try self.database.backUp(to: copy) }
+            try await group.waitForAll()
+        }
+        let target = self.elsewhere.file("restored.db")
+        try self.restore(copy, to: target, replacing: false)
+        let rows = try self.rows(at: copy)
+        #expect(rows["notification"]?.isEmpty == false)
+        #expect(try self.rows(at: target) == rows)
+        let store = try SQLiteStore(path: target, keyring: self.fixture.keyring)
+        await store.close()
+    }
+
+    @Test func aDatabaseInUseIsNotReplaced() async throws {
+        #expect(throws: StoreError.self) { try self.restore() }
+        #expect(try self.ids(at: self.database.path).sorted() == [1, 2])
+        await self.fixture.store.close()
+    }
+
+    @Test func aDatabaseIsReplacedOnlyOnDemandAndOnlyOnce() async throws {
+        await self.fixture.store.close()
+        #expect(throws: StoreError.self) { try self.restore(replacing: false) }
+        #expect(try self.ids(at: self.database.path).sorted() == [1, 2])
+        try self.restore()
+        #expect(throws: StoreError.self) { try self.restore() }
+        #expect(try self.ids(at: self.database.replacedPath).sorted() == [1, 2])
+    }
+
+    enum Fault: String, CaseIterable, Sendable {
+        case missing, damaged, foreign, otherKeys, later
+    }
+
+    @Test(arguments: Fault.allCases) func aBackupThatCannotServeChangesNothing(fault: Fault) async throws {
+        await self.fixture.store.close()
+        var keyring = self.fixture.keyring
+        switch fault {
+        case .missing: try FileManager.default.removeItem(atPath: self.backup)
+        case .damaged:
+            let file = try FileHandle(forWritingTo: URL(fileURLWithPath: self.backup))
+            try file.seek(toOffset: 8192)
+            try file.write(contentsOf: Data(repeating: 0xAA, count: 16_384))
+            try file.close()
+        case .foreign:
+            try FileManager.default.removeItem(atPath: self.backup)
+            try await DatabaseQueue(path: self.backup).write { try $0.execute(sql: "create table a (b)") }
+        case .otherKeys: keyring = try Keyring(text: Keyring.generateText())
+        case .later:
+            try await DatabaseQueue(path: self.backup).write { db in
+                try db.execute(sql: "insert into migration values ('M9999_later', 0, zeroblob(32))")
+            }
+        }
+        #expect(throws: StoreError.self) {
+            try self.database.restore(self.backup, keyring: keyring, isReplacing: true)
+        }
+        #expect(try self.ids(at: self.database.path).sorted() == [1, 2])
+        #expect(!FileManager.default.fileExists(atPath: self.database.replacedPath))
+        #expect(!FileManager.default.fileExists(atPath: self.database.path + ".restoring"))
+        await (try self.fixture.reopened()).store.close()
+    }
+
+    /// As a process leaves it that ends in the middle: `moved` are the files that it has moved away by then.
+    @Test(arguments: [[], [""], ["", "-wal"]])
+    func aRestoreThatWasInterruptedIsFinishedBeforeAnythingElse(moved: [String]) async throws {
+        await self.fixture.store.close()
+        let path = self.database.path
+        try Data("a log".utf8).write(to: URL(fileURLWithPath: path + "-wal"))
+        for suffix in moved {
+            try FileManager.default.moveItem(atPath: path + suffix, toPath: self.database.replacedPath + suffix)
+        }
+        try Data("restoring".utf8).write(to: URL(fileURLWithPath: path + ".lock"))
+        for _ in 0..<2 {
+            let error = #expect(throws: StoreError.self) { try self.fixture.reopened() }
+            #expect("\(try #require(error))".contains("run sealpost restore again"))
+        }
+        try self.restore()
+        #expect(try self.ids(at: path) == [1])
+        let log = FileManager.default.contents(atPath: self.database.replacedPath + "-wal")
+        #expect(log == Data("a log".utf8))
+        #expect(FileManager.default.fileExists(atPath: self.database.replacedPath))
+        await (try self.fixture.reopened()).store.close()
+    }
+}
