@@ -42,7 +42,8 @@ import Testing
         ("{\"a\":\"\n\"}", "a control character in a string at byte 6"),
         (#"{"a":"\ud800"}"#, "incomplete surrogate pair at byte 12"), (#"{"a":"\u12"}"#, "four hexadecimal digits"),
         ("\u{FEFF}{}", "unexpected character at byte 0"),
-        ("Payload=x&To=y", "unexpected character at byte 0"),
+        ("Payload=x&To=y", "unexpected character at byte 0; put a text in double quotes"),
+        ("hello", "unexpected character at byte 0; put a text in double quotes"),
         ("<xml/>", "unexpected character at byte 0"), ("// x\n{}", "unexpected character at byte 0"),
     ])
     func whatIsNoJSONIsToldWhere(body: String, detail: String) async throws {

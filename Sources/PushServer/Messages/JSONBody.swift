@@ -78,7 +78,9 @@ extension JSONValue {
         do throws(JSONSyntaxError) {
             self = try JSONValue(reading: bytes)
         } catch {
-            throw Problem(.invalidJSON, error.description)
+            // What `curl -d hello` sends.
+            let hint = error.offset == 0 && !bytes.isEmpty ? "; put a text in double quotes" : ""
+            throw Problem(.invalidJSON, "\(error)\(hint)")
         }
     }
 }
