@@ -1,11 +1,11 @@
 internal import Bytes
 package import PushCore
 
-/// A device's address at APNs: the hexadecimal text of the bytes that the app was given.
+/// A device's address at APNs: the device token in hexadecimal.
 package struct APNsHandleRule: HandleRule {
     package init() {}
 
-    /// The device token in lower case, so that one device has one spelling; its length is Apple's to choose.
+    /// The device token in lower case, so that one device has one spelling; Apple does not fix its length.
     package func address(_ handle: String) throws(HandleFlaw) -> String {
         let bytes = handle.utf8
         guard

@@ -6,11 +6,11 @@ internal import Synchronization
 /// The provider token of one key: an ES256 JWT that is signed again every fifty minutes.
 ///
 /// Apple refuses a token after an hour, and one that is renewed more often than every twenty minutes. A `Mutex` rather
-/// than an actor: signing takes microseconds, and whoever comes meanwhile waits for the one result.
+/// than an actor: signing takes microseconds, and callers that arrive meanwhile wait for the one result.
 final class APNsProviderToken: Sendable {
     static let lifetime: TimeInterval = 50 * 60
     static let shortestLifetime: TimeInterval = 20 * 60
-    /// How far the clock may be set back before a token counts as one from the future.
+    /// How far the clock may be set back before a token counts as issued in the future.
     private static let clockSlack: TimeInterval = 60
 
     struct Token: Sendable {
@@ -20,7 +20,7 @@ final class APNsProviderToken: Sendable {
 
     enum Replacement: Sendable {
         case made(Token)
-        /// By another push that was refused as well.
+        /// Another refused push has already replaced it.
         case alreadyMade(Token)
         /// The refused token may not be replaced yet.
         case tooYoung
@@ -31,7 +31,7 @@ final class APNsProviderToken: Sendable {
     private let teamID: String
     private let current = Mutex<Token?>(nil)
 
-    /// Throws if the text is no P-256 key, or an identifier is not of ten letters and digits.
+    /// Throws if the text is not a P-256 key, or if an identifier is not ten letters and digits.
     init(key: Secret<String>, keyID: String, teamID: String) throws(SenderSettingsError) {
         for (field, value) in [("keyID", keyID), ("teamID", teamID)] where !Self.isIdentifier(value) {
             throw .badValue(field: field, expected: "ten letters and digits")
@@ -39,7 +39,7 @@ final class APNsProviderToken: Sendable {
         do {
             self.key = try P256.Signing.PrivateKey(pemRepresentation: key.exposed)
         } catch {
-            // The error may quote what it could not read.
+            // The error may quote the text that it could not read.
             throw .badKey(field: "keyFile", expected: "a P-256 private key in PEM, as in Apple's .p8 file")
         }
         self.keyID = keyID
@@ -54,7 +54,7 @@ final class APNsProviderToken: Sendable {
         }
     }
 
-    /// What to do about a token that Apple called expired.
+    /// Decides what to do about a token that Apple called expired.
     func replacement(for refused: Token, now: Date) throws(SendFailure) -> Replacement {
         var isNew = false
         let token = try self.replace(now: now) { token in
@@ -78,7 +78,7 @@ final class APNsProviderToken: Sendable {
     }
 
     private func sign(at date: Date) throws(SendFailure) -> String {
-        // Both identifiers are letters and digits.
+        // Both identifiers are letters and digits, so JSON needs no escapes.
         let header = "{\"alg\":\"ES256\",\"kid\":\"\(self.keyID)\"}"
         let claims = "{\"iss\":\"\(self.teamID)\",\"iat\":\(Int(date.timeIntervalSince1970))}"
         do {

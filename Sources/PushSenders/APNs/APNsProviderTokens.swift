@@ -3,11 +3,12 @@ internal import Foundation
 internal import PushCore
 internal import Synchronization
 
-/// The provider tokens of a process, one for each key, whatever senders come and go.
+/// The provider tokens of a process, one for each key, however often senders are replaced.
 ///
-/// Apple refuses a token that is renewed more often than every twenty minutes; a key that is read again keeps its own.
+/// Apple refuses a token that is renewed more often than every twenty minutes; a key that is loaded again keeps its
+/// token.
 package final class APNsProviderTokens: Sendable {
-    /// Keys that are remembered; with one more, all are forgotten.
+    /// The number of keys that are remembered; one more clears them all.
     private static let limit = 16
 
     // A lock: each use is short.
@@ -21,7 +22,7 @@ package final class APNsProviderTokens: Sendable {
 
     package init() {}
 
-    /// Throws if the text is no P-256 key, or an identifier is not of ten letters and digits.
+    /// Throws if the text is not a P-256 key, or if an identifier is not ten letters and digits.
     func token(key: Secret<String>, keyID: String, teamID: String) throws(SenderSettingsError) -> APNsProviderToken {
         try self.tokens.withLock { tokens throws(SenderSettingsError) in
             let name = Key(digest: SHA256.hash(data: Data(key.exposed.utf8)), keyID: keyID, teamID: teamID)

@@ -13,7 +13,7 @@ struct APNsRequest: Sendable {
     let envelope: APNsSettings.Envelope
     let timeout: Duration
 
-    /// Throws `deviceGone` for a handle that is no device token.
+    /// Throws `deviceGone` if the handle is not a device token.
     func make(_ push: Push, token: Secret<String>) throws(SendFailure) -> OutboundRequest {
         let device: String
         do throws(HandleFlaw) {
@@ -37,7 +37,7 @@ struct APNsRequest: Sendable {
         return OutboundRequest(.post, url, headers: headers, body: body, timeout: self.timeout)
     }
 
-    /// Apple calls 10 an error for a background push, whatever the publisher asks for.
+    /// Apple rejects priority 10 for a background push, so the publisher's priority does not count there.
     private func priority(of push: Push) -> String {
         self.envelope == .alert && push.priority == .high ? "10" : "5"
     }

@@ -4,7 +4,7 @@ internal import PushCore
 
 /// Reads APNs' answers: https://developer.apple.com/documentation/usernotifications/handling-notification-responses-from-apns
 enum APNsResponse {
-    /// Apple asks to wait so long after an error of its own; after `Shutdown`, only for a new connection.
+    /// The wait that Apple asks for after an error of its own; after `Shutdown` only a new connection is needed.
     private static let restAfterServerError = Duration.seconds(15 * 60)
     private static let restAfterTooMany = Duration.seconds(60)
 
@@ -18,8 +18,8 @@ enum APNsResponse {
             },
             .init(400...400, ["BadPriority", "BadCertificate"]) { .misconfigured(reason: $0.reason) },
             .init(403...403, ["ExpiredProviderToken"]) { .credentialExpired(reason: $0.reason) },
-            // A key that does not fit its connection is among them: ours carry the tokens of one key only, so that a new
-            // connection would not help.
+            // Includes a key that does not match its connection: our connections carry the tokens of one key only, so a
+            // new connection would not help.
             .init(403...405) { .misconfigured(reason: $0.reason) },
             .init(410...410) { .deviceGone(reason: $0.reason, since: $0.since) },
             .init(429...429, ["TooManyRequests"]) {
@@ -35,7 +35,7 @@ enum APNsResponse {
     )
 
     static func outcome(_ response: OutboundResponse, now: Date) -> SendOutcome {
-        // Something between us and Apple may answer without JSON; then the status is all there is.
+        // An intermediary between us and Apple may answer without JSON; then only the status is known.
         let answer = try? JSONDecoder().decode(Answer.self, from: Data(response.body))
         let word = ProviderWords.code(answer?.reason)
         return self.table.outcome(
@@ -44,7 +44,7 @@ enum APNsResponse {
                 words: word.map { [$0] } ?? [],
                 reason: word,
                 providerID: ProviderWords.code(response.header("apns-id")),
-                // Milliseconds, unlike every other time that APNs speaks of.
+                // Milliseconds, unlike every other time in APNs.
                 since: answer?.timestamp.map { Date(timeIntervalSince1970: $0 / 1000) },
                 now: now
             )

@@ -27,7 +27,7 @@ package final class APNsSender: PushSender {
             envelope: settings.envelope,
             timeout: settings.connection.timeout
         )
-        // Apple allows a connection one stream until a good token has come on it.
+        // Apple allows one stream on a connection until a request with a good token has arrived on it.
         self.client = try settings.connection.makeClient(on: loop, provesConnections: true)
         self.now = now
     }
@@ -41,7 +41,7 @@ package final class APNsSender: PushSender {
         }
     }
 
-    /// Fails what is under way and closes the connections.
+    /// Fails the calls in progress and closes the connections.
     package func close() async {
         await self.client.close()
     }
@@ -61,11 +61,11 @@ package final class APNsSender: PushSender {
         let fresh: APNsProviderToken.Token
         switch try self.token.replacement(for: refused, now: self.now()) {
         case .made(let token):
-            // A connection that has seen an expired token goes on refusing.
+            // Apple keeps refusing on a connection that has carried an expired token.
             self.client.renewConnections()
             fresh = token
         case .alreadyMade(let token): fresh = token
-        // Apple calls a token expired that we signed minutes ago: one of the two clocks is wrong.
+        // Apple calls a token expired that we signed minutes ago, so one of the two clocks is wrong.
         case .tooYoung: throw .misconfigured(reason: reason)
         }
         do throws(SendFailure) {

@@ -1,10 +1,10 @@
 package import PushCore
 
-/// What the APNs sender needs to know.
+/// The settings of the APNs sender.
 package struct APNsSettings: Sendable {
-    /// What a push looks like to the device.
+    /// How a push appears on the device.
     package enum Envelope: String, Sendable, CaseIterable {
-        /// Silent: wakes the app when iOS sees fit.
+        /// Silent: iOS decides when to wake the app.
         case background
         /// A placeholder that the app's extension replaces before it is shown.
         case alert

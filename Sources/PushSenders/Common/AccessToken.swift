@@ -3,11 +3,11 @@ internal import CurlHTTP
 internal import Foundation
 internal import PushCore
 
-/// A bearer token and how long it serves.
+/// A bearer token and its lifetime.
 struct AccessToken: Sendable {
     let text: Secret<String>
     let expiresAt: Date
-    /// From here on a new one is fetched while this one still serves.
+    /// When a new one is fetched, while this one is still valid.
     let renewAt: Date
 
     /// Renewal is due after nine tenths of the lifetime: six minutes before the end of an hour.
@@ -20,7 +20,7 @@ struct AccessToken: Sendable {
     /// Reads the answer of a token endpoint, RFC 6749 section 5.
     init(_ response: OutboundResponse, now: Date) throws(SendFailure) {
         guard response.status == 200 else { throw Self.failure(response, now: now) }
-        // What cannot be decoded is not an answer of a token endpoint.
+        // A body that cannot be decoded is not a token endpoint's answer.
         guard let answer = try? JSONDecoder().decode(Answer.self, from: Data(response.body)), answer.isUsable else {
             throw .unavailable(reason: "the response is not an access token")
         }
@@ -28,7 +28,7 @@ struct AccessToken: Sendable {
     }
 
     private static func failure(_ response: OutboundResponse, now: Date) -> SendFailure {
-        // Gateways answer in HTML; then the status is all there is.
+        // Gateways answer in HTML; then only the status is known.
         let code = try? JSONDecoder().decode(Refusal.self, from: Data(response.body)).error
         let reason = ProviderWords.code(code) ?? "HTTP \(response.status)"
         switch (response.status, code) {
@@ -41,7 +41,7 @@ struct AccessToken: Sendable {
         }
     }
 
-    /// Asks a token endpoint. What would be a push's own fault is here the configuration's.
+    /// Fetches a token from a token endpoint. A failure that would be a push's fault is the configuration's here.
     static func fetched(
         with request: OutboundRequest,
         by client: HTTPClient,
@@ -85,7 +85,7 @@ struct AccessToken: Sendable {
             }
         }
 
-        /// Fit for a header, and for some time.
+        /// Whether the token fits in a header and has a positive lifetime.
         var isUsable: Bool {
             !self.text.isEmpty && self.text.utf8.allSatisfy(\.isVisible)
                 && self.lifetime > 0 && self.lifetime.isFinite

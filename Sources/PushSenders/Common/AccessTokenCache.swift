@@ -2,17 +2,18 @@ internal import Foundation
 internal import PushCore
 internal import Synchronization
 
-/// The access token of one credential: fetched when needed, once for all who wait.
+/// The access token of one credential, fetched when needed and once for all waiting callers.
 ///
-/// While one caller renews a token that still serves, the others go on with it. A `Mutex`, not an actor, because a
-/// cancelled waiter has to leave the queue at once, and because a send then asks for the token without suspending.
+/// While one caller renews a token that is still valid, the others keep using it. A `Mutex`, not an actor, because a
+/// cancelled waiter must leave the queue at once, and because a send then gets the token without suspending.
 final class AccessTokenCache: Sendable {
     typealias Fetch = @Sendable () async throws(SendFailure) -> AccessToken
 
-    /// What a flight brings those who wait; `nil`: it was cancelled, one of them takes over.
+    /// A caller that waits for the fetch in progress; `nil` means that the fetch was cancelled, and one waiter takes
+    /// over.
     private typealias Waiter = CheckedContinuation<Result<Secret<String>, SendFailure>?, Never>
 
-    /// After a failed renewal, the old token serves for so long before the next try.
+    /// How long the old token is used after a failed renewal before the next try.
     private static let restAfterFailure: TimeInterval = 30
 
     private struct State {
@@ -38,7 +39,7 @@ final class AccessTokenCache: Sendable {
         self.fetch = fetch
     }
 
-    /// Returns a token that serves; fetches or waits for one if there is none.
+    /// Returns a valid token; fetches one or waits for one if there is none.
     func token() async throws(SendFailure) -> Secret<String> {
         while true {
             switch self.nextStep() {
@@ -51,7 +52,7 @@ final class AccessTokenCache: Sendable {
         }
     }
 
-    /// Forgets a token that the provider no longer takes, unless it has been replaced already.
+    /// Forgets a token that the provider no longer accepts, unless it has been replaced already.
     func discard(_ token: Secret<String>) {
         self.state.withLock { state in
             if state.token?.text.exposed == token.exposed { state.token = nil }
@@ -84,7 +85,7 @@ final class AccessTokenCache: Sendable {
             return token.text
         } catch {
             let now = self.now()
-            // The others did not ask for this task's end.
+            // Cancellation concerns only this task: a waiter takes over the fetch.
             let isCancelled = Task.isCancelled
             let old = self.state.withLock { $0.token }
             self.land { state in
@@ -96,7 +97,7 @@ final class AccessTokenCache: Sendable {
         }
     }
 
-    /// Ends the flight and tells all who wait.
+    /// Ends the fetch and resumes all waiters with its result.
     private func land(_ body: (inout State) -> Result<Secret<String>, SendFailure>?) {
         let (waiters, result) = self.state.withLock { state in
             let result = body(&state)
@@ -107,7 +108,7 @@ final class AccessTokenCache: Sendable {
         for waiter in waiters { waiter.resume(returning: result) }
     }
 
-    /// Waits as long as the flight does, which has the deadline of its call, or until the task is cancelled.
+    /// Waits until the fetch ends, which its call's deadline bounds, or until the task is cancelled.
     private func outcomeOfFlight() async -> Result<Secret<String>, SendFailure>? {
         let id = self.state.withLock { state in
             state.lastWaiter += 1
@@ -116,7 +117,7 @@ final class AccessTokenCache: Sendable {
         return await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let mustWait = self.state.withLock { state in
-                    // It may have landed, or the task been cancelled, since the caller looked.
+                    // The fetch may have ended, or the task may have been cancelled, since the caller looked.
                     guard state.isFetching, !Task.isCancelled else { return false }
                     state.waiters[id] = continuation
                     return true

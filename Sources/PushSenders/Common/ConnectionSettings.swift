@@ -21,7 +21,8 @@ package struct ConnectionSettings: Sendable, Hashable {
         self.timeout = timeout
     }
 
-    /// A client for places that the operator has named, unless `allowedHosts` says which a device may name.
+    /// Makes a client for hosts that the operator has named; with `allowedHosts`, for the hosts of that list that a
+    /// device names.
     func makeClient(
         on loop: EventLoop,
         allowedHosts: [HostPattern]? = nil,
@@ -39,7 +40,7 @@ package struct ConnectionSettings: Sendable, Hashable {
             connectionsPerHost: self.connections,
             streamsPerConnection: self.streams,
             provesConnections: provesConnections,
-            // As many again may wait for a free stream.
+            // The same number again may wait for a free stream.
             maximumCalls: max(1024, 2 * self.connections * self.streams),
             caFile: self.caFile,
             allowedHosts: allowedHosts,
@@ -52,7 +53,7 @@ package struct ConnectionSettings: Sendable, Hashable {
         }
     }
 
-    /// An endpoint out of the configuration.
+    /// An https endpoint from the configuration.
     static func endpoint(_ text: String, field: String) throws(SenderSettingsError) -> OutboundURL {
         guard let url = OutboundURL(text), url.isSecure else { throw .badValue(field: field, expected: "an https URL") }
         return url

@@ -1,13 +1,13 @@
 internal import PushCore
 
-/// A provider's answers and what each means, as data: the first row whose status and words fit counts.
+/// A provider's answers and the outcome of each, as data: the first row whose status and words match counts.
 ///
-/// Without a row, a status that says yes is one, and anything else is taken for trouble that passes.
+/// If no row matches, a status in `accepted` is a success, and any other is a temporary failure.
 struct OutcomeTable: Sendable {
-    /// Answers that ask the same of us.
+    /// Answers that lead to the same failure.
     struct Row: Sendable {
         let statuses: ClosedRange<Int>
-        /// One of them must be said; empty: whatever is said.
+        /// The answer must have one of them; empty matches any answer.
         let words: [String]
         let failure: @Sendable (ProviderAnswer) -> SendFailure
 
@@ -27,7 +27,7 @@ struct OutcomeTable: Sendable {
         }
     }
 
-    /// The statuses that say yes.
+    /// The statuses of success.
     let accepted: ClosedRange<Int>
     let rows: [Row]
 

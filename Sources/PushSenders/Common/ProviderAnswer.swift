@@ -2,21 +2,21 @@ internal import CurlHTTP
 internal import Foundation
 internal import PushCore
 
-/// A provider's answer, as far as a table asks for it.
+/// The parts of a provider's answer that an `OutcomeTable` uses.
 struct ProviderAnswer: Sendable {
     let status: Int
-    /// The names of what it says: the provider's own for an error, or ours for what only a sentence of it tells.
+    /// The codes in the answer: the provider's own code for an error, or one of ours where only a sentence tells.
     let words: [String]
-    /// Why not, safe to store and to log.
+    /// The reason of a failure, safe to store and to log.
     let reason: String
-    /// What the field `Retry-After` says.
+    /// The value of `Retry-After`.
     let retryAfter: Duration?
-    /// The provider's own name for the push.
+    /// The provider's own id of the push.
     let providerID: String?
     /// When the provider last saw that the device is no longer registered.
     let since: Date?
 
-    /// Without a reason, the status is it.
+    /// Without `reason`, the status becomes the reason.
     init(
         _ response: OutboundResponse,
         words: [String] = [],
@@ -33,7 +33,7 @@ struct ProviderAnswer: Sendable {
         self.since = since
     }
 
-    /// No push is sent for as long as the provider says; if it does not say, only this push waits, for `rest`.
+    /// Pauses all pushes for as long as the provider says; if it does not say, only this push waits, for `rest`.
     func overloadedIfTimed(orElse rest: Duration? = nil) -> SendFailure {
         if let retryAfter {
             .overloaded(reason: self.reason, retryAfter: retryAfter)

@@ -1,9 +1,9 @@
 package import PushCore
 internal import Synchronization
 
-/// A sender that another can take the place of while pushes go on.
+/// A sender that can be replaced while pushes go on.
 ///
-/// What is under way ends with the sender it began with, whose connections are closed with its last push.
+/// A push in progress ends with the sender it began with, whose connections are closed after its last push.
 package final class ReplaceableSender: PushSender {
     // A lock: each use is short.
     private let current: Mutex<any PushSender>
@@ -17,7 +17,7 @@ package final class ReplaceableSender: PushSender {
         return try await sender.send(push)
     }
 
-    /// Gives all pushes from now on to this one.
+    /// Sends all later pushes with `sender`.
     package func replace(with sender: any PushSender) {
         self.current.withLock { $0 = sender }
     }

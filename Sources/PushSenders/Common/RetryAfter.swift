@@ -4,14 +4,14 @@ internal import Foundation
 
 /// The `Retry-After` field, RFC 9110 section 10.2.3: seconds or an HTTP-date.
 enum RetryAfter {
-    /// A provider that names more is not believed.
+    /// The longest wait that is accepted; a longer one is shortened to it.
     static let longest = Duration.seconds(3600)
 
-    /// `nil` for what is absent, negative, past or no such field.
+    /// `nil` if the field is absent, negative, in the past or malformed.
     static func duration(_ text: String?, now: Date) -> Duration? {
         guard let text else { return nil }
         if text.utf8.allSatisfy(\.isDigit), !text.isEmpty {
-            // More digits than a number holds is as long as can be.
+            // More digits than `Int64` holds count as the longest wait.
             return min(.seconds(Int64(text) ?? .max), self.longest)
         }
         guard let date = HTTPDate(text) else { return nil }

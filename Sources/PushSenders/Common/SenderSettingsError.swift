@@ -1,8 +1,8 @@
-/// Why a sender cannot be set up, in words for the operator; never holds a secret.
+/// Why a sender cannot be set up, in words for the operator; never contains a secret.
 package enum SenderSettingsError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// The configuration's or file's field, and what it must be.
+    /// A field of the configuration or of a file, and the value that it must have.
     case badValue(field: String, expected: String)
-    /// A field that a credentials file must have.
+    /// A required field is missing.
     case missingField(String)
     /// The key cannot be read, or is of the wrong kind.
     case badKey(field: String, expected: String)

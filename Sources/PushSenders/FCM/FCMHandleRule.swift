@@ -1,7 +1,7 @@
 internal import Bytes
 package import PushCore
 
-/// A device's address at FCM: a registration token, about which Google says nothing but that it is one.
+/// A device's address at FCM: a registration token, whose format Google does not document.
 package struct FCMHandleRule: HandleRule {
     package init() {}
 

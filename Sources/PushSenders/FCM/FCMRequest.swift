@@ -11,7 +11,7 @@ struct FCMRequest: Sendable {
     let url: OutboundURL
     let timeout: Duration
 
-    /// Throws `deviceGone` for a handle that is no registration token.
+    /// Throws `deviceGone` if the handle is not a registration token.
     func make(_ push: Push, token: Secret<String>, now: Date) throws(SendFailure) -> OutboundRequest {
         let device: String
         do throws(HandleFlaw) {
@@ -30,7 +30,7 @@ struct FCMRequest: Sendable {
     private static func body(of push: Push, to device: String, now: Date) -> String {
         let seconds = Int(min(max(0, push.expiresAt.timeIntervalSince(now)), TimeInterval(self.longestTimeToLive)))
         var android = "\"priority\":\"\(push.priority == .high ? "HIGH" : "NORMAL")\",\"ttl\":\"\(seconds)s\""
-        // Only for those that have one in common: FCM keeps four for a device.
+        // Only if several pushes share the key: FCM keeps four collapse keys per device.
         if push.replacesOlder { android += ",\"collapse_key\":" + JSONText.quoted(push.collapseID) }
         let token = JSONText.quoted(device)
         let id = push.notification.rawValue

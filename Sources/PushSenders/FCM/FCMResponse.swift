@@ -6,20 +6,21 @@ internal import PushCore
 enum FCMResponse {
     private static let restAfterQuota = Duration.seconds(60)
     private static let restAfterServerError = Duration.seconds(10)
-    /// Ours, for an `INVALID_ARGUMENT` that is about the device's token; all else of a 400 says nothing about a device.
+    /// Our own code for an `INVALID_ARGUMENT` about the device's token; any other 400 says nothing about a device.
     private static let invalidToken = "INVALID_TOKEN"
 
     static let table = OutcomeTable(
         accepted: 200...200,
         [
             .init(400...400, [invalidToken]) { .deviceUnknown(reason: $0.reason) },
-            // About the keys of one app's iOS or web part, which a device of that kind can bring up; Android goes on.
+            // Concerns the keys of one app's iOS or web part, and a device of that kind can cause it; Android is not
+            // affected.
             .init(401...401, ["THIRD_PARTY_AUTH_ERROR", "APNS_AUTH_ERROR"]) { .rejected(reason: $0.reason) },
             .init(401...401) { .credentialExpired(reason: $0.reason) },
             .init(403...403, ["SENDER_ID_MISMATCH"]) { .deviceUnknown(reason: $0.reason) },
             .init(404...404, ["UNREGISTERED"]) { .deviceGone(reason: $0.reason) },
             .init(403...405) { .misconfigured(reason: $0.reason) },
-            // Of the project, of a device or of a topic: FCM does not say which.
+            // The quota of the project, a device or a topic: FCM does not say which.
             .init(429...429) { .deviceBusy(reason: $0.reason, retryAfter: $0.retryAfter ?? restAfterQuota) },
             .init(400...499) { .rejected(reason: $0.reason) },
             .init(503...503) { $0.overloadedIfTimed(orElse: restAfterServerError) },
@@ -30,7 +31,7 @@ enum FCMResponse {
 
     static func outcome(_ response: OutboundResponse, now: Date) -> SendOutcome {
         let body = Data(response.body)
-        // Front ends answer in HTML; then the status is all there is.
+        // Front ends answer in HTML; then only the status is known.
         let name = response.status == 200 ? try? JSONDecoder().decode(Success.self, from: body).name : nil
         let error = try? JSONDecoder().decode(Failure.self, from: body).error
         let reason = ProviderWords.code(error?.code ?? error?.status)
@@ -60,12 +61,12 @@ enum FCMResponse {
         let message: String?
         let details: [Detail]?
 
-        /// FCM's own word, which says more than the canonical status.
+        /// FCM's own error code, which is more specific than the canonical status.
         var code: String? {
             self.details?.first { $0.type == "type.googleapis.com/google.firebase.fcm.v1.FcmError" }?.errorCode
         }
 
-        /// Whether it is the device's token that is invalid; all else of a 400 says nothing about the device.
+        /// Whether the device's token is invalid; any other 400 says nothing about the device.
         var isAboutToken: Bool {
             let fields = (self.details ?? []).flatMap { $0.fieldViolations ?? [] }.map(\.field)
             if fields.contains("message.token") { return true }

@@ -41,19 +41,19 @@ package final class FCMSender: PushSender {
         }
     }
 
-    /// Fails what is under way and closes the connections.
+    /// Fails the calls in progress and closes the connections.
     package func close() async {
         await self.sender.client.close()
     }
 
-    /// RFC 7523 section 2.1.
+    /// The request that exchanges an assertion for an access token, RFC 7523 section 2.1.
     static func exchange(
         _ account: ServiceAccount,
         at url: OutboundURL,
         timeout: Duration,
         now: Date
     ) throws(SendFailure) -> OutboundRequest {
-        // Signing fails only for want of memory; the error says nothing more.
+        // Signing fails only if memory runs out; the error says nothing more.
         guard let assertion = try? account.assertion(now: now) else {
             throw .misconfigured(reason: "signing with the key failed")
         }

@@ -1,11 +1,11 @@
 package import PushCore
 
-/// What the FCM sender needs to know.
+/// The settings of the FCM sender.
 package struct FCMSettings: Sendable {
     /// The content of the service account's JSON file.
     package var serviceAccount: Secret<String>
     package var endpoint: String
-    /// Where to get access tokens, if not from Google.
+    /// The endpoint for access tokens, if it is not Google's.
     package var tokenEndpoint: String?
     package var connection: ConnectionSettings
 

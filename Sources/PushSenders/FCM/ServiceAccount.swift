@@ -5,11 +5,11 @@ internal import PushCore
 
 /// A Google service account: https://developers.google.com/identity/protocols/oauth2/service-account
 struct ServiceAccount: Sendable {
-    /// Google's own libraries take no other, and a key file that names another may have been tampered with: it would
-    /// have us hand a signed assertion to a stranger.
+    /// Google's own libraries accept no other, and a key file that names another may have been tampered with: it would
+    /// make us send a signed assertion to a stranger.
     static let googleTokenEndpoint = "https://oauth2.googleapis.com/token"
     private static let scope = "https://www.googleapis.com/auth/firebase.messaging"
-    /// The longest that Google accepts.
+    /// The longest lifetime that Google accepts.
     private static let assertionLifetime = 3600
 
     let projectID: String
@@ -27,7 +27,7 @@ struct ServiceAccount: Sendable {
         let tokenUri: String?
     }
 
-    /// Reads the JSON file; `tokenEndpoint` is the operator's own, in place of the file's.
+    /// Reads the JSON file; `tokenEndpoint`, from the operator, replaces the file's.
     init(_ json: Secret<String>, tokenEndpoint: String?) throws(SenderSettingsError) {
         let decoder = JSONDecoder()
         decoder.keyDecodingStrategy = .convertFromSnakeCase
@@ -58,14 +58,14 @@ struct ServiceAccount: Sendable {
         }
     }
 
-    /// The signed claim that is exchanged for an access token.
+    /// The signed assertion that is exchanged for an access token.
     func assertion(now: Date) throws -> String {
         let issued = Int(now.timeIntervalSince1970)
         let keyID = self.keyID.map { ",\"kid\":" + JSONText.quoted($0) } ?? ""
         let claims = [
             "\"iss\":" + JSONText.quoted(self.clientEmail),
             "\"scope\":\"\(Self.scope)\"",
-            // Google's constant, also where the token comes from elsewhere, as in Google's own libraries.
+            // Google's constant, even if the token comes from another endpoint, as in Google's own libraries.
             "\"aud\":\"\(Self.googleTokenEndpoint)\"",
             "\"iat\":\(issued)",
             "\"exp\":\(issued + Self.assertionLifetime)",

@@ -1,6 +1,6 @@
 package import PushCore
 
-/// The address of a device that holds an event stream open: its registration id, whatever it says.
+/// The address of a device that holds an event stream open: its registration id, whose content does not matter.
 package struct StreamHandleRule: HandleRule {
     package init() {}
 

@@ -2,10 +2,10 @@ package import PushCore
 
 /// Sends to the event streams that devices hold open at this server: no provider is involved.
 ///
-/// A push is accepted when the kernel has taken the event for a stream's socket. What is lost with a connection after
-/// that is asked for anew by `Last-Event-ID`. Every wait ends with the `writeTimeout` of the stream.
+/// A push is accepted when the kernel has taken the event for a stream's socket. If the connection is lost after that,
+/// the device asks again with `Last-Event-ID`. Every wait ends with the stream's `writeTimeout`.
 package struct StreamSender: PushSender {
-    /// A stream that takes all it is given is ready for more within that.
+    /// How soon a stream that reads everything it is sent is ready for more.
     private static let moment = Duration.seconds(1)
 
     private let hub: StreamHub

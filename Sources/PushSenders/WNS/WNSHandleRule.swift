@@ -1,14 +1,15 @@
 package import CurlHTTP
 package import PushCore
 
-/// A device's address at WNS: a channel, which is a URL. To push to it takes our access token.
+/// A device's address at WNS: a channel, which is a URL. A push to it carries our access token.
 ///
-/// Checked at registration and again before each push, by one parser: the access token goes wherever it points.
+/// Checked at registration and again before each push, by one parser: the access token is sent to the host that it
+/// names.
 package struct WNSHandleRule: HandleRule {
     let hosts: [HostPattern]
     private let expected: String
 
-    /// `allowedHosts`: those that a device may name; see `HostPattern`.
+    /// `allowedHosts` are the hosts that a device may name; see `HostPattern`.
     package init(allowedHosts: [String]) throws(SenderSettingsError) {
         var hosts: [HostPattern] = []
         for text in allowedHosts {

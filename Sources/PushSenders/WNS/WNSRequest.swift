@@ -6,13 +6,13 @@ internal import PushCore
 /// https://learn.microsoft.com/windows/apps/develop/notifications/push-notifications/push-request-response-headers
 struct WNSRequest: Sendable {
     private static let scope = "https://wns.windows.com/.default"
-    /// A channel lives no longer.
+    /// The longest life of a channel.
     private static let longestTimeToLive = 30 * 86_400
 
     let handles: WNSHandleRule
     let timeout: Duration
 
-    /// Throws `rejected` for a channel that may not be called.
+    /// Throws `rejected` if the channel's host is not allowed.
     func make(_ push: Push, token: Secret<String>, now: Date) throws(SendFailure) -> OutboundRequest {
         let channel: OutboundURL
         do throws(HandleFlaw) {
@@ -23,10 +23,10 @@ struct WNSRequest: Sendable {
         let seconds = Int(min(max(1, push.expiresAt.timeIntervalSince(now)), TimeInterval(Self.longestTimeToLive)))
         let headers = [
             OutboundRequest.Header("Authorization", "Bearer " + token.exposed),
-            // Of raw pushes, always, whatever the bytes are.
+            // WNS requires this type for every raw push, regardless of its content.
             .init("Content-Type", "application/octet-stream"),
             .init("X-WNS-Type", "wns/raw"),
-            // Otherwise a device that is offline never gets it.
+            // Without it, a device that is offline never gets the push.
             .init("X-WNS-Cache-Policy", "cache"),
             .init("X-WNS-TTL", String(seconds)),
             .init("X-WNS-PRIORITY", push.priority == .high ? "1" : "3"),

@@ -1,7 +1,7 @@
 package import CurlHTTP
 package import PushCore
 
-/// What the WNS sender needs to know.
+/// The settings of the WNS sender.
 package struct WNSSettings: Sendable {
     /// The app registration in Microsoft Entra.
     package var clientID: String
@@ -9,7 +9,7 @@ package struct WNSSettings: Sendable {
     package var tokenEndpoint: String
     /// Hosts that a device may name in its channel; see `HostPattern`.
     package var allowedHosts: [String]
-    /// Where those names may lead.
+    /// The addresses that those names may resolve to.
     package var addresses: AddressPolicy
     package var connection: ConnectionSettings
 
@@ -19,7 +19,7 @@ package struct WNSSettings: Sendable {
         tokenEndpoint: String,
         allowedHosts: [String] = ["*.notify.windows.com"],
         addresses: AddressPolicy = .globalOnly,
-        // HTTP/2 is not promised, so that each connection may carry one push at a time.
+        // HTTP/2 is not guaranteed, so a connection may carry only one push at a time.
         connection: ConnectionSettings = ConnectionSettings(connections: 8)
     ) {
         self.clientID = clientID

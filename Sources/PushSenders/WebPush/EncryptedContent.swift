@@ -3,7 +3,7 @@ internal import Foundation
 
 /// The content coding `aes128gcm` with one record, RFC 8188.
 enum EncryptedContent {
-    /// What RFC 8188 sections 2.2 and 2.3 derive for the first record.
+    /// The key and the nonce that RFC 8188 sections 2.2 and 2.3 derive for the first record.
     struct Keys {
         let key: SymmetricKey
         let nonce: [UInt8]
@@ -25,14 +25,15 @@ enum EncryptedContent {
         }
     }
 
-    /// What the header names as the size of records; ours is the last, and may be shorter.
+    /// The record size in the header; our record is the last, and may be shorter.
     private static let recordSize: UInt32 = 4096
-    /// Follows the plaintext of the last record; zeros may come after it.
+    /// Follows the plaintext of the last record; padding zeros may come after it.
     private static let delimiter: UInt8 = 2
 
-    /// Seals `plaintext`, filled up with padding so that it has `paddedSize` bytes.
+    /// Encrypts `plaintext`, padded to `paddedSize` bytes.
     ///
-    /// Throws if the salt is not of 16 bytes, or if the result would be more than one record.
+    /// Throws if the salt does not have 16 bytes, if the plaintext is longer than `paddedSize`, or if the result does
+    /// not fit in one record.
     static func seal(
         _ plaintext: [UInt8],
         paddedSize: Int,

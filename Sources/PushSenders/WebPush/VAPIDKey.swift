@@ -3,7 +3,7 @@ internal import Crypto
 internal import Foundation
 package import PushCore
 
-/// The key by which push services know who sends, RFC 8292: browsers subscribe with its public half.
+/// The key that identifies the sender to push services, RFC 8292: browsers subscribe with its public half.
 package struct VAPIDKey: Sendable {
     private let key: P256.Signing.PrivateKey
 
@@ -19,24 +19,24 @@ package struct VAPIDKey: Sendable {
                 )
             }
         } catch {
-            // The error may quote what it could not read.
+            // The error may quote the text that it could not read.
             throw .badKey(field: "keyFile", expected: "a P-256 private key, PKCS#8 in PEM or 32 bytes in base64url")
         }
     }
 
-    /// A new one, PKCS#8 in PEM.
+    /// Generates a key, PKCS#8 in PEM.
     package static func generateText() -> String {
         P256.Signing.PrivateKey().pemRepresentation + "\n"
     }
 
-    /// What a page passes to `subscribe` as `applicationServerKey`: 65 bytes in base64url.
+    /// The value that a page passes to `subscribe` as `applicationServerKey`: 65 bytes in base64url.
     package var publicText: String {
         Base64.url.text(of: self.key.publicKey.x963Representation)
     }
 
-    /// A JWT by which that audience believes us until `end`, RFC 8292 section 2.
+    /// A JWT that identifies the sender to `audience` until `end`, RFC 8292 section 2.
     func token(audience: String, end: Date, subject: String) throws -> String {
-        // The audience is a parsed URL's.
+        // The audience comes from a parsed URL, so JSON needs no escapes.
         let claims =
             "{\"aud\":\"\(audience)\",\"exp\":\(Int(end.timeIntervalSince1970)),\"sub\":\(JSONText.quoted(subject))}"
         return try JSONWebSignature.compact(header: "{\"typ\":\"JWT\",\"alg\":\"ES256\"}", claims: claims) { bytes in

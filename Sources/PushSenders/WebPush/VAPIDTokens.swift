@@ -3,17 +3,18 @@ internal import Foundation
 internal import PushCore
 internal import Synchronization
 
-/// The `Authorization` of one key for each push service, signed anew only when the last one is nearly over.
+/// The `Authorization` values of one key, one for each push service, signed again only when the last one is about to
+/// expire.
 ///
 /// A `Mutex` rather than an actor: signing takes microseconds.
 final class VAPIDTokens: Sendable {
-    /// Half of what RFC 8292 section 2 allows, so that a clock may be wrong.
+    /// Half of the lifetime that RFC 8292 section 2 allows, so that a clock may be wrong.
     static let lifetime: TimeInterval = 12 * 3600
-    /// A token with less is not used again.
+    /// A token with less time left is not used again.
     static let shortestRest: TimeInterval = 3600
-    /// How far the clock may be set back before a token counts as one from the future.
+    /// How far the clock may be set back before a token counts as issued in the future.
     private static let clockSlack: TimeInterval = 60
-    /// Devices name the origins; beyond so many all are forgotten.
+    /// Devices name the origins; beyond this number all are forgotten.
     static let maximumOrigins = 1000
 
     private struct Token {
@@ -25,7 +26,7 @@ final class VAPIDTokens: Sendable {
     private let subject: String
     private let tokens = Mutex<[String: Token]>([:])
 
-    /// Throws unless `subject` is how to reach the operator: `mailto:` with an address, or an https URL.
+    /// Throws unless `subject` is a contact: `mailto:` with an address, or an https URL.
     init(key: VAPIDKey, subject: String) throws(SenderSettingsError) {
         guard Self.isContact(subject) else {
             throw .badValue(field: "subject", expected: "mailto: and an address, or an https URL")

@@ -1,16 +1,16 @@
 internal import Crypto
 internal import Foundation
 
-/// Encrypts for one browser, RFC 8291; each message has a key pair and a salt of its own.
+/// Encrypts one message for one browser, RFC 8291, with a new key pair and salt.
 struct WebPushEncryption {
-    /// Every message is filled up to so many bytes: what is sent to a push service is always as long.
+    /// Every message is padded to this size, so that all pushes have the same length.
     static let paddedSize = 127
 
     let subscription: WebPushSubscription
     private let key: P256.KeyAgreement.PrivateKey
     private let salt: [UInt8]
 
-    /// `key` and `salt` are to be told only by tests, and never used twice.
+    /// Only tests pass `key` and `salt`; neither may be used twice.
     init(
         for subscription: WebPushSubscription,
         key: P256.KeyAgreement.PrivateKey = P256.KeyAgreement.PrivateKey(),
@@ -21,7 +21,7 @@ struct WebPushEncryption {
         self.salt = salt
     }
 
-    /// The body of the request. Throws if the text does not fit, or if the keys agree on nothing.
+    /// The body of the request. Throws if the text does not fit, or if the key agreement fails.
     func seal(_ plaintext: [UInt8], paddedSize: Int = Self.paddedSize) throws -> [UInt8] {
         try EncryptedContent.seal(
             plaintext,

@@ -1,18 +1,18 @@
 package import CurlHTTP
 package import PushCore
 
-/// A browser's address: a subscription at one of the push services that are allowed.
+/// A browser's address: a subscription at one of the allowed push services.
 package struct WebPushHandleRule: HandleRule {
     package struct Address: Sendable {
         package let subscription: WebPushSubscription
         package let service: HostPattern
     }
 
-    /// The push services that are allowed; each is a lane of its own.
+    /// The allowed push services; each is a lane of its own.
     package let services: [HostPattern]
     private let expected: String
 
-    /// `allowedHosts`: where an endpoint may be; see `HostPattern`.
+    /// `allowedHosts` are the hosts of allowed endpoints; see `HostPattern`.
     package init(allowedHosts: [String]) throws(SenderSettingsError) {
         guard !allowedHosts.isEmpty else { throw .missingField("allowedHosts") }
         var services: [HostPattern] = []

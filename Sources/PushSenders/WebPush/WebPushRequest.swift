@@ -2,9 +2,9 @@ internal import CurlHTTP
 internal import Foundation
 internal import PushCore
 
-/// Writes a push as RFC 8030 wants it, encrypted as RFC 8291 has it.
+/// Writes a push as RFC 8030 specifies, encrypted as RFC 8291 specifies.
 struct WebPushRequest: Sendable {
-    /// Push services keep nothing longer, and Mozilla's says nothing about it.
+    /// Push services keep no message longer, and Mozilla's says nothing about a longer time.
     private static let longestTimeToLive = 30 * 86_400
 
     let tokens: VAPIDTokens
@@ -16,7 +16,7 @@ struct WebPushRequest: Sendable {
         now: Date
     ) throws(SendFailure) -> OutboundRequest {
         let left = min(max(0, push.expiresAt.timeIntervalSince(now)), TimeInterval(Self.longestTimeToLive))
-        // Rounded down: 0 means now or never, RFC 8030 section 5.2.
+        // Rounded down: 0 means deliver now or never, RFC 8030 section 5.2.
         let seconds = Int(left)
         var headers = [
             OutboundRequest.Header(
@@ -30,7 +30,7 @@ struct WebPushRequest: Sendable {
             .init("Topic", push.collapseID),
         ]
         if subscription.endpoint.host.hasSuffix(".notify.windows.com") {
-            // Microsoft's refuses a TTL of 0 unless this agrees with it.
+            // Microsoft's service refuses a TTL of 0 unless this field agrees with it.
             headers.append(.init("X-WNS-Cache-Policy", seconds == 0 ? "no-cache" : "cache"))
         }
         let body: [UInt8]

@@ -2,33 +2,33 @@ internal import CurlHTTP
 internal import Foundation
 internal import PushCore
 
-/// Reads a push service's answers: RFC 8030 section 5, and what Mozilla, Google, Apple and Microsoft make of them.
+/// Reads a push service's answers: RFC 8030 section 5, and how Mozilla, Google, Apple and Microsoft apply it.
 ///
-/// A device chooses the path at its push service, and so may bring about nearly any answer. Only what Mozilla's says
-/// under a number of its own is taken for a word about our key; with everything else, other devices must tell.
+/// A device chooses the path at its push service, and so can cause nearly any answer. Only a numbered error of
+/// Mozilla's counts as a statement about our key; for all other answers, the results of other devices decide.
 enum WebPushResponse {
-    /// Mozilla's number for a fault of VAPID, which concerns all devices.
+    /// Mozilla's number for a VAPID error, which concerns all devices.
     private static let badVAPID = "errno 109"
-    /// Ours, for the same number where only this browser's subscription has another key.
+    /// Our own code for the same number if only this browser's subscription has another key.
     private static let keyMismatch = "errno 109 mismatch"
-    /// What Google and Apple say, somewhere in their text, of another key's subscription.
+    /// The words that Google and Apple use, anywhere in their text, for a subscription with another key.
     private static let aboutKey = ["unauthorizedregistration", "vapid", "jwt"]
     private static let restOfDevice = Duration.seconds(60)
 
     static let table = OutcomeTable(
         accepted: 200...299,
         [
-            // The endpoint has moved or is no more; no redirect is followed, and the browser subscribes again.
+            // The endpoint has moved or no longer exists; redirects are not followed, and the browser subscribes again.
             .init(300...399) { .deviceGone(reason: $0.reason) },
             .init(401...401, [keyMismatch]) { .deviceUnknown(reason: $0.reason) },
             .init(401...401, [badVAPID]) { .misconfigured(reason: $0.reason) },
             .init(400...400, aboutKey) { .deviceUnknown(reason: $0.reason) },
-            // Apple's BadJwtToken and VapidPkHashMismatch among them.
+            // Includes Apple's BadJwtToken and VapidPkHashMismatch.
             .init(401...403) { .deviceUnknown(reason: $0.reason) },
-            // Not found is RFC 8030's answer to a subscription that has ended; gone is what most services say.
+            // RFC 8030 answers 404 for a subscription that has ended; most services answer 410.
             .init(404...404) { .deviceGone(reason: $0.reason) },
             .init(410...410) { .deviceGone(reason: $0.reason) },
-            // Something is there that takes no pushes.
+            // The resource exists but accepts no pushes.
             .init(405...405) { .deviceUnknown(reason: $0.reason) },
             // Microsoft throttles with 406.
             .init(406...406) { .deviceBusy(reason: $0.reason, retryAfter: $0.retryAfter ?? restOfDevice) },
@@ -40,7 +40,7 @@ enum WebPushResponse {
     )
 
     static func outcome(_ response: OutboundResponse, now: Date) -> SendOutcome {
-        // Apple and Mozilla speak JSON, the others text.
+        // Apple and Mozilla answer in JSON, the others in text.
         let answer = try? JSONDecoder().decode(Answer.self, from: Data(response.body))
         let id = response.header("apns-id") ?? response.header("x-wns-msg-id")
         return self.table.outcome(
@@ -54,7 +54,7 @@ enum WebPushResponse {
         )
     }
 
-    /// Those words of the table that the service says.
+    /// The words of the table that occur in the answer.
     private static func words(_ answer: Answer?, _ response: OutboundResponse) -> [String] {
         let texts = [
             answer?.reason, answer?.message, response.header("x-wns-error-description"),
@@ -68,7 +68,7 @@ enum WebPushResponse {
         return words
     }
 
-    /// Never the body as such: some services repeat the endpoint in it, which is a secret.
+    /// Never contains the body: some services repeat the endpoint in it, which is a secret.
     private static func reason(_ answer: Answer?, _ response: OutboundResponse) -> String {
         let status = "HTTP \(response.status)"
         if let word = ProviderWords.code(answer?.reason) { return "\(status) \(word)" }

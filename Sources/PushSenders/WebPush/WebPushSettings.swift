@@ -1,6 +1,6 @@
 package import CurlHTTP
 
-/// What the Web Push sender needs to know.
+/// The settings of the Web Push sender.
 package struct WebPushSettings: Sendable {
     /// The push services of Google, Mozilla, Apple and Microsoft.
     package static let publicHosts = [
@@ -9,11 +9,11 @@ package struct WebPushSettings: Sendable {
     ]
 
     package var key: VAPIDKey
-    /// How a push service reaches the operator: `mailto:` or an https URL.
+    /// The operator's contact for push services: `mailto:` or an https URL.
     package var subject: String
-    /// Hosts that a browser's endpoint may be at; see `HostPattern`. Each is a lane of its own.
+    /// Hosts that a browser's endpoint may have; see `HostPattern`. Each is a lane of its own.
     package var allowedHosts: [String]
-    /// Where those names may lead.
+    /// The addresses that those names may resolve to.
     package var addresses: AddressPolicy
     package var connection: ConnectionSettings
 
@@ -22,7 +22,7 @@ package struct WebPushSettings: Sendable {
         subject: String,
         allowedHosts: [String] = WebPushSettings.publicHosts,
         addresses: AddressPolicy = .globalOnly,
-        // HTTP/2 is not promised, so that each connection may carry one push at a time.
+        // HTTP/2 is not guaranteed, so a connection may carry only one push at a time.
         connection: ConnectionSettings = ConnectionSettings(connections: 4)
     ) {
         self.key = key

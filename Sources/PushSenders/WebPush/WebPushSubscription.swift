@@ -3,9 +3,9 @@ internal import Crypto
 package import CurlHTTP
 internal import Foundation
 
-/// What a browser gives a page to push to it: `JSON.stringify(subscription)`, W3C Push API.
+/// The subscription that a browser gives a page: `JSON.stringify(subscription)`, W3C Push API.
 package struct WebPushSubscription: Sendable {
-    /// Why a text is none, as the end of a sentence about it.
+    /// Why a text is not a subscription, as the end of a sentence about it.
     package enum Flaw: Error, Sendable, Hashable, CustomStringConvertible {
         case notJSON
         case badEndpoint
@@ -22,11 +22,11 @@ package struct WebPushSubscription: Sendable {
         }
     }
 
-    /// A secret: whoever knows it can push.
+    /// A secret: knowing it is enough to push.
     package let endpoint: OutboundURL
-    /// The browser's, 65 bytes.
+    /// The browser's public key, 65 bytes.
     let publicKey: P256.KeyAgreement.PublicKey
-    /// `auth` in the browser's words.
+    /// The browser's `auth`.
     let secret: [UInt8]
 
     private struct Members: Decodable {
@@ -39,11 +39,13 @@ package struct WebPushSubscription: Sendable {
         let keys: Keys
     }
 
-    /// Reads the object, whatever else is in it.
+    /// Reads the object; other members are ignored.
+    ///
+    /// Throws `Flaw` if a member is missing or malformed.
     package init(_ json: String) throws(Flaw) {
-        // Why it cannot be read does not matter to whoever registers: the form is always the same.
+        // Why the JSON cannot be read does not matter to the client: the form is always the same.
         guard let members = try? JSONDecoder().decode(Members.self, from: Data(json.utf8)) else { throw .notJSON }
-        // A trailing dot names the same host, but its origin is not the one that the push service expects.
+        // A trailing dot names the same host, but makes another origin than the push service expects.
         guard let endpoint = OutboundURL(members.endpoint), endpoint.isSecure, !endpoint.host.hasSuffix(".") else {
             throw .badEndpoint
         }
@@ -61,13 +63,13 @@ package struct WebPushSubscription: Sendable {
 
     /// The same subscription in the one spelling by which it is stored and compared.
     package var canonical: String {
-        // The grammar of the endpoint leaves nothing that JSON would escape.
+        // The endpoint's grammar allows no character that JSON would escape.
         let key = Base64.url.text(of: self.publicKey.x963Representation)
         let secret = Base64.url.text(of: self.secret)
         return "{\"endpoint\":\"\(self.endpoint.text)\",\"keys\":{\"p256dh\":\"\(key)\",\"auth\":\"\(secret)\"}}"
     }
 
-    /// What the push service must find as the audience of our token, RFC 8292 section 2; without the default port.
+    /// The audience that the push service expects in our token, RFC 8292 section 2; without the default port.
     var origin: String {
         let port = self.endpoint.port == 443 ? "" : ":\(self.endpoint.port)"
         return "https://\(self.endpoint.host)\(port)"

@@ -1,6 +1,6 @@
 package import PushCore
 
-/// A device's address at the operator's receiver, which alone can say what it looks like.
+/// A device's address at the operator's receiver; only the receiver knows its format.
 package struct WebhookHandleRule: HandleRule {
     package init() {}
 

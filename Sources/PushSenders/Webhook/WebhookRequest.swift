@@ -2,14 +2,14 @@ internal import CurlHTTP
 internal import Foundation
 internal import PushCore
 
-/// Writes a push for a receiver of the operator's own: which device, which notification, and nothing else.
+/// Writes a push for the operator's receiver: which device, which notification, and nothing else.
 struct WebhookRequest: Sendable {
     let url: OutboundURL
     let secret: WebhookSecret
     let timeout: Duration
 
     func make(_ push: Push, now: Date) -> OutboundRequest {
-        // The same on every try, by which a receiver knows what it has seen.
+        // The same on every try, so that a receiver recognises a repeated push.
         let id = push.attemptID.text
         let timestamp = String(Int(now.timeIntervalSince1970))
         let handle = JSONText.quoted(push.handle)

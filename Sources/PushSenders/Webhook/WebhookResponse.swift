@@ -2,7 +2,7 @@ internal import CurlHTTP
 internal import Foundation
 internal import PushCore
 
-/// Reads the answers of a receiver, which are its operator's: only the status counts.
+/// Reads the answers of the operator's receiver: only the status counts.
 enum WebhookResponse {
     private static let restOfDevice = Duration.seconds(60)
 
@@ -10,11 +10,11 @@ enum WebhookResponse {
         accepted: 200...299,
         [
             .init(410...410) { .deviceGone(reason: $0.reason) },
-            // The device, or a path that is wrong for all: others tell.
+            // The device is unknown, or the path is wrong for all devices: the results of other devices decide.
             .init(404...404) { .deviceUnknown(reason: $0.reason) },
-            // The address is wrong: no redirect is followed.
+            // The URL is wrong: redirects are not followed.
             .init(300...399) { .misconfigured(reason: $0.reason) },
-            // The signature or the address is wrong.
+            // The signature or the URL is wrong.
             .init(401...401) { .misconfigured(reason: $0.reason) },
             .init(403...405) { .misconfigured(reason: $0.reason) },
             .init(429...429) { .deviceBusy(reason: $0.reason, retryAfter: $0.retryAfter ?? restOfDevice) },

@@ -3,7 +3,7 @@ internal import Crypto
 internal import Foundation
 internal import PushCore
 
-/// The secrets of a webhook: what it sends is signed with each, so that a receiver can change from one to the next.
+/// The secrets of a webhook. Each push is signed with each of them, so that a receiver can change from one to the next.
 ///
 /// https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md
 struct WebhookSecret: Sendable {
@@ -13,7 +13,7 @@ struct WebhookSecret: Sendable {
 
     private let keys: [Secret<SymmetricKey>]
 
-    /// Reads one secret a line: `whsec_` and base64, or any other text, which is taken as it is.
+    /// Reads one secret a line: `whsec_` and base64, or any other text, whose bytes are the key.
     init(_ text: Secret<String>) throws(SenderSettingsError) {
         var keys: [Secret<SymmetricKey>] = []
         for line in text.exposed.split(whereSeparator: \.isNewline) {

@@ -3,7 +3,7 @@ package import Foundation
 package import PushCore
 package import Reactor
 
-/// Posts each push, signed, to one address of the operator's. `close()` it before its loop is stopped.
+/// Posts each push, signed, to one URL of the operator's. `close()` it before its loop is stopped.
 package final class WebhookSender: PushSender {
     private let request: WebhookRequest
     private let client: HTTPClient
@@ -29,7 +29,7 @@ package final class WebhookSender: PushSender {
         return try WebhookResponse.outcome(try await self.client.answer(to: request), now: self.now()).get()
     }
 
-    /// Fails what is under way and closes the connections.
+    /// Fails the calls in progress and closes the connections.
     package func close() async {
         await self.client.close()
     }

@@ -1,8 +1,8 @@
 package import PushCore
 
-/// What the webhook sender needs to know.
+/// The settings of the webhook sender.
 package struct WebhookSettings: Sendable {
-    /// Where everything is posted to, https.
+    /// The https URL that every push is posted to.
     package var url: String
     /// The content of the file with the secrets, one a line.
     package var secret: Secret<String>
