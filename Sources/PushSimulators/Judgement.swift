@@ -1,7 +1,7 @@
 internal import CivilTime
 internal import Foundation
 
-/// What a simulator answers, and what it thinks of the request.
+/// A simulator's answer to a request, and its verdict on it.
 struct Judgement {
     let response: SimulatedResponse
     let verdict: PushVerdict
@@ -14,7 +14,7 @@ struct Judgement {
         Judgement(response: response, verdict: .refused(status: response.status, reason: reason))
     }
 
-    /// The answer of a token endpoint that gives none, RFC 6749 section 5.2.
+    /// A token endpoint's error answer, RFC 6749 section 5.2.
     static func oauthError(_ code: String, _ description: String, status: Int = 400) -> Judgement {
         self.refused(.json(["error": code, "error_description": description], status: status), reason: code)
     }
@@ -34,8 +34,8 @@ extension SimulatedResponse {
 }
 
 extension PushLog {
-    /// Answers with what the test has asked for, with what the rules say, or else with the judge's answer, and records
-    /// it.
+    /// Answers a request with the answer that the test has ordered, with the fault of a rule, or else with the judge's
+    /// answer, and records it.
     func answer(_ request: SimulatedRequest, judge: (SimulatedRequest) -> Judgement) -> SimulatedResponse {
         let judgement: Judgement
         if let scripted = self.takeScripted() {

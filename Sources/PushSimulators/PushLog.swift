@@ -1,7 +1,7 @@
 internal import Foundation
 internal import Synchronization
 
-/// What a simulator received, and what it is told to answer next.
+/// The requests that a simulator received, and the answers that a test has ordered.
 package final class PushLog: Sendable {
     private struct Waiter {
         let number: Int
@@ -19,16 +19,16 @@ package final class PushLog: Sendable {
         var tallies: [PushTally.Key: PushTally] = [:]
     }
 
-    // A lock: connections write on the simulator's loop, tests read from anywhere, and each use is short.
+    // A lock: connections write on the simulator's loop, tests read from any thread, and each use is short.
     private let state = Mutex(State())
     private let capacity: Int
     private let onPush: (@Sendable (ReceivedPush) -> Void)?
     private let countsOnly: Bool
-    /// What goes wrong, and when.
+    /// The rules of faults, for requests and connections.
     let faults: FaultScript
     let now: @Sendable () -> Date
 
-    /// As the options say.
+    /// A log with the settings of the options.
     convenience init(_ options: SimulatorOptions) {
         self.init(
             capacity: options.keptPushes,
@@ -39,7 +39,8 @@ package final class PushLog: Sendable {
         )
     }
 
-    /// Keeps at least the last `capacity` requests, and hands each to `onPush`, on the simulator's thread.
+    /// Keeps at least the last `capacity` requests, or none with `countsOnly`, and calls `onPush` with each, on the
+    /// simulator's thread.
     init(
         capacity: Int,
         countsOnly: Bool = false,
@@ -55,41 +56,42 @@ package final class PushLog: Sendable {
         self.onPush = onPush
     }
 
-    /// All requests for a push that are kept, oldest first, the refused ones included.
+    /// The kept requests for a push, oldest first, refused ones included.
     package var received: [ReceivedPush] {
         self.state.withLock { $0.received }
     }
 
-    /// How many pushes have been accepted, also those no longer kept.
+    /// How many pushes have been accepted, including those no longer kept.
     package var acceptedCount: Int {
         self.state.withLock { $0.acceptedCount }
     }
 
-    /// Answers the next request with this, whatever it asks; several wait in line.
+    /// Gives this answer to the next request, regardless of its content; several answers are used in order.
     package func answerNext(status: Int, headers: [HeaderField] = [], body: String = "") {
         let response = SimulatedResponse(status: status, headers: headers, body: Array(body.utf8))
         self.state.withLock { $0.scripted.append(response) }
     }
 
-    /// Puts these in place of all rules there are; their counts and times begin now.
+    /// Replaces all rules; their counts and times start now.
     package func setFaults(_ rules: [FaultRule]) {
         self.faults.set(rules)
     }
 
-    /// What has come of one push to one device: its `apns-id`, or the notification's id with the others. Only with
+    /// The tally of one push, named by its `apns-id` or by its notification's id, to one device. Only with
     /// `SimulatorOptions.countsPushes`.
     package func tally(of push: String, for device: String) -> PushTally {
         self.state.withLock { $0.tallies[PushTally.Key(push: push, device: device)] ?? PushTally() }
     }
 
-    /// What has come of all pushes. Only with `SimulatorOptions.countsPushes`.
+    /// The totals of all pushes. Only with `SimulatorOptions.countsPushes`.
     package var totals: PushTotals {
         self.state.withLock { PushTotals($0.tallies.values) }
     }
 
-    /// Waits until that many pushes have been accepted, and returns the last of those; the first is number 1.
+    /// Waits until that many pushes have been accepted, and returns the last of them; the first is number 1.
     ///
-    /// Throws `PushWaitError` when the time is over, `CancellationError` if the task is cancelled.
+    /// Throws `PushWaitError` when the time is over or the push is no longer kept, `CancellationError` if the task is
+    /// cancelled.
     package func acceptedPush(_ number: Int, within time: Duration = .seconds(10)) async throws -> ReceivedPush {
         precondition(number > 0, "the first push is number 1")
         try await withThrowingTaskGroup(of: Void.self) { group in
@@ -139,7 +141,7 @@ package final class PushLog: Sendable {
 
     // MARK: - Private
 
-    /// Returns when that many pushes are accepted, or the task is cancelled.
+    /// Returns when that many pushes have been accepted, or when the task is cancelled.
     private func waitUntilAccepted(_ number: Int) async {
         let id = self.state.withLock { state in
             state.nextWaiter += 1
@@ -148,7 +150,7 @@ package final class PushLog: Sendable {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let mustWait = self.state.withLock { state in
-                    // Looked at under the lock: a cancellation from here on finds the waiter.
+                    // Checked under the lock: a cancellation from here on finds the waiter.
                     guard state.acceptedCount < number, !Task.isCancelled else { return false }
                     state.waiters[id] = Waiter(number: number, continuation: continuation)
                     return true

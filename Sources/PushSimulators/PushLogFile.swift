@@ -3,10 +3,10 @@ internal import Glibc
 internal import Reactor
 internal import Synchronization
 
-/// A file with one short line for each request, for whoever counts afterwards what has become of a million pushes.
+/// A file with one short line for each request, to count the outcomes of a million pushes afterwards.
 ///
-/// A line is `milliseconds platform push outcome device`, with single blanks: the time since 1970, the sender's name, the
-/// `apns-id` or the notification's id (or `-`), the status or the fault's name, the device. Lines are gathered and
+/// A line is `milliseconds platform push outcome device`, with single blanks: the time since 1970, the sender's name,
+/// the `apns-id` or the notification's id (or `-`), the status or the fault's name, the device. Lines are buffered and
 /// written each second and at the end, so a process that is killed loses the last second.
 package final class PushLogFile: Sendable {
     // A lock: the simulators' threads append, and each use is short.
@@ -15,7 +15,7 @@ package final class PushLogFile: Sendable {
 
     private static let writeSize = 256 * 1024
 
-    /// Opens the file, which grows at its end. Throws if that cannot be.
+    /// Opens the file for appending. Throws `SystemError` if that fails.
     package init(path: String) throws {
         self.descriptor = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
         guard self.descriptor >= 0 else { throw SystemError(call: "open \(path)", code: errno) }
@@ -26,7 +26,7 @@ package final class PushLogFile: Sendable {
         close(self.descriptor)
     }
 
-    /// Takes a line for a request.
+    /// Adds a line for a request.
     package func append(_ push: ReceivedPush, platform: String) {
         let key = PushKey(push.request)
         let milliseconds = Int((Date().timeIntervalSince1970 * 1000).rounded())
@@ -38,21 +38,21 @@ package final class PushLogFile: Sendable {
         }
     }
 
-    /// Writes what has been gathered.
+    /// Writes the buffered lines.
     package func flush() {
         self.buffer.withLock { self.write(&$0) }
     }
 
-    /// Writes each second, until the task is cancelled, and then once more.
+    /// Writes each second until the task is cancelled, and then once more.
     package func run() async {
-        // Ended early by cancellation, which the loop's condition sees.
+        // Cancellation ends the sleep early, and the loop's condition sees it.
         while !Task.isCancelled {
             try? await Task.sleep(for: .seconds(1))
             self.flush()
         }
     }
 
-    /// A file that takes no more, on a full disk, loses lines, and the simulators go on.
+    /// If a write fails, as on a full disk, the lines are lost and the simulators go on.
     private func write(_ bytes: inout [UInt8]) {
         var written = 0
         bytes.withUnsafeBytes { bytes in

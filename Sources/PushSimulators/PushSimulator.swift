@@ -1,7 +1,7 @@
 package import Foundation
 internal import Reactor
 
-/// A push provider to test and demonstrate against: real HTTP/2 over real TLS, real checks of tokens.
+/// A push provider for tests and demonstrations: real HTTP/2 over real TLS, real checks of tokens.
 ///
 /// ```swift
 /// let apns = try APNsSimulator(authority: TestAuthority())
@@ -11,16 +11,16 @@ internal import Reactor
 /// }
 /// ```
 package protocol PushSimulator: Sendable {
-    /// The port on 127.0.0.1; known, and connected to without refusal, before the simulator runs.
+    /// The port on 127.0.0.1; known, and open to clients, before the simulator runs.
     var port: UInt16 { get }
 
-    /// What came, and what is to be answered next.
+    /// The received pushes, and the answers that a test has ordered.
     var pushes: PushLog { get }
 
     /// Serves until the task is cancelled.
     ///
-    /// Throws if there is no thread or descriptor to be had. Connections end with it; the port stays taken as long as
-    /// the simulator lives, so it can run again.
+    /// Throws if no thread or descriptor is available. When it returns, its connections have ended; the port stays open
+    /// as long as the simulator lives, so it can run again.
     func run() async throws
 }
 
@@ -44,19 +44,19 @@ extension PushSimulator {
 package struct SimulatorOptions: Sendable {
     /// The port on 127.0.0.1; 0 takes a free one.
     package var port: UInt16 = 0
-    /// Names beside `localhost` and `127.0.0.1` for which its certificate holds.
+    /// Further names in its certificate, besides `localhost` and `127.0.0.1`.
     package var names: [String] = []
     /// How many requests a connection may have open at a time.
     package var concurrentStreams = 500
-    /// How many requests are kept at least; older ones are forgotten.
+    /// How many requests are kept at least; older ones are dropped.
     package var keptPushes = 10_000
     /// Whether pushes are only counted, by id and device, and no request is kept: for a million of them.
     package var countsPushes = false
-    /// What goes wrong, and when.
+    /// The rules of faults, for requests and connections.
     package var faults: [FaultRule] = []
-    /// What time it is to the simulator.
+    /// The simulator's clock.
     package var now: @Sendable () -> Date = { Date() }
-    /// Is given each push as it arrives, on the simulator's thread: it must be quick.
+    /// Called with each push as it arrives, on the simulator's thread: it must be quick.
     package var onPush: (@Sendable (ReceivedPush) -> Void)?
 
     /// The defaults.

@@ -1,10 +1,10 @@
-/// How often one push to one device was tried, and what came of it.
+/// How often one push to one device was tried, and with which results.
 package struct PushTally: Sendable, Hashable {
-    /// Requests that carried it.
+    /// Requests with this push.
     package internal(set) var seen = 0
-    /// Those whose sender was told that it is accepted.
+    /// Requests whose sender was told that the push is accepted.
     package internal(set) var accepted = 0
-    /// Those that went on to the device, also where the answer was lost.
+    /// Requests whose push went on to the device, even if the answer was lost.
     package internal(set) var delivered = 0
 
     mutating func count(_ verdict: PushVerdict) {
@@ -16,7 +16,7 @@ package struct PushTally: Sendable, Hashable {
 
 /// The tallies of all pushes together.
 package struct PushTotals: Sendable, Hashable {
-    /// Different pushes, each to one device.
+    /// Distinct pushes, each to one device.
     package internal(set) var pushes = 0
     /// Requests for them.
     package internal(set) var seen = 0
@@ -24,7 +24,7 @@ package struct PushTotals: Sendable, Hashable {
     package internal(set) var accepted = 0
     /// Pushes that went on to their device at least once.
     package internal(set) var delivered = 0
-    /// Requests by which a push went on to its device once more.
+    /// Requests that delivered a push to its device again.
     package internal(set) var repeated = 0
 
     init(_ tallies: some Sequence<PushTally>) {
@@ -39,7 +39,8 @@ package struct PushTotals: Sendable, Hashable {
 }
 
 extension PushTally {
-    /// Push and device in sixteen bytes, so that a million of them are cheap; two hashes are never equal by chance.
+    /// Push and device in sixteen bytes, so that a million of them are cheap; two hashes together practically never
+    /// collide.
     struct Key: Hashable {
         private let first: Int
         private let second: Int

@@ -1,32 +1,32 @@
-/// A request for a push, byte for byte, and what became of it.
+/// A request for a push, byte for byte, and its verdict.
 package struct ReceivedPush: Sendable, Hashable {
-    /// The request as it came.
+    /// The request as received.
     package let request: SimulatedRequest
-    /// What the simulator made of it.
+    /// The simulator's verdict.
     package let verdict: PushVerdict
 }
 
-/// What a simulator made of a request.
+/// A simulator's verdict on a request.
 package enum PushVerdict: Sendable, Hashable {
-    /// In order, and answered as the provider answers what it will deliver.
+    /// Valid, and answered as the provider answers a push that it will deliver.
     case accepted
-    /// Not in order; the reason is the provider's own word for it.
+    /// Invalid; the reason is the provider's own code or text.
     case refused(status: Int, reason: String)
-    /// Not judged, but answered as the test asked.
+    /// Not judged: the test has ordered the answer.
     case scripted(status: Int)
-    /// Met by a fault; `judged` is the status that it deserved, if it was handled all the same.
+    /// Affected by a fault; `judged` is the status of the judge's answer, if the request was still handled.
     case faulted(Fault, judged: Int? = nil)
 
     /// Whether the sender was told that the push is accepted.
     package var isAccepted: Bool { (200..<300).contains(self.status) }
 
-    /// Whether the push has gone on to its device, whatever the sender was told.
+    /// Whether the push has gone on to its device, even if the sender was told otherwise.
     package var isDelivered: Bool {
         if case .faulted(_, let judged?) = self { return (200..<300).contains(judged) }
         return self.isAccepted
     }
 
-    /// The status that was answered; 0 for none.
+    /// The status of the answer, where 200 stands for every accepted push; 0 if there was no answer.
     package var status: Int {
         switch self {
         case .accepted: 200
@@ -39,16 +39,16 @@ package enum PushVerdict: Sendable, Hashable {
 }
 
 extension PushVerdict: CustomStringConvertible {
-    /// One word for a log: the fault's name, or else the status.
+    /// One word for a log: the fault's name, or the status.
     package var description: String {
         if case .faulted(let fault, _) = self { fault.name } else { String(self.status) }
     }
 }
 
-/// Why a push that was waited for is not there.
+/// Why a wait for a push has failed.
 package enum PushWaitError: Error, Hashable {
-    /// The time is over.
+    /// The push did not arrive in time.
     case timedOut
-    /// It came, but so long ago that it is no longer kept.
+    /// The push arrived, but so long ago that it is no longer kept.
     case forgotten
 }

@@ -2,7 +2,7 @@ package import Foundation
 
 /// Why APNs refuses a push.
 package struct APNsRefusal: Error, Hashable {
-    /// The word for it in the answer, as Apple's "Handling notification responses from APNs" lists them.
+    /// The reason in the answer, from the list in Apple's "Handling notification responses from APNs".
     package enum Reason: String, Sendable {
         case badCollapseID = "BadCollapseId"
         case badDeviceToken = "BadDeviceToken"
@@ -24,12 +24,12 @@ package struct APNsRefusal: Error, Hashable {
         case tooManyProviderTokenUpdates = "TooManyProviderTokenUpdates"
         case topicDisallowed = "TopicDisallowed"
         case unregistered = "Unregistered"
-        /// Not a word of Apple's, who document none: the payload is no JSON object.
+        /// Not one of Apple's reasons, as Apple documents none: the payload is not a JSON object.
         case payloadNotJSON = "SimulatorPayloadNotJSON"
     }
 
     package let reason: Reason
-    /// When the token was found to be of no more use; with `unregistered` only.
+    /// When the token became invalid; with `unregistered` only.
     package let retiredAt: Date?
 
     package init(_ reason: Reason, retiredAt: Date? = nil) {
@@ -49,7 +49,7 @@ package struct APNsRefusal: Error, Hashable {
         }
     }
 
-    /// The body of the answer; its time is in milliseconds, unlike every other of APNs.
+    /// The body of the answer; its time is in milliseconds, unlike every other time in APNs.
     package var json: String {
         guard let retiredAt else { return #"{"reason":"\#(self.reason.rawValue)"}"# }
         let milliseconds = Int((retiredAt.timeIntervalSince1970 * 1000).rounded())

@@ -1,9 +1,9 @@
 internal import Bytes
 package import Foundation
 
-/// What APNs asks of a request; knows of no connection and no clock.
+/// The rules of APNs for a request, without connection and clock.
 ///
-/// Stricter than Apple in two ways that spare surprises: the push type is required, and the payload must be a JSON
+/// Stricter than Apple in two ways, to avoid surprises: the push type is required, and the payload must be a JSON
 /// object.
 package struct APNsRules: Sendable {
     /// Returns when a provider token was issued, or throws if it is not the known provider's.
@@ -11,7 +11,7 @@ package struct APNsRules: Sendable {
 
     /// The app's bundle identifier.
     package let topic: String
-    /// The tokens that are no longer in use, in lower case, with the time since when.
+    /// The tokens that are no longer in use, in lower case, with the time of their retirement.
     package var retired: [String: Date] = [:]
     package let tokenCheck: TokenCheck
 
@@ -20,7 +20,7 @@ package struct APNsRules: Sendable {
         self.tokenCheck = tokenCheck
     }
 
-    /// Returns if APNs accepts the push, throws what it answers if not.
+    /// Checks a push; throws the refusal that APNs answers.
     package func check(_ request: SimulatedRequest, now: Date) throws(APNsRefusal) {
         guard request.method == "POST" else { throw APNsRefusal(.methodNotAllowed) }
         guard request.path.hasPrefix("/3/device/") else { throw APNsRefusal(.badPath) }
@@ -50,7 +50,7 @@ package struct APNsRules: Sendable {
     private func checkProvider(_ authorization: String?, now: Date) throws(APNsRefusal) {
         guard let token = authorization.flatMap(Self.bearerToken) else { throw APNsRefusal(.missingProviderToken) }
         let issued = try self.tokenCheck(token)
-        // Apple's limit is an hour; a minute is allowed for a clock that is ahead.
+        // Apple's limit is an hour; the simulator allows a minute for a clock that is ahead.
         guard (-60...3600).contains(now.timeIntervalSince(issued)) else { throw APNsRefusal(.expiredProviderToken) }
     }
 
@@ -83,7 +83,7 @@ package struct APNsRules: Sendable {
     private static func checkPayload(_ body: [UInt8], of type: APNsPushType) throws(APNsRefusal) {
         guard !body.isEmpty else { throw APNsRefusal(.payloadEmpty) }
         guard body.count <= type.payloadLimit else { throw APNsRefusal(.payloadTooLarge) }
-        // Where the JSON is broken does not matter to the answer.
+        // The answer is the same wherever the JSON is broken.
         guard (try? JSONSerialization.jsonObject(with: Data(body))) is [String: Any] else {
             throw APNsRefusal(.payloadNotJSON)
         }
@@ -117,7 +117,7 @@ package struct APNsRules: Sendable {
 enum APNsPushType: String {
     case alert, background, complication, controls, fileprovider, liveactivity, location, mdm, pushtotalk, voip, widgets
 
-    /// What follows the bundle identifier in the topic; `nil` if provider tokens cannot send it.
+    /// The suffix after the bundle identifier in the topic; `nil` if provider tokens cannot send this type.
     var topicSuffix: String? {
         switch self {
         case .alert, .background, .controls: ""

@@ -1,17 +1,17 @@
 package import Foundation
 internal import Synchronization
 
-/// Apple's push service, as far as provider tokens and device pushes go.
+/// Apple's push service: provider tokens and pushes to devices.
 ///
 /// ```swift
 /// let apns = try APNsSimulator(authority: authority)
 /// apns.retire("abcd", at: Date())       // answers 410 Unregistered from now on
 /// apns.pushes.answerNext(status: 503, body: #"{"reason":"ServiceUnavailable"}"#)
 /// ```
-/// As Apple does, it allows a connection one request at a time until the first with a good provider token, and a new
-/// token every twenty minutes.
+/// As Apple does, it allows a connection one request at a time until the first one with a good provider token, and a
+/// new token every twenty minutes.
 package final class APNsSimulator: PushSimulator {
-    /// What a provider needs to send.
+    /// The credentials that a provider sends with.
     package struct Credentials: Sendable {
         /// The content of `AuthKey_….p8`.
         package let privateKey: String
@@ -23,20 +23,20 @@ package final class APNsSimulator: PushSimulator {
         package let topic: String
     }
 
-    /// What a provider needs to send; made anew for each simulator.
+    /// The credentials that a provider sends with; each simulator makes new ones.
     package let credentials: Credentials
-    /// What came, and what is to be answered next.
+    /// The received pushes, and the answers that a test has ordered.
     package let pushes: PushLog
 
-    /// The key behind the credentials.
+    /// The key of the credentials.
     package let key: SigningKey
-    // A lock: `retire` is called from anywhere, and reading is short.
+    // A lock: `retire` may be called from any thread, and each read is short.
     private let rules: Mutex<APNsRules>
     private let tokenUpdates = ProviderTokenUpdates()
     private let now: @Sendable () -> Date
     private let server: SimulatorServer
 
-    /// Makes credentials and listens.
+    /// Makes credentials and starts to listen.
     ///
     /// Throws if the port is taken.
     package init(
@@ -70,7 +70,7 @@ package final class APNsSimulator: PushSimulator {
     /// The port on 127.0.0.1.
     package var port: UInt16 { self.server.port }
 
-    /// Answers for this device token with 410 and that time from now on.
+    /// Answers 410 with that time for this device token from now on.
     package func retire(_ deviceToken: String, at date: Date) {
         self.rules.withLock { $0.retired[deviceToken.lowercased()] = date }
     }
@@ -93,7 +93,7 @@ package final class APNsSimulator: PushSimulator {
             return .accepted(response)
         } catch {
             var response = SimulatedResponse(status: error.status, headers: [id], body: Array(error.json.utf8))
-            // The token is looked at before all that any other status is about.
+            // The token is checked before the causes of all other statuses.
             response.provesClient = ![403, 404, 405].contains(error.status)
             return .refused(response, reason: error.reason.rawValue)
         }

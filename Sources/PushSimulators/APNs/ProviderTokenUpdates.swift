@@ -1,7 +1,7 @@
 internal import Foundation
 internal import Synchronization
 
-/// Which provider token each connection uses, and since when.
+/// The provider token that each connection uses, and since when.
 ///
 /// Apple allows a connection a new one every twenty minutes.
 final class ProviderTokenUpdates: Sendable {
@@ -11,13 +11,13 @@ final class ProviderTokenUpdates: Sendable {
     }
 
     private static let shortestLife: TimeInterval = 20 * 60
-    /// Connections that are remembered; when there are more, all are forgotten.
+    /// The number of connections that are remembered; beyond it all are forgotten.
     private static let limit = 10_000
 
     // A lock: each use is short.
     private let uses = Mutex<[Int: Use]>([:])
 
-    /// Throws `TooManyProviderTokenUpdates` if the connection has got another token less than twenty minutes ago.
+    /// Throws `TooManyProviderTokenUpdates` if the connection has used another token for less than twenty minutes.
     func check(_ token: String, on connection: Int, now: Date) throws(APNsRefusal) {
         let isAllowed = self.uses.withLock { uses in
             if let use = uses[connection], use.token != token {

@@ -11,8 +11,8 @@ package final class ProviderTokenVerifier: Sendable {
     private let key: SigningKey
     private let keyID: String
     private let teamID: String
-    /// Tokens found good, with their time: a provider repeats one for most of an hour, and a check costs more than all
-    /// else in a request. A lock, because each connection's thread asks.
+    /// Verified tokens with their time: a provider repeats one for most of an hour, and a check costs more than the
+    /// rest of a request. A lock, because the thread of each connection uses it.
     private let known = Mutex<[String: Date]>([:])
     private static let knownLimit = 64
 
@@ -22,7 +22,7 @@ package final class ProviderTokenVerifier: Sendable {
         self.teamID = teamID
     }
 
-    /// Returns when the token was issued, whether or not that is too long ago.
+    /// Returns when the token was issued, even if that is too long ago.
     ///
     /// Throws `InvalidProviderToken` if it is malformed, of another key or team, or not signed by the key.
     package func issueDate(of token: String) throws(APNsRefusal) -> Date {

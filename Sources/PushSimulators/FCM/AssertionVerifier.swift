@@ -2,7 +2,7 @@ package import Foundation
 
 /// Checks the assertions with which a service account asks Google for access tokens.
 package struct AssertionVerifier: Sendable {
-    /// What Google's libraries name as the audience, wherever the token endpoint is.
+    /// The audience that Google's libraries name, regardless of the token endpoint.
     package static let audience = "https://oauth2.googleapis.com/token"
     private static let scopes: Set<Substring> = [
         "https://www.googleapis.com/auth/firebase.messaging", "https://www.googleapis.com/auth/cloud-platform",
@@ -26,7 +26,7 @@ package struct AssertionVerifier: Sendable {
         self.keyID = keyID
     }
 
-    /// What is wrong with the assertion; `nil` if it is good.
+    /// The reason to reject the assertion; `nil` if it is good.
     package func objection(to assertion: String, now: Date) -> String? {
         guard let token = JSONWebToken(assertion) else { return "Invalid JWT" }
         guard token.header.alg == "RS256" else { return "Invalid JWT: alg" }
@@ -39,7 +39,7 @@ package struct AssertionVerifier: Sendable {
             return "Invalid OAuth scope"
         }
         let time = now.timeIntervalSince1970
-        // Five minutes are allowed for a clock that differs.
+        // Five minutes are allowed for a clock that is wrong.
         guard claims.iat <= time + 300, time < claims.exp + 300, (1...3600).contains(claims.exp - claims.iat) else {
             return "Invalid JWT: Token must be a short-lived token (60 minutes) and in a reasonable timeframe."
         }

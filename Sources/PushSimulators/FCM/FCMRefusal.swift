@@ -1,12 +1,12 @@
 /// Why FCM refuses a message.
 package struct FCMRefusal: Error, Hashable {
     package let status: Int
-    /// The canonical word for the status, such as `INVALID_ARGUMENT`.
+    /// The canonical code of the status, such as `INVALID_ARGUMENT`.
     package let canonical: String
     package let message: String
-    /// FCM's own word for it, if it has one.
+    /// FCM's own error code, if there is one.
     package var errorCode: String?
-    /// The field that is to blame, if one is.
+    /// The field that caused the refusal, if any.
     package var field: String?
 
     static let unauthenticated = FCMRefusal(
@@ -36,7 +36,7 @@ package struct FCMRefusal: Error, Hashable {
         )
     }
 
-    /// The word by which tests and people know it.
+    /// The code that tests and logs show.
     package var reason: String { self.errorCode ?? self.canonical }
 }
 

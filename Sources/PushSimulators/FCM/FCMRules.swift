@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// What FCM asks of a message; knows of no connection and no access token.
+/// The rules of FCM for a message, without connection and access token.
 package struct FCMRules: Sendable {
     package let projectID: String
     /// The registration tokens and installation identifiers that are no longer in use.
@@ -23,7 +23,7 @@ package struct FCMRules: Sendable {
     /// Twenty-eight days, in seconds.
     private static let longestLife = 2_419_200.0
 
-    /// Whether the request is for sending, in this project.
+    /// Checks that the request sends a message in this project; throws `notFound` if not.
     package func checkTarget(_ request: SimulatedRequest) throws(FCMRefusal) {
         let path = request.path.prefix { $0 != "?" }
         guard request.method == "POST", path == "/v1/projects/\(self.projectID)/messages:send" else {
@@ -31,11 +31,11 @@ package struct FCMRules: Sendable {
         }
     }
 
-    /// Returns if FCM accepts the message, throws what it answers if not.
+    /// Checks a message; throws the refusal that FCM answers.
     package func checkMessage(_ request: SimulatedRequest) throws(FCMRefusal) {
         let type = request.header("content-type")?.split(separator: ";").first?.lowercased()
         guard type == "application/json" else { throw .invalid(nil, "The content type must be application/json.") }
-        // Where the JSON is broken does not matter to the answer.
+        // The answer is the same wherever the JSON is broken.
         guard let body = (try? JSONSerialization.jsonObject(with: Data(request.body))) as? [String: Any] else {
             throw .invalid(nil, "Invalid JSON payload received.")
         }
@@ -107,7 +107,7 @@ package struct FCMRules: Sendable {
         throw .invalid("\(path)\(stranger)", "Invalid JSON payload received. Unknown name \"\(stranger)\"")
     }
 
-    /// The duration of protocol buffers' JSON: seconds with at most nine decimals, and `s`.
+    /// A duration in the JSON of protocol buffers: seconds with at most nine decimals, and `s`.
     private static func seconds(_ text: String) -> Double? {
         guard text.wholeMatch(of: /[0-9]{1,12}(\.[0-9]{1,9})?s/) != nil else { return nil }
         return Double(text.dropLast())

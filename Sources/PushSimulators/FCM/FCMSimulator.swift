@@ -8,21 +8,21 @@ internal import Synchronization
 /// try fcm.serviceAccount.write(toFile: path, atomically: true, encoding: .utf8)
 /// fcm.retire("device-token")            // answers 404 UNREGISTERED from now on
 /// ```
-/// `POST /token` stands for `https://oauth2.googleapis.com/token`; what comes there is not among `pushes` but among
-/// `tokenRequests`.
+/// `POST /token` stands for `https://oauth2.googleapis.com/token`; its requests are in `tokenRequests`, not in
+/// `pushes`.
 package final class FCMSimulator: PushSimulator {
-    /// The service account's JSON file; its `token_uri` is the simulator's, its key is made anew.
+    /// The service account's JSON file; its `token_uri` is the simulator's, and each simulator makes a new key.
     package let serviceAccount: String
-    /// The project that may be sent in.
+    /// The project whose messages are accepted.
     package let projectID: String
-    /// What came, and what is to be answered next.
+    /// The received pushes, and the answers that a test has ordered.
     package let pushes: PushLog
-    /// What came to the token endpoint, and what is to be answered next there.
+    /// The requests to the token endpoint, and the answers that a test has ordered there.
     package let tokenRequests: PushLog
 
-    /// The check of assertions, and with it the key.
+    /// Verifies assertions; holds the service account's key.
     package let verifier: AssertionVerifier
-    // A lock: `retire` is called from anywhere, and reading is short.
+    // A lock: `retire` may be called from any thread, and each read is short.
     private let rules: Mutex<FCMRules>
     private let accessTokens = AccessTokens()
     private let now: @Sendable () -> Date
@@ -30,7 +30,7 @@ package final class FCMSimulator: PushSimulator {
 
     private static let tokenLife = 3599
 
-    /// Makes credentials and listens.
+    /// Makes credentials and starts to listen.
     ///
     /// Throws if the port is taken.
     package init(
@@ -70,17 +70,18 @@ package final class FCMSimulator: PushSimulator {
     /// The URL of the token endpoint, as in the service account.
     package var tokenEndpoint: String { self.endpoint + "/token" }
 
-    /// Answers for this registration token or installation identifier with 404 UNREGISTERED from now on.
+    /// Answers 404 UNREGISTERED for this registration token or installation identifier from now on.
     package func retire(_ device: String) {
         self.rules.withLock { _ = $0.retired.insert(device) }
     }
 
-    /// Takes back all access tokens, so that the next push with one is answered with 401.
+    /// Revokes all access tokens, so that the next push with one is answered with 401.
     package func revokeAccessTokens() {
         self.accessTokens.revokeAll()
     }
 
-    /// How many access tokens were fetched while the one before had more than half of its life left: a sender keeps its.
+    /// How many access tokens were fetched while the one before had more than half of its life left; 0 for a good
+    /// sender.
     package var needlessTokenCount: Int { self.accessTokens.needlessCount }
 
     /// Serves until the task is cancelled.
@@ -139,7 +140,7 @@ private struct AccessTokenAnswer: Encodable {
     }
 }
 
-/// The fields of a service account's file that matter, and those that only make it look like one.
+/// The fields of a service account's file that a sender reads, and those that make it look like Google's.
 private struct ServiceAccount: Encodable {
     let type = "service_account"
     let projectID: String

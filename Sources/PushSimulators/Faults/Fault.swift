@@ -1,49 +1,49 @@
-/// Something that goes wrong between a provider and those who send to it.
+/// A fault between a provider and its senders.
 package enum Fault: Sendable, Hashable {
     // MARK: Of a request
 
-    /// Answers with this, whatever the request asks; it is not judged.
+    /// Gives this answer to any request, without judging it.
     case answer(status: Int, retryAfter: RetryAfter? = nil, body: String? = nil)
-    /// Handles it and what has come before, takes nothing after it: GOAWAY, RFC 9113 section 6.8. `reason` is said as
-    /// Apple says it, in the frame's debug data.
+    /// Handles this request and all that have been received so far, and accepts no later one: GOAWAY, RFC 9113 section
+    /// 6.8. `reason` is in the frame's debug data, as Apple sends it.
     case goAway(reason: String? = nil)
-    /// GOAWAY that leaves out this request and those after it: none of them is handled.
+    /// Sends a GOAWAY that excludes this request and those after it: none of them is handled.
     case goAwayBefore(reason: String? = nil)
     /// Resets the stream as not processed, RFC 9113 section 8.7.
     case refuseStream
-    /// Never answers; the connection stays.
+    /// Never answers; the connection stays open.
     case noAnswer
-    /// Handles it, and from then on sends the connection's bytes one at a time, so long apart.
+    /// Handles the request, and from then on sends the connection's bytes one at a time, with this pause after each.
     case slow(Duration)
-    /// Handles it, and answers with a body that is not the JSON it claims to be.
+    /// Handles the request, and answers with a body that is not valid JSON.
     case badJSON
-    /// Resets the TCP connection without having handled it.
+    /// Resets the TCP connection without handling the request.
     case reset
-    /// Handles it, then resets the TCP connection: the answer is lost, and the sender cannot know.
+    /// Handles the request, then resets the TCP connection: the answer is lost, and the sender cannot know.
     case loseAnswer
-    /// Handles it, and closes the TCP connection in the middle of the answer, without an end of TLS.
+    /// Handles the request, and closes the TCP connection in the middle of the answer, without closing TLS.
     case cut
 
     // MARK: Of a connection
 
-    /// Allows no body to be sent (flow control, RFC 9113 section 6.9), and answers nothing.
+    /// Lets the client send no body (flow control, RFC 9113 section 6.9), and answers nothing.
     case zeroWindow
-    /// Agrees on TLS, then never reads.
+    /// Completes the TLS handshake, then never reads.
     case stopReading
-    /// Never answers the handshake of TLS.
+    /// Never answers the TLS handshake.
     case stopHandshake
-    /// Resets the TCP connection as soon as there is one.
+    /// Resets the TCP connection as soon as it is established.
     case resetHandshake
 
     /// The `Retry-After` of an answer, RFC 9110 section 10.2.3.
     package enum RetryAfter: Sendable, Hashable {
         /// A number of seconds.
         case seconds(Int)
-        /// The date so many seconds after the answer.
+        /// The date this many seconds after the answer.
         case dateAfter(seconds: Int)
     }
 
-    /// Whether it happens to a connection when that is made, and not to a request.
+    /// Whether it affects a connection from its start, and not a request.
     package var isOfConnection: Bool {
         switch self {
         case .zeroWindow, .stopReading, .stopHandshake, .resetHandshake: true
@@ -51,7 +51,7 @@ package enum Fault: Sendable, Hashable {
         }
     }
 
-    /// Whether the request is handled all the same, so that its device gets the push.
+    /// Whether the request is still handled, so that its device gets the push.
     package var handlesRequest: Bool {
         switch self {
         case .goAway, .slow, .badJSON, .loseAnswer, .cut: true
@@ -59,10 +59,10 @@ package enum Fault: Sendable, Hashable {
         }
     }
 
-    /// Whether the sender cannot learn what became of the request.
+    /// Whether the sender cannot learn the outcome of the request.
     var losesAnswer: Bool { self == .loseAnswer || self == .cut }
 
-    /// The word for it in a rule and in a log; a status for an answer.
+    /// The name in a rule and in a log; for an answer its status.
     package var name: String {
         switch self {
         case .answer(let status, _, _): String(status)

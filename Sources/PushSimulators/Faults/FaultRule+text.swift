@@ -1,6 +1,6 @@
-/// Why a text is no rule.
+/// Why a text is not a rule.
 package struct FaultSyntaxError: Error, Hashable, CustomStringConvertible {
-    /// One line for whoever wrote it.
+    /// One line for the author of the rule.
     package let description: String
 
     init(_ description: String) {
@@ -11,9 +11,9 @@ package struct FaultSyntaxError: Error, Hashable, CustomStringConvertible {
 extension FaultRule {
     /// Reads `conditions: fault`, such as `every 10: status 503 retry-after 5`.
     ///
-    /// Throws `FaultSyntaxError` that names the word which is wrong.
+    /// Throws `FaultSyntaxError`, which names the wrong word.
     package init(_ text: String) throws(FaultSyntaxError) {
-        // A blank must follow: the channel of a device has colons as well.
+        // A blank must follow: the channel of a device contains colons as well.
         guard let colon = text.firstRange(of: ": ") else {
             throw FaultSyntaxError("\"\(text)\": a rule is conditions, a colon, a blank and a fault")
         }

@@ -1,4 +1,4 @@
-/// Which requests, or connections, meet a fault.
+/// A fault, and the requests or connections that it affects.
 ///
 /// ```swift
 /// let rules = [
@@ -6,15 +6,15 @@
 ///     try FaultRule("device abcd next 1: goaway reason Shutdown"),
 /// ]
 /// ```
-/// All conditions must hold; a rule without one always does.
+/// All conditions must hold; a rule without conditions always applies.
 package struct FaultRule: Sendable, Hashable {
-    /// What must be so.
+    /// A condition of a rule.
     package enum Condition: Sendable, Hashable {
-        /// Every n-th of those that the other conditions leave.
+        /// Every n-th request or connection that meets the conditions on device and time.
         case every(Int)
-        /// With this probability, from 0 to 1; the same ones for the same seed.
+        /// With this probability, from 0 to 1; the same seed gives the same choices.
         case chance(Double, seed: UInt64 = 1)
-        /// The first so many of those that the other conditions leave; then never again.
+        /// The first n that meet the other conditions; then never again.
         case next(Int)
         /// Requests for this device: its token, or the path of its channel, or a part of either.
         case device(String)
@@ -22,12 +22,12 @@ package struct FaultRule: Sendable, Hashable {
         case between(Duration, Duration)
     }
 
-    /// What happens.
+    /// The fault.
     package var fault: Fault
-    /// When it does.
+    /// The conditions; all must hold.
     package var conditions: [Condition]
 
-    /// A rule of these parts.
+    /// A rule with a fault and its conditions.
     package init(_ fault: Fault, when conditions: [Condition] = []) {
         self.fault = fault
         self.conditions = conditions

@@ -1,14 +1,14 @@
 internal import Foundation
 internal import Synchronization
 
-/// The rules of a simulator at work: counts, throws the dice, and says which fault is due.
+/// The active rules of a simulator: counts requests and connections, draws random numbers, and chooses the fault.
 final class FaultScript: Sendable {
     private struct State {
         var rules: [RunningRule] = []
         var setAt: Date
     }
 
-    // A lock: rules are set from anywhere, and each use is short.
+    // A lock: rules may be set from any thread, and each use is short.
     private let state: Mutex<State>
     private let now: @Sendable () -> Date
 
@@ -17,22 +17,22 @@ final class FaultScript: Sendable {
         self.now = now
     }
 
-    /// Puts other rules in place of all there are; counts and times begin anew.
+    /// Replaces all rules; counts and times start again.
     func set(_ rules: [FaultRule]) {
         self.state.withLock { $0 = State(rules: rules.map(RunningRule.init), setAt: self.now()) }
     }
 
-    /// What happens to the next request for this device; the first rule that holds decides.
+    /// The fault of the next request for this device; the first rule that applies decides.
     func faultOfRequest(for device: () -> String) -> Fault? {
         self.first { $0.isOfConnection ? nil : device() }
     }
 
-    /// What happens to the next connection.
+    /// The fault of the next connection.
     func faultOfConnection() -> Fault? {
         self.first { $0.isOfConnection ? "" : nil }
     }
 
-    /// `device` gives `nil` for a rule's fault that is not asked for.
+    /// `device` returns `nil` for a fault of the other kind, whose rule is skipped.
     private func first(_ device: (Fault) -> String?) -> Fault? {
         self.state.withLock { state in
             guard !state.rules.isEmpty else { return nil }
@@ -46,10 +46,10 @@ final class FaultScript: Sendable {
     }
 }
 
-/// A rule with what it has counted.
+/// A rule with its counters.
 private struct RunningRule {
     let rule: FaultRule
-    /// How many the conditions on device and time have left.
+    /// How many requests or connections met the conditions on device and time.
     private var candidates = 0
     private var hits = 0
     private var random: SeededGenerator
@@ -74,7 +74,7 @@ private struct RunningRule {
             return false
         }
         for case .chance(let probability, _) in self.rule.conditions {
-            // Thrown for each candidate, so that the sequence depends on the seed alone.
+            // Drawn for each candidate, so that the sequence depends on the seed alone.
             if Double.random(in: 0..<1, using: &self.random) >= probability { return false }
         }
         for case .next(let number) in self.rule.conditions where self.hits >= number { return false }

@@ -3,7 +3,7 @@ internal import Reactor
 /// Serves HTTP/1.1 with keep-alive to a client that does not speak HTTP/2: bodies of a known length, one request at a
 /// time.
 ///
-/// Returns when the client has gone, rests too long, or sends what is not understood.
+/// Returns when the client has gone, is idle for too long, or sends something that cannot be parsed.
 func serveHTTP1(
     _ stream: any ByteStream,
     as connection: SimulatedConnection? = nil,
@@ -27,7 +27,7 @@ func serveHTTP1(
             request.connection = connection?.number ?? 0
             let response = await handler(request)
             switch response.fault {
-            // HTTP/1.1 cannot say that a request was not processed; it ends.
+            // HTTP/1.1 cannot say that a request was not processed, so the connection is reset.
             case .reset, .loseAnswer, .refuseStream, .goAwayBefore: connection?.reset()
             case .noAnswer: try await connection?.waitForHangUp(within: limits.idleTime)
             case .cut:
@@ -42,7 +42,7 @@ func serveHTTP1(
             }
         }
     } catch {
-        // A connection ends in one of many ways, and none is anything to the simulator.
+        // A connection can fail in many ways, and the simulator ignores all of them.
         return
     }
 }
@@ -50,13 +50,13 @@ func serveHTTP1(
 private enum HTTP1 {
     struct Head {
         let request: SimulatedRequest
-        /// `nil` if the body's end cannot be known: no simulated provider takes chunks.
+        /// `nil` if the body's length cannot be known: no simulated provider accepts chunks.
         let bodyLength: Int?
     }
 
     private static let headLimit = 32 * 1024
 
-    /// Takes one request's head off the input; `nil` at the end of the connection.
+    /// Removes one request's head from the input; `nil` at the end of the connection.
     static func readHead(
         from stream: any ByteStream,
         into input: inout [UInt8],
@@ -73,7 +73,7 @@ private enum HTTP1 {
         }
     }
 
-    /// False at the end of the connection.
+    /// Returns false at the end of the connection.
     static func readMore(
         from stream: any ByteStream,
         into input: inout [UInt8],

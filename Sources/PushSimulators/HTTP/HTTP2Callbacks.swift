@@ -1,6 +1,6 @@
 internal import CNghttp2
 
-/// nghttp2's callbacks, each of which hands on to the session that is its user data.
+/// nghttp2's callbacks; each forwards to the session in its user data.
 enum HTTP2Callbacks {
     static func set(on callbacks: OpaquePointer?) {
         nghttp2_session_callbacks_set_on_begin_headers_callback(callbacks) { _, frame, context in
@@ -46,7 +46,7 @@ enum HTTP2Callbacks {
         }
     }
 
-    /// Where nghttp2 gets the bytes of an answer's body.
+    /// Gives nghttp2 the bytes of an answer's body.
     static var bodyProvider: nghttp2_data_provider {
         nghttp2_data_provider(source: nghttp2_data_source()) { _, stream, buffer, length, flags, _, context in
             let buffer = UnsafeMutableBufferPointer(start: buffer, count: length)
@@ -68,7 +68,7 @@ enum HTTP2Callbacks {
     }
 }
 
-/// Header lines in the memory layout that nghttp2 wants.
+/// Header lines in the memory layout that nghttp2 expects.
 struct HeaderBlock {
     private var bytes: [UInt8] = []
     private var lengths: [(name: Int, value: Int)] = []
@@ -79,7 +79,7 @@ struct HeaderBlock {
         self.lengths.append((name.utf8.count, value.utf8.count))
     }
 
-    /// Runs `body` with the lines; nghttp2 copies what it keeps.
+    /// Runs `body` with the lines; nghttp2 copies those that it keeps.
     mutating func withFields(_ body: (UnsafeBufferPointer<nghttp2_nv>) -> Void) {
         let lengths = self.lengths
         self.bytes.withUnsafeMutableBufferPointer { bytes in

@@ -1,8 +1,8 @@
 internal import Reactor
 
-/// Carries one HTTP/2 connection: reads requests, has them handled side by side, writes the answers as they come.
+/// Serves one HTTP/2 connection: reads requests, handles them concurrently, writes the answers as they come.
 ///
-/// `@unchecked Sendable`: everything is touched on the loop's thread only, where all of its tasks are started.
+/// `@unchecked Sendable`: everything is used on the loop's thread only, where all of its tasks are started.
 final class HTTP2Connection<Stream: ByteStream & SendableMetatype>: @unchecked Sendable {
     private let stream: Stream
     private let loop: EventLoop
@@ -10,7 +10,7 @@ final class HTTP2Connection<Stream: ByteStream & SendableMetatype>: @unchecked S
     private let limits: SimulatorServer.Limits
     private let handler: SimulatorServer.Handler
     private let connection: SimulatedConnection?
-    /// Later streams are not handled: GOAWAY has left them out.
+    /// Later streams are not handled: GOAWAY has excluded them.
     private var lastStream = Int32.max
     /// How long to wait after each byte.
     private var pace: Duration?
@@ -37,9 +37,10 @@ final class HTTP2Connection<Stream: ByteStream & SendableMetatype>: @unchecked S
         )
     }
 
-    /// Serves until the client has gone, breaks the protocol or rests too long, or the task is cancelled.
+    /// Serves until the client has gone, breaks the protocol or is idle for too long, or the task is cancelled.
     ///
-    /// What is being handled then is answered, as far as the socket takes it at once, and GOAWAY says which that was.
+    /// Requests in progress are then answered, as far as the socket takes the bytes at once, and GOAWAY names the last
+    /// one.
     func serve() async {
         await withDiscardingTaskGroup { group in
             await self.readRequests { arrival in
@@ -68,7 +69,7 @@ final class HTTP2Connection<Stream: ByteStream & SendableMetatype>: @unchecked S
                 await self.flush()
             }
         } catch {
-            // A connection ends in one of many ways, and none is anything to the simulator.
+            // A connection can fail in many ways, and the simulator ignores all of them.
             return
         }
     }
@@ -99,12 +100,12 @@ final class HTTP2Connection<Stream: ByteStream & SendableMetatype>: @unchecked S
         await self.flush()
     }
 
-    /// Writes what the session has to send; if another task is at it, that one takes this along.
+    /// Writes the session's output; if another task is writing already, that task writes this output as well.
     private func flush() async {
         guard !self.isFlushing else { return }
         self.isFlushing = true
         defer { self.isFlushing = false }
-        // The answers of all tasks that are ready now go out in one write.
+        // All tasks that are ready now send their answers in one write.
         await Task.yield()
         do {
             while true {

@@ -1,16 +1,18 @@
 internal import CNghttp2
 
-/// One HTTP/2 connection without its input and output: bytes go in, requests come out, and the other way round.
+/// One HTTP/2 connection without its input and output: bytes go in and requests come out, answers go in and bytes come
+/// out.
 ///
-/// nghttp2 keeps the rules: flow control, header compression, lower-case names, limits on streams. On one thread only.
+/// nghttp2 enforces the rules: flow control, header compression, lower-case names, limits on streams. On one thread
+/// only.
 final class HTTP2Session {
-    /// A request that is wholly there, and where its answer belongs.
+    /// A complete request, and the stream of its answer.
     struct Arrival {
         let stream: Int32
         let request: SimulatedRequest
     }
 
-    /// What the client broke, or what nghttp2 could not do.
+    /// A protocol error of the client's, or a failure of nghttp2.
     struct Failure: Error, CustomStringConvertible {
         let description: String
 
@@ -19,7 +21,7 @@ final class HTTP2Session {
         }
     }
 
-    /// What a stream has received, and what it is to send.
+    /// The request that a stream receives and the answer that it sends.
     struct Stream {
         var request = SimulatedRequest(method: "", path: "")
         var answer: [UInt8] = []
@@ -28,7 +30,7 @@ final class HTTP2Session {
 
     /// A longer body is refused by resetting its stream.
     static let bodyLimit = 1024 * 1024
-    /// How much is gathered before it is written.
+    /// How many bytes are collected before a write.
     private static let outputSize = 64 * 1024
 
     private var session: OpaquePointer?
@@ -38,8 +40,8 @@ final class HTTP2Session {
     private let provenStreamLimit: Int
     private var clientIsProven = false
 
-    /// Begins the server's side; the limits are on how many requests the client may have open at a time, the second
-    /// once an answer says that the client is proven.
+    /// Starts the server's side. The limits are the requests that the client may have open at a time: the second one
+    /// holds once an answer says that the client is proven.
     init(streamLimit: Int, provenStreamLimit: Int, allowsBodies: Bool = true) throws(Failure) {
         self.streamLimit = streamLimit
         self.provenStreamLimit = provenStreamLimit
@@ -47,12 +49,12 @@ final class HTTP2Session {
         nghttp2_session_callbacks_new(&callbacks)
         defer { nghttp2_session_callbacks_del(callbacks) }
         HTTP2Callbacks.set(on: callbacks)
-        // Unretained is enough: nghttp2 calls back only within calls made here.
         var option: OpaquePointer?
         nghttp2_option_new(&option)
         defer { nghttp2_option_del(option) }
         // libcurl 7.88 resets each stream after its answer, which nghttp2 would take for an attack (CVE-2023-44487).
         nghttp2_option_set_stream_reset_rate_limit(option, .max, .max)
+        // Unretained is enough: nghttp2 calls back only within calls made here.
         let context = Unmanaged.passUnretained(self).toOpaque()
         let code = nghttp2_session_server_new2(&self.session, callbacks, context, option)
         guard code == 0 else { throw Failure(code: Int(code)) }
@@ -64,12 +66,12 @@ final class HTTP2Session {
         nghttp2_session_del(self.session)
     }
 
-    /// Whether neither side has anything more to say.
+    /// Whether neither side has anything more to send.
     var isFinished: Bool {
         nghttp2_session_want_read(self.session) == 0 && nghttp2_session_want_write(self.session) == 0
     }
 
-    /// Takes in what the client sent, and returns the requests that this completed.
+    /// Processes bytes from the client, and returns the requests that they completed.
     func receive(_ bytes: UnsafeRawBufferPointer) throws(Failure) -> [Arrival] {
         let count = nghttp2_session_mem_recv(self.session, bytes.bindMemory(to: UInt8.self).baseAddress, bytes.count)
         guard count >= 0 else { throw Failure(code: count) }
@@ -99,14 +101,14 @@ final class HTTP2Session {
         }
     }
 
-    /// Resets a stream as one that has not been processed.
+    /// Resets a stream as not processed.
     func refuse(_ stream: Int32) {
         self.streams[stream] = nil
         let flags = UInt8(NGHTTP2_FLAG_NONE.rawValue)
         nghttp2_submit_rst_stream(self.session, flags, stream, NGHTTP2_REFUSED_STREAM.rawValue)
     }
 
-    /// Announces that nothing after this stream will be answered, or else nothing after what has been received so far.
+    /// Announces that no stream after `last` will be answered; without it, no stream after those received so far.
     func goAway(after last: Int32? = nil, reason: String? = nil) {
         let debugData = Array((reason.map { #"{"reason":"\#($0)"}"# } ?? "").utf8)
         nghttp2_submit_goaway(
@@ -119,7 +121,7 @@ final class HTTP2Session {
         )
     }
 
-    /// Moves what is to be sent to the end of `output`, up to a good size for a write.
+    /// Moves pending bytes to the end of `output`, up to the size of one write.
     func takeOutput(into output: inout [UInt8]) throws(Failure) {
         while output.count < Self.outputSize {
             var bytes: UnsafePointer<UInt8>?
@@ -159,7 +161,7 @@ final class HTTP2Session {
     func completed(_ stream: Int32) {
         guard let request = self.streams[stream]?.request else { return }
         self.arrivals.append(Arrival(stream: stream, request: request))
-        // The request is the handler's now; kept here too, it would be copied on its first change.
+        // The handler has the request now; if it were kept here too, its first change would copy it.
         self.streams[stream]?.request = SimulatedRequest(method: "", path: "")
     }
 
@@ -167,7 +169,7 @@ final class HTTP2Session {
         self.streams[stream] = nil
     }
 
-    /// Copies the next piece of the answer; the flag is true if it was the last.
+    /// Copies the next piece of the answer; `isLast` is true if it was the last.
     func takeAnswer(of stream: Int32, into buffer: UnsafeMutableBufferPointer<UInt8>) -> (count: Int, isLast: Bool) {
         guard let state = self.streams[stream] else { return (0, true) }
         let piece = state.answer[state.sentCount...].prefix(buffer.count)

@@ -1,9 +1,9 @@
 internal import Glibc
 internal import Reactor
 
-/// One TCP connection of a simulator, and the ways in which it goes wrong. On its loop only.
+/// One TCP connection of a simulator, and its faults. On its loop only.
 ///
-/// `@unchecked Sendable`: it is handed to tasks of that loop and to no others.
+/// `@unchecked Sendable`: only tasks of that loop use it.
 final class SimulatedConnection: @unchecked Sendable {
     /// Counted from 1.
     let number: Int
@@ -19,7 +19,7 @@ final class SimulatedConnection: @unchecked Sendable {
         self.descriptor = descriptor
     }
 
-    /// Whether its fault ends it before TLS begins; returns when it has ended then.
+    /// Whether its fault ends the connection before TLS begins; returns once it has ended.
     func endsBeforeTLS(within time: Duration) async throws(WaitError) -> Bool {
         switch self.fault {
         case .resetHandshake: self.reset()
@@ -29,19 +29,19 @@ final class SimulatedConnection: @unchecked Sendable {
         return true
     }
 
-    /// Closes it with a reset, and what was not sent yet is lost.
+    /// Closes the connection with a reset; unsent bytes are lost.
     func reset() {
         var now = linger(l_onoff: 1, l_linger: 0)
         setsockopt(self.descriptor.number, SOL_SOCKET, SO_LINGER, &now, socklen_t(MemoryLayout<linger>.size))
         self.descriptor.close()
     }
 
-    /// Closes it after what was sent, without an end of TLS.
+    /// Closes the connection after the bytes sent so far, without closing TLS.
     func cut() {
         self.descriptor.close()
     }
 
-    /// Waits until the peer has gone, and reads nothing meanwhile.
+    /// Waits until the peer has gone, without reading.
     func waitForHangUp(within time: Duration) async throws(WaitError) {
         let deadline = ContinuousClock.now + time
         while true {

@@ -2,12 +2,12 @@ internal import Bytes
 
 /// One header line.
 package struct HeaderField: Sendable, Hashable {
-    /// The name as it came: always lower case over HTTP/2.
+    /// The name as received: always lower case over HTTP/2.
     package let name: String
-    /// The value as it came.
+    /// The value as received.
     package let value: String
 
-    /// A header line of this name and value.
+    /// A header line with this name and value.
     package init(_ name: String, _ value: String) {
         self.name = name
         self.value = value
@@ -20,14 +20,14 @@ package struct SimulatedRequest: Sendable, Hashable {
     package var method: String
     /// Path and query, not decoded.
     package var path: String
-    /// The header lines in the order in which they came, without the pseudo-headers of HTTP/2.
+    /// The header lines in the order of arrival, without the pseudo-headers of HTTP/2.
     package var headers: [HeaderField]
-    /// The body, whole.
+    /// The whole body.
     package var body: [UInt8]
-    /// Which of the simulator's connections it came on, counted from 1; 0 if it was made by hand.
+    /// The number of the simulator's connection, counted from 1; 0 for a request made by hand.
     package internal(set) var connection = 0
 
-    /// A request of these parts.
+    /// A request with these parts.
     package init(method: String = "POST", path: String, headers: [HeaderField] = [], body: [UInt8] = []) {
         self.method = method
         self.path = path
@@ -35,13 +35,13 @@ package struct SimulatedRequest: Sendable, Hashable {
         self.body = body
     }
 
-    /// The first header of that name, in whatever case.
+    /// The value of the first header with that name, in any case.
     package func header(_ name: String) -> String? {
         self.headers.first { $0.isNamed(name) }?.value
     }
 }
 
-/// What a simulator answers.
+/// A simulator's answer.
 package struct SimulatedResponse: Sendable, Hashable {
     /// The HTTP status.
     package var status: Int
@@ -49,12 +49,12 @@ package struct SimulatedResponse: Sendable, Hashable {
     package var headers: [HeaderField]
     /// The body.
     package var body: [UInt8]
-    /// Whether the request proved who the client is, so that the connection may carry more at a time.
+    /// Whether the request authenticated the client, so that the connection may carry more at a time.
     var provesClient = false
-    /// What happens in place of the answer, or besides.
+    /// The fault that replaces or accompanies the answer.
     var fault: Fault?
 
-    /// An answer of these parts; `content-length` is added by itself.
+    /// An answer with these parts; the server adds `content-length`.
     package init(status: Int, headers: [HeaderField] = [], body: [UInt8] = []) {
         self.status = status
         self.headers = headers

@@ -2,12 +2,12 @@ internal import Reactor
 internal import SocketTLS
 internal import Synchronization
 
-/// An HTTPS server for one simulator: HTTP/2, and HTTP/1.1 where the provider speaks that too.
+/// An HTTPS server for one simulator: HTTP/2, and also HTTP/1.1 if the provider supports it.
 final class SimulatorServer: Sendable {
     typealias Handler = @Sendable (SimulatedRequest) async -> SimulatedResponse
 
     struct Limits: Sendable {
-        /// How many requests a client may have open before one of them proved who it is.
+        /// How many requests a client may have open before one of them has authenticated it.
         var streamsBeforeProof: Int
         /// How many requests a client may have open at a time.
         var streams: Int
@@ -23,9 +23,9 @@ final class SimulatorServer: Sendable {
     private let faults: FaultScript?
     private let connectionCount = Atomic(0)
 
-    /// Listens at once, on 127.0.0.1, so that the port is known and no client is refused before `serve`.
+    /// Starts to listen at once, on 127.0.0.1, so that the port is known and no client is refused before `serve`.
     ///
-    /// `faults` are those that connections meet; what requests meet is in the answers.
+    /// `faults` gives the faults of connections; the faults of requests are in the answers.
     init(
         port: UInt16,
         identity: TestAuthority.Identity,
@@ -43,13 +43,13 @@ final class SimulatorServer: Sendable {
         self.faults = faults
     }
 
-    /// The port that port 0 became.
+    /// The real port, also if port 0 was asked for.
     var port: UInt16 {
         guard case .tcp(_, let port) = self.listener.address else { return 0 }
         return port
     }
 
-    /// Serves all connections on `loop` until the task is cancelled; all of them have ended then.
+    /// Serves all connections on `loop` until the task is cancelled, and returns once all have ended.
     func serve(on loop: EventLoop, handler: @escaping Handler) async {
         await withDiscardingTaskGroup { group in
             await self.listener.accept(on: loop) { number in
@@ -89,7 +89,7 @@ final class SimulatorServer: Sendable {
                     await serveHTTP1(stream, as: connection, limits: self.limits, handler: handler)
                 }
             } catch {
-                // A client that cannot agree on TLS is told so by the alert, and the simulator goes on.
+                // The TLS alert tells the client why the handshake failed, and the simulator goes on.
             }
         }
     }

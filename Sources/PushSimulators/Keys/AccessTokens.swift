@@ -1,7 +1,7 @@
 internal import Foundation
 internal import Synchronization
 
-/// The bearer tokens that a token endpoint has handed out.
+/// The bearer tokens that a token endpoint has issued.
 final class AccessTokens: Sendable {
     private struct State {
         var ends: [String: Date] = [:]
@@ -9,15 +9,15 @@ final class AccessTokens: Sendable {
         var needlessCount = 0
     }
 
-    // A lock: tests revoke from anywhere, and each use is short.
+    // A lock: tests may revoke from any thread, and each use is short.
     private let state = Mutex(State())
-    /// A sender keeps a token for long; one that asks for so many loses the older ones.
+    /// A sender keeps a token for long; once this many are stored, the older ones are dropped.
     private static let limit = 10_000
 
-    /// How many were issued while the one before had more than half of its life left and had not been taken back.
+    /// How many were issued while the one before had more than half of its life left and had not been revoked.
     var needlessCount: Int { self.state.withLock { $0.needlessCount } }
 
-    /// A new token that is good until `end`.
+    /// Issues a token that is valid until `end`.
     func issue(now: Date, until end: Date) -> String {
         let token = "simulated-" + RandomText.make(64)
         self.state.withLock { state in
@@ -31,7 +31,7 @@ final class AccessTokens: Sendable {
         return token
     }
 
-    /// Whether the value of an `Authorization` header is one of the tokens, and still good.
+    /// Whether the value of an `Authorization` header is one of the tokens, and still valid.
     func authorize(_ authorization: String?, now: Date) -> Bool {
         guard
             let parts = authorization?.split(separator: " ", maxSplits: 1),

@@ -1,7 +1,7 @@
 internal import COpenSSL
 internal import SocketTLS
 
-/// What an X.509 certificate is to say.
+/// The content of an X.509 certificate.
 package struct CertificateContent: Sendable {
     package enum Usage: Sendable {
         case authority, server, client
@@ -9,12 +9,12 @@ package struct CertificateContent: Sendable {
 
     package var commonNames: [String]
     package var usage: Usage
-    /// As OpenSSL writes them: `DNS:example.com`, `IP:127.0.0.1`.
+    /// In OpenSSL's notation: `DNS:example.com`, `IP:127.0.0.1`.
     package var alternativeNames: [String]
-    /// From when to when it is valid, in seconds from now.
+    /// The start and the end of its validity, in seconds from now.
     package var validity: ClosedRange<Int>
 
-    /// Valid from an hour ago for thirty days, if nothing else is said.
+    /// By default valid from an hour ago for thirty days.
     package init(
         commonNames: [String],
         usage: Usage,

@@ -1,7 +1,7 @@
 internal import Bytes
 internal import Foundation
 
-/// A JWT in compact form, taken apart but not yet believed.
+/// A JWT in compact form, parsed but not yet verified.
 struct JSONWebToken {
     struct Header: Decodable {
         let alg: String
@@ -11,7 +11,7 @@ struct JSONWebToken {
     let header: Header
     let claims: [UInt8]
     let signature: [UInt8]
-    /// What the signature is of: the first two parts with their dot.
+    /// The signed text: the first two parts with their dot.
     let signedText: [UInt8]
 
     /// `nil` if the text is not three parts of unpadded base64url with a JSON header.
@@ -22,7 +22,7 @@ struct JSONWebToken {
             let header = Base64.url.bytes(in: parts[0]),
             let claims = Base64.url.bytes(in: parts[1]),
             let signature = Base64.url.bytes(in: parts[2]),
-            // A header that cannot be read makes it no token; why does not matter.
+            // A header that cannot be decoded makes the token invalid; the cause does not matter.
             let decoded = try? JSONDecoder().decode(Header.self, from: Data(header))
         else { return nil }
         self.header = decoded
@@ -33,7 +33,7 @@ struct JSONWebToken {
 
     /// The claims as `Claims`; `nil` if one is missing or of another type.
     func claims<Claims: Decodable>(as type: Claims.Type) -> Claims? {
-        // Why they cannot be read does not matter to a judge.
+        // The cause of a decoding error does not matter to a judge.
         try? JSONDecoder().decode(type, from: Data(self.claims))
     }
 }

@@ -1,10 +1,10 @@
 internal import COpenSSL
 
-/// A public key on P-256 that somebody else has sent.
+/// A P-256 public key received from a client.
 ///
-/// `@unchecked Sendable`: the key is not changed after `init`, and OpenSSL allows any thread to use it then.
+/// `@unchecked Sendable`: the key does not change after `init`, and OpenSSL then allows any thread to use it.
 final class P256PublicKey: @unchecked Sendable {
-    /// What stands before the point in a SubjectPublicKeyInfo, RFC 5480.
+    /// The bytes before the point in a SubjectPublicKeyInfo, RFC 5480.
     private static let prefix: [UInt8] = [
         0x30, 0x59, 0x30, 0x13, 0x06, 0x07, 0x2A, 0x86, 0x48, 0xCE, 0x3D, 0x02, 0x01, 0x06, 0x08, 0x2A, 0x86, 0x48,
         0xCE, 0x3D, 0x03, 0x01, 0x07, 0x03, 0x42, 0x00,

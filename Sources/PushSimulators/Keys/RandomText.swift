@@ -1,4 +1,4 @@
-/// Identifiers and secrets.
+/// Random identifiers and secrets.
 enum RandomText {
     /// Upper-case letters and digits.
     static func make(_ count: Int) -> String {

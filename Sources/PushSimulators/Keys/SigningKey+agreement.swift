@@ -1,9 +1,9 @@
 internal import COpenSSL
 internal import SocketTLS
 
-/// What a P-256 key is good for beside signing.
+/// The use of a P-256 key for key agreement.
 extension SigningKey {
-    /// The public half, an uncompressed point of 65 bytes. Throws if this is no P-256 key.
+    /// The public key, an uncompressed point of 65 bytes. Throws if this is not a P-256 key.
     func publicPoint() throws(OpenSSLError) -> [UInt8] {
         try self.withPointer { key throws(OpenSSLError) in
             var point = [UInt8](repeating: 0, count: 65)
@@ -15,7 +15,7 @@ extension SigningKey {
         }
     }
 
-    /// What only the holders of the two private keys know, 32 bytes. Throws if this is no P-256 key.
+    /// The ECDH shared secret of the two keys, 32 bytes. Throws if this is not a P-256 key.
     func sharedSecret(with other: P256PublicKey) throws(OpenSSLError) -> [UInt8] {
         try self.withPointer { own throws(OpenSSLError) in
             try other.withPointer { other throws(OpenSSLError) in

@@ -1,11 +1,11 @@
 internal import COpenSSL
 package import SocketTLS
 
-/// A private key made here and known nowhere else, and the check of what was signed with it.
+/// A private key that is generated here, and the verification of its signatures.
 ///
-/// The check is OpenSSL's, so that it is independent of the code that signs.
+/// OpenSSL verifies, so the check is independent of the code that signs.
 ///
-/// `@unchecked Sendable`: the key is not changed after `init`, and OpenSSL allows any thread to use it then.
+/// `@unchecked Sendable`: the key does not change after `init`, and OpenSSL then allows any thread to use it.
 package final class SigningKey: @unchecked Sendable {
     private let pointer: OpaquePointer
 

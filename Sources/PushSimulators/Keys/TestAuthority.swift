@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// A certificate authority that lives as long as the process, so that clients can check certificates for real.
+/// A certificate authority that lives as long as the process, so that clients really verify certificates.
 ///
 /// ```swift
 /// let authority = try TestAuthority()
@@ -16,7 +16,7 @@ package final class TestAuthority: Sendable {
         package let privateKey: String
     }
 
-    /// The authority's own certificate, PEM: what clients are to trust.
+    /// The authority's own certificate in PEM, which clients must trust.
     package let certificate: String
     private let name: String
     private let key: SigningKey
@@ -42,14 +42,14 @@ package final class TestAuthority: Sendable {
         try self.makeIdentity(CertificateContent(commonNames: [commonName], usage: .client))
     }
 
-    /// Makes a certificate that may be wrong in any way.
+    /// Makes a certificate with any content, for instance a wrong one.
     package func makeIdentity(_ content: CertificateContent, key: SigningKey? = nil) throws -> Identity {
         let key = try key ?? SigningKey.p256()
         let certificate = try content.signed(subjectKey: key, issuer: self.name, issuerKey: self.key)
         return Identity(certificate: certificate, privateKey: key.pem)
     }
 
-    /// Writes the authority's certificate to a file, which clients take as their trust.
+    /// Writes the authority's certificate to a file that clients use as their trust store.
     package func write(to path: String) throws {
         try Data(self.certificate.utf8).write(to: URL(fileURLWithPath: path))
     }

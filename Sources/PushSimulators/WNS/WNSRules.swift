@@ -10,20 +10,20 @@ package struct WNSRefusal: Error, Hashable {
     }
 }
 
-/// What WNS asks of a raw notification; knows of no connection and no access token.
+/// The rules of WNS for a raw notification, without connection and access token.
 package struct WNSRules: Sendable {
     package enum Channel: Sendable {
         case open, expired
     }
 
-    /// The channels by path and query, which must come back byte for byte.
+    /// The channels by path and query, which a request must repeat byte for byte.
     package var channels: [String: Channel] = [:]
 
     private static let bodyLimit = 5000
 
     package init() {}
 
-    /// Returns if WNS accepts the notification, throws what it answers if not.
+    /// Checks a notification; throws the refusal that WNS answers.
     package func check(_ request: SimulatedRequest, tokenIsGood: (String?) -> Bool) throws(WNSRefusal) {
         guard request.method == "POST" else { throw WNSRefusal(405, "Only POST is allowed.") }
         guard let channel = self.channels[request.path] else {

@@ -8,9 +8,9 @@ internal import Synchronization
 /// let channel = wns.makeChannel()       // the URL that an app would upload
 /// wns.expire(channel)                   // answers 410 from now on
 /// ```
-/// What comes to the token endpoint is not among `pushes` but among `tokenRequests`.
+/// Requests to the token endpoint are in `tokenRequests`, not in `pushes`.
 package final class WNSSimulator: PushSimulator {
-    /// What a sender needs to get access tokens.
+    /// The credentials that a sender gets access tokens with.
     package struct Credentials: Sendable {
         /// The Entra tenant, a UUID.
         package let tenantID: String
@@ -20,14 +20,14 @@ package final class WNSSimulator: PushSimulator {
         package let clientSecret: String
     }
 
-    /// What a sender needs to get access tokens; made anew for each simulator.
+    /// The credentials that a sender gets access tokens with; each simulator makes new ones.
     package let credentials: Credentials
-    /// What came, and what is to be answered next.
+    /// The received pushes, and the answers that a test has ordered.
     package let pushes: PushLog
-    /// What came to the token endpoint, and what is to be answered next there.
+    /// The requests to the token endpoint, and the answers that a test has ordered there.
     package let tokenRequests: PushLog
 
-    // A lock: channels are made from anywhere, and reading is short.
+    // A lock: channels may be made from any thread, and each read is short.
     private let rules = Mutex(WNSRules())
     private let accessTokens = AccessTokens()
     private let now: @Sendable () -> Date
@@ -36,7 +36,7 @@ package final class WNSSimulator: PushSimulator {
     private static let tokenLife = 86399
     private static let scope = "https://wns.windows.com/.default"
 
-    /// Makes credentials and listens.
+    /// Makes credentials and starts to listen.
     ///
     /// Throws if the port is taken.
     package init(authority: TestAuthority, options: SimulatorOptions = SimulatorOptions()) throws {
@@ -65,27 +65,29 @@ package final class WNSSimulator: PushSimulator {
 
     private var tokenPath: String { "/\(self.credentials.tenantID)/oauth2/v2.0/token" }
 
-    /// Opens a channel and returns its URL, which must be used byte for byte: it has escapes that change if decoded.
+    /// Opens a channel and returns its URL, which must be used byte for byte: it has escapes that decoding would
+    /// change.
     ///
-    /// `host` stands where the port's `localhost` would, for senders that look at the name.
+    /// `host` replaces `localhost` in the URL, for senders that check the name.
     package func makeChannel(host: String = "localhost") -> String {
         let path = "/w/?token=AwYAAAB\(RandomText.make(40))%2f\(RandomText.make(20))%2b\(RandomText.make(20))%3d%3d"
         self.rules.withLock { $0.channels[path] = .open }
         return "https://\(host):\(self.port)\(path)"
     }
 
-    /// Answers for this channel, named by its URL, with 410 from now on.
+    /// Answers 410 for this channel, named by its URL, from now on.
     package func expire(_ channel: String) {
         guard let start = channel.range(of: "/w/?")?.lowerBound else { return }
         self.rules.withLock { $0.channels[String(channel[start...])] = .expired }
     }
 
-    /// Takes back all access tokens, so that the next push with one is answered with 401.
+    /// Revokes all access tokens, so that the next push with one is answered with 401.
     package func revokeAccessTokens() {
         self.accessTokens.revokeAll()
     }
 
-    /// How many access tokens were fetched while the one before had more than half of its life left: a sender keeps its.
+    /// How many access tokens were fetched while the one before had more than half of its life left; 0 for a good
+    /// sender.
     package var needlessTokenCount: Int { self.accessTokens.needlessCount }
 
     /// Serves until the task is cancelled.
@@ -137,7 +139,7 @@ package final class WNSSimulator: PushSimulator {
         let end = now.addingTimeInterval(Double(Self.tokenLife))
         return .accepted(
             .json(
-                // Strings where one expects numbers, as in Microsoft's sample.
+                // Strings instead of numbers, as in Microsoft's sample.
                 [
                     "token_type": "Bearer",
                     "expires_in": String(Self.tokenLife),

@@ -1,15 +1,16 @@
 internal import COpenSSL
 
-/// A message as a browser takes it apart, RFC 8291 over RFC 8188; with OpenSSL, so independent of the code that seals.
+/// Decrypts a message as a browser does, RFC 8291 over RFC 8188; with OpenSSL, so independent of the code that
+/// encrypts.
 struct EncryptedMessage {
     private static let tagSize = 16
 
     let salt: [UInt8]
-    /// The sender's key of this message.
+    /// The sender's public key for this message.
     let senderPoint: [UInt8]
     private let record: [UInt8]
 
-    /// `nil` unless it is a header with a point as key id, and one record that fits into the size it names.
+    /// `nil` unless the body is a header with a point as key id, and one record that fits in the size it names.
     init?(_ body: [UInt8]) {
         guard body.count > 86 + Self.tagSize, body[20] == 65 else { return nil }
         let size = body[16..<20].reduce(0) { $0 << 8 | Int($1) }
@@ -19,9 +20,9 @@ struct EncryptedMessage {
         guard size >= 18, self.record.count <= size else { return nil }
     }
 
-    /// The plaintext without its padding; `nil` if it was not sealed for this browser.
+    /// The plaintext without its padding; `nil` if it was not encrypted for this browser.
     func open(key: SigningKey, point: [UInt8], secret: [UInt8]) -> [UInt8]? {
-        // What cannot be agreed on cannot be read; why does not matter.
+        // Without a key agreement the message cannot be read; the cause does not matter.
         guard
             let sender = P256PublicKey(point: self.senderPoint), let shared = try? key.sharedSecret(with: sender)
         else { return nil }

@@ -1,11 +1,11 @@
 internal import Bytes
 package import Foundation
 
-/// Checks who sends, as RFC 8292 section 2 and Apple's stricter service want it.
+/// Authenticates the sender by the rules of RFC 8292 section 2 and of Apple's stricter service.
 package struct VAPIDVerifier: Sendable {
     private struct Claims: Decodable {
         let aud: String
-        /// A text in its place is refused, as by Mozilla's service.
+        /// A string here is refused, as by Mozilla's service.
         let exp: Double
         let sub: String
     }
@@ -18,7 +18,8 @@ package struct VAPIDVerifier: Sendable {
         self.audience = audience
     }
 
-    /// The public key of whoever signed the value of `Authorization`, in base64url. Throws what a service answers.
+    /// The public key that signed the token in `Authorization`, in base64url. Throws the refusal that a service
+    /// answers.
     package func signer(of authorization: String?, now: Date) throws(WebPushRefusal) -> String {
         guard let authorization else { throw WebPushRefusal(401, "MissingVapid") }
         let parameters = Self.parameters(of: authorization)
@@ -37,7 +38,7 @@ package struct VAPIDVerifier: Sendable {
         return key
     }
 
-    /// Those of `vapid t=…, k=…`; none if it is of another scheme.
+    /// The parameters of `vapid t=…, k=…`; empty for another scheme.
     private static func parameters(of authorization: String) -> [String: String] {
         let parts = authorization.split(separator: " ", maxSplits: 1)
         guard parts.count == 2, parts[0].lowercased() == "vapid" else { return [:] }

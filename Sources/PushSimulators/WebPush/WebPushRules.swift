@@ -12,16 +12,16 @@ package struct WebPushRefusal: Error, Hashable {
     }
 }
 
-/// What a push service asks of a message, and the browser behind it; knows of no connection.
+/// The rules of a push service for a message, and of the browser behind it, without connection.
 ///
-/// Stricter than any real one: Urgency and Topic are checked by the letter, and what the browser could not read is told
-/// to the sender.
+/// Stricter than any real service: Urgency and Topic must match the grammar exactly, and the sender is told if the
+/// browser could not decrypt the message.
 package struct WebPushRules: Sendable {
     struct Subscriber: Sendable {
         let key: SigningKey
         let point: [UInt8]
         let secret: [UInt8]
-        /// The key that it subscribed with, in base64url; `nil` takes any.
+        /// The sender's key that it subscribed with, in base64url; `nil` accepts any.
         let serverKey: String?
         var isRetired = false
 
@@ -30,18 +30,18 @@ package struct WebPushRules: Sendable {
         }
     }
 
-    /// By the path of the endpoint.
+    /// The subscribers by the path of their endpoint.
     var subscribers: [String: Subscriber] = [:]
     private let verifier: VAPIDVerifier
 
-    /// What every service takes, RFC 8030 section 7.2.
+    /// The size that every service accepts, RFC 8030 section 7.2.
     private static let bodyLimit = 4096
 
     package init(audience: String) {
         self.verifier = VAPIDVerifier(audience: audience)
     }
 
-    /// Returns if the message is accepted, throws what is answered if not.
+    /// Checks a message; throws the refusal that the service answers.
     package func check(_ request: SimulatedRequest, now: Date) throws(WebPushRefusal) {
         guard request.method == "POST" else { throw WebPushRefusal(405, "MethodNotAllowed") }
         guard let subscriber = self.subscribers[request.path] else { throw WebPushRefusal(404, "UnknownSubscription") }
@@ -68,7 +68,7 @@ package struct WebPushRules: Sendable {
             throw WebPushRefusal(400, "BadTopic")
         }
         let codings = request.headers.filter { $0.isNamed("content-encoding") }.map(\.value)
-        // The other two belong to a draft that is no more.
+        // The other two belong to an obsolete draft.
         guard
             codings == ["aes128gcm"], request.header("encryption") == nil, request.header("crypto-key") == nil
         else { throw WebPushRefusal(400, "BadEncoding") }

@@ -12,11 +12,11 @@ internal import Synchronization
 package final class WebPushSimulator: PushSimulator {
     /// A browser that has subscribed.
     package struct Subscription: Sendable, Hashable {
-        /// What `JSON.stringify(subscription)` gives.
+        /// The result of `JSON.stringify(subscription)`.
         package let json: String
-        /// Where pushes to it go.
+        /// The URL that pushes go to.
         package let endpoint: String
-        /// The browser's key, PKCS#8 in PEM, which a real one never tells.
+        /// The browser's private key, PKCS#8 in PEM, which a real browser never reveals.
         package let privateKey: String
         /// The browser's `auth`, in base64url.
         package let secret: String
@@ -24,15 +24,15 @@ package final class WebPushSimulator: PushSimulator {
         fileprivate let path: String
     }
 
-    /// What came, and what is to be answered next.
+    /// The received pushes, and the answers that a test has ordered.
     package let pushes: PushLog
 
-    // A lock: subscriptions are made from anywhere, and reading is short.
+    // A lock: subscriptions may be made from any thread, and each read is short.
     private let rules: Mutex<WebPushRules>
     private let now: @Sendable () -> Date
     private let server: SimulatorServer
 
-    /// Listens.
+    /// Starts to listen.
     ///
     /// Throws if the port is taken.
     package init(authority: TestAuthority, options: SimulatorOptions = SimulatorOptions()) throws {
@@ -51,9 +51,9 @@ package final class WebPushSimulator: PushSimulator {
     /// The port on 127.0.0.1.
     package var port: UInt16 { self.server.port }
 
-    /// Subscribes a new browser, with a key that the sender must have if one is given.
+    /// Subscribes a new browser; with `applicationServerKey`, it accepts only a sender that has that key.
     ///
-    /// Throws if no key can be made.
+    /// Throws if a key cannot be generated.
     package func makeSubscription(applicationServerKey: String? = nil) throws -> Subscription {
         let key = try SigningKey.p256()
         let point = try key.publicPoint()
@@ -78,12 +78,12 @@ package final class WebPushSimulator: PushSimulator {
         )
     }
 
-    /// Answers for this subscription with 410 from now on.
+    /// Answers 410 for this subscription from now on.
     package func retire(_ subscription: Subscription) {
         self.rules.withLock { $0.subscribers[subscription.path]?.isRetired = true }
     }
 
-    /// What the browser would read; `nil` if it could not, or if there is no such browser.
+    /// The plaintext that the browser would read; `nil` if it cannot decrypt it, or if there is no such browser.
     package func plaintext(of request: SimulatedRequest) -> String? {
         let subscriber = self.rules.withLock { $0.subscribers[request.path] }
         return subscriber?.open(request.body).map { String(decoding: $0, as: UTF8.self) }

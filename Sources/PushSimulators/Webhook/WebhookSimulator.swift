@@ -2,15 +2,15 @@ internal import Bytes
 internal import Foundation
 internal import Synchronization
 
-/// A receiver of webhooks that verifies what comes, as Standard Webhooks has it.
+/// A receiver of webhooks that verifies requests by the rules of Standard Webhooks.
 package final class WebhookSimulator: PushSimulator {
-    /// What came, and what is to be answered next.
+    /// The received pushes, and the answers that a test has ordered.
     package let pushes: PushLog
-    /// What the sender must sign with, `whsec_` and base64; made anew for each simulator.
+    /// The secret that the sender must sign with, `whsec_` and base64; each simulator makes a new one.
     package let secret: String
 
     private let key: [UInt8]
-    // A lock: devices are retired from anywhere, and reading is short.
+    // A lock: devices may be retired from any thread, and each read is short.
     private let retired = Mutex<Set<String>>([])
     private let now: @Sendable () -> Date
     private let server: SimulatorServer
@@ -23,7 +23,7 @@ package final class WebhookSimulator: PushSimulator {
         let handle: String
     }
 
-    /// Makes a secret and listens.
+    /// Makes a secret and starts to listen.
     ///
     /// Throws if the port is taken.
     package init(authority: TestAuthority, options: SimulatorOptions = SimulatorOptions()) throws {
@@ -43,10 +43,10 @@ package final class WebhookSimulator: PushSimulator {
     /// The port on 127.0.0.1.
     package var port: UInt16 { self.server.port }
 
-    /// Where to post.
+    /// The URL to post to.
     package var url: String { self.endpoint + "/hook" }
 
-    /// Answers for the device with that handle with 410 from now on.
+    /// Answers 410 for the device with that handle from now on.
     package func retire(_ handle: String) {
         self.retired.withLock { _ = $0.insert(handle) }
     }
@@ -66,7 +66,7 @@ package final class WebhookSimulator: PushSimulator {
         guard self.isSigned(request) else { return refused(401, "not signed") }
         guard
             request.header("content-type") == "application/json",
-            // Why it cannot be read does not matter to a judge.
+            // The cause of a decoding error does not matter to a judge.
             let message = try? JSONDecoder().decode(Message.self, from: Data(request.body)),
             Int64(message.secureId) != nil
         else { return refused(400, "no message") }
