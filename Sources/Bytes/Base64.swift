@@ -1,18 +1,18 @@
-/// Base64 (RFC 4648) in one spelling for each value: what is read is what would be written.
+/// Base64 (RFC 4648) with one spelling for each value: `bytes(in:)` accepts only what `text(of:)` writes.
 package enum Base64: Sendable, CaseIterable {
-    /// Section 4, with padding: fields of HTTP, and keys in files.
+    /// Section 4, with padding: used in HTTP fields and in key files.
     case standard
-    /// Section 4 without padding, as the PHC string format has it.
+    /// Section 4 without padding, as in the PHC string format.
     case unpadded
     /// Section 5 without padding: JSON Web Keys and Tokens, Web Push, and texts in URLs.
     case url
 
-    /// The text of some bytes.
+    /// Encodes bytes.
     package func text(of bytes: some Sequence<UInt8>) -> String {
         let bytes = Array(bytes)
         return String(unsafeUninitializedCapacity: (bytes.count + 2) / 3 * 4) { text in
             var end = 0
-            // The bits that no digit has been written for, and how many they are.
+            // The pending bits, which no digit has been written for, and their number.
             var (bits, width) = (UInt32(0), UInt32(0))
             for byte in bytes {
                 (bits, width) = (bits << 8 | UInt32(byte), width + 8)
@@ -34,10 +34,10 @@ package enum Base64: Sendable, CaseIterable {
         }
     }
 
-    /// The bytes of a text; `nil` unless it is exactly what `text(of:)` gives for them.
+    /// Decodes a text; `nil` unless it is exactly the text that `text(of:)` writes for the bytes.
     ///
-    /// So padding is neither missing nor there too much, the alphabet is not mixed with the other one, and the bits that
-    /// the last digit has to spare are zero.
+    /// So padding must be complete and not longer, the alphabets must not be mixed, and the unused bits of the last
+    /// digit must be zero.
     package func bytes(in text: some Sequence<UInt8>) -> [UInt8]? {
         var digits = Array(text)
         if self == .standard {
@@ -48,8 +48,8 @@ package enum Base64: Sendable, CaseIterable {
         return bytes
     }
 
-    /// The bytes of a text that others have written: in either alphabet or both, with or without padding, and with any
-    /// bits to spare; `nil` for anything else.
+    /// Decodes a text that others have written: in either alphabet or both, with or without padding, and with any
+    /// unused bits; `nil` for anything else.
     package static func bytes(inAnySpelling text: some Sequence<UInt8>) -> [UInt8]? {
         var digits = text.map { byte in
             switch byte {
@@ -64,9 +64,10 @@ package enum Base64: Sendable, CaseIterable {
 
     // MARK: - Private
 
-    /// The bytes, and the bits that the last digit has to spare; `nil` if a character is no digit, or the last one alone.
+    /// The bytes, and the unused bits of the last digit; `nil` if a character is not a digit, or if the last digit
+    /// stands alone.
     ///
-    /// Not generic, so that it need not be specialised where it is called: that made it ten times as slow.
+    /// Not generic, so that callers need not specialise it: that made it ten times as slow.
     private func read(_ digits: [UInt8]) -> (bytes: [UInt8], spare: UInt32)? {
         guard digits.count % 4 != 1 else { return nil }
         var bytes: [UInt8] = []

@@ -1,6 +1,6 @@
-/// Bytes as two digits each.
+/// Hexadecimal text, two digits for each byte.
 package enum Hexadecimal {
-    /// In lower case.
+    /// Encodes bytes in lower case.
     package static func text(of bytes: some Sequence<UInt8>) -> String {
         let bytes = Array(bytes)
         return String(unsafeUninitializedCapacity: bytes.count * 2) { text in
@@ -19,7 +19,7 @@ extension UInt8 {
         self = value < 10 ? 0x30 + value : 0x61 + (value - 10)
     }
 
-    /// The value of a hexadecimal digit in either case; `nil` of any other byte.
+    /// The value of a hexadecimal digit in either case; `nil` for any other byte.
     @inlinable package var hexDigitValue: UInt8? {
         if self.isDigit { return self &- 0x30 }
         let letter = (self | 0x20) &- 0x61

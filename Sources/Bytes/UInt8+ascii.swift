@@ -1,6 +1,6 @@
-/// What a byte is in ASCII; one of 128 or above is nothing of it.
+/// The ASCII classes of a byte; a byte of 128 or above is in none.
 ///
-/// Inlinable, because parsers ask it of each byte.
+/// Inlinable, because parsers check each byte.
 extension UInt8 {
     /// `0` to `9`.
     @inlinable package var isDigit: Bool { self &- 0x30 < 10 }
@@ -17,18 +17,18 @@ extension UInt8 {
     /// A letter or a digit.
     @inlinable package var isLetterOrDigit: Bool { self.isLetter || self.isDigit }
 
-    /// All that prints, but no blank: `VCHAR` of RFC 5234.
+    /// A printing character other than the blank: `VCHAR` of RFC 5234.
     @inlinable package var isVisible: Bool { self &- 0x21 < 94 }
 
-    /// All that prints, blanks too.
+    /// A printing character or a blank.
     @inlinable package var isPrintable: Bool { self &- 0x20 < 95 }
 
-    /// A control character of ASCII, so also a tab or a line's end.
+    /// An ASCII control character, including tab and line end.
     @inlinable package var isControl: Bool { self < 0x20 || self == 0x7F }
 
     /// Blank or tab.
     @inlinable package var isBlank: Bool { self == 0x20 || self == 0x09 }
 
-    /// A letter from `A` to `Z` as the small one, any other byte as it is.
+    /// The lower-case letter of `A` to `Z`; any other byte unchanged.
     @inlinable package var lowercased: UInt8 { self.isUppercaseLetter ? self | 0x20 : self }
 }
