@@ -1,7 +1,7 @@
-/// A time of day and date in UTC, in the Gregorian calendar, with the texts that HTTP and JSON want.
+/// A date and a time of day in UTC, in the Gregorian calendar, with the text forms that HTTP and JSON use.
 ///
-/// Not `gmtime_r(3)`: in glibc it takes a lock of the whole process, and event loops that wrote four times in each answer
-/// waited for each other. Not a `DateFormatter`, which costs more than all the rest of an answer.
+/// Not `gmtime_r(3)`: in glibc it takes a lock of the whole process, and event loops that called it four times for each
+/// answer waited for each other. Not a `DateFormatter`, which costs more than the rest of an answer.
 package struct CivilTime: Sendable, Hashable {
     package let year: Int
     package let month: Int
@@ -12,9 +12,11 @@ package struct CivilTime: Sendable, Hashable {
     package let minute: Int
     package let second: Int
 
-    /// The time so many seconds after 1970 began, or before; leap seconds do not count, as in POSIX.
+    /// The time this many seconds after the start of 1970, or before it if negative; leap seconds do not count, as in
+    /// POSIX.
     ///
-    /// The date is by Howard Hinnant's `civil_from_days`: years start in March there, so that a leap day comes last.
+    /// The date is computed by Howard Hinnant's `civil_from_days`: its years start in March, so that a leap day comes
+    /// last.
     package init(secondsSince1970 seconds: Int) {
         let days = seconds >= 0 ? seconds / 86_400 : (seconds - 86_399) / 86_400
         let rest = seconds - days * 86_400
@@ -32,19 +34,19 @@ package struct CivilTime: Sendable, Hashable {
         (self.hour, self.minute, self.second) = (rest / 3600, rest / 60 % 60, rest % 60)
     }
 
-    /// `nil` if there is no such day or time; a leap second, 60, is the first second of the next minute.
+    /// `nil` if the day or the time does not exist; a leap second, 60, is the first second of the next minute.
     package init?(year: Int, month: Int, day: Int, hour: Int, minute: Int, second: Int) {
         guard
             (0...9999).contains(year), (1...12).contains(month), (1...31).contains(day), (0...23).contains(hour),
             (0...59).contains(minute), (0...60).contains(second)
         else { return nil }
         let midnight = Self.days(year: year, month: month, day: day) * 86_400
-        // A day that the month does not have is one of the next month.
+        // A day that the month does not have turns into one of the next month.
         guard CivilTime(secondsSince1970: midnight).day == day else { return nil }
         self.init(secondsSince1970: midnight + hour * 3600 + minute * 60 + second)
     }
 
-    /// What `init(secondsSince1970:)` makes this time of.
+    /// The inverse of `init(secondsSince1970:)`.
     package var secondsSince1970: Int {
         let days = Self.days(year: self.year, month: self.month, day: self.day)
         return days * 86_400 + self.hour * 3600 + self.minute * 60 + self.second
@@ -74,7 +76,7 @@ package struct CivilTime: Sendable, Hashable {
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// Appends what `rfc3339` gives, without making a string of it.
+    /// Appends the text of `rfc3339` without creating a string.
     package func appendRFC3339(to text: inout [UInt8]) {
         let start = text.count
         text.append("0000-00-00T00:00:00Z")
@@ -86,7 +88,7 @@ package struct CivilTime: Sendable, Hashable {
         bytes.put(self, at: start + 11)
     }
 
-    /// Appends what `imfFixdate` gives, without making a string of it.
+    /// Appends the text of `imfFixdate` without creating a string.
     package func appendIMFFixdate(to text: inout [UInt8]) {
         text.append(Self.weekdays[self.weekday])
         let start = text.count
@@ -113,14 +115,14 @@ extension [UInt8] {
 }
 
 extension MutableSpan<UInt8> {
-    /// The last two digits.
+    /// Writes the last two digits of `number`.
     fileprivate mutating func put(_ number: Int, at index: Int) {
         let number = abs(number) % 100
         self[index] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: number / 10)
         self[index + 1] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: number % 10)
     }
 
-    /// `08:49:37`, over the colons that are there.
+    /// Writes `08:49:37`, between the colons that are already there.
     fileprivate mutating func put(_ time: CivilTime, at index: Int) {
         self.put(time.hour, at: index)
         self.put(time.minute, at: index + 3)

@@ -1,6 +1,6 @@
 internal import Bytes
 
-/// A time as HTTP writes it, in whole seconds, RFC 9110 section 5.6.7.
+/// A time in HTTP's format, in whole seconds, RFC 9110 section 5.6.7.
 package struct HTTPDate: Hashable, Comparable, Sendable, CustomStringConvertible {
     /// Seconds since 1970.
     package let seconds: Int
@@ -9,9 +9,10 @@ package struct HTTPDate: Hashable, Comparable, Sendable, CustomStringConvertible
         self.seconds = seconds
     }
 
-    /// Reads any of the three formats that a recipient must accept; `nil` if it is none, or no day of the calendar.
+    /// Reads any of the three formats that a recipient must accept; `nil` for another format or a day that does not
+    /// exist.
     ///
-    /// The name of the weekday is not compared with the date.
+    /// The weekday is not compared with the date.
     package init?(_ text: String) {
         let separators = " ,-".utf8
         let words = text.utf8.split { separators.contains($0) }
@@ -48,20 +49,20 @@ package struct HTTPDate: Hashable, Comparable, Sendable, CustomStringConvertible
         CivilTime(secondsSince1970: self.seconds).imfFixdate
     }
 
-    /// Appends what `description` gives, without making a string of it.
+    /// Appends `description` without creating a string.
     package func append(to text: inout [UInt8]) {
         CivilTime(secondsSince1970: self.seconds).appendIMFFixdate(to: &text)
     }
 
     // MARK: - Private
 
-    /// At most four digits and nothing else: `Int` would take a sign.
+    /// Reads one to four digits and nothing else: `Int` would accept a sign.
     private static func number(_ digits: Substring.UTF8View) -> Int? {
         guard (1...4).contains(digits.count), digits.allSatisfy(\.isDigit) else { return nil }
         return digits.reduce(0) { $0 * 10 + Int($1 - UInt8(ascii: "0")) }
     }
 
-    /// A fixed pivot instead of the RFC's moving one: nobody has sent two digits since last century.
+    /// A fixed pivot instead of the RFC's moving one: senders stopped writing two digits last century.
     private static func fullYear(ofTwoDigits year: Int) -> Int {
         year < 70 ? 2000 + year : 1900 + year
     }
