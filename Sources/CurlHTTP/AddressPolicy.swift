@@ -1,13 +1,13 @@
 internal import Glibc
 
-/// Which addresses a client may connect to, whatever name led there.
+/// The addresses that a client may connect to, regardless of the name that resolved to them.
 package enum AddressPolicy: Sendable, Hashable {
-    /// All: for places that the operator has named.
+    /// Every address: for hosts that the operator has named.
     case any
-    /// Only those of the public Internet: for places that a client has named.
+    /// Only addresses of the public Internet: for hosts that a client has named.
     case globalOnly
 
-    /// Judges the address that is about to be connected to, a `sockaddr` of some family; `false` for one that is cut off.
+    /// Whether a connection to `address` is allowed; `false` for a `sockaddr` that is cut off or of another family.
     func allows(_ address: UnsafeRawBufferPointer) -> Bool {
         guard address.count >= MemoryLayout<sockaddr>.offset(of: \.sa_data) ?? .max else { return false }
         switch Int32(address.loadUnaligned(as: sa_family_t.self)) {
@@ -23,7 +23,7 @@ package enum AddressPolicy: Sendable, Hashable {
         }
     }
 
-    /// Judges a numeric address; `false` also for what is none.
+    /// Whether a connection to a numeric address is allowed; `false` if the text is not an address.
     package func allows(_ text: String) -> Bool {
         var v4 = in_addr()
         if inet_pton(AF_INET, text, &v4) == 1 {
@@ -36,8 +36,8 @@ package enum AddressPolicy: Sendable, Hashable {
 
     // MARK: - The registries
 
-    /// What https://www.iana.org/assignments/iana-ipv4-special-registry does not call globally reachable, multicast,
-    /// and one metadata service that lives at a public address.
+    /// The networks that https://www.iana.org/assignments/iana-ipv4-special-registry does not call globally reachable,
+    /// multicast, and one metadata service at a public address.
     private static let refusedV4: [(network: UInt32, bits: UInt32)] = [
         (0x0000_0000, 8),  // this network
         (0x0A00_0000, 8),  // private
@@ -60,8 +60,8 @@ package enum AddressPolicy: Sendable, Hashable {
         !self.refusedV4.contains { (address ^ $0.network) >> (32 - $0.bits) == 0 }
     }
 
-    /// Only 2000::/3 is global unicast, and not all of it; every way of writing an IPv4 address inside an IPv6 one is
-    /// refused, except NAT64's, which is judged by what it leads to.
+    /// Only 2000::/3 is global unicast, and not all of it. Every form of an IPv4 address inside an IPv6 one is refused,
+    /// except NAT64's, whose IPv4 address decides.
     private static func isGlobal(v6 bytes: [UInt8]) -> Bool {
         if bytes.starts(with: [0x00, 0x64, 0xFF, 0x9B, 0, 0, 0, 0, 0, 0, 0, 0]) {
             return self.isGlobal(v4: bytes[12...].reduce(0) { $0 << 8 | UInt32($1) })

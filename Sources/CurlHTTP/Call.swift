@@ -1,13 +1,13 @@
-/// One request under way and the task that waits for its end.
+/// One request in progress, and the task that waits for it.
 ///
-/// `@unchecked Sendable`: made by the task, which sets the continuation before it hands the call to the loop; from then
-/// on, only the loop's thread touches it, and `cancel` comes there as a call of its own.
+/// `@unchecked Sendable`: the task creates it and sets the continuation before it passes the call to the loop; from
+/// then on, only the loop's thread uses it, and `cancel` runs on the loop as well.
 final class Call: @unchecked Sendable {
     typealias Outcome = Result<OutboundResponse, OutboundError>
 
     let request: OutboundRequest
     var continuation: CheckedContinuation<Outcome, Never>?
-    /// The handle that works for it, if one does.
+    /// The handle that performs the request, if it has started.
     var transfer: Transfer?
     var isCancelled = false
 

@@ -6,8 +6,8 @@ internal import Reactor
 ///
 /// Lives until it is retired and its last transfer has ended.
 final class ConnectionPool {
-    /// So many calls in a row without an answer, and the connections are given up: a peer may keep a connection open
-    /// and never again read from it.
+    /// After this many calls in a row without an answer, the pool's connections are given up: a peer may keep a
+    /// connection open and never read from it again.
     private static let patience = 4
 
     private let loop: EventLoop
@@ -15,23 +15,23 @@ final class ConnectionPool {
     private var multi: UnsafeMutableRawPointer?
     private var timer: LoopTimer?
     private var sockets: [Int32: SocketWatch] = [:]
-    /// Calls on its connections, those included that wait for one.
+    /// Calls on its connections, including those that wait for one.
     private(set) var transfers = 0
     /// Whether a call has been answered with 200.
     private(set) var isProven = false
     private(set) var isRetired = false
     /// Keeps a retired pool alive while transfers still run on it.
     private var whileDraining: ConnectionPool?
-    /// Whether it can take no further transfers: a socket could not be watched, or a connection was lost, to which libcurl
-    /// would go on giving calls until all there are have failed.
+    /// Whether the pool must take no more transfers: a socket could not be watched, or a connection was lost, and
+    /// libcurl would keep assigning calls to it until all its connections have failed.
     var isUnusable = false
     /// Calls in a row that were given up without an answer.
     private var unanswered = 0
     private let provesConnections: Bool
-    /// With more, a call to the kernel for each would cost more than it saves.
+    /// With more sockets, a system call for each would cost more than it saves.
     private static let corkedSockets = 2
 
-    /// With `provesConnections` it is for one connection.
+    /// With `provesConnections`, a pool has one connection.
     init(_ settings: HTTPClientSettings, on loop: EventLoop, ended: @escaping (Transfer, CURLcode) -> Void) {
         Libcurl.start()
         guard let multi = curl_multi_init() else { preconditionFailure("out of memory") }
@@ -72,20 +72,20 @@ final class ConnectionPool {
         self.transfers += 1
     }
 
-    /// Whether a call may open a connection. A new one in place of a proven one would be flooded by all who wait.
+    /// Whether a call may open a connection. A new one in place of a proven one would be flooded by all waiting calls.
     func allowConnection() -> Bool {
         if self.provesConnections, self.isProven { self.isUnusable = true }
         return !(self.provesConnections && self.isUnusable)
     }
 
-    /// Takes in how a call on its connections ended.
+    /// Records how a call on its connections ended.
     func note(_ outcome: Call.Outcome) {
         guard case .success(let response) = outcome else { return }
         if response.status == 200 { self.isProven = true }
         self.unanswered = 0
     }
 
-    /// Takes in that a call was given up without an answer.
+    /// Records that a call was given up without an answer.
     func noteSilence() {
         self.unanswered += 1
         let isProbe = self.provesConnections && !self.isProven
@@ -98,7 +98,7 @@ final class ConnectionPool {
         self.closeIfDrained()
     }
 
-    /// Takes no further transfers, and closes its connections once the present ones have ended.
+    /// Takes no more transfers, and closes its connections once the current ones have ended.
     func retire() {
         self.isRetired = true
         self.whileDraining = self
@@ -106,10 +106,10 @@ final class ConnectionPool {
     }
 
     fileprivate func act(on socket: curl_socket_t, _ events: Int32) {
-        // libcurl writes each frame by itself: what it writes here shall go out in as few packets as it fits in.
+        // libcurl writes each frame in a call of its own; corking sends them in as few packets as possible.
         let corks = self.sockets.count <= Self.corkedSockets
         if corks { for watch in self.sockets.values { watch.cork() } }
-        // By then there may be more of them.
+        // There may be more sockets by then.
         defer { if corks { for watch in self.sockets.values { watch.uncork() } } }
         var stillRunning: Int32 = 0
         if curl_multi_socket_action(self.multi, socket, events, &stillRunning) != CURLM_OK { self.isUnusable = true }
@@ -145,16 +145,16 @@ final class ConnectionPool {
         self.timer?.disarm()
         guard let multi = self.multi.take() else { return }
         curl_multi_cleanup(multi)
-        // What libcurl has not taken back by now it has closed.
+        // libcurl has closed every socket that it has not asked to stop watching.
         for watch in self.sockets.values { watch.end() }
         self.sockets.removeAll()
     }
 
-    /// libcurl's wish to be told about a socket; not 0 if that cannot be.
+    /// Handles libcurl's request to watch a socket; returns a value other than 0 if that fails.
     private func watch(_ socket: curl_socket_t, _ what: Int32) -> Int32 {
         if what == CURL_POLL_REMOVE {
             let watch = self.sockets.removeValue(forKey: socket)
-            // libcurl keeps the connection of a call that has ended, for the next one.
+            // libcurl keeps the connection of a finished call for the next one.
             watch?.uncork()
             watch?.end()
             return 0
@@ -200,7 +200,7 @@ private final class SocketWatch: ReadinessHandler {
         self.loop = loop
     }
 
-    /// Level-triggered: libcurl does not promise to read until nothing is left.
+    /// Level-triggered: libcurl does not promise to read all available bytes.
     func begin(_ interest: Readiness) throws(SystemError) {
         self.token = try self.loop.watch(self.socket, for: interest, trigger: .level, handler: self)
     }
@@ -210,7 +210,7 @@ private final class SocketWatch: ReadinessHandler {
         self.loop.change(token, of: self.socket, to: interest, trigger: .level)
     }
 
-    /// Has the kernel hold back what does not fill a packet, until `uncork()` or for 200 ms.
+    /// Makes the kernel hold back partial packets until `uncork()`, for at most 200 ms.
     func cork() {
         self.isCorked = self.setCork(1)
     }

@@ -1,9 +1,9 @@
 internal import CCurl
 internal import Reactor
 
-/// The calls of one client: gives each a handle, watches its deadline, sorts its end.
+/// Runs the calls of one client: assigns each a handle, enforces its deadline, classifies its result.
 ///
-/// `@unchecked Sendable`: every member is touched on the loop's thread only, which the methods assert.
+/// `@unchecked Sendable`: every member is used on the loop's thread only, which the methods assert.
 final class Dispatcher: @unchecked Sendable {
     private static let restBeforeRepeat = Duration.milliseconds(10)
 
@@ -11,9 +11,9 @@ final class Dispatcher: @unchecked Sendable {
     private let loop: EventLoop
     private var pools: PoolSet?
     private var running: [ObjectIdentifier: Call] = [:]
-    /// Calls for which no connection is ready, in the order of their coming.
+    /// Calls without a free connection, in order of arrival.
     private var waiting: ArraySlice<Transfer> = []
-    /// Calls that are to be repeated in a moment.
+    /// Interrupted calls, which are repeated after `restBeforeRepeat`.
     private var resting: [Transfer] = []
     private var restTimer: LoopTimer?
     private var idle: [Transfer] = []
@@ -45,7 +45,7 @@ final class Dispatcher: @unchecked Sendable {
 
     func cancel(_ call: Call) {
         self.loop.assertOnLoop()
-        // A task that is cancelled before its call has started gets here first.
+        // A task that is cancelled before its call has started calls this first.
         call.isCancelled = true
         guard let transfer = call.transfer else { return }
         self.abandon(transfer, .cancelled)
@@ -81,7 +81,7 @@ final class Dispatcher: @unchecked Sendable {
         return self.running.count < self.settings.maximumCalls ? nil : .overloaded
     }
 
-    /// Gives each waiting call a connection, as long as there are any.
+    /// Assigns connections to waiting calls as long as there are free ones.
     private func startWaiting() {
         while let transfer = self.waiting.first {
             guard let url = self.running[ObjectIdentifier(transfer)]?.request.url else {
@@ -131,7 +131,7 @@ final class Dispatcher: @unchecked Sendable {
         self.startWaiting()
     }
 
-    /// Has a call repeated in a moment, together with the others of its connection.
+    /// Repeats a call after `restBeforeRepeat`, together with the others of its connection.
     private func rest(_ transfer: Transfer) {
         if self.resting.isEmpty { self.restTimer?.arm(at: .now + Self.restBeforeRepeat) }
         self.resting.append(transfer)
@@ -143,7 +143,7 @@ final class Dispatcher: @unchecked Sendable {
         self.startWaiting()
     }
 
-    /// Ends the calls that wait for a connection to prove itself, which it has failed to do: each of them would try a
+    /// Fails the calls that wait for a connection to prove itself after it has failed to: each of them would try a
     /// connection of its own.
     private func failWaiting(_ outcome: Call.Outcome) {
         guard self.settings.provesConnections else { return }
@@ -164,7 +164,7 @@ final class Dispatcher: @unchecked Sendable {
         self.release(transfer)?.finish(.failure(error))
     }
 
-    /// Makes the handle free for the next call and returns the one it worked for.
+    /// Frees the handle for the next call and returns the call it worked for.
     private func release(_ transfer: Transfer) -> Call? {
         transfer.deadline?.disarm()
         transfer.unload()

@@ -1,15 +1,15 @@
 internal import Glibc
 package import Reactor
 
-/// Calls over libcurl's multi-socket interface, all of them on one loop.
+/// An HTTP client over libcurl's multi-socket interface, with all calls on one loop.
 ///
 /// ```swift
 /// let client = try HTTPClient(HTTPClientSettings(addresses: .any), on: loop)
 /// let response = try await client.send(OutboundRequest(.post, url, body: body))
 /// await client.close()
 /// ```
-/// Cheapest from tasks of that loop; from others each call hops there and back. Never follows a redirect, never asks
-/// the environment for a proxy. `close()` it before its loop is stopped.
+/// Cheapest from tasks of that loop; a call from another task switches to the loop and back. Never follows a redirect,
+/// never uses a proxy from the environment. `close()` it before its loop is stopped.
 package final class HTTPClient: Sendable {
     private let loop: EventLoop
     private let dispatcher: Dispatcher
@@ -28,12 +28,12 @@ package final class HTTPClient: Sendable {
         self.loop.execute { dispatcher.close() }
     }
 
-    /// Sends a request and collects the response, of whatever status.
+    /// Sends a request and collects the response, of any status.
     ///
-    /// Ends at the request's deadline at the latest, and at once when the task is cancelled. A request
-    /// that loses its connection before any part of a response is repeated at once, up to twice here, and up to five
-    /// times by libcurl itself if the peer refused it unprocessed or the connection had been used before. The peer may
-    /// have handled it all the same, so requests must bear being handled twice.
+    /// Returns at the request's deadline at the latest, and at once when the task is cancelled. A request that loses
+    /// its connection before a 2xx status has arrived is repeated after 10 ms, up to twice here, and up to
+    /// five times by libcurl itself if the peer refused it unprocessed or the connection had been used before. The peer
+    /// may have handled it nevertheless, so handling a request twice must be harmless.
     package func send(_ request: OutboundRequest) async throws(OutboundError) -> OutboundResponse {
         let call = Call(request)
         let dispatcher = self.dispatcher
@@ -52,13 +52,13 @@ package final class HTTPClient: Sendable {
         return try result.get()
     }
 
-    /// Lets no further call use the connections there are; calls under way end on them.
+    /// Uses new connections for all further calls; calls in progress end on the old ones.
     package func renewConnections() {
         let dispatcher = self.dispatcher
         self.loop.execute { dispatcher.renewConnections() }
     }
 
-    /// Fails what is under way with `closed`, as every later call, and closes the connections.
+    /// Fails the calls in progress and all later ones with `closed`, and closes the connections.
     package func close() async {
         let dispatcher = self.dispatcher
         await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in

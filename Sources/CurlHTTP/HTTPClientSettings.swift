@@ -1,13 +1,13 @@
-/// What a client may do, and how much of it.
+/// The limits and permissions of a client.
 package struct HTTPClientSettings: Sendable, Hashable {
-    /// Connections to one host at most; further calls wait for a free stream, until their deadline.
+    /// The most connections to one host; further calls wait for a free stream, until their deadline.
     package var connectionsPerHost: Int
-    /// Calls at a time on one HTTP/2 connection; the peer's own limit counts too.
+    /// The most concurrent calls on one HTTP/2 connection; the peer's own limit applies too.
     package var streamsPerConnection: Int
-    /// Whether a new connection carries one call, until one has been answered with 200: some peers allow no more before
-    /// they know the client. Without HTTP/2 it makes no difference.
+    /// Whether a new connection carries one call at a time until one has been answered with 200: some peers allow no
+    /// more before they know the client. Without HTTP/2 it makes no difference.
     package var provesConnections: Bool
-    /// Calls under way, waiting ones included; more fail at once.
+    /// The most calls in progress, waiting ones included; more fail at once.
     package var maximumCalls: Int
     package var maximumResponseBody: Int
     package var connectTimeout: Duration

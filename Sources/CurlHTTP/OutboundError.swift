@@ -1,22 +1,22 @@
-/// Why a call has no response, sorted by what the caller can conclude.
+/// Why a call has no response, classified by what the caller can conclude.
 package enum OutboundError: Error, Sendable, Hashable {
-    /// The request cannot be sent as it is; nothing was.
+    /// The request is invalid; nothing was sent.
     case badRequest(String)
-    /// The address is not one that the client may call; nothing was sent.
+    /// The URL's host is not among the allowed hosts; nothing was sent.
     case hostNotAllowed
-    /// The host's name leads only to addresses that the policy refuses; nothing was sent.
+    /// The host's name resolves only to addresses that the policy refuses; nothing was sent.
     case refusedAddress
-    /// No connection; nothing was sent.
+    /// No connection could be opened; nothing was sent.
     case couldNotConnect(String)
-    /// The peer did not prove who it is, or no TLS was agreed on; nothing was sent.
+    /// The peer's certificate was not accepted, or the TLS handshake failed; nothing was sent.
     case tls(String)
     /// The deadline passed; whether the peer has acted on the request is not known.
     case timedOut
     /// The connection or stream ended early; whether the peer has acted on the request is not known.
     case interrupted(String)
-    /// The peer answered, with more than the client takes.
+    /// The peer's response is larger than the client accepts.
     case responseTooLarge
-    /// More calls are under way than the client takes; nothing was sent.
+    /// More calls are in progress than the client accepts; nothing was sent.
     case overloaded
     /// The caller's task was cancelled.
     case cancelled

@@ -37,13 +37,13 @@ package struct OutboundRequest: Sendable, Hashable {
         self.timeout = timeout
     }
 
-    /// The first value of a header, its name in any case.
+    /// The first value of a header; `name` in lower case, the stored names in any case.
     package func header(_ name: String) -> String? {
         self.headers.first { $0.name.lowercased() == name }?.value
     }
 }
 
-/// What came back, of any status.
+/// A response of any status.
 package struct OutboundResponse: Sendable, Hashable {
     package let status: Int
     /// Names in lower case.

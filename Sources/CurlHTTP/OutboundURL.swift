@@ -1,6 +1,6 @@
 internal import Bytes
 
-/// An absolute `http` or `https` URL, kept byte for byte as it was written.
+/// An absolute `http` or `https` URL, kept byte for byte as written.
 ///
 /// The grammar is narrower than RFC 3986, so that no two parsers can disagree on the host: no user, no fragment, no
 /// backslash, nothing outside printable ASCII, a host of letters, digits, `-` and `.` or an address in brackets.
@@ -31,13 +31,13 @@ package struct OutboundURL: Sendable, Hashable {
         self.port = port
     }
 
-    /// The same place with `path`, which starts with a slash, behind what is there already; `nil` if that is no URL.
+    /// Appends `path`, which starts with a slash; `nil` if the result is not a valid URL.
     package func appending(_ path: String) -> OutboundURL? {
         guard
             path.utf8.first == UInt8(ascii: "/"), path.utf8.allSatisfy(Self.isTargetByte),
             self.text.utf8.count + path.utf8.count <= Self.maximumLength
         else { return nil }
-        // What is behind the host says nothing about the host, and need not be read again.
+        // The path does not change the host, so the host need not be parsed again.
         return OutboundURL(
             self.text.utf8.last == UInt8(ascii: "/") ? self.text + path.dropFirst() : self.text + path,
             at: self

@@ -1,12 +1,12 @@
 internal import CCurl
 internal import Reactor
 
-/// The pools of a client, and the choice among them. On the loop only.
+/// The pools of a client, and the choice between them. On the loop only.
 ///
-/// Each host has its own, so that what goes wrong at one does not touch the others: one pool for all connections; or,
-/// where connections must prove themselves, one pool for each, so that it is known which of them have.
+/// Each host has pools of its own, so that a failure at one does not affect the others: one pool for all connections,
+/// or, with `provesConnections`, one pool for each, so that it is known which of them are proven.
 final class PoolSet {
-    /// With more hosts than this, those without calls lose their connections.
+    /// With more hosts than this, the hosts without calls lose their connections.
     private static let maximumHosts = 64
 
     private let settings: HTTPClientSettings
@@ -25,7 +25,7 @@ final class PoolSet {
         self.ended = ended
     }
 
-    /// The pool for the next call to a URL; `nil` if that must wait until another has ended.
+    /// The pool for the next call to a URL; `nil` if the call must wait until another has ended.
     func next(for url: OutboundURL) -> ConnectionPool? {
         let place = Place(host: url.host, port: url.port)
         var pools = self.pools[place] ?? []
@@ -44,7 +44,7 @@ final class PoolSet {
         return pool
     }
 
-    /// Gives up all connections; calls under way end on them.
+    /// Gives up all connections; calls in progress end on them.
     func retire() {
         for pool in self.pools.values.joined() { pool.retire() }
         self.pools.removeAll()

@@ -7,18 +7,19 @@ extension Transfer {
         ccurl_set_text(easy, CURLOPT_PROTOCOLS_STR, protocols)
         ccurl_set_text(easy, CURLOPT_REDIR_PROTOCOLS_STR, protocols)
         ccurl_set_long(easy, CURLOPT_FOLLOWLOCATION, 0)
-        // Otherwise https_proxy and its kin in the environment would say where we connect.
+        // Otherwise https_proxy and similar environment variables would choose a proxy.
         ccurl_set_text(easy, CURLOPT_PROXY, "")
         ccurl_set_text(easy, CURLOPT_NOPROXY, "*")
         ccurl_set_long(easy, CURLOPT_PATH_AS_IS, 1)
 
         ccurl_set_long(easy, CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_2TLS))
-        // Waits for a connection that may turn out to carry many streams rather than open one for each call.
+        // Waits for a connection that may support many streams rather than open one for each call.
         ccurl_set_long(easy, CURLOPT_PIPEWAIT, 1)
-        // Providers ask that connections stay open for hours, also when nothing is sent.
+        // Providers ask clients to keep connections open for hours, even idle ones.
         ccurl_set_long(easy, CURLOPT_MAXAGE_CONN, 3600)
-        // Probes, because libcurl sends HTTP/2's PING in curl_easy_upkeep() only, which does not reach the connections of
-        // a multi handle. With the socket's TCP_USER_TIMEOUT, a peer that vanished is noticed within a minute.
+        // TCP probes, because libcurl sends HTTP/2's PING in curl_easy_upkeep() only, which does not reach the
+        // connections of a multi handle. With the socket's TCP_USER_TIMEOUT, a peer that vanished is noticed within a
+        // minute.
         ccurl_set_long(easy, CURLOPT_TCP_KEEPALIVE, 1)
         ccurl_set_long(easy, CURLOPT_TCP_KEEPIDLE, 30)
         ccurl_set_long(easy, CURLOPT_TCP_KEEPINTVL, 10)
@@ -27,14 +28,14 @@ extension Transfer {
         let milliseconds = connectTimeout.seconds * 1000 + connectTimeout.attoseconds / 1_000_000_000_000_000
         ccurl_set_long(easy, CURLOPT_CONNECTTIMEOUT_MS, Int(milliseconds))
         ccurl_set_long(easy, CURLOPT_NOSIGNAL, 1)
-        // Without it, giving up a call whose name is still being looked up would block the loop until it is found.
+        // Without it, giving up a call during its name lookup would block the loop until the lookup ends.
         ccurl_set_long(easy, CURLOPT_QUICK_EXIT, 1)
         ccurl_set_long(easy, CURLOPT_MAXFILESIZE, settings.maximumResponseBody)
 
         ccurl_set_long(easy, CURLOPT_SSLVERSION, Int(CURL_SSLVERSION_TLSv1_2))
         if let caFile = settings.caFile {
             ccurl_set_text(easy, CURLOPT_CAINFO, caFile)
-            // Debian's libcurl looks into its directory of authorities as well, unless told not to.
+            // Debian's libcurl also uses its directory of authorities unless this is unset.
             ccurl_set_text(easy, CURLOPT_CAPATH, nil)
         }
     }

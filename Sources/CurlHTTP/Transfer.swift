@@ -3,23 +3,25 @@ internal import CCurl
 internal import Glibc
 internal import Reactor
 
-/// An easy handle with all that must live as long as it works, used for one call after another. On the loop only.
+/// An easy handle with everything that must live as long as its request, reused for one call after another. On the loop
+/// only.
 final class Transfer {
-    /// What became of a call that libcurl is done with.
+    /// The result of a call that libcurl has finished.
     enum Completion {
-        /// Its pool may open no connection: nothing was sent, and it waits for another pool, before all others.
+        /// Its pool may not open a connection: nothing was sent, and the call waits for another pool, ahead of all
+        /// others.
         case notSent
-        /// Its connection was lost before any part of a response: it is repeated on a new one.
+        /// Its connection was lost before a 2xx status arrived: the call is repeated on a new one.
         case interrupted
         case ended(Call.Outcome)
     }
 
-    /// So often a call is repeated whose connection was lost before any part of a response: one GOAWAY, one reset, must
-    /// not look like a hundred failures.
+    /// How often a call is repeated after an interruption: one GOAWAY or one reset must not look like a hundred
+    /// failures.
     private static let maximumRepeats = 2
 
     let easy: UnsafeMutableRawPointer
-    /// Where it is at work.
+    /// The pool that it runs on.
     var pool: ConnectionPool?
     var deadline: LoopTimer?
 
@@ -30,9 +32,9 @@ final class Transfer {
     private var upload = UnsafeMutableRawBufferPointer(start: nil, count: 0)
     private var body: [UInt8] = []
     private var sawRefusedAddress = false
-    /// Whether it needed a connection that its pool may not make; nothing was sent.
+    /// Whether it needed a connection that its pool may not open; nothing was sent.
     private var sawSpentPool = false
-    /// How often it has been repeated after an interruption.
+    /// How often the call has been repeated after an interruption.
     private var repeats = 0
     private var isTooLarge = false
 
@@ -64,10 +66,10 @@ final class Transfer {
         self.upload.deallocate()
     }
 
-    /// Takes a request in; the options that never change are set already.
+    /// Sets the options of a request; those that never change are set already.
     func load(_ request: OutboundRequest) throws(OutboundError) {
         var headers: UnsafeMutablePointer<curl_slist>?
-        // Named without a value: libcurl leaves out what it would add by itself.
+        // A name without a value keeps libcurl from adding that header.
         for line in ["Accept:", "Expect:", "Content-Type:"] { headers = curl_slist_append(headers, line) }
         for header in request.headers {
             guard header.isWellFormed else {
@@ -89,26 +91,26 @@ final class Transfer {
         self.method = request.method
     }
 
-    /// What became of the call, now that libcurl has ended it with that code.
+    /// The result of the call, which libcurl has ended with `code`.
     func completion(of code: CURLcode) -> Completion {
         if self.sawSpentPool { return .notSent }
         if self.isInterrupted(code), self.repeats < Self.maximumRepeats { return .interrupted }
         return .ended(self.outcome(of: code))
     }
 
-    /// Prepares for the same request once more.
+    /// Prepares to send the same request again.
     func rewind() {
         self.body = []
         self.sawSpentPool = false
     }
 
-    /// Prepares for the same request once more, and counts that.
+    /// Prepares to send the same request again, and counts the repeat.
     func beginRepeat() {
         self.repeats += 1
         self.rewind()
     }
 
-    /// Lets go of what belonged to the last request, but keeps the memory.
+    /// Releases the state of the last request, but keeps its memory.
     func unload() {
         ccurl_set_headers(self.easy, nil)
         curl_slist_free_all(self.headers)
@@ -122,7 +124,7 @@ final class Transfer {
 
     // MARK: - Private
 
-    /// 0 as long as none has come.
+    /// The status of the response; 0 until one arrives.
     private var status: Int {
         var status = 0
         ccurl_get_long(self.easy, CURLINFO_RESPONSE_CODE, &status)
@@ -133,15 +135,15 @@ final class Transfer {
         CURLE_RECV_ERROR, CURLE_SEND_ERROR, CURLE_GOT_NOTHING, CURLE_PARTIAL_FILE, CURLE_HTTP2, CURLE_HTTP2_STREAM,
     ]
 
-    /// Whether the call lost its connection, and no status says that the peer has done its part.
+    /// Whether the call lost its connection before a 2xx status told that the peer has handled it.
     private func isInterrupted(_ code: CURLcode) -> Bool {
         guard !(200..<300).contains(self.status) else { return false }
         return Self.interruptions.contains(code)
     }
 
     private func outcome(of code: CURLcode) -> Call.Outcome {
-        // A status without the body is a yes all the same: libcurl may see the connection's end before it takes the end of
-        // a stream that lies there already.
+        // A 2xx status without a body still counts as success: libcurl may see the end of the connection before it
+        // processes the end of a stream that has already arrived.
         let isCutYes = Self.interruptions.contains(code) && (200..<300).contains(self.status) && self.body.isEmpty
         guard code == CURLE_OK || isCutYes else { return .failure(self.error(for: code)) }
         return .success(OutboundResponse(status: self.status, headers: self.responseHeaders(), body: self.body))
@@ -160,15 +162,15 @@ final class Transfer {
     private func receive(_ bytes: UnsafeRawBufferPointer) -> Int {
         guard self.body.count + bytes.count <= self.maximumBody else {
             self.isTooLarge = true
-            // Any number but the one offered makes libcurl give up.
+            // Any number but the offered one makes libcurl abort.
             return bytes.isEmpty ? 1 : 0
         }
         self.body.append(contentsOf: bytes)
         return bytes.count
     }
 
-    /// The last moment before a packet leaves: whatever a name was resolved to, and however it was written, the address
-    /// is now a number.
+    /// The last check before a packet leaves: here the address is numeric, regardless of the name and of how it was
+    /// written.
     private func openSocket(for address: UnsafeMutablePointer<curl_sockaddr>) -> curl_socket_t {
         guard let bytes = Self.name(in: address), self.addresses.allows(bytes) else {
             self.sawRefusedAddress = true
@@ -180,14 +182,14 @@ final class Transfer {
         }
         let type = address.pointee.socktype | Int32(SOCK_CLOEXEC.rawValue)
         let descriptor = socket(address.pointee.family, type, address.pointee.protocol)
-        // A peer that vanished without a word fails its calls after this long, not after the kernel's quarter of an hour.
+        // Calls to a peer that has vanished fail after this time, not after the kernel's quarter of an hour.
         var milliseconds: UInt32 = 20_000
         let size = socklen_t(MemoryLayout<UInt32>.size)
         setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_USER_TIMEOUT, &milliseconds, size)
         return descriptor
     }
 
-    /// The address itself, which is longer than the `sockaddr` by which libcurl declares it.
+    /// The address itself, which may be longer than the `sockaddr` that libcurl declares.
     private static func name(in address: UnsafeMutablePointer<curl_sockaddr>) -> UnsafeRawBufferPointer? {
         guard let offset = MemoryLayout<curl_sockaddr>.offset(of: \.addr) else { return nil }
         let length = Int(address.pointee.addrlen)
@@ -215,7 +217,7 @@ final class Transfer {
         case CURLE_SSL_CONNECT_ERROR, CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CACERT_BADFILE,
             CURLE_SSL_CIPHER, CURLE_SSL_ISSUER_ERROR, CURLE_SSL_CERTPROBLEM:
             return .tls(detail)
-        // Only the time to connect is libcurl's to watch; the deadline is ours.
+        // libcurl watches only the connect timeout; the deadline is ours.
         case CURLE_OPERATION_TIMEDOUT: return .couldNotConnect(detail)
         case CURLE_WRITE_ERROR where self.isTooLarge: return .responseTooLarge
         case CURLE_FILESIZE_EXCEEDED: return .responseTooLarge
@@ -225,14 +227,14 @@ final class Transfer {
 }
 
 extension OutboundRequest.Header {
-    /// Whether it stays one line, whatever it was made from.
+    /// Whether name and value form exactly one header line.
     fileprivate var isWellFormed: Bool {
         !self.name.isEmpty
             && self.name.utf8.allSatisfy { $0.isVisible && $0 != UInt8(ascii: ":") }
             && self.value.utf8.allSatisfy { !$0.isControl }
     }
 
-    /// As libcurl reads it: a header without a value is written with a semicolon.
+    /// The line in libcurl's notation: a header without a value ends with a semicolon.
     fileprivate var line: String {
         self.value.isEmpty ? self.name + ";" : self.name + ": " + self.value
     }
