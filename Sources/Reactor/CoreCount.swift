@@ -1,16 +1,16 @@
 internal import CEpoll
 internal import Glibc
 
-/// How many cores this process may keep busy, by its affinity and by the quotas of its control groups.
+/// The number of cores that this process may use, by its affinity and by the quotas of its control groups.
 package enum CoreCount {
     /// At least 1.
     package static var current: Int { self.allowed(affinity: Int(cepoll_core_count()), root: "") }
 
-    /// Looks at the control group of this process and at all above it, as a quota may be set at each; `root` is put
-    /// before all paths.
+    /// Reads the quotas of this process's control group and of all groups above it, as each may have one; `root` is
+    /// prepended to all paths.
     ///
-    /// A container may see its own group as the root of the file system and yet be told its path outside: a file that is
-    /// not there is passed over.
+    /// A container may see its own group as the root of the file system and still be told its path outside: a missing
+    /// file is skipped.
     package static func allowed(affinity: Int, root: String) -> Int {
         var count = max(1, affinity)
         for line in Self.text(root + "/proc/self/cgroup").split(separator: "\n") {
@@ -35,7 +35,7 @@ package enum CoreCount {
 
     // MARK: - Private
 
-    /// `max 100000`, or microseconds of processor time for each period.
+    /// Reads `max 100000`, or the microseconds of processor time in each period.
     private static func version2(_ folder: String) -> Int? {
         let numbers = self.text(folder + "/cpu.max").split { $0 == " " || $0 == "\n" }
         guard numbers.count == 2 else { return nil }
@@ -49,13 +49,13 @@ package enum CoreCount {
         return self.cores(quota: quota, period: period)
     }
 
-    /// Rounded up: one and a half are best used by two loops.
+    /// Rounds up: two loops use one and a half cores best.
     private static func cores(quota: Substring, period: Substring) -> Int? {
         guard let quota = Int(quota), let period = Int(period), quota > 0, period > 0 else { return nil }
         return max(1, (quota - 1) / period + 1)
     }
 
-    /// The beginning of a file, which is all of those above; empty if it cannot be read.
+    /// The first 4096 bytes of a file, which is the whole of each file above; empty if it cannot be read.
     private static func text(_ path: String) -> String {
         let file = open(path, O_RDONLY | O_CLOEXEC)
         guard file >= 0 else { return "" }

@@ -1,18 +1,18 @@
 internal import Glibc
 
-/// Why a wait for readiness ended without it.
+/// Why a wait ended without readiness.
 package enum WaitError: Error, Hashable {
     case timedOut
     case cancelled
     case closed
 }
 
-/// A non-blocking descriptor that tasks of one loop can wait on. Owns and closes the descriptor.
+/// A non-blocking descriptor on which tasks of one loop can wait. Owns and closes the descriptor.
 ///
-/// Readiness is remembered, so try the call first and wait only when it says that it would block; a wait may return
-/// early, so try again. On the loop only.
+/// Readiness is remembered, so make the system call first and wait only when it would block; a wait may return early,
+/// so call again. On the loop only.
 package final class Descriptor: ReadinessHandler {
-    /// Becomes -1 when the descriptor is closed: the kernel then gives the number to another file.
+    /// Becomes -1 when the descriptor is closed, because the kernel then reuses the number for another file.
     package private(set) var number: Int32
     package let loop: EventLoop
 
@@ -20,7 +20,7 @@ package final class Descriptor: ReadinessHandler {
     private let reader: Side
     private let writer: Side
 
-    /// Takes over `number`, which must be non-blocking; it is closed even if this throws.
+    /// Takes ownership of `number`, which must be non-blocking; it is closed even if this throws.
     package init(_ number: Int32, on loop: EventLoop) throws(SystemError) {
         self.number = number
         self.loop = loop
@@ -41,13 +41,13 @@ package final class Descriptor: ReadinessHandler {
         }
     }
 
-    /// The same without an async function: each call of one costs a task with an executor of its own 500 instructions.
+    /// The same without an async function: each async call costs a task with its own executor 500 instructions.
     package func whenReadable(until deadline: ContinuousClock.Instant, resume waiter: Waiter) {
         self.loop.assertOnLoop()
         self.reader.wait(until: deadline, resume: waiter)
     }
 
-    /// Has the wait to read, the present or the next one, return though there may be nothing to read.
+    /// Makes the current or next wait to read return, even if there is nothing to read.
     package func wakeReader() {
         self.loop.assertOnLoop()
         self.reader.markReady()
@@ -61,7 +61,7 @@ package final class Descriptor: ReadinessHandler {
         }
     }
 
-    /// Ends the waits, forgets the watch and closes the descriptor. Closing it again does nothing.
+    /// Ends the waits, removes the watch and closes the descriptor. Further calls do nothing.
     package func close() {
         guard let token = self.token.take() else { return }
         self.loop.forget(token, of: self.number)
@@ -71,9 +71,9 @@ package final class Descriptor: ReadinessHandler {
         self.writer.close()
     }
 
-    /// Runs `body`; when the task is cancelled, its waits, the present one and all later ones, end with `cancelled`.
+    /// Runs `body`; when the task is cancelled, the current wait and all later ones end with `cancelled`.
     ///
-    /// One handler for a whole connection instead of one for each wait, which would cost more than the wait.
+    /// One cancellation handler for a whole connection, because one for each wait would cost more than the wait.
     package func cancellingWaits<Result>(_ body: () async -> Result) async -> Result {
         // Safe: the reference is used on the loop only, where the descriptor lives.
         nonisolated(unsafe) let descriptor = self
@@ -85,22 +85,23 @@ package final class Descriptor: ReadinessHandler {
         }
     }
 
-    /// Ends the waits, the present ones and all later ones, with `cancelled`.
+    /// Ends the current waits and all later ones with `cancelled`.
     package func cancelWaits() {
         self.reader.end(.cancelled)
         self.writer.end(.cancelled)
     }
 
-    /// Whether there may be something to read that no wait has reported yet.
+    /// Whether there may be bytes to read that no wait has reported yet.
     package var mayRead: Bool { self.reader.isReady }
 
-    /// Uses up the readiness: a read follows.
+    /// Clears the readiness before a read.
     package func willRead() {
         self.reader.useReadiness()
     }
 
     package func handle(_ readiness: Readiness) {
-        // The end of the stream comes with no second edge, perhaps together with bytes: it must not be used up.
+        // The kernel reports the end of the stream only once, perhaps together with bytes, so this readiness must not
+        // be cleared.
         if readiness.contains(.hangUp) { self.reader.staysReady = true }
         if !readiness.isDisjoint(with: [.read, .hangUp]) { self.reader.markReady() }
         if !readiness.isDisjoint(with: [.write, .hangUp]) { self.writer.markReady() }
@@ -112,7 +113,8 @@ private final class Side {
     private(set) var isReady = false
     var staysReady = false
     private var ended: WaitError?
-    /// `resume` takes it before it uses it, and the owner of the descriptor closes it, which ends the wait.
+    /// Resumed exactly once: `resume` takes it out first, and the owner of the descriptor closes it, which ends the
+    /// wait.
     private var waiter: Waiter?
     private var timer: LoopTimer?
 

@@ -2,39 +2,39 @@ internal import CEpoll
 internal import Glibc
 internal import Synchronization
 
-/// One thread that waits in epoll and runs the tasks, timers and watches given to it.
+/// One thread that waits in epoll and runs its tasks, timers and watches.
 ///
-/// A task started with `executorPreference: loop` runs wholly on this thread, so that state which only such tasks touch
-/// needs no lock. Blocking in one of them stops every connection of the loop.
+/// A task started with `executorPreference: loop` runs entirely on this thread, so state that only such tasks use needs
+/// no lock. A task that blocks stops every connection of the loop.
 ///
-/// `@unchecked Sendable`: everything under "Confined to the thread" is touched on the loop's thread only, which
-/// `assertOnLoop` checks in debug builds; other threads reach `inbox` only.
+/// `@unchecked Sendable`: everything under "Confined to the thread" is used on the loop's thread only, which
+/// `assertOnLoop` checks in debug builds; other threads use `inbox` only.
 package final class EventLoop: TaskExecutor, @unchecked Sendable {
-    /// How many jobs at most run before sockets and timers are looked at again.
+    /// The most jobs that one call of `runReadyJobs` runs, so that sockets and timers get their turn.
     private static let jobsPerTurn = 128
-    /// For how long, in each turn, tasks that have yielded go on.
+    /// How long, in each turn, tasks that have yielded may run.
     private static let yieldedShare = Duration.microseconds(500)
 
-    /// Position in its group, from 0: an index into anything that is kept once per loop.
+    /// Position in its group, from 0: an index into anything that is stored once per loop.
     package let index: Int
-    /// Of the thread.
+    /// The name of the thread.
     private let name: String
 
     private let inbox: LoopInbox
     private let epoll: Int32
     private let thread = Mutex<pthread_t?>(nil)
-    /// Set by the thread before it runs anything; 0 before that.
+    /// Set by the thread before it runs any job; 0 before that.
     private let threadID = Atomic<pthread_t>(0)
 
     // MARK: Confined to the thread
 
     private var isStopping = false
-    /// The number of the job that runs. A task that has really waited finds a new number.
+    /// The number of the running job. A task that has really waited finds a new number.
     package private(set) var jobNumber: UInt64 = 1
     private var ready = JobQueue<UnownedJob>()
-    /// The loop resumes each once, at its end too.
+    /// The loop resumes each waiter once, also when it ends.
     private var yielded = JobQueue<Waiter>()
-    /// When this turn began: exact enough for deadlines.
+    /// The start of this turn: exact enough for deadlines.
     package private(set) var now = ContinuousClock.now
     private var watches = WatchTable()
     private var timers = TimerQueue()
@@ -57,9 +57,10 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
         close(self.epoll)
     }
 
-    /// Ends the thread once the ready jobs have run, and waits for its end.
+    /// Ends the thread once the ready jobs have run, and waits until it has ended.
     ///
-    /// A task that still prefers this loop goes on in the global pool, so none is left hanging. Not from the loop.
+    /// A task that still prefers this loop continues in the global pool, so none is left suspended. Must not be called
+    /// on the loop.
     package func stop() {
         precondition(!self.isCurrent, "a loop cannot wait for its own end")
         guard let thread = self.thread.withLock({ $0.take() }) else { return }
@@ -67,17 +68,17 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
         pthread_join(thread, nil)
     }
 
-    /// Lets everything else that is ready go first: sockets, timers, calls and tasks that have not yielded.
+    /// Lets all other ready work run first: sockets, timers, calls and tasks that have not yielded.
     ///
-    /// For a task that could go on for long. Unlike `Task.yield()`, after which a task waits among those that have
+    /// For a task that could run for long. After `Task.yield()`, in contrast, a task waits only among those that have
     /// just become ready. On the loop only.
     package func yield() async {
         _ = await withUnsafeContinuation { self.afterOthers(resume: $0) }
     }
 
-    /// The same without a function that waits.
+    /// The same without an async function.
     package func afterOthers(resume waiter: Waiter) {
-        // A task that has outlived the loop runs in the global pool, and need not let others of the loop go first.
+        // A task that has outlived the loop runs in the global pool, and need not yield to others of the loop.
         guard self.isCurrent else { return waiter.resume(returning: nil) }
         self.yielded.append(waiter)
     }
@@ -93,7 +94,7 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
         if !self.inbox.add(job) { globalConcurrentExecutor.enqueue(job) }
     }
 
-    /// Runs a short synchronous call on the loop, from any thread; `false`: the loop has ended, and it never will.
+    /// Runs a short synchronous call on the loop, from any thread; `false` if the loop has ended and will never run it.
     @discardableResult
     package func execute(_ call: @escaping @Sendable () -> Void) -> Bool {
         self.inbox.add(call)
@@ -110,7 +111,7 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
 
     // MARK: Watches and timers
 
-    /// Reports the readiness of a descriptor to `handler` until it is forgotten.
+    /// Reports the readiness of a descriptor to `handler` until `forget` is called.
     ///
     /// On the loop only. Edge-triggered watches report changes, level-triggered ones a state.
     package func watch(
@@ -149,12 +150,12 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
         self.timers.insert(timer, at: deadline)
     }
 
-    /// Counts a timer that has an entry and will never be armed again.
+    /// Records that a timer with an entry will never be armed again.
     func abandonTimer() {
         self.timers.abandonOne()
     }
 
-    /// How many entries the timers have, for tests.
+    /// The number of timer entries, for tests.
     package var timerEntries: Int { self.timers.count }
 
     // MARK: - The thread
@@ -191,11 +192,11 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
             self.resumeYielded(yielded)
             self.fireTimers()
         } while !self.isStopping || !self.ready.isEmpty
-        // Jobs that came after the last look go to the global pool, as all jobs will from here on.
+        // Jobs that arrived after the last `take` go to the global pool, as all later jobs do.
         let late = self.inbox.stop()
         for call in late.calls { call() }
         while let waiter = self.yielded.popFirst() { waiter.resume(returning: nil) }
-        // The calls may have made tasks ready here, and those that had yielded are.
+        // The calls may have made tasks ready here, and the resumed waiters have.
         self.ready.append(contentsOf: late.jobs)
         while let job = self.ready.popFirst() { globalConcurrentExecutor.enqueue(job) }
         // Both hold references to objects that refer to the loop.
@@ -205,8 +206,8 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
         self.threadID.store(0, ordering: .relaxed)
     }
 
-    /// Runs the jobs that are ready now, or as many as one turn may; jobs that they add wait for the next turn,
-    /// so that sockets get theirs.
+    /// Runs the jobs that are ready now, up to the limit for one turn; jobs that they add wait for the next turn, so
+    /// that sockets get theirs.
     private func runReadyJobs() {
         for _ in 0..<min(self.ready.count, Self.jobsPerTurn) {
             guard let job = self.ready.popFirst() else { return }
@@ -215,7 +216,8 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
         }
     }
 
-    /// Has tasks that had yielded before this turn go on: one of `count`, and more while their share of time lasts.
+    /// Resumes tasks that had yielded before this turn: at least one of `count`, and more while their share of time
+    /// lasts.
     private func resumeYielded(_ count: Int) {
         guard count > 0 else { return }
         let end = ContinuousClock.now + Self.yieldedShare
@@ -227,7 +229,7 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
     }
 
     private func fireTimers() {
-        // One at a time: an action may arm timers, and must find the queue free.
+        // One at a time, because an action may arm timers and needs access to the queue.
         while let fire = self.timers.takeDue(now: self.now) { fire() }
     }
 

@@ -1,7 +1,7 @@
-/// The loops of a process that serve, by default one for each core, and one that accepts.
+/// The serving loops of a process, by default one for each core, and one loop that accepts.
 package struct EventLoopGroup: Sendable {
     package let loops: [EventLoop]
-    /// Takes connections and deals them out to the others, so that a new client does not wait for a busy loop.
+    /// Accepts connections and distributes them to the others, so that a new client does not wait for a busy loop.
     package let acceptor: EventLoop
 
     /// Throws `SystemError` if a loop cannot be started.

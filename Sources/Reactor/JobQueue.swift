@@ -1,4 +1,4 @@
-/// First in, first out; elements move at most once, in bulk.
+/// A first-in, first-out queue; elements move at most once, in bulk.
 struct JobQueue<Element> {
     private var incoming: [Element] = []
     private var outgoing: [Element] = []

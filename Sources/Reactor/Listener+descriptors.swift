@@ -1,10 +1,10 @@
 internal import CEpoll
 internal import Glibc
 
-/// How many descriptors connections may take.
+/// The number of descriptors that connections may use.
 extension Listener {
-    /// The number below which connections may have descriptors. Half of those that are free now, at most 256, are left for
-    /// files and for calls to other servers.
+    /// The bound for the descriptors of connections: theirs must be below it. Half of the free descriptors, at most
+    /// 256, are left for files and for calls to other servers.
     package static var usableDescriptors: Int {
         var limit = rlimit()
         guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return .max }
@@ -12,7 +12,7 @@ extension Listener {
         return all - min(max(0, all - self.lowestFree) / 2, 256)
     }
 
-    /// The kernel gives the lowest number that is free.
+    /// The lowest free descriptor, which the kernel assigns next.
     static var lowestFree: Int {
         let descriptor = epoll_create1(Int32(EPOLL_CLOEXEC))
         guard descriptor >= 0 else { return .max }

@@ -2,33 +2,33 @@ internal import CEpoll
 internal import Glibc
 internal import Synchronization
 
-/// A listening socket, bound and ready before any loop serves it, so that its port is known and no client is refused.
+/// A listening socket, bound before any loop serves it, so that its port is known and no client is refused.
 package final class Listener: Sendable {
     let socket: Int32
-    /// Where it really listens: port 0 has become a number.
+    /// The address it listens on; port 0 has been replaced by the real port.
     package let address: SocketAddress
-    /// Whether other processes have the socket, too, such as the next one that serves.
+    /// Whether other processes share the socket, such as the next server process.
     private let isShared: Bool
-    /// How many connections at most are taken before the loop has its turn.
+    /// The most connections that are accepted before the loop gets its turn.
     private static let takenPerTurn = 64
-    /// How many more turns are taken after `stop()`: enough for the clients that wait, and an end to a flood.
+    /// The number of turns after `stop()`: enough for the clients that wait, and an end to a flood.
     private static let lastTurns = 64
 
-    /// A mutex, because the caller of `stop()` is on no loop.
+    /// A mutex, because the caller of `stop()` is not on a loop.
     private let life = Mutex(Life())
 
     private struct Life {
         var isStopped = false
         var isClosed = false
-        /// How many `accept` run.
+        /// The number of running `accept` calls.
         var accepting = 0
-        /// Ends the wait of each `accept` that runs.
+        /// Ends the wait of each running `accept`.
         var wakes: [@Sendable () -> Void] = []
     }
 
     /// Binds and listens. A unix socket on which no process listens any more is replaced.
     ///
-    /// Throws `SystemError`, with the address in its text, if the address is taken or not ours.
+    /// Throws `SystemError`, with the address in its text, if the address is in use or not local.
     package init(_ address: SocketAddress, backlog: Int32 = 4096) throws(SystemError) {
         let family: Int32
         switch address {
@@ -48,11 +48,11 @@ package final class Listener: Sendable {
         }
     }
 
-    /// Takes over a socket that this process was started with, and on which its supervisor listens, too, also after its
-    /// end.
+    /// Adopts a socket that this process was started with; its supervisor listens on the socket too, also after this
+    /// process has ended.
     ///
-    /// Makes it non-blocking and close-on-exec. Throws `SystemError` if it is not a listening stream socket, and leaves
-    /// it alone then.
+    /// Makes it non-blocking and close-on-exec. Throws `SystemError` if it is not a listening stream socket, and then
+    /// leaves it unchanged.
     package init(adopting socket: Int32) throws(SystemError) {
         let isStream = try Self.option(SO_TYPE, of: socket) == Int32(SOCK_STREAM.rawValue)
         let listens = try Self.option(SO_ACCEPTCONN, of: socket) == 1
@@ -71,10 +71,10 @@ package final class Listener: Sendable {
         if !self.life.withLock({ $0.isClosed }) { close(self.socket) }
     }
 
-    /// Resets connections whose client has acknowledged nothing for so long, though there was something: it has vanished.
+    /// Resets connections whose client has not acknowledged pending bytes for `time`: it has vanished.
     package func dropVanishedClients(after time: Duration) {
         guard case .tcp = self.address else { return }
-        // Inherited by what is accepted, as `TCP_NODELAY` is.
+        // Accepted sockets inherit it, as they do `TCP_NODELAY`.
         var milliseconds = UInt32(clamping: time.components.seconds * 1000)
         setsockopt(
             self.socket,
@@ -85,12 +85,12 @@ package final class Listener: Sendable {
         )
     }
 
-    /// Lets every `accept` take what already waits to be taken, and end; later ones do the same. The last of them closes
-    /// the socket, so that clients who come from then on are refused and can ask elsewhere.
+    /// Lets every `accept` take the connections that already wait, and end; later calls do the same. The last of them
+    /// closes the socket, so that clients who come from then on are refused and can ask elsewhere.
     ///
-    /// On an adopted socket they end at once, and what waits is left to the process that comes next.
+    /// On an adopted socket they end at once, and waiting connections are left to the next process.
     ///
-    /// Other than cancelling its task, this leaves the tasks alone that the accepting one has started.
+    /// Unlike cancelling its task, this does not affect the tasks that the accepting one has started.
     package func stop() {
         let wakes = self.life.withLock { life in
             life.isStopped = true
@@ -99,11 +99,11 @@ package final class Listener: Sendable {
         for wake in wakes { wake() }
     }
 
-    /// Takes connections on `loop` until `stop()` or until the task is cancelled; each is a non-blocking descriptor,
-    /// the caller's to own.
+    /// Accepts connections on `loop` until `stop()` or until the task is cancelled; each is a non-blocking descriptor,
+    /// which the caller then owns.
     ///
-    /// Pauses for moments while the only descriptors left are not for connections, and after failures that pass.
-    /// Cancelled, it leaves the socket open; dropping the listener closes it.
+    /// Pauses while the only free descriptors are not for connections, and after temporary failures. Cancellation
+    /// leaves the socket open; dropping the listener closes it.
     package func accept(on loop: EventLoop, _ connection: (Int32) -> Void) async {
         guard let duplicate = self.begin() else { return }
         defer { self.end() }
@@ -132,7 +132,7 @@ package final class Listener: Sendable {
                 case EINTR, ECONNABORTED: continue
                 case EAGAIN:
                     if self.isStopped { return }
-                    // Thrown only for cancellation and `stop()`, which the next turn sees.
+                    // Throws only on cancellation and `stop()`, which the next turn sees.
                     try? await descriptor.waitToRead(until: .now + .seconds(3600))
                 default: await Self.rest()
                 }
@@ -143,16 +143,16 @@ package final class Listener: Sendable {
     // MARK: - Private
 
     private static func rest() async {
-        // Ends early by cancellation only, which the next turn sees.
+        // Ends early only on cancellation, which the next turn sees.
         try? await Task.sleep(for: .milliseconds(50))
     }
 
     private var isStopped: Bool { self.life.withLock { $0.isStopped } }
 
-    /// A duplicate of the socket, because a descriptor closes what it owns; `nil` after the end.
+    /// A duplicate of the socket, because a `Descriptor` closes the socket that it owns; `nil` after the end.
     private func begin() -> Int32? {
         self.life.withLock { life in
-            // Out of descriptors: as if the task had been cancelled.
+            // Out of descriptors: treated as if the task had been cancelled.
             guard !life.isClosed, let duplicate = try? SystemError.check("dup", { dup(self.socket) }) else {
                 return nil
             }
@@ -166,7 +166,7 @@ package final class Listener: Sendable {
             life.accepting -= 1
             guard life.isStopped, life.accepting == 0, !life.isClosed else { return }
             life.isClosed = true
-            // On an adopted one others go on listening.
+            // Other processes keep listening on an adopted socket.
             close(self.socket)
         }
     }

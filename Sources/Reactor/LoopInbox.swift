@@ -2,10 +2,10 @@ internal import CEpoll
 internal import Glibc
 internal import Synchronization
 
-/// Jobs and calls that other threads hand to a loop, and the descriptor that wakes it. For any thread, except where it
-/// says otherwise.
+/// Jobs and calls that other threads pass to a loop, and the descriptor that wakes it. For any thread, unless noted
+/// otherwise.
 ///
-/// `add` returns `false` after `stop`: the loop has ended, and nothing was taken.
+/// `add` returns `false` after `stop`: the loop has ended, and the job or call was not stored.
 struct LoopInbox: ~Copyable, Sendable {
     private struct State {
         var jobs: [UnownedJob] = []
@@ -23,7 +23,7 @@ struct LoopInbox: ~Copyable, Sendable {
     }
 
     deinit {
-        // Not when the thread ends: another thread may be just about to write to it.
+        // Not when the thread ends, because another thread may be about to write to it.
         close(self.wakeUp)
     }
 
@@ -49,7 +49,7 @@ struct LoopInbox: ~Copyable, Sendable {
         return calls
     }
 
-    /// Takes nothing more; returns the jobs and calls that came after the last `take`.
+    /// Rejects all further jobs and calls; returns those that arrived after the last `take`.
     func stop() -> (jobs: [UnownedJob], calls: [@Sendable () -> Void]) {
         self.state.withLock { state in
             state.isStopped = true

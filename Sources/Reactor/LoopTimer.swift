@@ -2,8 +2,8 @@ internal import HeapModule
 
 /// A deadline on a loop. Moving it costs no more than setting a stored property.
 ///
-/// The loop's queue holds at most a few entries for it: an entry that comes due before the deadline, because the
-/// deadline was moved, is put back. On the loop only.
+/// The loop's queue holds at most a few entries for it: an entry that is due before the deadline, because the deadline
+/// was moved, is inserted again. On the loop only.
 package final class LoopTimer {
     private let loop: EventLoop
     private let action: () -> Void
@@ -17,7 +17,7 @@ package final class LoopTimer {
         self.action = action
     }
 
-    /// Sets the only deadline; an earlier call's is forgotten.
+    /// Sets the deadline, replacing an earlier one.
     package func arm(at deadline: ContinuousClock.Instant) {
         self.deadline = deadline
         if let earliestEntry, earliestEntry <= deadline { return }
@@ -29,7 +29,7 @@ package final class LoopTimer {
         self.deadline = nil
     }
 
-    /// Disarms it for good, so that the loop need not keep it until a deadline that means nothing any more.
+    /// Disarms the timer for good, so that the loop need not keep it until an obsolete deadline.
     package func abandon() {
         self.deadline = nil
         guard !self.isAbandoned else { return }
@@ -40,7 +40,7 @@ package final class LoopTimer {
     fileprivate func entryIsDue(_ entry: ContinuousClock.Instant) {
         if entry == self.earliestEntry { self.earliestEntry = nil }
         guard let deadline else { return }
-        // Not compared with the present: on a late loop the timer would overtake those due before its deadline.
+        // Not compared with the current time: on a late loop the timer would overtake those due before its deadline.
         if deadline <= entry {
             self.deadline = nil
             self.action()
@@ -61,12 +61,12 @@ struct TimerQueue {
     }
 
     private var entries = Heap<Entry>()
-    /// How many abandoned timers may still have entries.
+    /// The number of abandoned timers that may still have entries.
     private var abandoned = 0
 
     var count: Int { self.entries.count }
 
-    /// Removes the entries of abandoned timers once they are half of all: closed connections leave several each.
+    /// Removes the entries of abandoned timers once these are half of all: closed connections leave several each.
     mutating func abandonOne() {
         self.abandoned += 1
         guard self.abandoned >= 64, self.abandoned * 2 >= self.entries.count else { return }
@@ -84,7 +84,7 @@ struct TimerQueue {
         return { first.timer.entryIsDue(first.due) }
     }
 
-    /// How long epoll may sleep: rounded up, so that it does not wake just before the time; -1 for ever.
+    /// How long epoll may sleep: rounded up, so that it does not wake just before the time; -1 for no limit.
     func millisecondsToNext(now: ContinuousClock.Instant) -> Int32 {
         guard let first = self.entries.min else { return -1 }
         let wait = first.due - now

@@ -1,12 +1,12 @@
 internal import CEpoll
 
-/// What a descriptor is ready for.
+/// The operations that a descriptor is ready for.
 package struct Readiness: OptionSet, Sendable {
     package let rawValue: UInt8
 
     package static let read = Readiness(rawValue: 1)
     package static let write = Readiness(rawValue: 2)
-    /// The peer closed, or the descriptor failed; reading and writing then tell which without blocking.
+    /// The peer closed, or the descriptor failed; a read or write then tells which without blocking.
     package static let hangUp = Readiness(rawValue: 4)
 
     package init(rawValue: UInt8) {
@@ -37,7 +37,7 @@ package enum Trigger: Sendable {
     case level
 }
 
-/// Something that is told about the readiness of a descriptor, on the loop's thread.
+/// Receives the readiness of a descriptor, on the loop's thread.
 package protocol ReadinessHandler: AnyObject {
     func handle(_ readiness: Readiness)
 }

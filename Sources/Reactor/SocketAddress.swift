@@ -1,11 +1,11 @@
 internal import Glibc
 
-/// Where a server listens: `127.0.0.1:8080`, `[::1]:8080` or `unix:/run/sealpost/http.sock`.
+/// The address of a server: `127.0.0.1:8080`, `[::1]:8080` or `unix:/run/sealpost/http.sock`.
 package enum SocketAddress: Sendable, Hashable, CustomStringConvertible {
     case tcp(host: String, port: UInt16)
     case unix(path: String)
 
-    /// Reads the configuration's spelling; `nil` if it is none. The host must be a numeric address.
+    /// Reads the configuration's notation; `nil` if the text is malformed. The host must be a numeric address.
     package init?(_ text: String) {
         if text.hasPrefix("unix:") {
             let path = String(text.dropFirst(5))

@@ -1,10 +1,10 @@
 internal import CEpoll
 internal import Glibc
 
-/// A connected socket in clear.
+/// A connected socket without encryption.
 package final class SocketStream: ByteStream {
     package let descriptor: Descriptor
-    /// The last read did not fill its buffer, so that the next would only say that there is nothing.
+    /// Whether the last read did not fill its buffer, so that the next would find nothing.
     private var isDrained = false
 
     package init(_ descriptor: Descriptor) {
@@ -15,7 +15,7 @@ package final class SocketStream: ByteStream {
         if self.isDrained, !self.descriptor.mayRead { return nil }
         self.descriptor.willRead()
         let count = try Self.result(of: "recv") { recv(self.descriptor.number, buffer.baseAddress, buffer.count, 0) }
-        // Read to the end, zero is the answer for ever; an edge that comes from here on is seen in `mayRead`.
+        // At the end of the stream, every further read returns zero; an edge after this point is seen in `mayRead`.
         self.isDrained = count.map { $0 > 0 && $0 < buffer.count } ?? true
         return count
     }

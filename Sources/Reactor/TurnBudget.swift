@@ -1,18 +1,18 @@
-/// How much one task may do on its loop before others get their turn.
+/// How much work one task may do on its loop before others get their turn.
 ///
 /// ```swift
 /// if budget.isSpent { await loop.yield() }
 /// budget.spend(bytes: read())
 /// ```
-/// A real wait begins a new turn. A task that waits after two steps, as a request that came alone does, never pays for
-/// the clock. A class, because asking a struct would copy it, which costs more than the answer. On the loop only.
+/// A real wait begins a new turn. A task that waits after two steps, as for a single request, never reads the clock. A
+/// class, because a struct would be copied for each query, which costs more than the result. On the loop only.
 package final class TurnBudget {
-    /// As many answers as are worth a turn of the loop, which costs about a twentieth of them.
+    /// The number of answers after which the loop's turn costs only about a twentieth of them.
     private static let steps = 32
     private static let bytes = 65_536
-    /// Costly steps, such as signatures, fill it sooner. With a hundred busy tasks each has its turn after 10 ms.
+    /// Costly steps, such as signatures, reach it sooner. With a hundred busy tasks each has its turn after 10 ms.
     private static let time = Duration.microseconds(100)
-    /// The steps of a request that came alone: one to read it, one to answer it.
+    /// The steps of a single request: one to read it, one to answer it.
     private static let freeSteps = 2
 
     private let loop: EventLoop
@@ -25,7 +25,7 @@ package final class TurnBudget {
         self.loop = loop
     }
 
-    /// Counts one thing that was done: a read, a write, an answer.
+    /// Counts one step: a read, a write, an answer.
     package func spend(bytes: Int = 0) {
         if self.job == self.loop.jobNumber {
             self.steps += 1

@@ -1,4 +1,4 @@
-/// Names one watch of one loop; never names a later one in the same slot.
+/// Identifies one watch of one loop; never identifies a later one in the same slot.
 package struct WatchToken: Sendable, Hashable {
     let rawValue: UInt64
 }
