@@ -1,10 +1,10 @@
 internal import COpenSSL
 
-/// A call to OpenSSL that failed, with what its error queue says.
+/// A failed call to OpenSSL, with the text of its error queue.
 package struct OpenSSLError: Error, Hashable, CustomStringConvertible {
     package let description: String
 
-    /// Takes the newest error off the calling thread's queue, and empties it.
+    /// Takes the newest error from the calling thread's queue, and empties the queue.
     package init(_ call: String) {
         let code = ERR_peek_last_error()
         ERR_clear_error()
@@ -24,7 +24,7 @@ package struct OpenSSLError: Error, Hashable, CustomStringConvertible {
         return result
     }
 
-    /// Turns a result that is not positive into an error.
+    /// Turns a result of zero or below into an error.
     package static func check(_ call: String, _ result: Int32) throws(OpenSSLError) {
         guard result > 0 else { throw OpenSSLError(call) }
     }

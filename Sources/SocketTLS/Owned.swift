@@ -1,6 +1,7 @@
-/// An object of OpenSSL's, given back with the last reference.
+/// An OpenSSL object, freed with the last reference.
 ///
-/// `@unchecked Sendable`: only for what is not changed once it is shared, which OpenSSL allows any thread to use then.
+/// `@unchecked Sendable`: only for objects that do not change once they are shared, which OpenSSL allows any thread to
+/// use.
 final class Owned: @unchecked Sendable {
     let pointer: OpaquePointer
     private let free: (OpaquePointer?) -> Void

@@ -1,6 +1,6 @@
 internal import COpenSSL
 
-/// Certificates and keys as text.
+/// Certificates and keys in PEM.
 package enum PEM {
     static func readPrivateKey(_ text: String) throws(OpenSSLError) -> Owned {
         let source = try self.source(text)
@@ -11,14 +11,14 @@ package enum PEM {
         return Owned(try OpenSSLError.check("PEM_read_bio_PrivateKey", key), EVP_PKEY_free)
     }
 
-    /// Reads all certificates of the text; throws if there is none, or one that cannot be read.
+    /// Reads all certificates of the text; throws if there is none, or if one cannot be read.
     static func readCertificates(_ text: String) throws(OpenSSLError) -> [Owned] {
         let source = try self.source(text)
         defer { BIO_free(source) }
         ERR_clear_error()
         var certificates: [Owned] = []
         while let next = PEM_read_bio_X509(source, nil, nil, nil) { certificates.append(Owned(next, X509_free)) }
-        // Running out of certificates is left on the queue as an error, too.
+        // The end of the certificates leaves an error on the queue, too.
         let isAtEnd = ERR_GET_REASON(ERR_peek_last_error()) == PEM_R_NO_START_LINE
         guard isAtEnd, !certificates.isEmpty else { throw OpenSSLError("PEM_read_bio_X509") }
         ERR_clear_error()
@@ -41,7 +41,7 @@ package enum PEM {
         return source
     }
 
-    /// What `write` writes.
+    /// The text that `write` writes.
     static func text(_ write: (OpaquePointer) -> Int32) throws(OpenSSLError) -> String {
         let sink = try OpenSSLError.check("BIO_new", BIO_new(BIO_s_mem()))
         defer { BIO_free(sink) }

@@ -2,20 +2,20 @@ internal import Glibc
 package import Reactor
 internal import Synchronization
 
-/// Makes the streams of new connections, by a handshake each.
+/// Makes the stream of each new connection with a TLS handshake.
 ///
 /// ```swift
 /// let acceptor = TLSAcceptor(context, handshakeTimeout: .seconds(10))
 /// let server = HTTPServer(listeners: …, responder: …, makeStream: acceptor.accept)
 /// ```
 package final class TLSAcceptor: Sendable {
-    /// A mutex, because the caller that replaces it is on no loop.
+    /// A mutex, because the caller that replaces the context is not on a loop.
     private let context: Mutex<TLSServerContext>
     private let handshakeTimeout: Duration
     private let failures = Atomic(0)
     private let onFailure: @Sendable (any Error) -> Void
 
-    /// How long a client that was refused may take to read why.
+    /// How long a refused client may take to read the alert.
     private static let lingeringTime = Duration.seconds(2)
     private static let lingeringBytes = 65_536
 
@@ -33,14 +33,14 @@ package final class TLSAcceptor: Sendable {
     /// How many handshakes have failed so far.
     package var failedHandshakes: Int { self.failures.load(ordering: .relaxed) }
 
-    /// Uses another context for all connections from now on; those that are open keep theirs.
+    /// Uses another context for all connections from now on; open ones keep theirs.
     package func replace(with context: TLSServerContext) {
         self.context.withLock { $0 = context }
     }
 
-    /// Speaks TLS with a client over the network; a unix socket, which no network can see, stays in clear.
+    /// Runs the handshake with a client over the network; a unix socket, which no network can see, stays unencrypted.
     ///
-    /// Throws `StreamError` if there is no agreement, `WaitError` at the deadline or on cancellation.
+    /// Throws `StreamError` if the handshake fails, `WaitError` at the deadline or on cancellation.
     package func accept(_ descriptor: Descriptor) async throws -> any ByteStream {
         let socket = SocketStream(descriptor)
         if Self.isLocal(descriptor.number) { return socket }
@@ -62,12 +62,12 @@ package final class TLSAcceptor: Sendable {
         return getsockopt(socket, SOL_SOCKET, SO_DOMAIN, &domain, &length) == 0 && domain == AF_UNIX
     }
 
-    /// Ends our side and reads on for a moment: closing with bytes unread makes the kernel send a reset, on which the
-    /// client's would drop the alert that says why.
+    /// Ends our side and reads on for a moment: closing with unread bytes makes the kernel send a reset, and the
+    /// client's kernel would then drop the alert that gives the reason.
     private func part(from socket: SocketStream, speakingHTTP: Bool) async {
         let deadline = ContinuousClock.now + Self.lingeringTime
         do {
-            // It fits into the empty buffer of a new connection, or the connection is past help.
+            // The answer fits in the empty buffer of a new connection; if not, the connection is lost anyway.
             if speakingHTTP { _ = try Self.plainAnswer.withUnsafeBytes { try socket.write($0) } }
             socket.endWriting()
             var buffer = [UInt8](repeating: 0, count: 4096)
@@ -81,11 +81,11 @@ package final class TLSAcceptor: Sendable {
                 room -= count
             }
         } catch {
-            // The client has gone, or had its time.
+            // The client has gone, or its time is over.
         }
     }
 
-    /// The answer to a request in clear, as from a browser that was given `http:` instead of `https:`.
+    /// The answer to an unencrypted request, as from a browser that was given `http:` instead of `https:`.
     private static let plainAnswer = Array(
         """
         HTTP/1.1 400 Bad Request\r

@@ -1,12 +1,13 @@
 internal import COpenSSL
 
-/// The authorities whose certificates clients may show.
+/// The authorities whose certificates clients may present.
 package struct TLSClientAuthorities: Sendable {
     private let certificates: [Owned]
-    /// Differs where the authorities do: a session that one set let in is not resumed under another.
+    /// Different authorities have different fingerprints: a session admitted under one set is not resumed under
+    /// another.
     let fingerprint: [UInt8]
 
-    /// Reads certificates in PEM; each is trusted as it stands, whether or not it is a root.
+    /// Reads certificates in PEM; each is trusted as it is, whether or not it is a root.
     package init(certificates: String) throws(OpenSSLError) {
         self.certificates = try PEM.readCertificates(certificates)
         var digest = [UInt8](repeating: 0, count: Int(SHA256_DIGEST_LENGTH))
@@ -15,15 +16,15 @@ package struct TLSClientAuthorities: Sendable {
         self.fingerprint = digest
     }
 
-    /// When the first of them ends, in seconds since 1970; `nil` if that cannot be read.
+    /// The earliest end of validity among them, in seconds since 1970; `nil` if none can be read.
     package var expiresAt: Int64? { self.certificates.compactMap(X509Time.end).min() }
 
-    /// Makes a context ask for a certificate: a client may have none, but not a bad one.
+    /// Makes a context ask for a certificate: a client may have none, but a bad one fails the handshake.
     func install(in context: OpaquePointer) throws(OpenSSLError) {
         let store = SSL_CTX_get_cert_store(context)
         for certificate in self.certificates {
             try OpenSSLError.check("X509_STORE_add_cert", X509_STORE_add_cert(store, certificate.pointer))
-            // Tells the client which of its certificates would do.
+            // Tells the client which of its certificates are acceptable.
             try OpenSSLError.check("SSL_CTX_add_client_CA", SSL_CTX_add_client_CA(context, certificate.pointer))
         }
         X509_STORE_set_flags(store, UInt(X509_V_FLAG_PARTIAL_CHAIN))

@@ -1,6 +1,6 @@
 internal import COpenSSL
 
-/// A server's certificate with its chain, and the private key to it.
+/// A server's certificate with its chain, and its private key.
 package struct TLSIdentity: Sendable {
     /// The server's own first.
     let chain: [Owned]
@@ -26,14 +26,15 @@ package struct TLSIdentity: Sendable {
             throw .privateKey("does not match the first certificate, which must be the server's own")
         }
         do throws(OpenSSLError) {
-            // What the security level refuses, such as a short key, is refused here, where it can be named.
+            // Creating a context detects what the security level refuses, such as a short key, while the error can
+            // still name it.
             _ = try self.makeContext()
         } catch {
             throw .certificates("cannot be used (\(error))")
         }
     }
 
-    /// Why clients will not accept the certificate at present: it has expired or is not valid yet.
+    /// Why clients do not accept the certificate at present: it has expired or is not valid yet.
     package var objection: String? {
         if let end = X509_get0_notAfter(self.leaf.pointer), X509_cmp_current_time(end) < 0 {
             return "has expired: it was valid until \(Self.text(of: end))"
@@ -44,24 +45,24 @@ package struct TLSIdentity: Sendable {
         return nil
     }
 
-    /// When the first certificate of the chain ends, in seconds since 1970; `nil` if that cannot be read.
+    /// The earliest end of validity in the chain, in seconds since 1970; `nil` if none can be read.
     package var expiresAt: Int64? { self.chain.compactMap(X509Time.end).min() }
 
-    /// How a certificate's name is compared with the one that a client asks for.
+    /// How a certificate's name is compared with the name that a client requests.
     enum NameMatch {
         case exact
-        /// A star stands for the whole of the first label (RFC 9525 section 6.3).
+        /// A star stands for the whole first label (RFC 9525 section 6.3).
         case wildcard
     }
 
-    /// Whether the certificate is for this DNS name, by its alternative names only.
+    /// Whether the certificate is valid for this DNS name, by its alternative names only.
     func isFor(_ name: UnsafePointer<CChar>, _ match: NameMatch) -> Bool {
         var flags = X509_CHECK_FLAG_NEVER_CHECK_SUBJECT | X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS
         if match == .exact { flags |= X509_CHECK_FLAG_NO_WILDCARDS }
         return X509_check_host(self.leaf.pointer, name, 0, UInt32(flags), nil) == 1
     }
 
-    /// A context that has this certificate, and nothing else.
+    /// Makes a context with this certificate and nothing else.
     func makeContext() throws(OpenSSLError) -> Owned {
         let context = Owned(try OpenSSLError.check("SSL_CTX_new", SSL_CTX_new(TLS_server_method())), SSL_CTX_free)
         let pointer = context.pointer

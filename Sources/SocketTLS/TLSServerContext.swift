@@ -2,21 +2,22 @@ internal import COpenSSL
 
 /// A server's settings for TLS 1.2 and 1.3: identities, protocols, and the authorities of client certificates.
 ///
-/// A new certificate is a new context: connections that run keep the one they began with.
+/// A new certificate needs a new context: open connections keep the one they began with.
 ///
-/// `@unchecked Sendable`: nothing is changed after `init`, and OpenSSL allows any thread to make sessions of it.
+/// `@unchecked Sendable`: nothing changes after `init`, and OpenSSL allows any thread to make sessions of it.
 package final class TLSServerContext: @unchecked Sendable {
     private let identities: [TLSIdentity]
-    /// One for each identity, alike but for the certificate. Sessions begin with the first.
+    /// One for each identity, identical except for the certificate. Sessions begin with the first.
     private let contexts: [Owned]
-    /// The protocols in the wire form of RFC 7301, most wanted first.
+    /// The protocols in the wire format of RFC 7301, in order of preference.
     private let wireProtocols: [UInt8]
     private let ticketKeys: TicketKeys
 
-    /// Takes one identity or more: a client is shown the one for the name it asks for, and if there is none, the first.
+    /// Makes a context with one or more identities: a client gets the one for the name it requests, or the first if
+    /// none matches.
     ///
-    /// `protocols` are offered to ALPN, most wanted first; a client that names only others is refused. With
-    /// `clientAuthorities`, clients may show a certificate of theirs, and a bad one ends the handshake.
+    /// `protocols` are for ALPN, in order of preference; a client that offers only others is refused. With
+    /// `clientAuthorities`, clients may present a certificate, and a bad one ends the handshake.
     package init(
         identities: [TLSIdentity],
         protocols: [String],
@@ -36,7 +37,7 @@ package final class TLSServerContext: @unchecked Sendable {
     /// The context that a session begins with.
     var pointer: OpaquePointer { self.contexts[0].pointer }
 
-    /// Mozilla's "intermediate" list as of version 5.7, without its ciphers that have no ECDHE.
+    /// Mozilla's "intermediate" list of version 5.7, without its ciphers that do not use ECDHE.
     private static let ciphers = """
         ECDHE-ECDSA-AES128-GCM-SHA256:ECDHE-RSA-AES128-GCM-SHA256:ECDHE-ECDSA-AES256-GCM-SHA384:\
         ECDHE-RSA-AES256-GCM-SHA384:ECDHE-ECDSA-CHACHA20-POLY1305:ECDHE-RSA-CHACHA20-POLY1305
@@ -47,13 +48,13 @@ package final class TLSServerContext: @unchecked Sendable {
         SSL_CTX_ctrl(context, SSL_CTRL_SET_MIN_PROTO_VERSION, Int(TLS1_2_VERSION), nil)
         try OpenSSLError.check("SSL_CTX_set_cipher_list", SSL_CTX_set_cipher_list(context, Self.ciphers))
         try OpenSSLError.check("SSL_CTX_set1_groups_list", copenssl_set_groups(context, Self.groups))
-        // One read of the socket for many small records.
+        // One read of the socket serves many small records.
         SSL_CTX_ctrl(context, SSL_CTRL_SET_READ_AHEAD, 1, nil)
-        // The caller's bytes may have moved between two tries of one write, and idle connections need no buffers.
+        // The caller's bytes may have moved between two attempts of one write, and idle connections need no buffers.
         let modes = SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER | SSL_MODE_RELEASE_BUFFERS
         SSL_CTX_ctrl(context, SSL_CTRL_MODE, Int(modes), nil)
         SSL_CTX_set_options(context, copenssl_server_options())
-        // Sessions live in tickets; the client uses one at a time.
+        // Sessions are stored in tickets; the client uses one at a time.
         SSL_CTX_ctrl(context, SSL_CTRL_SET_SESS_CACHE_MODE, Int(SSL_SESS_CACHE_OFF), nil)
         SSL_CTX_set_num_tickets(context, 1)
         self.ticketKeys.install(in: context)
@@ -66,7 +67,7 @@ package final class TLSServerContext: @unchecked Sendable {
 
     // MARK: - The name that the client asks for
 
-    /// The context of the first identity that is for `name`, an exact one before a wildcard.
+    /// The context of the first identity for `name`; an exact match comes before a wildcard.
     private func context(for name: UnsafePointer<CChar>) -> OpaquePointer? {
         for match in [TLSIdentity.NameMatch.exact, .wildcard] {
             if let index = self.identities.firstIndex(where: { $0.isFor(name, match) }) {
@@ -87,7 +88,7 @@ package final class TLSServerContext: @unchecked Sendable {
                 if let chosen = context.context(for: name) { SSL_set_SSL_CTX(session, chosen) }
                 return SSL_TLSEXT_ERR_OK
             },
-            // Unretained is enough: every stream of this context keeps it.
+            // Unretained is enough: every stream of this context retains it.
             Unmanaged.passUnretained(self).toOpaque()
         )
     }

@@ -1,18 +1,18 @@
 internal import COpenSSL
 internal import Reactor
 
-/// The socket as OpenSSL sees it: reads may find nothing, writes always succeed.
+/// The socket as OpenSSL sees it: reads may find no bytes, writes always succeed.
 ///
-/// Bytes that the socket does not take are kept in `unsent`. So OpenSSL never stops in the middle of a record, and a read
-/// that makes it answer, as a key update does, never waits for a write. On the loop only.
+/// Bytes that the socket does not take are kept in `unsent`. So OpenSSL never stops in the middle of a record, and a
+/// read that makes it answer, such as a key update, never waits for a write. On the loop only.
 final class TLSWire {
-    /// More bytes than one write of the stream can leave behind; reached only by a peer that sends and never reads.
+    /// More bytes than one write of the stream can leave behind; only a peer that sends and never reads exceeds it.
     private static let unsentLimit = 256 * 1024
 
-    /// How many bytes one call of OpenSSL's receives at most; it goes on as long as records bring no content.
+    /// The most bytes that one OpenSSL call receives; it continues as long as records bring no content.
     private static let receivedPerTurn = 65_536
-    /// How many handshake messages in a row, such as key updates, may come after the handshake; each costs far more than
-    /// its few bytes. Other implementations allow as many.
+    /// The most handshake messages in a row, such as key updates, after the handshake; each costs far more than its few
+    /// bytes. Other implementations allow the same number.
     private static let messagesWithoutContent = 16
 
     private let socket: SocketStream
@@ -22,16 +22,16 @@ final class TLSWire {
     private var isEnded = false
     private var receivedInTurn = 0
     private var handshakeMessages = 0
-    /// Whether OpenSSL was told that nothing is there because others have their turn.
+    /// Whether OpenSSL was told that there are no bytes because other connections get their turn.
     private(set) var turnIsOver = false
-    /// Why the socket can carry nothing more; `nil` while it can.
+    /// Why the socket can no longer be used; `nil` while it can.
     private(set) var failure: StreamError?
 
     init(_ socket: SocketStream) {
         self.socket = socket
     }
 
-    /// Makes the object through which OpenSSL calls back; it refers to the wire without keeping it.
+    /// Makes the BIO through which OpenSSL calls back; it refers to the wire without retaining it.
     func makeBIO() throws(OpenSSLError) -> OpaquePointer {
         let bio = try OpenSSLError.check("BIO_new", BIO_new(Self.method))
         BIO_set_data(bio, Unmanaged.passUnretained(self).toOpaque())
@@ -42,7 +42,7 @@ final class TLSWire {
     /// Whether everything written has reached the socket.
     var isDrained: Bool { self.unsent.isEmpty }
 
-    /// Sends what is left over; false if the socket does not take it all.
+    /// Sends the unsent bytes; returns false if the socket does not take them all.
     func flush() throws(StreamError) -> Bool {
         if let failure { throw failure }
         if self.unsent.isEmpty { return true }
@@ -61,7 +61,7 @@ final class TLSWire {
         return true
     }
 
-    /// Before each call of OpenSSL's that receives.
+    /// Must be called before each OpenSSL call that receives.
     func beginTurn() {
         self.receivedInTurn = 0
         self.turnIsOver = false
@@ -71,7 +71,7 @@ final class TLSWire {
         self.handshakeMessages = 0
     }
 
-    /// Has OpenSSL tell of each handshake message from here on, and ends a connection on which too many come in a row.
+    /// Makes OpenSSL report each handshake message from here on, and ends a connection that sends too many in a row.
     func countHandshakeMessages(of session: OpaquePointer) {
         SSL_set_msg_callback(session) { isSent, _, type, _, _, session, _ in
             guard isSent == 0, type == SSL3_RT_HANDSHAKE, let session else { return }
@@ -79,7 +79,7 @@ final class TLSWire {
             wire.handshakeMessages += 1
             guard wire.handshakeMessages > TLSWire.messagesWithoutContent else { return }
             wire.failure = StreamError("the peer sends TLS handshake messages and no content")
-            // The only way out of a read that goes on.
+            // The only way to stop a read that goes on.
             SSL_set_shutdown(session, SSL_get_shutdown(session) | SSL_RECEIVED_SHUTDOWN)
         }
     }

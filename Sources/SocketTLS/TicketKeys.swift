@@ -1,14 +1,15 @@
 internal import COpenSSL
 internal import Synchronization
 
-/// The keys that seal session tickets (RFC 5077, RFC 8446 section 4.6.1), so that resuming takes no memory of the
-/// server's.
+/// The keys that encrypt session tickets (RFC 5077, RFC 8446 section 4.6.1), so that the server needs no memory to
+/// resume a session.
 ///
-/// Shared by all contexts of a process, so that sessions outlive a reload. A new one seals after each `lifetime`; the one
-/// before it opens for as long again; after that no ticket needs it, and the key is gone with all that it could betray.
+/// Shared by all contexts of a process, so that sessions survive a reload. After each `lifetime` a new key encrypts;
+/// the previous one decrypts for as long again; after that no ticket needs it, and the key is deleted, so that it can
+/// no longer reveal a session.
 package final class TicketKeys: Sendable {
     struct Key: Sendable {
-        /// The name of the key in the tickets that it sealed.
+        /// The key's name in the tickets that it has encrypted.
         let name: [UInt8]
         let cipherKey: [UInt8]
         let macKey: [UInt8]
@@ -32,7 +33,7 @@ package final class TicketKeys: Sendable {
         var turnsAt: ContinuousClock.Instant
     }
 
-    /// For how long a ticket is good, and for how long a key seals.
+    /// How long a ticket is valid, and how long a key encrypts.
     package static let lifetime = Duration.seconds(12 * 3600)
 
     /// A mutex, because handshakes happen on every loop.
@@ -44,12 +45,13 @@ package final class TicketKeys: Sendable {
         self.keys = Mutex(Keys(current: try Key(), previous: nil, turnsAt: now() + Self.lifetime))
     }
 
-    /// The key to seal with.
+    /// The key to encrypt with.
     func current() throws(OpenSSLError) -> Key {
         try self.withTurnedKeys { keys in keys.current }
     }
 
-    /// The key of that name, and whether it is the one that seals; `nil` if it is gone, or was another process's.
+    /// The key of that name, and whether it is the current one; `nil` if it has been deleted, or belongs to another
+    /// process.
     func key(named name: UnsafeRawBufferPointer) throws(OpenSSLError) -> (key: Key, isCurrent: Bool)? {
         try self.withTurnedKeys { keys in
             if keys.current.name.elementsEqual(name) { return (keys.current, true) }
@@ -62,7 +64,7 @@ package final class TicketKeys: Sendable {
         let now = self.now()
         return try self.keys.withLock { (keys) throws(OpenSSLError) in
             if now >= keys.turnsAt {
-                // After a long silence the present key is too old as well.
+                // After a long time without handshakes, the current key is too old as well.
                 keys.previous = now < keys.turnsAt + Self.lifetime ? keys.current : nil
                 keys.current = try Key()
                 keys.turnsAt = now + Self.lifetime
@@ -73,7 +75,7 @@ package final class TicketKeys: Sendable {
 }
 
 extension TicketKeys {
-    /// Makes a context seal its tickets with these keys, which must outlive it.
+    /// Makes a context encrypt its tickets with these keys, which must outlive it.
     func install(in context: OpaquePointer) {
         SSL_CTX_set_timeout(context, Int(Self.lifetime.components.seconds))
         SSL_CTX_set_ex_data(context, Self.place, Unmanaged.passUnretained(self).toOpaque())
@@ -90,7 +92,7 @@ extension TicketKeys {
 
     private typealias Bytes = UnsafeMutablePointer<UInt8>
 
-    /// Where a context keeps its keys: OpenSSL's place for what belongs to the application.
+    /// The slot in which a context stores its keys: OpenSSL's slot for the application's data.
     private static let place: Int32 = 0
     private static let nameLength = 16
 
@@ -126,7 +128,7 @@ extension TicketKeys {
             copenssl_use_hmac_sha256(mac, found.key.macKey, found.key.macKey.count) == 1,
             EVP_DecryptInit_ex(cipher, EVP_aes_256_cbc(), nil, found.key.cipherKey, vector) == 1
         else { return Self.failed }
-        // RFC 8446 appendix C.4: a ticket should be used only once, so there is a new one for it.
+        // RFC 8446 appendix C.4: a ticket should be used only once, so the client gets a new one.
         return found.isCurrent && SSL_version(session) < TLS1_3_VERSION ? Self.good : Self.goodButOld
     }
 }

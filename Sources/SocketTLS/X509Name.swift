@@ -1,6 +1,6 @@
 internal import COpenSSL
 
-/// The subject of a certificate.
+/// Reads the subject of a certificate.
 enum X509Name {
     /// The common name, if the subject has exactly one and it is text.
     static func commonName(of subject: OpaquePointer?) -> String? {

@@ -1,7 +1,7 @@
 internal import COpenSSL
 internal import Glibc
 
-/// The times of certificates.
+/// Reads the times of certificates.
 enum X509Time {
     /// When a certificate's validity ends, in seconds since 1970.
     static func end(of certificate: Owned) -> Int64? {
