@@ -1,4 +1,4 @@
-/// Decides which clients may have a connection, by a limit in all and one for each address. Pure: it counts, and its
+/// Decides which clients may have a connection, by a total limit and one for each address. Pure: it counts, and its
 /// caller acts.
 ///
 /// ```swift
@@ -10,15 +10,16 @@
 /// ```
 struct Admission {
     enum Verdict: Hashable {
-        /// `leave` must follow its end. If it `evicts`, the connection that has been idle longest is closed for it.
+        /// `leave` must be called when the connection ends. If it `evicts`, the connection that has been idle longest
+        /// is closed for it.
         case welcome(evicts: Bool)
-        /// The client is told why; `leaveRefused` must follow the end of the connection.
+        /// The client is told why; `leaveRefused` must be called when the connection ends.
         case refused(Refusal)
-        /// The connection is closed without a word.
+        /// The connection is closed without an answer.
         case dropped
     }
 
-    /// How many clients at a time are told that they are refused. They are counted apart from connections in use.
+    /// The most clients that are being told of a refusal at a time. They are counted apart from connections in use.
     static let refusedAtOnce = 64
 
     private let limits: ServerLimits
@@ -30,8 +31,8 @@ struct Admission {
         self.limits = limits
     }
 
-    /// Counts a connection unless it is dropped. `origin` is `nil` if only the sum counts. A client that does not hear
-    /// refusals, because they would cost a TLS handshake, is dropped.
+    /// Counts a connection unless it is dropped. `origin` is `nil` if only the total limit applies. A client that does
+    /// not hear refusals, because they would cost a TLS handshake, is dropped.
     mutating func enter(from origin: PeerAddress?, hearsRefusals: Bool) -> Verdict {
         let fromOrigin = origin.map { self.byOrigin[$0, default: 0] } ?? 0
         if self.inUse >= self.limits.maxConnections { return self.refuse(.overloaded, hearsRefusals) }

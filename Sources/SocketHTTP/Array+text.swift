@@ -3,13 +3,13 @@ extension [UInt8] {
         text.withUTF8Buffer { self.append(contentsOf: $0) }
     }
 
-    /// Appends a number's digits without a string in between.
+    /// Appends a number's digits without creating a string.
     package mutating func append(decimal number: some BinaryInteger) {
         if number < 0 { self.append(UInt8(ascii: "-")) }
         var rest = UInt64(number.magnitude)
         var length = 1
         var bound: UInt64 = 10
-        // At 20 digits, the most that 64 bits have, the bound would overflow; it is not compared then.
+        // At 20 digits, the maximum of 64 bits, the bound would overflow; it is not compared then.
         while length < 20, rest >= bound {
             length += 1
             bound &*= 10

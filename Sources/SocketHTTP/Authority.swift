@@ -1,9 +1,9 @@
 internal import Bytes
 internal import Glibc
 
-/// The grammar of `uri-host [ ":" port ]` (RFC 9112 §3.2, RFC 3986 §3.2): what `Host` and absolute-form carry.
+/// The grammar of `uri-host [ ":" port ]` (RFC 9112 §3.2, RFC 3986 §3.2), which `Host` and absolute-form use.
 enum Authority {
-    /// Whether `range` is a host that is not empty, with or without a port; user names are not allowed.
+    /// Whether `range` is a non-empty host, with or without a port; user names are not allowed.
     static func isValid(_ bytes: Span<UInt8>, _ range: ByteRange) -> Bool {
         guard !range.isEmpty else { return false }
         let hostEnd: Int
@@ -35,11 +35,11 @@ enum Authority {
         return index
     }
 
-    /// After the bracket that closes an IPv6 address. The grammar's room for later versions is left empty.
+    /// The index after the bracket that closes an IPv6 address. The grammar's form for later IP versions is refused.
     private static func endOfAddress(_ bytes: Span<UInt8>, _ range: ByteRange) -> Int? {
         var end = range.start + 1
         while end < range.end, bytes[end] != UInt8(ascii: "]") {
-            // The system's parser would stop at a NUL, and take a zone.
+            // The system's parser would stop at a NUL, and accept a zone.
             guard bytes[end].isHexDigit || bytes[end] == 0x3A || bytes[end] == 0x2E else { return nil }
             end += 1
         }

@@ -3,10 +3,10 @@ package enum BodyError: Error, Hashable {
     case tooLarge
     case timedOut
     case malformed
-    /// The client went away, or the exchange is over.
+    /// The client has gone, or the exchange is over.
     case closed
 
-    /// What to answer: the same as if the server itself had refused the request.
+    /// The refusal to answer with, as if the server itself had refused the request.
     package var refusal: Refusal {
         switch self {
         case .tooLarge: .bodyTooLarge

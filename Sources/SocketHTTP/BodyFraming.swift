@@ -1,6 +1,6 @@
 internal import Bytes
 
-/// Where a request's body ends (RFC 9112 §6.3).
+/// How the end of a request's body is found (RFC 9112 §6.3).
 enum BodyFraming: Sendable, Hashable {
     case none
     /// Not zero.
@@ -9,10 +9,10 @@ enum BodyFraming: Sendable, Hashable {
 }
 
 extension RequestHead {
-    /// Finds the body's end from the fields, and refuses fields that two parsers might read differently.
+    /// Reads the body's framing from the fields, and refuses fields that two parsers might read differently.
     ///
-    /// `Content-Length` is taken once and in digits only: the list of equal values that RFC 9110 §8.6 lets a recipient
-    /// accept is refused.
+    /// `Content-Length` is accepted once and in digits only: the list of equal values that RFC 9110 §8.6 lets a
+    /// recipient accept is refused.
     func framing(_ bytes: Span<UInt8>) throws(Refusal) -> BodyFraming {
         var length: Int?
         var codings: [ByteRange]?

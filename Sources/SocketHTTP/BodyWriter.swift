@@ -4,9 +4,9 @@ internal import Reactor
 ///
 /// `write` and `wait` on the connection's loop only, one at a time; `ring` from any thread.
 ///
-/// `@unchecked Sendable`: everything but `loop` is touched on the loop's thread only.
+/// `@unchecked Sendable`: everything but `loop` is used on the loop's thread only.
 package final class BodyWriter: @unchecked Sendable {
-    /// Why a wait is over.
+    /// Why a wait has ended.
     package enum Awakening: Sendable, Hashable {
         case rung
         case timedOut
@@ -14,7 +14,7 @@ package final class BodyWriter: @unchecked Sendable {
         case serverStops
     }
 
-    /// How much a client may send while it listens: the requests after this one.
+    /// How many bytes a client may send while it reads the body: the requests after this one.
     private static let unreadBytes = 65_536
 
     private let loop: EventLoop
@@ -30,9 +30,9 @@ package final class BodyWriter: @unchecked Sendable {
 
     /// Sends a piece of the body, and returns once the socket has taken all of it.
     ///
-    /// Throws `ClientGone` if the client does not take it within `writeTimeout`, or has gone.
+    /// Throws `ClientGone` if the client does not accept it within `writeTimeout`, or has gone.
     package func write(_ bytes: [UInt8]) async throws(ClientGone) {
-        // A chunk without content would be the last (RFC 9112 §7.1).
+        // An empty chunk would end the body (RFC 9112 §7.1).
         guard !bytes.isEmpty else { return }
         guard let connection, await connection.write(self.isChunked ? Self.chunk(of: bytes) : bytes) else {
             self.connection = nil
@@ -42,7 +42,7 @@ package final class BodyWriter: @unchecked Sendable {
 
     /// Waits until `ring()`, the deadline or the stop of the server.
     ///
-    /// Throws `ClientGone` as soon as the client ends its side: a listening client leaves in this way.
+    /// Throws `ClientGone` as soon as the client ends its side, which is how a listening client leaves.
     package func wait(until deadline: ContinuousClock.Instant) async throws(ClientGone) -> Awakening {
         while let connection {
             if connection.loopState.isStopping { return .serverStops }
@@ -63,7 +63,7 @@ package final class BodyWriter: @unchecked Sendable {
         throw ClientGone()
     }
 
-    /// Ends the present wait, or the next one. From any thread; too late is harmless.
+    /// Ends the current wait, or the next one. From any thread; harmless after the end.
     package func ring() {
         self.loop.execute {
             self.isRung = true
@@ -71,13 +71,13 @@ package final class BodyWriter: @unchecked Sendable {
         }
     }
 
-    /// Ends the body. `false` if the client can no longer be told.
+    /// Ends the body. Returns `false` if the client can no longer be told.
     func end() async -> Bool {
         guard let connection = self.connection.take() else { return false }
         return self.isChunked ? await connection.write(Self.lastChunk) : true
     }
 
-    /// Lets go of the connection: nothing more can be written.
+    /// Releases the connection, so that no more can be written.
     func detach() {
         self.connection = nil
     }

@@ -1,6 +1,6 @@
 internal import Bytes
 
-/// Where something lies in the bytes of a request's head. Half the size of a `Range<Int>`; heads are short.
+/// A range of bytes in a request's head. Half the size of a `Range<Int>`; heads are short.
 struct ByteRange: Sendable, Hashable {
     private let lowerBound: UInt32
     private let upperBound: UInt32
@@ -18,7 +18,7 @@ struct ByteRange: Sendable, Hashable {
 }
 
 extension Span<UInt8> {
-    /// Whether the bytes of `range` are `text`, which is in lower case, in any case.
+    /// Whether the bytes of `range` equal `text`, ignoring case; `text` must be in lower case.
     func equals(_ range: ByteRange, anyCase text: StaticString) -> Bool {
         guard range.count == text.utf8CodeUnitCount else { return false }
         for offset in 0..<range.count where self[range.start + offset].lowercased != text.utf8Start[offset] {

@@ -15,11 +15,11 @@ struct ByteSet: Sendable {
 
     /// `tchar` of RFC 9110 §5.6.2: methods, field names, codings.
     static let token = ByteSet(low: 0x03FF_6CFA_0000_0000, high: 0x57FF_FFFF_C7FF_FFFE)
-    /// `unreserved` and `sub-delims` of RFC 3986, which is what a `reg-name` is made of apart from encoded bytes.
+    /// `unreserved` and `sub-delims` of RFC 3986: a `reg-name` consists of these and of percent-encoded bytes.
     static let hostName = ByteSet(low: 0x2BFF_7FD2_0000_0000, high: 0x47FF_FFFE_87FF_FFFE)
-    /// `pchar` of RFC 3986 and `/`, apart from encoded bytes.
+    /// `pchar` of RFC 3986 and `/`, except percent-encoded bytes.
     static let path = ByteSet(low: 0x2FFF_FFD2_0000_0000, high: 0x47FF_FFFE_87FF_FFFF)
-    /// `pchar` of RFC 3986, `/` and `?`, apart from encoded bytes.
+    /// `pchar` of RFC 3986, `/` and `?`, except percent-encoded bytes.
     static let query = ByteSet(low: 0xAFFF_FFD2_0000_0000, high: 0x47FF_FFFE_87FF_FFFF)
 }
 

@@ -1,6 +1,6 @@
 internal import Bytes
 
-/// Takes a chunked body apart (RFC 9112 §7.1), from bytes that may come in any portions.
+/// Decodes a chunked body (RFC 9112 §7.1) from bytes that may arrive in any portions.
 ///
 /// Stricter than the grammar in one point: no blanks within a chunk's line, which only attackers send. Extensions and
 /// trailer fields are checked, bounded and dropped.
@@ -13,7 +13,8 @@ struct ChunkDecoder: Sendable {
         case trailerStart, trailerName, trailerValue, trailerLineEnd, end, finished
     }
 
-    /// For all chunks of a body: extensions are not in use, and would let a client send bytes that no limit counts.
+    /// The limit for all chunks of a body: extensions are not in use, and would let a client send bytes that no limit
+    /// counts.
     static let extensionBytes = 4096
 
     var isFinished: Bool { self.state == .finished }
@@ -29,9 +30,9 @@ struct ChunkDecoder: Sendable {
         self.trailerRoom = trailerBytes
     }
 
-    /// Appends content to `output`, up to `limit` bytes in all, and gives how much of `input` was used up.
+    /// Appends content to `output`, up to `limit` bytes in all, and returns the number of consumed bytes of `input`.
     ///
-    /// All of it, unless the body ended before: what follows belongs to the next request.
+    /// It consumes all of `input`, unless the body ended before: the bytes after the end belong to the next request.
     mutating func decode(
         _ input: Span<UInt8>,
         into output: inout [UInt8],
@@ -82,7 +83,7 @@ struct ChunkDecoder: Sendable {
             return size == 0 ? .trailerStart : .data
         }
         if let digit = byte.hexDigitValue {
-            // Sixteen digits are all that 64 bits hold, leading zeros or not.
+            // 64 bits hold sixteen digits, leading zeros included.
             guard self.digits < 16 else { throw .malformed }
             self.digits += 1
             self.size = self.size << 4 | UInt64(digit)

@@ -1,11 +1,11 @@
 internal import Reactor
 
-/// Reading the heads of requests, and the waits for them.
+/// Reading the heads of requests, and waiting for them.
 extension Connection {
     /// A wait before the next step.
     enum Pause {
         case input(until: ContinuousClock.Instant)
-        /// Others have their turn.
+        /// Other tasks get their turn.
         case turn
     }
 
@@ -21,7 +21,7 @@ extension Connection {
         self.mark = self.loopState.loop.now + self.limits.headerTimeout
     }
 
-    /// Reads on. `nil`: the head is whole.
+    /// Continues to read. Returns `nil` when the head is complete.
     func readHead() throws(Ending) -> Pause? {
         while true {
             if self.budget.isSpent { return .turn }
@@ -42,10 +42,10 @@ extension Connection {
         }
     }
 
-    /// When the wait for bytes ends; gives back the memory that an idle connection does not need.
+    /// The deadline of the wait for bytes; releases the memory that an idle connection does not need.
     private func headDeadline() -> ContinuousClock.Instant {
         guard case .idle = self.state else { return self.mark }
-        // Ten thousand connections that wait for nothing are common; a new buffer costs less than a hundred nanoseconds.
+        // Ten thousand idle connections are common; a new buffer costs less than a hundred nanoseconds.
         self.input.release()
         self.output = []
         self.parser.release()
@@ -60,7 +60,7 @@ extension Connection {
     }
 
     func ending(after failure: WaitError) -> Ending {
-        // A client that has sent nothing has made no request, and gets no answer.
+        // A client that has sent no bytes has made no request, and gets no answer.
         failure == .timedOut && !self.input.isEmpty ? .refused(.timedOut) : .silent
     }
 

@@ -1,6 +1,6 @@
 internal import Reactor
 
-/// Reading bodies, and dropping those that no handler reads.
+/// Reading bodies, and discarding the bodies that no handler reads.
 extension Connection {
     enum Filled {
         case bytes, nothing, ended
@@ -14,9 +14,9 @@ extension Connection {
         case tooMuch
     }
 
-    /// Up to this size the rest of a body is read so that the connection can go on.
+    /// Up to this size the rest of a body is read so that the connection stays usable.
     private static let drainedBytes = 65_536
-    /// How much, and for how long, a client may go on sending after a refusal.
+    /// How much, and for how long, a client may continue to send after a refusal.
     private static let lingeringBytes = 1_048_576
     private static let lingeringTime = Duration.seconds(2)
 
@@ -41,13 +41,13 @@ extension Connection {
     // MARK: Bodies
 
     func readBody(upTo limit: Int) async throws(BodyError) -> [UInt8] {
-        // The handler's time does not run while it waits for the client.
+        // The handler's time does not run while the handler waits for the client.
         self.stopHandlerTime()
         defer { self.startHandlerTime() }
         var bytes: [UInt8] = []
         do throws(BodyError) {
             guard case .handling = self.state else { throw .closed }
-            // A client that has begun to send does not wait for leave any more.
+            // A client that has begun to send no longer waits for 100 Continue.
             if !self.input.isEmpty { self.giveLeave() }
             if try self.takeBody(into: &bytes, limit: limit) { return bytes }
             let deadline = ContinuousClock.now + self.limits.bodyTimeout
@@ -64,7 +64,7 @@ extension Connection {
         }
     }
 
-    /// Whether the client waits to be told that it may send; from here on it does not.
+    /// Returns whether the client waits for 100 Continue, and marks it as given.
     @discardableResult
     private func giveLeave() -> Bool {
         guard case .awaitingLeave(let framing) = self.body else { return false }
@@ -72,7 +72,7 @@ extension Connection {
         return true
     }
 
-    /// Moves what has arrived of the body to `output`. Whether that was its end.
+    /// Moves the received part of the body to `output`. Returns whether the body is complete.
     private func takeBody(into output: inout [UInt8], limit: Int) throws(BodyError) -> Bool {
         switch self.body {
         case .whole: return true
@@ -112,11 +112,11 @@ extension Connection {
 
     // MARK: Leftovers
 
-    /// Drops what has already arrived of an unread body, and tells what is still to come.
+    /// Discards the received part of an unread body, and returns how much is still to come.
     func discardBuffered() -> Rest {
         switch self.body {
         case .whole: return .nothing
-        // A client that waits for leave may send its body, or not: what follows cannot be told from a request.
+        // A client that waits for 100 Continue may send its body or not: the next bytes cannot be told from a request.
         case .awaitingLeave, .broken: return .tooMuch
         case .length, .chunked: break
         }
@@ -130,7 +130,7 @@ extension Connection {
         return .tooMuch
     }
 
-    /// Reads what is left of a body after `discardBuffered` has found it little. Whether that worked.
+    /// Reads the rest of a body after `discardBuffered` has returned `little`. Returns whether that succeeded.
     func discardRest() async -> Bool {
         let deadline = ContinuousClock.now + self.limits.bodyTimeout
         var dropped: [UInt8] = []
@@ -144,8 +144,8 @@ extension Connection {
         }
     }
 
-    /// Ends our side and reads on for a while: closing with bytes unread makes the kernel send a reset, on which the
-    /// client's would drop the response that it has not yet read (RFC 9112 §9.6).
+    /// Ends our side and reads on for a while: closing with unread bytes makes the kernel send a reset, and the
+    /// client's kernel would then drop the response that the client has not yet read (RFC 9112 §9.6).
     func linger() async {
         self.stream.endWriting()
         let deadline = ContinuousClock.now + Self.lingeringTime
@@ -157,7 +157,7 @@ extension Connection {
                 try await self.fillOrWait(until: deadline)
             }
         } catch {
-            // The client has ended its side, or had its time.
+            // The client has ended its side, or its time is over.
         }
     }
 }

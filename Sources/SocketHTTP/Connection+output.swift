@@ -1,7 +1,7 @@
 internal import HTTPTypes
 internal import Reactor
 
-/// What an answer needs to know of its request.
+/// The properties of a request that its answer depends on.
 struct RequestTraits {
     static let unknown = RequestTraits(isHead: false, isVersion10: false)
 
@@ -19,16 +19,17 @@ extension RequestTraits {
 extension Connection {
     /// The work left for a request whose answer has been begun.
     enum Unfinished {
-        /// `output` has what is left of the head; the body comes after it if it is not in there.
+        /// `output` holds the rest of the head; the body follows if `output` does not contain it.
         case answer(Response, RequestHead, sendsBody: Bool, rest: Rest, closes: Bool)
-        /// The client has had its answer.
+        /// The client has received its answer.
         case lingering
     }
 
-    /// Up to here a body is sent in one call with its head, and above in a second one, which is cheaper than the copy.
+    /// Up to this size a body is sent in one call with its head; a larger one is sent in a second call, which is
+    /// cheaper than the copy.
     private static let copiedBytes = 32_768
 
-    /// Does what `answer` could not do at once.
+    /// Does the work that `answer` could not do at once.
     func finish(_ unfinished: Unfinished) async throws(Ending) {
         guard case .answer(let response, let head, let sendsBody, let rest, let closes) = unfinished else {
             await self.linger()
@@ -39,7 +40,7 @@ extension Connection {
             guard await self.writeBody(with: streamingBody, for: head) else { throw .silent }
         }
         if closes {
-            // A client that asked for the end sends no more, and a reset could not hurt it.
+            // A client that asked to close sends no more, and a reset could not hurt it.
             if head.keepsAlive || rest != .nothing || !self.input.isEmpty { await self.linger() }
             throw .silent
         }
@@ -53,10 +54,11 @@ extension Connection {
         return await self.write(isWhole ? [] : response.body)
     }
 
-    /// Puts a response into `output`. `false`: all but its body, which is better sent on its own.
+    /// Appends a response to `output`. Returns `false` if the body is missing, because sending it separately is
+    /// cheaper.
     @discardableResult
     func encode(_ response: Response, to request: RequestTraits, closes: Bool) -> Bool {
-        // A handler's slip; sent as it is, the client would wait for the real answer for ever.
+        // A 1xx status is the handler's mistake; if it were sent, the client would wait for the real answer for ever.
         guard response.status.code >= 200 else {
             return self.encode(Response(status: .internalServerError), to: request, closes: closes)
         }
@@ -76,7 +78,7 @@ extension Connection {
         return true
     }
 
-    /// Sends as much of `output` as fits now. Whether that was all.
+    /// Sends as much of `output` as the socket takes now. Returns whether that was all.
     func flushAtOnce() throws(Ending) -> Bool {
         do throws(StreamError) {
             let written = try self.output.withUnsafeBufferPointer { (bytes) throws(StreamError) in
@@ -100,8 +102,8 @@ extension Connection {
         return await self.write(rest)
     }
 
-    /// Sends bytes. `false` if the client did not take them all within `writeTimeout`, or went away: then nothing can
-    /// follow.
+    /// Sends bytes. Returns `false` if the client did not accept them all within `writeTimeout`, or has gone: no bytes
+    /// can follow then.
     func write(_ bytes: [UInt8]) async -> Bool {
         let deadline = ContinuousClock.now + self.limits.writeTimeout
         var written = 0

@@ -2,11 +2,11 @@ package import Synchronization
 
 /// How many connections a server has, has refused and has closed to make room. Read from any thread.
 package final class ConnectionCounts: Sendable {
-    /// Those that have a place now.
+    /// The connections that are open now.
     package let open = Atomic(0)
-    /// Those that got none, whether they were told so or not.
+    /// Refused connections, whether or not the client was told.
     package let refused = Atomic(0)
-    /// Idle ones that were closed to make room.
+    /// Idle connections that were closed to make room.
     package let evicted = Atomic(0)
 
     package init() {}

@@ -1,30 +1,30 @@
-/// Where a connection stands: each lives in one of these at a time.
+/// The state of a connection.
 enum ConnectionState {
-    /// Nothing of a request has come since `Connection.mark`.
+    /// No byte of a request has arrived since `Connection.mark`.
     case idle
-    /// A head is on its way, and is due by `Connection.mark`.
+    /// A head is arriving, and is due by `Connection.mark`.
     case reading
-    /// A handler is at work.
+    /// A handler is running.
     case handling
-    /// The client has had an answer in place of the handler's, which still runs.
+    /// The client has been answered in place of the handler, which still runs.
     case overdue
-    /// An answer is on its way.
+    /// An answer is being sent.
     case answering
     /// A handler writes a streaming body.
     case streaming(BodyWriter)
-    /// The last write is incomplete, so nothing can follow it.
+    /// The last write is incomplete, so no bytes can follow it.
     case lost
 }
 
 /// How much of a request's body is still to come.
 enum BodyState {
     case whole
-    /// The client waits for leave to send it.
+    /// The client waits for 100 Continue before it sends the body.
     case awaitingLeave(BodyFraming)
     /// Not zero.
     case length(Int)
     case chunked(ChunkDecoder)
-    /// Its end cannot be found any more, so no request can follow.
+    /// The end of the body can no longer be found, so no request can follow.
     case broken
 
     init(_ framing: BodyFraming, trailerBytes: Int) {
@@ -35,7 +35,7 @@ enum BodyState {
         }
     }
 
-    /// How many bytes more would be welcome.
+    /// How many bytes to make room for in the next read.
     var expected: Int {
         switch self {
         case .whole, .awaitingLeave, .broken: 1

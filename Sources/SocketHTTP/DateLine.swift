@@ -1,12 +1,12 @@
 internal import CivilTime
 internal import Glibc
 
-/// The `Date` field line, worked out once a second.
+/// The `Date` field line, computed once a second.
 struct DateLine {
     private var second: Int?
     private var line: [UInt8] = []
 
-    /// The line for that many seconds since 1970, with its CRLF.
+    /// The line for `second`, in seconds since 1970, with its CRLF.
     mutating func bytes(at second: Int) -> [UInt8] {
         if second != self.second {
             self.second = second
@@ -15,6 +15,6 @@ struct DateLine {
         return self.line
     }
 
-    /// Seconds since 1970, from the clock that costs no system call.
+    /// Seconds since 1970, from the clock that needs no system call.
     static var now: Int { max(0, time(nil)) }
 }

@@ -10,11 +10,11 @@ internal import Synchronization
 /// ```
 /// Each connection is a task that stays on one loop.
 package final class HTTPServer: Sendable {
-    /// Makes the stream of a connection, for instance by a TLS handshake; runs on the connection's loop. The descriptor
-    /// is closed if it throws.
+    /// Makes the stream of a connection, for instance with a TLS handshake; runs on the connection's loop. If it
+    /// throws, the descriptor is closed.
     package typealias StreamMaker = @Sendable (Descriptor) async throws -> any ByteStream
 
-    /// Where the server listens: port 0 has become a number.
+    /// The addresses that the server listens on; port 0 has been replaced by the real port.
     package var addresses: [SocketAddress] { self.listeners.map(\.address) }
 
     package let counts: ConnectionCounts
@@ -27,7 +27,7 @@ package final class HTTPServer: Sendable {
     private let makeStream: StreamMaker?
     private let perLoop: [LoopConnections]
     private let acceptor: EventLoop
-    /// A mutex, because the acceptor counts new connections and every loop those that end.
+    /// A mutex, because the acceptor counts new connections and every loop counts ended ones.
     private let admission: Mutex<Admission>
     private let nextLoop = Atomic(0)
     private let graceEnded = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
@@ -58,7 +58,7 @@ package final class HTTPServer: Sendable {
 
     /// Serves until `stop()`, and returns when all connections are closed.
     ///
-    /// Cancelling the task stops it too, but cancels the handlers at once, as they are children of it.
+    /// Cancelling the task stops the server too, but cancels the handlers at once, as they are its child tasks.
     package func run() async {
         await withTaskCancellationHandler {
             await withTaskGroup(of: Event.self) { group in
@@ -87,13 +87,14 @@ package final class HTTPServer: Sendable {
         }
     }
 
-    /// Takes no more connections, closes idle ones and lets running requests finish until the grace has passed; then
-    /// closes everything, and `run()` cancels the remaining handlers. From any thread. Stopping again does nothing.
+    /// Accepts no more connections, closes idle ones and lets running requests finish until the grace period has
+    /// passed; then closes all connections, and `run()` cancels the remaining handlers. From any thread. Stopping again
+    /// does nothing.
     package func stop() {
         for listener in self.listeners { listener.stop() }
         for share in self.perLoop { share.stop() }
         self.acceptor.execute {
-            // A timer and not a sleep, which would end at once in a task that has been cancelled.
+            // A timer and not a sleep, which would end at once in a cancelled task.
             let timer = LoopTimer(loop: self.acceptor) { self.endGrace() }
             timer.arm(at: .now + self.grace)
         }
@@ -155,15 +156,15 @@ package final class HTTPServer: Sendable {
     }
 
     private func serve(_ socket: Int32, _ peer: PeerAddress, _ share: LoopConnections) async {
-        // Out of memory or of watches: the socket is closed already, and no answer can be sent.
+        // Out of memory or of watches: the socket is already closed, and no answer can be sent.
         guard let descriptor = try? Descriptor(socket, on: share.loop) else { return }
         guard let stream = await self.stream(over: descriptor, share) else { return descriptor.close() }
         await self.connection(stream, peer, share).serve()
     }
 
-    /// Says in clear that there is no room.
+    /// Answers a refused connection, without TLS.
     private func turnAway(_ socket: Int32, _ peer: PeerAddress, _ refusal: Refusal, _ share: LoopConnections) async {
-        // As above.
+        // As in `serve`: the socket is already closed.
         guard let descriptor = try? Descriptor(socket, on: share.loop) else { return }
         await self.connection(SocketStream(descriptor), peer, share).turnAway(refusal)
     }

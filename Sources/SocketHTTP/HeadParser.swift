@@ -2,7 +2,7 @@ internal import Bytes
 internal import Glibc
 internal import HTTPTypes
 
-/// Reads the head of a request, exactly as RFC 9112 spells it, from bytes that may come in any portions.
+/// Parses the head of a request, strictly by RFC 9112, from bytes that may arrive in any portions.
 ///
 /// ```swift
 /// var parser = HeadParser(limits: limits)
@@ -10,9 +10,9 @@ internal import HTTPTypes
 /// use(parser.head)
 /// parser.reset()
 /// ```
-/// Pure: it reads no socket and no clock, and its outcome does not depend on the portions.
+/// Pure: it reads no socket and no clock, and its result does not depend on the portions.
 struct HeadParser {
-    /// What has been read so far; of use when `parse` has given a length, or thrown and `fieldsAreRead`.
+    /// The parsed part of the head; meaningful when `parse` has returned a length, or has thrown and `fieldsAreRead`.
     private(set) var head = RequestHead()
     /// Whether a refusal concerns a head that was read to its end.
     private(set) var fieldsAreRead = false
@@ -26,7 +26,7 @@ struct HeadParser {
         self.limits = limits
     }
 
-    /// Makes ready for the next request; reuses the memory of the last head unless that is still referenced.
+    /// Prepares for the next request; reuses the memory of the last head unless it is still referenced.
     mutating func reset() {
         self.head.lines.removeAll(keepingCapacity: true)
         self.head.place = .root
@@ -37,14 +37,14 @@ struct HeadParser {
         self.requestLineIsRead = false
     }
 
-    /// Gives back the memory of a head that was longer than usual. Called before waits that may be long.
+    /// Releases the memory of a head that was longer than usual. Called before waits that may be long.
     mutating func release() {
         if self.head.bytes.capacity > InputBuffer.usualSize { self.head.bytes = [] }
     }
 
-    /// Goes on reading: `bytes` is everything from the start of the request, those of earlier calls included.
+    /// Continues to parse: `bytes` is everything from the start of the request, including the bytes of earlier calls.
     ///
-    /// Gives the length of the head once it is complete, `nil` while it is not.
+    /// Returns the length of the head once it is complete, otherwise `nil`.
     mutating func parse(_ bytes: Span<UInt8>) throws(Refusal) -> Int? {
         try self.checkFirstByte(bytes)
         while let lineFeed = self.nextLineFeed(bytes) {
@@ -55,7 +55,7 @@ struct HeadParser {
             let line = ByteRange(self.lineStart, lineFeed - 1)
             self.lineStart = lineFeed + 1
             if !self.requestLineIsRead {
-                // RFC 9112 §2.2: an empty line before the request is an old client's slip, to be forgiven.
+                // RFC 9112 §2.2: an empty line before the request is an old client's mistake, and is ignored.
                 if line.isEmpty, line.start == 0 {
                     try self.checkFirstByte(bytes)
                     continue
@@ -87,7 +87,7 @@ struct HeadParser {
         return index
     }
 
-    /// Refuses at once what is not HTTP, such as a TLS greeting, instead of waiting for the end of a line.
+    /// Refuses bytes that are not HTTP, such as a TLS greeting, at once instead of at the end of a line.
     private func checkFirstByte(_ bytes: Span<UInt8>) throws(Refusal) {
         guard !self.requestLineIsRead, self.lineStart < bytes.count else { return }
         guard ByteSet.token.contains(bytes[self.lineStart]) || self.mayBeEmptyLine(bytes) else {
@@ -95,7 +95,7 @@ struct HeadParser {
         }
     }
 
-    /// Refuses lines and heads that are too long. Checked for beginnings of lines, too, so that portions make no
+    /// Refuses lines and heads that are too long. Incomplete lines are checked too, so that portions make no
     /// difference.
     private func checkLimits(_ count: Int) throws(Refusal) {
         if !self.requestLineIsRead {
@@ -131,7 +131,7 @@ struct HeadParser {
             throw .badRequest("The method is invalid.")
         }
         self.head.method = method
-        // The target of CONNECT has a grammar of its own, and what is not implemented is refused anyway, further down.
+        // The target of CONNECT has a grammar of its own; the method is not implemented and is refused later.
         if self.head.method != .connect {
             self.head.place = try RequestTarget(bytes, target, isOptions: self.head.method == .options)
         }

@@ -1,10 +1,10 @@
 internal import Reactor
 
-/// The bytes that have been read from a connection and not yet been used. It grows as far as its owner lets them pile up.
+/// The bytes that have been read from a connection and not yet consumed. It grows as far as its owner lets it.
 struct InputBuffer {
-    /// Enough for nearly every head, and little for a connection that does nothing.
+    /// Enough for nearly every head, and little for an idle connection.
     static let usualSize = 2048
-    /// Enough at a time for a body.
+    /// Enough for one read of a body.
     private static let largeSize = 16_384
 
     private var bytes: [UInt8] = []
@@ -14,9 +14,9 @@ struct InputBuffer {
     var count: Int { self.end - self.start }
     var isEmpty: Bool { self.start == self.end }
 
-    /// Reads once. `nil`: nothing there yet; 0: the peer has ended its side.
+    /// Reads once. Returns `nil` if no bytes are there yet, 0 if the peer has ended its side.
     ///
-    /// `expected` is how much more would be welcome, if that is known.
+    /// `expected` is the number of bytes still missing, if that is known.
     mutating func fill(from stream: any ByteStream, expecting expected: Int = 1) throws(StreamError) -> Int? {
         self.makeRoom(for: min(expected, Self.largeSize))
         let count = try Self.read(from: stream, into: &self.bytes, at: self.end)
@@ -38,7 +38,7 @@ struct InputBuffer {
         self.end = 0
     }
 
-    /// Gives its memory back if it is empty. Called before waits that may be long.
+    /// Releases the memory if the buffer is empty. Called before waits that may be long.
     mutating func release() {
         if self.isEmpty { self.bytes = [] }
     }
@@ -51,12 +51,12 @@ struct InputBuffer {
             self.start = 0
         }
         let size = max(Self.usualSize, self.bytes.count, self.end + max(self.end, count))
-        // As an array and not as repeated elements, which without optimisation are taken one by one.
+        // An array and not repeated elements, which without optimisation are copied one by one.
         let room = [UInt8](repeating: 0, count: size - self.bytes.count)
         if self.bytes.isEmpty { self.bytes = room } else { self.bytes += room }
     }
 
-    /// Apart from `self`, so that the array can be lent out while the stream is asked.
+    /// Static, so that the array can be borrowed while the stream is read.
     private static func read(
         from stream: any ByteStream,
         into bytes: inout [UInt8],

@@ -1,31 +1,31 @@
 internal import Reactor
 
-/// The state that the connections of one loop share.
+/// The shared state of the connections of one loop.
 ///
-/// `@unchecked Sendable`: everything but `loop` is touched on the loop's thread only.
+/// `@unchecked Sendable`: everything but `loop` is used on the loop's thread only.
 final class LoopConnections: @unchecked Sendable {
     let loop: EventLoop
-    /// While stopping, how long an idle connection stays open: a request on its way is answered and not reset.
+    /// How long an idle connection stays open while the server stops: a request on its way is answered and not reset.
     static let lastMoment = Duration.milliseconds(50)
     /// The same for a connection without a request so far: its first one is probably on its way, and may be a POST.
     static let firstMoment = Duration.seconds(1)
 
     private(set) var isStopping = false
     private var connections: [ObjectIdentifier: Connection] = [:]
-    /// Connections of which no stream has been made yet, and since when.
+    /// Connections without a stream so far, and since when.
     private var openings: [ObjectIdentifier: (descriptor: Descriptor, since: ContinuousClock.Instant)] = [:]
-    /// The connections that were idle at the last search, the longest idle last.
+    /// At most `foundAtOnce` connections that were idle at the last search, the longest idle last.
     private var longestIdle: [(since: ContinuousClock.Instant, closeIfStillIdle: () -> Bool)] = []
     private var nextSearch = ContinuousClock.now
     private var isClosed = false
-    /// Shared, because the date in it is the same for all of them.
+    /// Shared, because its date is the same for all connections.
     var encoder = ResponseEncoder()
 
     init(loop: EventLoop) {
         self.loop = loop
     }
 
-    /// `false` after the end: the connection must not be served.
+    /// Returns `false` after `close()`: the connection must not be served.
     func insert(_ connection: Connection) -> Bool {
         self.loop.assertOnLoop()
         guard !self.isClosed else { return false }
@@ -51,7 +51,7 @@ final class LoopConnections: @unchecked Sendable {
 
     /// Closes the connection that has been idle longest, if there is one, to make room for new ones.
     ///
-    /// Searches all connections for several at once, and rarely: keeping them in order would cost each request time.
+    /// One search over all connections finds several, and is rare: keeping them in order would cost each request time.
     func closeLongestIdle() -> Bool {
         self.loop.assertOnLoop()
         if self.closeLongestIdleFound() { return true }
@@ -86,7 +86,7 @@ final class LoopConnections: @unchecked Sendable {
         return true
     }
 
-    /// Lets every connection finish the answer that it has begun, and close. From any thread.
+    /// Lets every connection finish the answer that it has begun, and closes it. From any thread.
     func stop() {
         self.loop.execute {
             self.isStopping = true
@@ -105,7 +105,7 @@ final class LoopConnections: @unchecked Sendable {
         LoopTimer(loop: self.loop, action: action).arm(at: .now + time)
     }
 
-    /// Closes all connections, busy ones too. From any thread.
+    /// Closes all connections, including busy ones. From any thread.
     func close() {
         self.loop.execute {
             self.isClosed = true

@@ -1,8 +1,9 @@
 package import HTTPTypes
 
-/// Why a request is answered by the server itself, before any handler; the connection is closed afterwards.
+/// Why the server answers a request itself, in place of the handler; the connection is closed afterwards.
 package enum Refusal: Error, Hashable {
-    /// Not HTTP, or ambiguous enough that two parsers might disagree; the text says what, without quoting it.
+    /// Not HTTP, or ambiguous enough that two parsers might disagree; the text gives the reason without quoting the
+    /// request.
     case badRequest(String)
     case targetTooLong
     case headerTooLarge
@@ -12,7 +13,7 @@ package enum Refusal: Error, Hashable {
     case versionNotSupported
     case timedOut
     case overloaded
-    /// So many connections of one address that the others would have none.
+    /// One address has so many connections that the others would have none.
     case tooManyConnections
     /// The handler did not answer in time.
     case handlerTooSlow
@@ -31,7 +32,7 @@ package enum Refusal: Error, Hashable {
         }
     }
 
-    /// For people; safe to send.
+    /// A sentence for people; safe to send.
     package var detail: String {
         switch self {
         case .badRequest(let detail): detail

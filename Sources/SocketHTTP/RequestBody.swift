@@ -7,7 +7,7 @@ package final class RequestBody {
     private var connection: Connection?
     private var outcome: Result<[UInt8], BodyError>?
 
-    /// A body that is already there, for handlers' tests.
+    /// A body that is already complete, for handlers' tests.
     package init(_ bytes: [UInt8]) {
         self.declaredLength = bytes.count
         self.limit = ServerLimits().bodyBytes
@@ -29,10 +29,10 @@ package final class RequestBody {
         }
     }
 
-    /// Reads the body to its end, on the first call; later ones give the same.
+    /// Reads the body to its end on the first call; later calls return the same result.
     ///
-    /// Tells a client that waits for it to go on. A length announced above `limit`, by default the server's, is
-    /// refused before a byte is read; nothing above it is ever kept.
+    /// Sends 100 Continue to a client that waits for it. A declared length above `limit`, by default the server's, is
+    /// refused before a byte is read; no more than `limit` bytes are ever kept.
     package func collect(upTo limit: Int? = nil) async throws(BodyError) -> [UInt8] {
         let limit = max(0, limit ?? self.limit)
         if let declaredLength, declaredLength > limit { throw .tooLarge }

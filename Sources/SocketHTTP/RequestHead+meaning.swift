@@ -1,9 +1,9 @@
 internal import HTTPTypes
 
 extension RequestHead {
-    /// Works out the host, the framing and the expectation from the fields, and refuses fields that contradict each other.
+    /// Reads the host, the framing and the expectation from the fields, and refuses fields that contradict each other.
     ///
-    /// `bytes` is the same as `self.bytes`, which a caller in the middle of a mutation cannot hand out.
+    /// `bytes` is the same as `self.bytes`, which a caller cannot pass during a mutation.
     mutating func interpret(_ bytes: Span<UInt8>) throws(Refusal) {
         self.keepsAlive = !self.isVersion10
         self.expectsContinue = false
@@ -15,7 +15,7 @@ extension RequestHead {
         guard Self.implementedMethods.contains(self.method) else { throw .notImplemented }
     }
 
-    /// Exactly one `Host` that makes sense; only HTTP/1.0 may leave it out (RFC 9112 §3.2).
+    /// Requires exactly one valid `Host`; only HTTP/1.0 may leave it out (RFC 9112 §3.2).
     private mutating func readHost(_ bytes: Span<UInt8>) throws(Refusal) {
         for line in self.lines where bytes.equals(line.name, anyCase: "host") {
             guard self.host == nil else { throw .badRequest("The Host field appears more than once.") }
@@ -25,7 +25,7 @@ extension RequestHead {
         guard self.host != nil || self.isVersion10 else { throw .badRequest("Host is missing.") }
     }
 
-    /// RFC 9110 §10.1.1: one expectation is defined, HTTP/1.0 has none, and without a body there is nothing to await.
+    /// RFC 9110 §10.1.1 defines one expectation; HTTP/1.0 has none, and without a body there is nothing to wait for.
     private mutating func readExpectation(_ bytes: Span<UInt8>) throws(Refusal) {
         guard !self.isVersion10 else { return }
         for line in self.lines where bytes.equals(line.name, anyCase: "expect") {

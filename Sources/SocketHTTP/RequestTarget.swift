@@ -1,10 +1,10 @@
 internal import Bytes
 
-/// The parts of a request target, by where they lie.
+/// The parts of a request target, as ranges of bytes.
 struct RequestTarget: Sendable, Hashable {
     /// Only in absolute-form.
     var authority: ByteRange?
-    /// Empty stands for `/`: absolute-form may leave it out.
+    /// Empty stands for `/`, which absolute-form may leave out.
     var path: ByteRange
     var query: ByteRange?
 
@@ -16,8 +16,8 @@ struct RequestTarget: Sendable, Hashable {
 
     /// Splits and checks a target of any form but `CONNECT`'s (RFC 9112 §3.2), in the alphabet of RFC 3986.
     ///
-    /// Refused although well-formed, because a program behind the server may decode or normalise them: dot
-    /// segments, also encoded ones, and encoded slashes, backslashes, control characters and encodings of encodings.
+    /// Some well-formed targets are refused, because a program behind the server may decode or normalise them: dot
+    /// segments, also encoded ones, and encoded slashes, backslashes, control characters and double encodings.
     init(_ bytes: Span<UInt8>, _ range: ByteRange, isOptions: Bool) throws(Refusal) {
         guard !range.isEmpty else { throw .badRequest("The request target is missing.") }
         if bytes[range.start] == UInt8(ascii: "/") {
@@ -111,7 +111,7 @@ struct RequestTarget: Sendable, Hashable {
         }
     }
 
-    /// Whether two hexadecimal digits stand there, each as it is or encoded itself.
+    /// Whether two hexadecimal digits follow, each plain or percent-encoded itself.
     private static func digitsFollow(_ bytes: Span<UInt8>, from start: Int, to end: Int) -> Bool {
         var index = start
         for _ in 0..<2 {

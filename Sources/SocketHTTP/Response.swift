@@ -2,14 +2,14 @@ package import HTTPTypes
 
 /// A handler's answer.
 ///
-/// The server adds `Date` unless it is there, and alone decides about `Content-Length`, `Transfer-Encoding` and
-/// `Connection`. For `HEAD`, answer as for `GET`: the length is told and the body is dropped; only if the body is empty
-/// does a `Content-Length` of the handler count.
+/// The server adds `Date` if it is missing, and always sets `Content-Length`, `Transfer-Encoding` and `Connection`
+/// itself. For `HEAD`, answer as for `GET`: the server sends the length and drops the body; a handler's own
+/// `Content-Length` counts only for `HEAD` with an empty body.
 package struct Response: Sendable {
-    /// Writes a body of unknown length, on the loop of its connection: HTTP/1.1 has it in chunks, HTTP/1.0 until the
-    /// connection closes. It runs after the head is out, for as long as it likes, and not at all for `HEAD`.
+    /// Writes a body of unknown length, on the loop of its connection: chunked in HTTP/1.1, until the connection closes
+    /// in HTTP/1.0. It runs after the head has been sent, without a time limit, and not at all for `HEAD`.
     ///
-    /// Returning ends the body; throwing cuts it off, so that the client sees that it is not complete.
+    /// Returning ends the body; throwing cuts it off, so that the client sees that it is incomplete.
     package typealias StreamingBody = @Sendable (BodyWriter) async throws -> Void
 
     package var status: HTTPResponse.Status

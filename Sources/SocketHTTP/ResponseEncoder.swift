@@ -2,7 +2,7 @@ internal import HTTPTypes
 
 /// Writes responses as bytes.
 struct ResponseEncoder {
-    /// The `Connection` field; none where the version of the request implies it.
+    /// The `Connection` field; none if the request's version implies it.
     enum ConnectionLine {
         case implied
         case close
@@ -21,7 +21,7 @@ struct ResponseEncoder {
 
     private var date = DateLine()
 
-    /// Appends the head of `response`, the empty line included.
+    /// Appends the head of `response`, including the empty line.
     mutating func appendHead(
         of response: Response,
         isHead: Bool,

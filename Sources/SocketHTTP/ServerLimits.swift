@@ -1,6 +1,6 @@
-/// How much a client may ask for, and how long it may take; none of it is negotiable at run time.
+/// Limits on a client's connections, sizes and times; fixed at run time.
 package struct ServerLimits: Sendable, Hashable {
-    /// Connections in all; one more is told 503 and closed.
+    /// Connections in all; one more gets 503, or no answer if it would need a TLS handshake, and is closed.
     package var maxConnections: Int
     /// Connections from one address, an IPv6 one by its /64; trusted proxies and local sockets have no such limit.
     package var maxConnectionsPerAddress: Int
@@ -14,15 +14,15 @@ package struct ServerLimits: Sendable, Hashable {
     package var bodyBytes: Int
     /// From the connection or the first byte of a request to the end of its fields.
     package var headerTimeout: Duration
-    /// From asking for the body to its end.
+    /// From the handler's request for the body to its end.
     package var bodyTimeout: Duration
-    /// For a handler, not counting its waits for the body: then the client is told 503.
+    /// For a handler, restarted after each wait for the body: then the client gets 503.
     package var handlerTimeout: Duration
     /// Between requests.
     package var idleTimeout: Duration
-    /// From the first byte of a response to its last.
+    /// For one write: the head with a short body, a longer body, or one piece of a streaming body.
     package var writeTimeout: Duration
-    /// After so many the connection is closed, so that load spreads again over loops and processes.
+    /// After this many requests the connection is closed, so that load spreads again over loops and processes.
     package var requestsPerConnection: Int
 
     package init(
