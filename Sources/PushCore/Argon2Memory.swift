@@ -1,10 +1,10 @@
 internal import Glibc
 internal import Synchronization
 
-/// The memory that Argon2 works in, kept from one hash to the next.
+/// The working memory of Argon2, reused from one hash to the next.
 ///
-/// There are never more blocks than hashes were under way at one time. Left to malloc, each thread that has ever hashed can
-/// keep one in an arena of its own. Argon2 zeroes a block before it gives it back.
+/// There are never more blocks than hashes ran at the same time. With malloc, each thread that has ever hashed can keep
+/// a block in an arena of its own. Argon2 zeroes a block before it frees it.
 enum Argon2Memory {
     private struct Block: Sendable {
         let address: UInt
@@ -13,11 +13,11 @@ enum Argon2Memory {
 
     private static let idle = Mutex<[Block]>([])
 
-    /// A block of so many bytes; `nil` if there is no memory.
+    /// Returns a block of `size` bytes; `nil` if there is no memory.
     static func take(_ size: Int) -> UnsafeMutablePointer<UInt8>? {
         let (found, others) = Self.idle.withLock { idle -> (Block?, [Block]) in
             if let index = idle.lastIndex(where: { $0.size == size }) { return (idle.remove(at: index), []) }
-            // Of another price: they would only be kept beside this one.
+            // Blocks of another size would only stay allocated beside the new one.
             defer { idle = [] }
             return (nil, idle)
         }

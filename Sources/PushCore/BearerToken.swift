@@ -1,12 +1,14 @@
 internal import Bytes
 
-/// A secret that stands for a user, made here and never stored: `spt_`, 36 random letters and digits, 6 of checksum.
+/// A generated secret that authenticates a user and is never stored: `spt_`, 36 random letters and digits, 6 of
+/// checksum.
 ///
-/// That is 214 random bits, of which 166 stay secret when the first eight characters are shown. The prefix and the
-/// checksum let scanners know one that was published by accident, and the server refuse what is none without a look
-/// into the database.
+/// The token has 214 random bits; 166 stay secret when the first eight characters are shown. The prefix and the
+/// checksum let scanners recognise a token that was published by accident, and let the server refuse a malformed one
+/// without a database lookup.
 package struct BearerToken: Sendable {
-    /// How long one is good at least and at most: a year, as it should not outlive those who know of it.
+    /// The shortest and the longest lifetime: at most a year, since a token should not outlive the people who know of
+    /// it.
     package static let lifetime = Duration.seconds(1)...Duration.seconds(31_536_000)
 
     fileprivate static let start = "spt_"
@@ -15,7 +17,7 @@ package struct BearerToken: Sendable {
     private static let digits = Array("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz".utf8)
 
     package let text: Secret<String>
-    /// What may be shown of it.
+    /// The part that may be shown.
     package let prefix: TokenPrefix
 
     package static func random() -> BearerToken {
@@ -30,7 +32,7 @@ package struct BearerToken: Sendable {
         return token
     }
 
-    /// `nil` unless it has the form of one, its checksum included.
+    /// `nil` unless the text has the form of a token and its checksum is right.
     package init?(_ text: String) {
         let bytes = Array(text.utf8)
         let bodyLength = Self.start.utf8.count + Self.randomLength
@@ -44,7 +46,7 @@ package struct BearerToken: Sendable {
         self.prefix = prefix
     }
 
-    /// What is stored of it. A plain hash is enough for a secret that nobody can guess.
+    /// The hash that is stored. A plain hash is enough for a secret that cannot be guessed.
     package var fingerprint: Fingerprint { Fingerprint(of: self.text.exposed[...]) }
 
     /// CRC-32 (ISO 3309, as in gzip) in base 62, the most significant digit first.
@@ -64,7 +66,7 @@ package struct BearerToken: Sendable {
     }
 }
 
-/// The beginning of a token, by which lists show it and administrators revoke it: `spt_` and eight characters.
+/// The beginning of a token, which lists show and administrators revoke it by: `spt_` and eight characters.
 package struct TokenPrefix: Sendable, Hashable, CustomStringConvertible {
     fileprivate static let length = BearerToken.start.utf8.count + 8
 

@@ -1,10 +1,10 @@
 internal import Crypto
 package import Foundation
 
-/// Keyed hashes by which the database finds and compares what it must not show: names, handles and tags.
+/// Keyed hashes by which the database finds and compares values that it must not show: names, handles and tags.
 ///
-/// HMAC-SHA-256 cut to 16 bytes (RFC 2104, section 5), under a key for each kind. That two of 2^32 values meet has the
-/// odds of 1 to 2^65.
+/// HMAC-SHA-256 truncated to 16 bytes (RFC 2104, section 5), under a key for each kind. Among 2^32 values, the
+/// probability of a collision is 2^-65.
 package struct BlindIndex: Sendable {
     package static let length = 16
 

@@ -9,7 +9,7 @@ enum CommonPasswords {
 
     /// Whether it is one of them; `password` is in lower case.
     ///
-    /// Reads the list from its beginning, which takes a moment: passwords are seldom set.
+    /// Scans the list from its beginning, which takes a moment; passwords are seldom set.
     static func contains(_ password: String) -> Bool {
         Self.all.contains { $0.elementsEqual(password.utf8) }
     }

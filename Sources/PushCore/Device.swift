@@ -10,7 +10,7 @@ package struct Platform: Sendable, Hashable, CustomStringConvertible {
     }
 }
 
-/// A device's address at its provider, in the form by which it is compared.
+/// A device's address at its provider, normalised for comparison.
 package struct DeviceHandle: Sendable, Hashable {
     package static let maximumLength = 4096
 
@@ -36,7 +36,7 @@ package struct DeviceHandle: Sendable, Hashable {
 package struct RegistrationID: Sendable, Hashable, CustomStringConvertible {
     package let description: String
 
-    /// `nil` unless 1 to 128 of `A-Z a-z 0-9 - _ .`, and not a path segment with a meaning of its own.
+    /// `nil` unless the text is 1 to 128 of `A-Z a-z 0-9 - _ .`; `.` and `..` have a meaning in paths and are refused.
     package init?(_ text: String) {
         guard
             (1...128).contains(text.utf8.count), text != ".", text != "..",

@@ -1,7 +1,7 @@
 package import Foundation
 
 extension Duration {
-    /// In seconds, as dates are counted with.
+    /// The duration in seconds, for arithmetic with dates.
     package var timeInterval: TimeInterval {
         TimeInterval(self.components.seconds) + TimeInterval(self.components.attoseconds) / 1e18
     }

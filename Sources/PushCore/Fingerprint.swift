@@ -1,13 +1,13 @@
 internal import Crypto
 package import Foundation
 
-/// What credentials are looked up by, in memory and in the database: 32 bytes of SHA-256.
+/// The hash by which credentials are looked up, in memory and in the database: 32 bytes of SHA-256.
 ///
-/// Who looks up by it learns nothing from the time it takes: nobody chooses credentials by their hash.
+/// The duration of a lookup reveals nothing to an attacker, who cannot choose credentials by their hash.
 package struct Fingerprint: Sendable, Hashable {
     private let words: SIMD4<UInt64>
 
-    /// Hashes the text in UTF-8: enough for what nobody can guess.
+    /// Hashes the text in UTF-8, which is enough for secrets that cannot be guessed.
     package init(of text: Substring) {
         var hash = SHA256()
         var text = text
@@ -15,14 +15,14 @@ package struct Fingerprint: Sendable, Hashable {
         self.words = hash.finalize().withUnsafeBytes { $0.loadUnaligned(as: SIMD4<UInt64>.self) }
     }
 
-    /// The text's code under the key of `code`: from what can be guessed, only those who have the key can make it.
+    /// Takes the text's HMAC under the key of `code`: even for a text that can be guessed, computing it takes the key.
     package init(of text: Substring, code: KeyedHash) {
         var text = text
         let digest = code.code { hash in text.withUTF8 { hash.update(bufferPointer: UnsafeRawBufferPointer($0)) } }
         self.words = digest.withUnsafeBytes { $0.loadUnaligned(as: SIMD4<UInt64>.self) }
     }
 
-    /// Takes what `bytes` gave; `nil` unless it is as long.
+    /// Restores a fingerprint from its `bytes`; `nil` unless there are 32 of them.
     package init?(bytes: Data) {
         guard bytes.count == MemoryLayout<SIMD4<UInt64>>.size else { return nil }
         self.words = bytes.withUnsafeBytes { $0.loadUnaligned(as: SIMD4<UInt64>.self) }

@@ -1,15 +1,15 @@
-/// What handles the devices of a sender may have: registration asks it, and each push goes by what it makes of a handle.
+/// Validates and parses the handles of a sender's devices, at registration and for each push.
 package protocol HandleRule: Sendable {
-    /// What the sender makes of a handle.
+    /// A parsed handle.
     associatedtype Address
 
     /// How clients write a handle.
     var form: HandleForm { get }
 
-    /// Reads a handle. Throws why it is none to which this sender can push.
+    /// Parses a handle. Throws `HandleFlaw` if this sender cannot push to it.
     func address(_ handle: String) throws(HandleFlaw) -> Address
 
-    /// The part of the platform through whose lane the pushes to an address go; `nil`: the platform has one lane.
+    /// The part of the platform whose lane carries the pushes to an address; `nil` if the platform has one lane.
     func part(at address: Address) -> String?
 }
 
@@ -18,7 +18,7 @@ extension HandleRule {
 
     package func part(at address: Address) -> String? { nil }
 
-    /// The part of the platform that a handle is of. Throws what is wrong with it.
+    /// The part of the platform that a handle belongs to. Throws `HandleFlaw` if this sender cannot push to the handle.
     package func part(of handle: DeviceHandle) throws(HandleFlaw) -> String? {
         self.part(at: try self.address(handle.value))
     }
@@ -27,17 +27,17 @@ extension HandleRule {
 /// How clients write the handles of a platform.
 package enum HandleForm: Sendable {
     case text
-    /// A JSON object, or its text, which may be written in many ways: `canonical` gives the one by which it is compared.
+    /// A JSON object, or its text. An object has many spellings; `canonical` returns the one that is compared.
     case object(canonical: @Sendable (String) throws(HandleFlaw) -> DeviceHandle)
-    /// Not at all: the registration id is the handle of a device that holds an event stream open.
+    /// Clients write none: the registration id is the handle of a device that holds an event stream open.
     case registrationID
 }
 
-/// Why a text is no handle, as the end of a sentence about it.
+/// Why a text is not a valid handle, worded as the end of a sentence about it.
 package enum HandleFlaw: Error, Sendable, Hashable, CustomStringConvertible {
-    /// It can be no device's.
+    /// No device can have this handle.
     case malformed(String)
-    /// The operator does not allow the place that it names.
+    /// The operator does not allow the host in the handle.
     case notAllowed(String)
 
     package var description: String {

@@ -1,10 +1,10 @@
 package import Crypto
 package import Foundation
 
-/// The secret of which the keys for all keyed hashes are made.
+/// The secret from which the keys for all keyed hashes are derived.
 ///
-/// It is made once with the database, in which it lies sealed, so that what was found by a hash is found by it after any
-/// change of the data keys.
+/// It is created once with the database and stored there sealed, so that the hashes stay valid when the data keys
+/// change.
 package struct IndexSecret: Sendable {
     private let key: SymmetricKey
 
@@ -19,10 +19,10 @@ package struct IndexSecret: Sendable {
         self.key = SymmetricKey(data: bytes)
     }
 
-    /// To be sealed.
+    /// The 32 bytes, for sealing.
     package var bytes: Data { self.key.withUnsafeBytes { Data($0) } }
 
-    /// The key for one purpose, which tells nothing about the keys for others: HKDF, RFC 5869.
+    /// The key for one purpose, which reveals nothing about the keys for others: HKDF, RFC 5869.
     package func derive(_ purpose: String) -> SymmetricKey {
         HKDF<SHA256>.deriveKey(
             inputKeyMaterial: self.key,

@@ -2,16 +2,17 @@ internal import Bytes
 package import Crypto
 internal import Foundation
 
-/// A key of 32 bytes and the number that it goes by.
+/// A key of 32 bytes and the number that identifies it.
 package struct NumberedKey: Sendable, Equatable {
     package let number: UInt32
     package let secret: SymmetricKey
 }
 
-/// Keys as text, a line for each: a number from 1 to 2^32-1 and 32 bytes in base64. Empty lines and lines that begin with
-/// `#` say nothing, and stay where they are. The first key is the one in use.
+/// Keys as text, a line for each: a number from 1 to 2^32-1 and 32 bytes in base64.
+///
+/// The first key is the one in use. Empty lines and comments, which begin with `#`, stay where they are.
 package enum KeyText {
-    /// At least one, each under another number. Throws `KeyTextError` with the line that is wrong.
+    /// Parses at least one key, each with a different number. Throws `KeyTextError`, with the line of a malformed key.
     package static func keys(in text: String) throws(KeyTextError) -> [NumberedKey] {
         var keys: [NumberedKey] = []
         for (index, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {

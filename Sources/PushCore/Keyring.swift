@@ -3,7 +3,7 @@ package import Foundation
 
 /// The data keys: the first seals, all open. As text they are a `KeyText`.
 package struct Keyring: NumberedKeys, Equatable {
-    /// Random nonces of 96 bits allow so many seals under one key (NIST SP 800-38D, section 8.3).
+    /// How many seals under one key random nonces of 96 bits allow (NIST SP 800-38D, section 8.3).
     package static let maximumSeals = 1 << 32
 
     package static let comment =
@@ -11,20 +11,20 @@ package struct Keyring: NumberedKeys, Equatable {
 
     let keys: [NumberedKey]
 
-    /// Throws `KeyTextError` with the line that is wrong.
+    /// Throws `KeyTextError` if the text is malformed, with the line.
     package init(text: String) throws(KeyTextError) {
         self.keys = try KeyText.keys(in: text)
     }
 
     package static func inUse(_ number: UInt32) -> KeyTextError { .sealing(number) }
 
-    /// The numbers of all keys; the first is that of the key that seals.
+    /// The numbers of all keys, that of the sealing key first.
     package var numbers: [UInt32] { self.keys.map(\.number) }
 
     /// The number of the key that seals.
     package var sealing: UInt32 { self.keys[0].number }
 
-    /// Recognises the key of that number, and tells nothing about it; `nil` if there is none.
+    /// A value that identifies the key of that number without revealing it; `nil` if there is no such key.
     package func checkValue(of number: UInt32) -> Data? {
         self.keys.first { $0.number == number }.map { key in
             HKDF<SHA256>.deriveKey(
@@ -36,15 +36,15 @@ package struct Keyring: NumberedKeys, Equatable {
     }
 }
 
-/// A text that is no `KeyText`, or cannot be changed as asked.
+/// Why a text is not a valid `KeyText`, or why a change to it is refused.
 package enum KeyTextError: Error, Hashable, CustomStringConvertible {
     case malformed(line: Int)
     case repeated(UInt32)
     case empty
     case missing(UInt32)
-    /// The key that seals cannot go.
+    /// The key that seals cannot be removed.
     case sealing(UInt32)
-    /// The key that signs cannot go.
+    /// The key that signs cannot be removed.
     case signing(UInt32)
     /// The greatest number is in use.
     case full

@@ -1,10 +1,10 @@
-/// A queue of pushes with a pace, a state of health and a number of calls of its own, so that no other waits for it.
+/// A queue of pushes with its own rate, health and number of concurrent calls, so that no other lane waits for it.
 ///
-/// Most platforms have one. A platform whose devices name their own provider, such as Web Push, has one for each.
+/// Most platforms have one lane. A platform whose devices name their provider, such as Web Push, has one per provider.
 package struct Lane: Sendable, Hashable, CustomStringConvertible {
     package let description: String
 
-    /// The platform's own lane, or the one of a part of it, such as a host.
+    /// The lane of the platform, or of a part of it, such as a host.
     package init(_ platform: Platform, part: String? = nil) {
         self.description = part.map { "\(platform)/\($0)" } ?? platform.description
     }

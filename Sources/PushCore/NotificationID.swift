@@ -1,4 +1,4 @@
-/// What a push carries: the number under which the device collects the payload.
+/// The number that a push carries, by which the device fetches the payload.
 ///
 /// Positive and random; its width is the server's choice.
 package struct NotificationID: RawRepresentable, Hashable, Sendable, CustomStringConvertible {

@@ -1,16 +1,16 @@
-/// Keys that stand as a `KeyText` in a file of their own, the first of which is in use.
+/// Keys that are stored as a `KeyText` in their own file; the first one is in use.
 package protocol NumberedKeys: Sendable {
-    /// What a new file begins with.
+    /// The comment at the beginning of a new file.
     static var comment: String { get }
 
-    /// Why the first key, which is in use, cannot go.
+    /// The error for an attempt to remove the first key, which is in use.
     static func inUse(_ number: UInt32) -> KeyTextError
 
-    /// Throws what is wrong, and in which line.
+    /// Parses the text. Throws `KeyTextError` if it is malformed, with the line.
     init(text: String) throws(KeyTextError)
 }
 
-/// What is done to the text; comments stay as they are.
+/// Changes to the text, which keep its comments.
 extension NumberedKeys {
     /// The text with one new random key.
     package static func generateText() -> String {

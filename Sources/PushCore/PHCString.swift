@@ -6,10 +6,10 @@ internal import Foundation
 /// The PHC string format, read strictly: these parameters in this order, decimal without leading zeros, and base64
 /// without padding or spare bits. So two different texts are never the same hash.
 struct PHCString: Sendable, Hashable, CustomStringConvertible {
-    /// Bytes; the format's own bounds for Argon2.
+    /// In bytes; the format's own bounds for Argon2.
     private static let saltLength = 8...48
     private static let digestLength = 12...64
-    /// Longer than any that is one.
+    /// More than the longest valid text has.
     private static let maximumLength = 256
 
     let parameters: PasswordParameters
@@ -22,7 +22,7 @@ struct PHCString: Sendable, Hashable, CustomStringConvertible {
         self.digest = digest
     }
 
-    /// `nil` if it is anything else, or asks for more than `PasswordParameters` may.
+    /// `nil` for any other text, or if the parameters are outside the bounds of `PasswordParameters`.
     init?(_ text: String) {
         guard text.utf8.count <= Self.maximumLength else { return nil }
         let parts = Array(text.utf8).split(separator: UInt8(ascii: "$"), omittingEmptySubsequences: false)
@@ -50,7 +50,7 @@ struct PHCString: Sendable, Hashable, CustomStringConvertible {
         return PasswordParameters(memory: memory, passes: passes, lanes: lanes)
     }
 
-    /// At most seven digits, which is more than any parameter may have.
+    /// Reads at most seven digits, as many as the largest allowed parameter has.
     private static func number(_ text: ArraySlice<UInt8>, named name: String) -> Int? {
         let digits = text.dropFirst(2)
         guard

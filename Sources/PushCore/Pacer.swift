@@ -1,8 +1,8 @@
 package import Foundation
 
-/// Keeps calls at a pace: in no second are there more than the rate, and they are spread over it by tenths.
+/// Limits calls to a rate per second, and spreads them over the second by tenths.
 package struct Pacer: Sendable {
-    /// The times of the last calls, as many as a tenth of a second may have, in a ring.
+    /// A ring buffer of the times of the last calls, as many as a tenth of a second may have.
     private var times: [Date]
     private var next = 0
     private let span: TimeInterval
@@ -14,10 +14,10 @@ package struct Pacer: Sendable {
         self.span = Double(count) / Double(max(1, rate))
     }
 
-    /// `nil`: a call may be made now, and is counted. Otherwise when one may be made.
+    /// Returns `nil` and counts a call if one may be made now; otherwise returns when one may be made.
     package mutating func admit(now: Date) -> Date? {
         let earliest = self.times[self.next] + self.span
-        // Further away than it can be, it is of a clock that was set back since.
+        // A time that is too far away was taken before the clock was set back.
         if earliest > now, earliest.timeIntervalSince(now) < 2 * self.span { return earliest }
         self.times[self.next] = now
         self.next = (self.next + 1) % self.times.count

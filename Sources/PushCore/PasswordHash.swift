@@ -3,13 +3,13 @@ internal import CArgon2
 
 /// A password as it is stored: Argon2id (RFC 9106) in the PHC string format.
 ///
-/// Making and checking one costs what its parameters say, usually 19 MiB and tens of milliseconds of a core: never on an
-/// event loop.
+/// Hashing or checking a password costs what the parameters say, usually 19 MiB and tens of milliseconds of a core.
+/// Never do it on an event loop.
 package struct PasswordHash: Sendable, Hashable {
     /// The longest password, in bytes of UTF-8.
     package static let maximumLength = 256
 
-    /// The shortest, in characters of Unicode: three letters are no better for taking eight bytes.
+    /// The shortest password, in Unicode scalars: three letters are no stronger for taking eight bytes.
     fileprivate static let minimumCharacters = 8
 
     private static let saltLength = 16
@@ -24,8 +24,8 @@ package struct PasswordHash: Sendable, Hashable {
 
     /// Hashes with a fresh random salt. The password is taken byte for byte.
     ///
-    /// Throws `PasswordError` if the length is out of bounds, or if it has control characters, with which nobody could
-    /// sign in (RFC 7617 section 2).
+    /// Throws `PasswordError` if the length is out of bounds, or if the password has control characters, with which a
+    /// user could not sign in (RFC 7617 section 2).
     package init(
         of password: String,
         parameters: PasswordParameters = .usual
@@ -40,7 +40,7 @@ package struct PasswordHash: Sendable, Hashable {
         self.phc = PHCString(parameters: parameters, salt: salt, digest: digest).description
     }
 
-    /// Hashes a password that somebody has chosen; throws `PasswordError` also for one that others would guess.
+    /// Hashes a password that a person has chosen; throws `PasswordError` also if it is common or is the user's name.
     package init(
         of password: String,
         chosenFor name: Username,
@@ -53,7 +53,7 @@ package struct PasswordHash: Sendable, Hashable {
         try self.init(of: password, parameters: parameters)
     }
 
-    /// One that no password is known for, and that costs what these parameters cost.
+    /// Makes a hash that no known password matches, and that costs as much to check as the parameters say.
     package static func decoy(_ parameters: PasswordParameters) -> PasswordHash {
         let phc = PHCString(
             parameters: parameters,
@@ -63,9 +63,10 @@ package struct PasswordHash: Sendable, Hashable {
         return PasswordHash(phc: phc.description)
     }
 
-    /// Whether this is the password; a hash that cannot be read, or asks for absurdly much, is nobody's.
+    /// Whether this is the password; no password matches a hash that is malformed or whose parameters are out of
+    /// bounds.
     ///
-    /// What is too long for a password is refused at once, whatever the hash.
+    /// A text that is too long for a password is refused before anything is hashed.
     package func matches(_ password: String) -> Bool {
         let bytes = Array(password.utf8)
         guard bytes.count <= Self.maximumLength, let stored = PHCString(self.phc) else { return false }
@@ -76,17 +77,17 @@ package struct PasswordHash: Sendable, Hashable {
                 parameters: stored.parameters,
                 length: stored.digest.count
             )
-            // In a time that does not tell where they differ.
+            // Constant time, which does not reveal where they differ.
             return zip(digest, stored.digest).reduce(UInt8(0)) { $0 | ($1.0 ^ $1.1) } == 0
         } catch {
             return false
         }
     }
 
-    /// What checking it costs; `nil` if it cannot be read.
+    /// The cost of checking the hash; `nil` if it is malformed.
     package var parameters: PasswordParameters? { PHCString(self.phc)?.parameters }
 
-    /// Whether it is weaker than one that would be made with these parameters; not if it cannot be read.
+    /// Whether the hash is weaker than a new one with these parameters; `false` if it is malformed.
     package func needsRehash(for parameters: PasswordParameters) -> Bool {
         guard let stored = PHCString(self.phc) else { return false }
         return stored.parameters.isBelow(parameters) || stored.salt.count < Self.saltLength
@@ -139,7 +140,7 @@ package struct PasswordHash: Sendable, Hashable {
 package enum PasswordError: Error, Hashable, CustomStringConvertible {
     case length
     case controlCharacter
-    /// One of those that are guessed first.
+    /// One of `CommonPasswords`.
     case tooCommon
     /// The user's own name.
     case name

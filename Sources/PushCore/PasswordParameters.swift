@@ -1,6 +1,7 @@
-/// What Argon2id costs: memory, and passes over it.
+/// The cost of Argon2id: memory, the passes over it, and lanes.
 package struct PasswordParameters: Sendable, Hashable, CustomStringConvertible {
-    /// What a stored hash may ask for when it is checked, in KiB; one that asks for more is nobody's.
+    /// The memory that a stored hash may ask for when it is checked, in KiB; a hash beyond the bounds matches no
+    /// password.
     package static let memoryBounds = 8...1_048_576
     package static let passesBounds = 1...64
     package static let lanesBounds = 1...16
@@ -8,13 +9,13 @@ package struct PasswordParameters: Sendable, Hashable, CustomStringConvertible {
     /// OWASP's first choice.
     package static let usual = PasswordParameters()
 
-    /// As good as each other, with one lane or more (OWASP, Password Storage Cheat Sheet): KiB and passes.
+    /// Equally strong minima for one lane or more (OWASP, Password Storage Cheat Sheet): KiB and passes.
     private static let minima = [(47_104, 1), (19_456, 2), (12_288, 3), (9216, 4), (7168, 5)]
 
     /// KiB.
     package let memory: Int
     package let passes: Int
-    /// One thread works on all of them, so that more lanes make nobody wait for more cores.
+    /// One thread works on all lanes, so that more lanes need no more cores.
     package let lanes: Int
 
     private init() {
@@ -23,7 +24,7 @@ package struct PasswordParameters: Sendable, Hashable, CustomStringConvertible {
         self.lanes = 1
     }
 
-    /// `nil` beyond the bounds, and below the eight KiB for each lane of RFC 9106 section 3.1.
+    /// `nil` outside the bounds, and below the eight KiB for each lane that RFC 9106 section 3.1 requires.
     package init?(memory: Int, passes: Int, lanes: Int) {
         guard
             Self.memoryBounds.contains(memory), Self.passesBounds.contains(passes), Self.lanesBounds.contains(lanes),
@@ -34,7 +35,7 @@ package struct PasswordParameters: Sendable, Hashable, CustomStringConvertible {
         self.lanes = lanes
     }
 
-    /// Whether new passwords may be hashed with no more than this.
+    /// Whether new passwords may be hashed with these parameters.
     package var isStrongEnough: Bool {
         Self.minima.contains { self.memory >= $0.0 && self.passes >= $0.1 }
     }

@@ -13,10 +13,10 @@ package struct Push: Sendable, Hashable {
     package let handle: String
     /// The same on every try, so that a repeated push can be recognised.
     package let attemptID: UUID
-    /// No provider may deliver it afterwards.
+    /// No provider may deliver the push after this time.
     package let expiresAt: Date
     package let priority: Priority
-    /// Of several pushes with the same one the newest is shown: 1 to 32 characters of base64url that tell nothing.
+    /// A device shows only the newest push with this id: 1 to 32 characters of base64url that reveal nothing.
     ///
     /// The same on every try, so that a repeated push is shown once.
     package let collapseID: String
@@ -40,8 +40,8 @@ package struct Push: Sendable, Hashable {
         self.replacesOlder = sharedCollapseID != nil
     }
 
-    /// The attempt's id: a UUID version 8 (RFC 9562) that depends on the notification's random seed and the device only,
-    /// so that it need not be kept.
+    /// The attempt's id: a UUID version 8 (RFC 9562) that depends on the notification's random seed and the device
+    /// only, so that it need not be kept.
     package static func attemptID(seed: Int64, device: Int64) -> UUID {
         var hash = SHA256()
         withUnsafeBytes(of: (seed.bigEndian, device.bigEndian)) { hash.update(bufferPointer: $0) }

@@ -1,6 +1,6 @@
-/// The row and column that a sealed value belongs to; anywhere else it does not open.
+/// The row and column that a sealed value is bound to; it cannot be opened in any other place.
 package enum SealedPlace: Sendable, Hashable {
-    /// A notification's payload, by its id and who has sent it.
+    /// A notification's payload, by the notification's id and its sender.
     case payload(NotificationID, sender: Int64)
     /// A user's name, by the user's number.
     case username(Int64)
@@ -8,15 +8,15 @@ package enum SealedPlace: Sendable, Hashable {
     case handle(Int64)
     /// The tags of a device, by the device's number.
     case tags(Int64)
-    /// The tag expressions of a broadcast that runs, by the notification's number.
+    /// The tag expressions of a running broadcast, by the notification's number.
     case expressions(Int64)
     /// An entry of the audit, by its number.
     case audit(Int64)
-    /// The one secret that keyed hashes are made with.
+    /// The one secret that the keys for keyed hashes are derived from.
     case indexSecret
 
-    /// One byte for the column, four for the key's number, eight for the row's id, eight for what else it is bound to,
-    /// big-endian.
+    /// The place as authenticated data: one byte for the column, four for the key's number, eight for the row's id, and
+    /// eight for the payload's sender or 0, big-endian.
     func bytes(key: UInt32) -> [UInt8] {
         let (column, row, other) = self.parts
         return [UInt8](unsafeUninitializedCapacity: 21) { bytes, count in

@@ -1,4 +1,4 @@
-/// A value that prints as nothing, so that it cannot reach a log or an error by accident.
+/// A value that prints as `<secret>`, so that it cannot reach a log or an error by accident.
 package struct Secret<Value: Sendable>: Sendable, CustomStringConvertible, CustomDebugStringConvertible,
     CustomReflectable
 {

@@ -1,11 +1,11 @@
 package import Foundation
 
-/// What is written down of a try to send a push.
+/// The stored outcome of an attempt to send a push.
 package enum Settlement: Sendable, Hashable {
     case accepted(providerID: String?)
     case expired
     case failed(reason: String)
     case retried(at: Date, reason: String)
-    /// Not tried: it is as due as before, and the try does not count.
+    /// Not sent: the push is due at once, and the attempt does not count.
     case released
 }

@@ -1,16 +1,16 @@
 internal import Synchronization
 
-/// Rings for who waits until what became of a notification's pushes is written down. From any thread.
+/// Signals tasks that wait for the outcomes of a notification's pushes to be stored. From any thread.
 package final class SettlementWatch: Sendable {
-    /// How many may wait.
+    /// How many tasks may wait.
     private static let bound = 1000
 
     private let waiters = Mutex<[NotificationID: Signal]>([:])
 
     package init() {}
 
-    /// Runs `body` with a bell that rings at each news of the notification, and when the task is cancelled; without one if too
-    /// many wait.
+    /// Runs `body` with a signal that is set at each outcome of the notification, and when the task is cancelled; with
+    /// `nil` if too many tasks wait, or another one waits for the same notification.
     package func watching<Result>(
         _ id: NotificationID,
         _ body: (Signal?) async throws -> Result
@@ -30,7 +30,7 @@ package final class SettlementWatch: Sendable {
         }
     }
 
-    /// It is written down what became of pushes of these notifications.
+    /// Takes in that outcomes of pushes of these notifications have been stored.
     package func settled(_ ids: some Sequence<NotificationID>) {
         self.waiters.withLock { waiters in
             if waiters.isEmpty { return }

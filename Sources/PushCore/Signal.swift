@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// A bell that one task listens for; rung while nobody listens, it is remembered once.
+/// A signal that one task waits for; set while no task waits, it is remembered once.
 package final class Signal: Sendable {
     private enum State {
         case silent
@@ -12,7 +12,7 @@ package final class Signal: Sendable {
 
     package init() {}
 
-    /// Whether a task listens at this moment, which a test must know before it rings.
+    /// Whether a task waits at this moment, which a test must know before it sets the signal.
     var isAwaited: Bool {
         self.state.withLock { if case .awaited = $0 { true } else { false } }
     }
@@ -29,12 +29,13 @@ package final class Signal: Sendable {
         waiter?.resume()
     }
 
-    /// Returns when it is rung, or after `timeout`; maybe early. One listener at a time, who has it rung where its task is
-    /// cancelled.
+    /// Returns when the signal is set, or after `timeout`; maybe early.
+    ///
+    /// One task may wait at a time. Cancellation does not end the wait: the cancellation handler must set the signal.
     package func wait(atMost timeout: Duration) async {
         await withTaskGroup { group in
             group.addTask {
-                // Cancelled when the bell was first; whoever cancels the task as a whole rings it, too.
+                // Cancelled when the signal was set first, or with the whole task, whose cancellation handler sets it.
                 guard (try? await Task.sleep(for: timeout)) != nil else { return }
                 self.set()
             }

@@ -1,14 +1,14 @@
 internal import Synchronization
 
-/// The event streams that are open, by the devices that they speak for. From any thread.
+/// The open event streams, by the devices that they serve. From any thread.
 package final class StreamHub: Sendable {
     /// How a push to a device ended.
     package enum Delivery: Sendable, Hashable {
-        /// The socket of one of its streams has taken it.
+        /// The socket of one of the device's streams has accepted it.
         case handedOver
-        /// No stream is open, or those that were have ended before that.
+        /// No stream is open, or all that were open have ended first.
         case nobodyThere
-        /// The streams that are open have too much to take already.
+        /// The mailboxes of all open streams are full.
         case full
     }
 
@@ -17,14 +17,14 @@ package final class StreamHub: Sendable {
         var countByUser: [Int64: Int] = [:]
     }
 
-    /// How many streams a user may have open: a handful of machines with some windows each.
+    /// How many streams a user may have open: enough for a handful of machines with some windows each.
     package static let maximumPerUser = 20
 
     private let streams = Mutex(Streams())
 
     package init() {}
 
-    /// Opens a mailbox for the devices, until it is let go of; `nil` if the user has as many as may be.
+    /// Opens a mailbox for the devices, until the subscription is released; `nil` if the user has `maximumPerUser`.
     package func open(_ devices: [DeviceHandle], ofUser user: Int64) -> StreamSubscription? {
         let mailbox = StreamMailbox()
         let isOpen = self.streams.withLock { streams in
@@ -36,19 +36,19 @@ package final class StreamHub: Sendable {
         return isOpen ? StreamSubscription(self, mailbox, devices: devices, user: user) : nil
     }
 
-    /// Whether a stream is open that speaks for the device.
+    /// Whether a stream is open for the device.
     package func isListening(_ device: DeviceHandle) -> Bool {
         self.streams.withLock { $0.byDevice[device] != nil }
     }
 
-    /// Brings a push to all the streams of a device, and returns when one of their sockets has taken it.
+    /// Puts a push into all streams of a device, and returns when one of their sockets has accepted it.
     package func deliver(_ id: NotificationID, to device: DeviceHandle) async -> Delivery {
         let mailboxes = self.streams.withLock { $0.byDevice[device] ?? [] }
         guard !mailboxes.isEmpty else { return .nobodyThere }
         let event = PendingEvent(id, copies: mailboxes.count)
         var isTaken = false
         for mailbox in mailboxes where mailbox.put(event) { isTaken = true }
-        // One that has just been closed is full, too: trying again soon tells which it was.
+        // A mailbox that has just been closed refuses the event, too; the retry finds out which it was.
         guard isTaken else { return .full }
         return await event.isHandedOver ? .handedOver : .nobodyThere
     }
@@ -65,7 +65,7 @@ package final class StreamHub: Sendable {
     }
 }
 
-/// Keeps a mailbox open: it is closed when this goes, at the latest.
+/// Keeps a mailbox open, and closes it on release.
 package final class StreamSubscription: Sendable {
     package let mailbox: StreamMailbox
     private let hub: StreamHub

@@ -1,8 +1,8 @@
 internal import Synchronization
 
-/// What waits to be written to one event stream. From any thread.
+/// The events that wait to be written to one event stream. From any thread.
 package final class StreamMailbox: Sendable {
-    /// Fewer than the pushes that a sender has on the way at once: one slow reader must not hold them all.
+    /// Fewer than the pushes that a sender has in flight, so that one slow reader cannot hold them all.
     private static let bound = 100
 
     private struct Content {
@@ -13,13 +13,13 @@ package final class StreamMailbox: Sendable {
 
     private let content = Mutex(Content())
 
-    /// Has `ring` called whenever there is something to take.
+    /// Calls `ring` now, and whenever the first event is put into the empty mailbox.
     package func attach(_ ring: @escaping @Sendable () -> Void) {
         self.content.withLock { $0.ring = ring }
         ring()
     }
 
-    /// Takes everything out; each must then be told what became of it.
+    /// Removes and returns all events; the caller must call `succeed` or `fail` of each.
     package func take() -> [PendingEvent] {
         self.content.withLock { content in
             defer { content.events = [] }
@@ -27,12 +27,12 @@ package final class StreamMailbox: Sendable {
         }
     }
 
-    /// `false` if it is full or closed.
+    /// Adds an event; `false` if the mailbox is full or closed.
     func put(_ event: PendingEvent) -> Bool {
         let (isTaken, ring) = self.content.withLock { content in
             guard !content.isClosed, content.events.count < Self.bound else { return (false, content.ring) }
             content.events.append(event)
-            // Whoever has been rung for the first will take the others, too.
+            // The reader that was notified of the first event takes the others, too.
             return (true, content.events.count == 1 ? content.ring : nil)
         }
         if isTaken { ring?() } else { event.fail() }
@@ -50,7 +50,7 @@ package final class StreamMailbox: Sendable {
     }
 }
 
-/// One push on its way into the streams of a device, of which one is enough.
+/// One push on its way into the streams of a device; it is delivered as soon as one stream has it.
 package final class PendingEvent: Sendable {
     private enum State {
         case underway(copies: Int, waiter: CheckedContinuation<Bool, Never>?)
@@ -65,17 +65,17 @@ package final class PendingEvent: Sendable {
         self.state = Mutex(.underway(copies: copies, waiter: nil))
     }
 
-    /// To be called when a socket has taken it.
+    /// To be called when a socket has accepted a copy.
     package func succeed() {
         self.end(isHandedOver: true)
     }
 
-    /// To be called, or `handedOver`, once for each copy.
+    /// To be called when a copy is lost; each copy ends with one call of this or of `succeed`.
     package func fail() {
         self.end(isHandedOver: false)
     }
 
-    /// Returns as soon as one copy was handed over, or all are lost. One caller.
+    /// Waits until a socket has accepted one copy, or all copies are lost. One caller only.
     var isHandedOver: Bool {
         get async {
             await withCheckedContinuation { continuation in

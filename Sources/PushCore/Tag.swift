@@ -1,23 +1,23 @@
 internal import Bytes
 
-/// A word that devices carry and senders aim at: 1 to 120 characters of `-_@#.:A-Za-z0-9`, kept in lower case.
+/// A label of devices that senders address: 1 to 120 characters of `-_@#.:A-Za-z0-9`, kept in lower case.
 package struct Tag: Sendable, Hashable, CustomStringConvertible {
     package static let maximumPerDevice = 60
 
     package let description: String
 
-    /// `nil` if it is no tag.
+    /// `nil` if the text is not a tag.
     package init?(_ text: some StringProtocol) {
         guard (1...120).contains(text.utf8.count), text.utf8.allSatisfy(Self.isAllowed) else { return nil }
         self.description = text.lowercased()
     }
 
-    /// The tag that the server gives to every device of a user.
+    /// The tag that the server assigns to every device of a user.
     package init(of user: Username) {
         self.description = "username:\(user.key)"
     }
 
-    /// Whether only the server may give it.
+    /// Whether only the server may assign the tag.
     package var isReserved: Bool {
         self.description.hasPrefix("username:") || self.description.hasPrefix("from:")
     }

@@ -7,13 +7,13 @@ package indirect enum TagExpression: Sendable, Hashable {
     case and(TagExpression, TagExpression)
     case or(TagExpression, TagExpression)
 
-    /// Throws what is wrong and where.
+    /// Parses the text. Throws `Invalid`, with the reason and the offset.
     package init(_ text: String) throws(Invalid) {
         var reader = Reader(text: Array(text.utf8))
         self = try reader.readAll()
     }
 
-    /// The user meant, if the expression is one user's own tag and nothing else.
+    /// The user, if the expression is only that user's own tag.
     package var onlyUsername: Username? {
         if case .tag(let tag) = self { tag.username } else { nil }
     }
@@ -27,12 +27,12 @@ package indirect enum TagExpression: Sendable, Hashable {
 }
 
 extension TagExpression: CustomStringConvertible {
-    /// A spelling that is read as the same expression, without more levels than it was read from.
+    /// A text that parses as the same expression, and is nested no deeper than the one that was parsed.
     package var description: String {
         switch self {
         case .tag(let tag): tag.description
         case .not(let expression): "!" + expression.term
-        // Both operators are read from left to right, so that only what stands right needs to be held together.
+        // Both operators are left-associative, so that only the right operand needs parentheses.
         case .and(let left, let right): (left.isAnd ? left.description : left.term) + " && " + right.term
         case .or(let left, let right): left.description + " || " + (right.isOr ? right.term : right.description)
         }

@@ -1,13 +1,13 @@
-/// The name under which someone signs in and is sent to.
+/// The name by which a user signs in and receives notifications.
 ///
 /// 1 to 100 characters of `A-Z a-z 0-9 - _ @ # .`, so that `username:<name>` is a tag; compared without case.
 package struct Username: Sendable, Hashable, CustomStringConvertible {
-    /// As it was written at first; for comparing, see `key`.
+    /// The name as it was first written; for comparisons, see `key`.
     package let description: String
-    /// In lower case: what names are compared by.
+    /// The name in lower case, by which names are compared.
     package let key: String
 
-    /// `nil` if it is no name.
+    /// `nil` if the text is not a valid name.
     package init?(_ text: String) {
         guard (1...100).contains(text.utf8.count),
             text.utf8.allSatisfy({ Tag.isAllowed($0) && $0 != UInt8(ascii: ":") })
@@ -25,9 +25,9 @@ package struct Username: Sendable, Hashable, CustomStringConvertible {
     }
 }
 
-/// What a caller may do; each role may do what those before it may.
+/// What a caller may do; each role includes the roles before it.
 package enum Role: String, Sendable, CaseIterable, Comparable {
-    /// Register its own devices, send to itself, collect its own notifications.
+    /// Register its own devices, send to itself, fetch its own notifications.
     case device
     /// Also send to any user or tag.
     case publisher

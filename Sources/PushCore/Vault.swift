@@ -7,12 +7,12 @@ internal import Synchronization
 /// A sealed value is one byte of format (1), four of key number, big-endian, twelve of nonce, the ciphertext, and
 /// sixteen of tag.
 package final class Vault: Sendable {
-    /// Where the number of its key is in a sealed value, counted from 0, and how long it is.
+    /// The offsets of the key number in a sealed value.
     package static let keyNumber = 1..<5
 
     private static let format: UInt8 = 1
     private static let headerLength = 5
-    /// Bytes that a sealed value is longer than what was sealed.
+    /// How many bytes a sealed value is longer than its plaintext.
     package static let overhead = 5 + 12 + 16
 
     private let oldest: Ring
@@ -24,7 +24,7 @@ package final class Vault: Sendable {
     /// The keyring that is in use now.
     package var keyring: Keyring { self.ring.keyring }
 
-    /// Uses another keyring from now on; what is being sealed or opened meanwhile may still use the old one.
+    /// Replaces the keyring; calls of `seal` and `open` that run meanwhile may still use the old one.
     package func exchange(_ keyring: Keyring) {
         let ring = Ring(keyring)
         var last = self.ring
@@ -50,7 +50,7 @@ package final class Vault: Sendable {
         return sealed
     }
 
-    /// Opens what `seal` made for the same place; throws `VaultError` for anything else.
+    /// Opens a value that `seal` made for the same place; throws `VaultError` for any other.
     package func open(_ sealed: Data, in place: SealedPlace) throws(VaultError) -> Data {
         let number = try Self.keyNumber(of: sealed)
         let keys = self.ring.keyring.keys
@@ -63,13 +63,13 @@ package final class Vault: Sendable {
         }
     }
 
-    /// The same sealed with the first key; `nil` if it is already.
+    /// The value sealed anew with the first key; `nil` if it already is sealed with that key.
     package func renewed(_ sealed: Data, in place: SealedPlace) throws -> Data? {
         guard try Self.keyNumber(of: sealed) != self.keyring.sealing else { return nil }
         return try self.seal(self.open(sealed, in: place), in: place)
     }
 
-    /// How many values were sealed with each key since this was last asked.
+    /// How many values were sealed with each key since the last call.
     package func takeSeals() -> [UInt32: Int] {
         var seals: [UInt32: Int] = [:]
         var ring: Ring? = self.oldest
@@ -81,7 +81,7 @@ package final class Vault: Sendable {
         return seals
     }
 
-    /// Counts values again whose count was taken and could not be written down.
+    /// Adds counts back that were taken and could not be stored.
     package func giveBack(_ seals: [UInt32: Int]) {
         for (number, count) in seals {
             var ring: Ring? = self.oldest
@@ -104,8 +104,8 @@ package final class Vault: Sendable {
     }
 }
 
-/// A keyring, and the one that has taken its place: a list without a lock, for every fetch reads it, and it grows only when
-/// an operator changes the keys.
+/// A keyring and its successor: a linked list without a lock, since every fetch reads it, and it grows only when an
+/// operator changes the keys.
 private final class Ring: Sendable {
     let keyring: Keyring
     let seals = Atomic(0)
@@ -116,11 +116,11 @@ private final class Ring: Sendable {
     }
 }
 
-/// A sealed value that does not open.
+/// Why a sealed value cannot be opened.
 package enum VaultError: Error, Hashable, CustomStringConvertible {
-    /// Damaged, forged, or moved from another place.
+    /// The value is damaged, forged, or moved from another place.
     case unreadable
-    /// Sealed with a key that the keyring no longer has.
+    /// The value is sealed with a key that the keyring no longer has.
     case keyMissing(UInt32)
 
     package var description: String {
