@@ -1,9 +1,9 @@
 internal import Dispatch
 internal import Synchronization
 
-/// Reads that take longer than an event loop may wait, on a thread of their own, one after the other.
+/// Runs reads that take longer than an event loop may wait, one after the other on a thread of their own.
 ///
-/// Each should be short all the same: while it runs, some stores cannot give back what was deleted.
+/// Each read should still be short: while it runs, some stores cannot reclaim the space of deleted data.
 package final class ReportReader: Sendable {
     private static let bound = 100
 
@@ -11,12 +11,12 @@ package final class ReportReader: Sendable {
     private let executor = QueueExecutor()
     private let waiting = Atomic(0)
 
-    /// `reader` is used by nothing else.
+    /// `reader` must not be used elsewhere.
     package init(_ reader: any StoreReader) {
         self.reader = reader
     }
 
-    /// Runs `body` there. Throws what it throws, or `StoreError.busy` if too many wait.
+    /// Runs `body` on the thread. Throws its errors, or `StoreError.busy` if too many reads wait.
     package func run<Value: Sendable>(
         _ body: @escaping @Sendable (any StoreReader) async throws -> Value
     ) async throws -> Value {

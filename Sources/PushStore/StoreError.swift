@@ -1,22 +1,22 @@
-/// Why the store cannot be opened, or did not do its work. Nothing of it was done.
+/// Why the store cannot be opened, or why an operation failed; a failed operation has changed nothing.
 package enum StoreError: Error, CustomStringConvertible {
-    /// Another process holds the store. `place` says which in words, such as a path.
+    /// Another process holds the store; `place` names the store, for example by its path.
     case inUse(place: String)
     /// The database was written by a later version.
     case tooNew(migration: String)
-    /// A migration that the database has had is another one in this program.
+    /// A migration that was applied to the database differs from this program's migration.
     case changedMigration(String)
-    /// The database is sealed with another key than the keyring has.
+    /// The database is sealed with a key that is missing from the keyring, or is a different key there.
     case wrongKeyring(reason: String)
-    /// The disk is full; nothing is stored until there is room.
+    /// The disk is full; writes fail until there is room.
     case full
-    /// More writes are waiting than the store takes on.
+    /// More writes or reads wait than the store accepts.
     case busy
-    /// The disk failed at a moment after which nothing can be promised any more; only a restart helps.
+    /// The disk failed in a way after which the store can guarantee nothing; only a restart helps.
     case broken(reason: String)
     case cannotOpen(place: String, reason: String)
     case failed(reason: String)
-    /// A row is not as it was written: the disk has changed it, or somebody has.
+    /// A row is not as it was written: the disk or a person has changed it.
     case damaged(row: String)
 
     package var description: String {
@@ -38,6 +38,6 @@ package enum StoreError: Error, CustomStringConvertible {
 }
 
 extension StoreError {
-    /// Whether only another configuration helps, and starting again does not.
+    /// Whether only a change of the configuration helps, and a restart does not.
     package var isConfiguration: Bool { if case .wrongKeyring = self { true } else { false } }
 }

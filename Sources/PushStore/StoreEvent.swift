@@ -1,37 +1,38 @@
-/// What the store tells its operator besides what it answers.
+/// An event that the store reports to its operator.
 package enum StoreEvent: Sendable, Hashable {
-    /// The disk failed at a moment after which nothing can be promised any more; only a restart helps.
+    /// The disk failed in a way after which the store can guarantee nothing; only a restart helps.
     case broken(reason: String)
-    /// Nothing can be stored until there is room.
+    /// The disk is full; writes fail until there is room.
     case diskFull
-    /// There is room again, and everything can be stored.
+    /// There is room again, and writes succeed.
     case roomAgain
-    /// What was erased may be found in free room of the database's pages.
+    /// Erased data may remain in the free space of the database's pages.
     case notWiped(reason: String)
-    /// A row cannot be read, and stops nobody else.
+    /// A row cannot be read; it is skipped, so that it does not block others.
     case setAside(SetAside)
-    /// Too many receipts wait to be written: the newest were dropped, so many since the start.
+    /// Too many receipts wait to be written, and the newest were dropped; `inAll` counts them since the start.
     case receiptsDropped(inAll: Int)
-    /// The log could not be moved into the database; said once, until it works again.
+    /// The write-ahead log could not be checkpointed; reported once for each reason, until a checkpoint succeeds.
     case checkpointFailed(reason: String)
-    /// The log has become this long, in bytes, because something reads that does not end; said at each doubling.
+    /// The write-ahead log has grown to this many bytes, because a reader does not end or checkpoints fail; reported at
+    /// each doubling.
     case logIsLong(bytes: Int)
 
     package enum SetAside: Sendable, Hashable {
-        /// A broadcast goes no further.
+        /// A broadcast was stopped.
         case broadcast(notification: Int64)
         /// A push has failed.
         case push(notification: Int64, device: Int64)
-        /// How a push ended is not written down.
+        /// The outcome of a push is not stored.
         case settlement(notification: Int64, device: Int64)
-        /// That somebody has collected a notification is not written down.
+        /// The receipt of a notification is not stored.
         case receipt(notification: Int64)
     }
 }
 
-/// How much waits and what failed, for metrics.
+/// Counts of waiting work and of failures, for metrics.
 package struct StoreReport: Sendable, Hashable {
-    /// Work that waits for its commit.
+    /// Writes that wait for their commit.
     package let waiting: Int
     package let receiptsWaiting: Int
     package let receiptsDropped: Int

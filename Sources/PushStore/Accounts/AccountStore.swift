@@ -6,23 +6,25 @@ package protocol AccountReader: Sendable {
     /// The user of that name, compared without case.
     func user(named name: Username) async throws(StoreError) -> User?
 
-    /// What the user's password is checked against; `nil` if it was changed, or the user deleted, meanwhile.
+    /// The hash of the user's password; `nil` if the password was changed, or the user deleted, meanwhile.
     func password(of user: User) async throws(StoreError) -> PasswordHash?
 
-    /// The hash of some user, the same for the same number as long as that user stays as it is; `nil` without users.
+    /// The hash of some user; a number selects the same user as long as that user stays as it is. `nil` without users.
     ///
-    /// So what the hashes of all numbers cost is what those of all users cost, in the same proportions. When a user
-    /// is added, its own share of the numbers changes hands, and no other.
+    /// Over all numbers, the costs of the hashes are therefore distributed as they are over all users. When a user is
+    /// added, only the numbers that now select it change their user.
     func password(chosenBy number: UInt64) async throws(StoreError) -> PasswordHash?
 
-    /// Users in one order, which is not the alphabet's; at most `limit` behind `last`.
+    /// Users in a fixed order that is not alphabetical; at most `limit` after `last`.
     func users(after last: Username?, limit: Int) async throws(StoreError) -> [UserEntry]
 
     /// The user of that name as lists show it.
     func userEntry(named name: Username) async throws(StoreError) -> UserEntry?
 }
 
-/// Changes users and their passwords. What is done on behalf of a caller is recorded in the audit with it.
+/// Changes users and their passwords.
+///
+/// A change on behalf of a caller is recorded in the audit, in the same transaction.
 package protocol AccountStore: Sendable {
     /// Adds a user; `false` if there is one of that name.
     func addUser(
@@ -33,8 +35,9 @@ package protocol AccountStore: Sendable {
         now: Date
     ) async throws -> Bool
 
-    /// Gives a user another role or another password, which ends the user's sessions, or disables or enables the user;
-    /// `nil` leaves a thing as it is.
+    /// Changes a user's role, changes the password, which ends the user's sessions, or disables or enables the user.
+    ///
+    /// `nil` leaves a property as it is.
     func changeUser(
         _ name: Username,
         role: Role?,
@@ -47,11 +50,11 @@ package protocol AccountStore: Sendable {
     /// Deletes a user with all tokens and devices, and with its part in the notifications that it received.
     func deleteUser(_ name: Username, by record: AuditRecord?) async throws -> UserChange
 
-    /// Stores the same password hashed anew, and ends nothing; does nothing if `old` is no longer the stored hash.
+    /// Stores a new hash of the same password, and ends no session; does nothing if `old` is no longer the stored hash.
     func rehashPassword(of user: User, from old: PasswordHash, to new: PasswordHash) async throws
 
-    /// Gives a user who has shown the old password another one, and ends the user's sessions; `false` if it was changed,
-    /// or the user deleted, meanwhile.
+    /// Changes the password of a user who has shown the old one, and ends the user's sessions; `false` if the password
+    /// was changed, or the user deleted, meanwhile.
     func changePassword(of user: User, to password: PasswordHash, by record: AuditRecord?) async throws -> Bool
 }
 
@@ -61,7 +64,7 @@ extension AccountStore {
         try await self.addUser(name, role: role, password: password, by: nil, now: now)
     }
 
-    /// Changes one thing of a user.
+    /// Changes a user's role only.
     package func changeUser(
         _ name: Username,
         role: Role,
@@ -71,7 +74,7 @@ extension AccountStore {
         try await self.changeUser(name, role: role, password: nil, isDisabled: nil, by: record, now: now)
     }
 
-    /// Changes one thing of a user.
+    /// Changes a user's password only.
     package func changeUser(
         _ name: Username,
         password: PasswordHash,
@@ -81,7 +84,7 @@ extension AccountStore {
         try await self.changeUser(name, role: nil, password: password, isDisabled: nil, by: record, now: now)
     }
 
-    /// Changes one thing of a user.
+    /// Disables or enables a user.
     package func changeUser(
         _ name: Username,
         isDisabled: Bool,

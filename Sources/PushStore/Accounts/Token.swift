@@ -1,7 +1,7 @@
 package import Foundation
 package import PushCore
 
-/// What a valid token allows, and until when.
+/// The permissions of a valid token, and its expiry.
 package struct TokenGrant: Sendable, Hashable {
     package let prefix: TokenPrefix
     package let scopes: Scopes
@@ -45,13 +45,13 @@ package struct TokenEntry: Sendable, Hashable {
     }
 }
 
-/// A token that was made by signing in.
+/// A token that was created by signing in.
 package struct NewSession: Sendable {
     /// How many sessions a user has at most.
     package static let maximumCount = 100
 
     package let token: BearerToken
-    /// The user's oldest sessions, which had to end for it.
+    /// The user's oldest sessions, which ended to make room for it.
     package let ended: [Fingerprint]
 
     package init(token: BearerToken, ended: [Fingerprint]) {

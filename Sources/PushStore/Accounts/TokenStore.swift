@@ -3,13 +3,13 @@ package import PushCore
 
 /// Reads tokens.
 package protocol TokenReader: Sendable {
-    /// Whose token that is, and what it allows; `nil` if there is none, it has expired, or the user is disabled.
+    /// A token's user and grant; `nil` if there is no such token, it has expired, or the user is disabled.
     func user(
         withToken fingerprint: Fingerprint,
         now: Date
     ) async throws(StoreError) -> (user: User, grant: TokenGrant)?
 
-    /// The tokens that are valid, of one user or of all, in the order of their prefixes; at most `limit` behind `last`.
+    /// The valid tokens of one user or of all, in the order of their prefixes; at most `limit` after `last`.
     func tokens(
         of user: Username?,
         after last: TokenPrefix?,
@@ -18,9 +18,9 @@ package protocol TokenReader: Sendable {
     ) async throws(StoreError) -> [TokenEntry]
 }
 
-/// Makes and ends tokens.
+/// Creates and revokes tokens.
 package protocol TokenStore: Sendable {
-    /// Makes a token that an administrator gives to a user; `nil` if there is no such user.
+    /// Creates a token that an administrator gives to a user; `nil` if there is no such user.
     func addToken(
         for name: Username,
         scopes: Scopes,
@@ -29,8 +29,10 @@ package protocol TokenStore: Sendable {
         now: Date
     ) async throws -> BearerToken?
 
-    /// Makes a token for a user who has signed in; `nil` if the password was changed, or the user disabled or deleted,
-    /// meanwhile. The user's oldest sessions end where there are more than `NewSession.maximumCount`.
+    /// Creates a token for a user who has signed in; `nil` if the password was changed, or the user disabled or
+    /// deleted, meanwhile.
+    ///
+    /// The user's oldest sessions end if there are more than `NewSession.maximumCount`.
     func addSession(
         for user: User,
         scopes: Scopes,
@@ -39,7 +41,7 @@ package protocol TokenStore: Sendable {
         now: Date
     ) async throws -> NewSession?
 
-    /// Ends the token of that prefix, and says which it was; `nil` if there is none.
+    /// Revokes the token of that prefix, and returns its fingerprint; `nil` if there is none.
     func revokeToken(_ prefix: TokenPrefix, by record: AuditRecord?) async throws -> Fingerprint?
 
     /// Deletes tokens that have expired; returns how many, at most `limit`.
@@ -48,7 +50,8 @@ package protocol TokenStore: Sendable {
     /// Notes in memory that a token was used; `writeTokenUses` stores it.
     func noteUse(of token: TokenPrefix, now: Date)
 
-    /// Stores some of the uses that were noted; returns how many, at most `limit`. If that fails, they are stored the next
-    /// time.
+    /// Stores some of the noted uses; returns how many, at most `limit`.
+    ///
+    /// If that fails, the next call stores them.
     func writeTokenUses(limit: Int) async throws -> Int
 }

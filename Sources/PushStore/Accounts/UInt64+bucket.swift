@@ -1,5 +1,5 @@
 extension UInt64 {
-    /// Which of `count` buckets, 0 or more, this key falls into; of one more bucket only that one takes keys away.
+    /// The bucket of this key, from 0 to `count` - 1; if a bucket is added, keys move only to the new one.
     ///
     /// Lamping and Veach, "A Fast, Minimal Memory, Consistent Hash Algorithm", 2014.
     package func bucket(of count: Int64) -> Int64 {

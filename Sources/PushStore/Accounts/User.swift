@@ -1,14 +1,14 @@
 package import Foundation
 package import PushCore
 
-/// A user who may sign in.
+/// A user, as sign-in reads it.
 package struct User: Sendable, Hashable {
     package let id: Int64
     package let name: Username
     package let role: Role
-    /// Another one after each change of the password.
+    /// Changes with each change of the password.
     package let passwordNumber: Int64
-    /// While this is so, the user is refused like one who does not exist.
+    /// A disabled user is refused like one who does not exist.
     package let isDisabled: Bool
 
     package init(id: Int64, name: Username, role: Role, passwordNumber: Int64, isDisabled: Bool) {
@@ -39,6 +39,6 @@ package struct UserEntry: Sendable, Hashable {
 package enum UserChange: Sendable, Hashable {
     case done
     case missing
-    /// The user is the only administrator who is not disabled: after the change none could undo it.
+    /// The user is the only enabled administrator: after the change, no administrator could undo it.
     case lastAdministrator
 }

@@ -11,7 +11,7 @@ package struct AuditEntry: Sendable, Hashable {
     package let detail: String
     /// Empty for the operator at the command line.
     package let actor: String
-    /// A keyed hash of the token that was shown; empty without one.
+    /// A keyed hash of the token that the caller used; empty without one.
     package let token: String
     package let client: String
     package let request: String
@@ -39,9 +39,9 @@ package struct AuditEntry: Sendable, Hashable {
     }
 }
 
-/// Where the audit was found to be other than it was written.
+/// A place where the audit is not as it was written.
 package struct AuditFault: Sendable, Hashable {
-    /// The entry that is changed, moved, or follows one that is missing.
+    /// The entry that was changed, moved, or follows a missing one; 0 if the start of the chain was changed.
     package let number: Int64
 
     package init(number: Int64) {
@@ -54,20 +54,20 @@ package protocol AuditReader: Sendable {
     /// The name of a token in the audit: a keyed hash of its prefix.
     func auditName(of token: TokenPrefix) -> String
 
-    /// Entries from the newest back, those before `number`; at most `limit`.
+    /// Entries before `number`, newest first; at most `limit`.
     func auditEntries(before number: Int64?, limit: Int) async throws(StoreError) -> [AuditEntry]
 
-    /// The number of the newest entry; 0 while there is none.
+    /// The number of the newest entry; 0 if there is none.
     func lastAuditNumber() async throws(StoreError) -> Int64
 
-    /// The first place where the audit is not as it was written; `nil` if it is all there. Reads all of it.
+    /// The first place where the audit is not as it was written; `nil` if there is none. Reads the whole audit.
     ///
-    /// The newest entries may be missing all the same: compare `lastAuditNumber` with the number that was seen before.
+    /// It does not detect missing newest entries: compare `lastAuditNumber` with a number seen before.
     func auditFault() async throws(StoreError) -> AuditFault?
 }
 
-/// Shortens the audit. Its entries are written with the work that they tell of.
+/// Trims the audit. Its entries are written in the transactions of the changes that they record.
 package protocol AuditStore: Sendable {
-    /// Deletes the audit's entries from before a time, from the oldest on; returns how many, at most `limit`.
+    /// Deletes the audit's entries from before a time, oldest first; returns how many, at most `limit`.
     func trimAudit(before date: Date, limit: Int) async throws -> Int
 }

@@ -3,7 +3,7 @@ package import PushCore
 
 /// A device as its owner sees it.
 package struct RegisteredDevice: Sendable, Hashable {
-    /// The outbox's name for it.
+    /// The device's number in the outbox.
     package let number: Int64
     package let id: RegistrationID
     package let platform: Platform
@@ -31,12 +31,12 @@ package struct RegisteredDevice: Sendable, Hashable {
     }
 }
 
-/// What a device tells about itself.
+/// The properties that a device registers.
 package struct DeviceRegistration: Sendable, Hashable {
     package let platform: Platform
     package let lane: Lane
     package let handle: DeviceHandle
-    /// Without the tag of its user, which the server gives.
+    /// Without the tag of the user, which the server adds.
     package let tags: Set<Tag>
 
     package init(platform: Platform, lane: Lane, handle: DeviceHandle, tags: Set<Tag>) {
@@ -49,7 +49,7 @@ package struct DeviceRegistration: Sendable, Hashable {
 
 /// The outcome of a registration.
 package enum RegisterOutcome: Sendable, Hashable {
-    /// So many pushes that waited for the device have moved to the lane of its new address.
+    /// The device is registered; `moved` pushes that waited for it have moved to the lane of its new address.
     case registered(moved: Int)
     /// The id cannot be used any more; the device must ask for a new one.
     case gone(reason: String)

@@ -3,22 +3,23 @@ package import PushCore
 
 /// Reads registrations.
 package protocol DeviceReader: Sendable {
-    /// The living devices of a user, oldest first.
+    /// The registered devices of a user, oldest first.
     func devices(ofUser user: Int64) async throws(StoreError) -> [RegisteredDevice]
 
     /// Whether a push to one of the devices waits for a later time.
     func isAnythingWaiting(for devices: [RegistrationID], now: Date) async throws(StoreError) -> Bool
 }
 
-/// Makes, changes and ends registrations.
+/// Creates, updates and ends registrations.
 package protocol DeviceStore: Sendable {
-    /// Gives out a registration id: the user's own for that handle, whose doubles go, or else a new one.
+    /// Returns the user's registration id for that handle, and deletes its duplicates, or creates a new id.
     func requestRegistration(ofUser user: Int64, handle: DeviceHandle?, now: Date) async throws -> RegistrationID
 
-    /// Makes or updates a registration. Its handle leaves every other one, whose queued pushes are cancelled; the pushes
-    /// that wait for the device itself go to its new address.
+    /// Creates or updates a registration.
     ///
-    /// `page` is how many pushes move in one transaction; `nil`: as many as the store likes.
+    /// Another registration of the same platform and handle is retired, and its queued pushes are cancelled. The pushes
+    /// that wait for the device itself go to its new address. `page` is how many pushes move in one transaction; with
+    /// `nil` the store decides.
     func register(
         _ registration: DeviceRegistration,
         as id: RegistrationID,
@@ -29,10 +30,10 @@ package protocol DeviceStore: Sendable {
         now: Date
     ) async throws -> RegisterOutcome
 
-    /// Forgets a registration of the user; `false` if there is one of that id and it is another's.
+    /// Deletes a registration of the user; `false` if the id is registered to another user.
     func unregister(_ id: RegistrationID, ofUser user: Int64, by record: AuditRecord?) async throws -> Bool
 
-    /// Takes a device out of service, unless it has registered after `since` or with another handle; says whether it did.
+    /// Retires a device, unless it has registered after `since` or has another handle or lane; returns whether it did.
     func retire(
         device: Int64,
         handle: String,
@@ -42,10 +43,11 @@ package protocol DeviceStore: Sendable {
         now: Date
     ) async throws -> Bool
 
-    /// Makes due at once what waits for the devices; returns how many pushes that are.
+    /// Makes the pushes that wait for the devices due at once; returns their number.
     ///
-    /// With `last`, the last that the devices have seen, also what was accepted with it or after it and has not been
-    /// fetched since: it may have been lost on its way. Such a push counts as enqueued once more.
+    /// `last` is the last notification that the devices have seen. With it, pushes that were accepted at the same time
+    /// or later, and whose notifications have not been fetched, become due too: they may have been lost in transit.
+    /// Such a push counts as enqueued once more.
     func makeDue(
         for devices: [RegistrationID],
         ofUser user: Int64,
@@ -55,7 +57,7 @@ package protocol DeviceStore: Sendable {
 }
 
 extension DeviceStore {
-    /// Makes or updates a registration.
+    /// Creates or updates a registration.
     package func register(
         _ registration: DeviceRegistration,
         as id: RegistrationID,

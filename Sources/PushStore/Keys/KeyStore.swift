@@ -1,13 +1,13 @@
 package import Foundation
 package import PushCore
 
-/// A data key under which something in the store may be encrypted.
+/// A data key under which values in the store may be encrypted.
 package struct DataKeyEntry: Sendable, Hashable {
     package let number: UInt32
     package let usedSince: Date
-    /// How many values it has encrypted, which random nonces bound (`Keyring.maximumSeals`).
+    /// How many values it has encrypted; random nonces limit the number (`Keyring.maximumSeals`).
     package let seals: Int
-    /// Recognises the key.
+    /// Identifies the key without revealing it.
     package let checkValue: Data
 
     package init(number: UInt32, usedSince: Date, seals: Int, checkValue: Data) {
@@ -19,7 +19,7 @@ package struct DataKeyEntry: Sendable, Hashable {
 }
 
 extension [DataKeyEntry] {
-    /// Throws `StoreError.wrongKeyring` unless each key in use is in the keyring, and is the same.
+    /// Throws `StoreError.wrongKeyring` if a key in use is missing from the keyring, or is a different key there.
     package func check(_ keyring: Keyring) throws(StoreError) {
         for key in self {
             switch keyring.checkValue(of: key.number) {
@@ -35,39 +35,41 @@ extension [DataKeyEntry] {
 /// The outcome of a pass over all encrypted values.
 package struct RewrapResult: Sendable, Hashable {
     package var renewed = 0
-    /// Values that cannot be decrypted; their keys stay in use.
+    /// Values that cannot be decrypted; as long as there are any, all older keys stay in use.
     package var unreadable = 0
-    /// The keys that nothing is encrypted with any more.
+    /// The keys under which no value is encrypted any more.
     package var unused: [UInt32] = []
 
     package init() {}
 }
 
-/// Holds the keys, and changes them.
+/// Holds and replaces the keys.
 package protocol KeyStore: Sendable {
-    /// Encrypts and decrypts payloads.
+    /// Encrypts and decrypts stored values.
     var vault: Vault { get }
 
-    /// Keys for keyed hashes are derived from this.
+    /// The secret from which the keys for keyed hashes are derived.
     var indexSecret: IndexSecret { get }
 
-    /// Uses another keyring from now on, whose first key encrypts. Values under other keys wait for `rewrap`.
+    /// Replaces the keyring; the first key of the new one encrypts. Values under other keys wait for `rewrap`.
     ///
-    /// Returns `false` if it is the same. Throws `StoreError.wrongKeyring`, and keeps the old, if a key in use is not in it.
+    /// Returns `false` if it is the same keyring. Throws `StoreError.wrongKeyring`, and keeps the old keyring, if the
+    /// new one lacks a key in use.
     func exchange(_ keyring: Keyring, now: Date) async throws -> Bool
 
-    /// Writes down how many values were encrypted; if that fails, they are counted the next time.
+    /// Stores how many values were encrypted; if that fails, the next call counts them.
     func writeSealCounts() async throws
 
-    /// Encrypts anew, page by page, all that is not under the first key; `nil` if there is nothing else.
+    /// Re-encrypts, page by page, all values that are not under the first key; `nil` if no other key is in use.
     ///
-    /// May end at any moment and begin anew. New values are under the first key while it runs, also behind it. `page` is how
-    /// many values are looked at in one transaction; `nil`: as many as the store likes.
+    /// It may be interrupted at any time and started again. While it runs, new values are encrypted under the first
+    /// key, also in rows that it has passed. `page` is how many values one transaction checks; with `nil` the store
+    /// decides.
     func rewrap(page: Int?) async throws -> RewrapResult?
 }
 
 extension KeyStore {
-    /// Encrypts anew all that is not under the first key.
+    /// Re-encrypts all values that are not under the first key.
     package func rewrap() async throws -> RewrapResult? {
         try await self.rewrap(page: nil)
     }

@@ -1,13 +1,13 @@
 package import Foundation
 
-/// A request that has an effect once, however often it comes.
+/// A request that takes effect once, however often it is sent.
 package struct IdempotentRequest: Sendable, Hashable {
-    /// For how long a request is remembered.
+    /// How long a request is remembered.
     package static let lifetime: TimeInterval = 86_400
 
-    /// A keyed hash of whose it is, what it calls, and the key that came with it.
+    /// A keyed hash of the user, the method and path, and the key that came with the request.
     package let key: Data
-    /// A keyed hash of all that it asks for.
+    /// A keyed hash of everything that the request asks for.
     package let request: Data
 
     package init(key: Data, request: Data) {

@@ -10,7 +10,7 @@ package struct NewNotification: Sendable, Hashable {
     package let isStoredByClients: Bool
     package let isReadOnce: Bool
     package let priority: Push.Priority
-    /// The same for all pushes of which only the newest counts; tells nothing of the key that it was made of.
+    /// The same for all pushes that replace one another; reveals nothing about the key that it was made from.
     package let collapseID: String?
     package let createdAt: Date
     package let expiresAt: Date
@@ -42,15 +42,15 @@ package struct NewNotification: Sendable, Hashable {
 
 /// The outcome of a post.
 package enum PostOutcome: Sendable, Hashable {
-    /// Durable, and so is the work of pushing it, if there is any to be done now.
+    /// The notification is durable, and so is the work of pushing it, if there is any now.
     case stored(pushes: Int, hasWork: Bool = true)
     /// The id is in use: choose another and encrypt anew.
     case idTaken
     case unknownUser(Username)
     /// The same request has been stored before, and is not stored again.
     case repeated(NotificationID, createdAt: Date, expiresAt: Date)
-    /// Another request has come with the same key.
+    /// Another request has used the same key.
     case keyReused
-    /// The sender has as much stored as it may.
+    /// The sender has reached its storage bounds.
     case tooMuch(StorageExcess)
 }

@@ -3,27 +3,28 @@ package import PushCore
 
 /// A page of a user's notifications, oldest change first.
 package struct NotificationPage: Sendable, Hashable {
-    /// Bytes of payloads that a page has at most, unless its first one is larger.
+    /// The most bytes of payloads that a page has, unless its first payload is larger.
     package static let maximumBytes = 1 << 20
 
     /// A notification as it is since its last change.
     package struct Entry: Sendable, Hashable {
         package let id: NotificationID
-        /// The number of that change. It stands for all that the user sees of it: whatever changes has another.
+        /// The number of that change. It stands for all that the user sees of the notification: each change of that has
+        /// a new one.
         package let change: Int64
         package let sender: Int64
-        /// Not shown any more: recalled, dismissed, taken, or read in a list of what is not.
+        /// Not shown any more: recalled, dismissed, taken, or, in a list of unread notifications, read.
         package let isGone: Bool
         package let isStoredByClients: Bool
         package let isReadOnce: Bool
         package let isRead: Bool
-        /// Whether the payload was collected before.
+        /// Whether the payload was fetched before.
         package let isFetched: Bool
         package let createdAt: Date
         package let expiresAt: Date
-        /// Bytes of the payload, in clear; 0 where it is not shown.
+        /// Bytes of the payload, decrypted; 0 if the payload is not shown.
         package let payloadLength: Int
-        /// Empty unless it was asked for.
+        /// Empty unless payloads were requested.
         package var sealedPayload = Data()
 
         package init(
@@ -54,15 +55,15 @@ package struct NotificationPage: Sendable, Hashable {
     }
 
     package var entries: [Entry] = []
-    /// The number of the last change that this page has come to: the next one begins behind it.
+    /// The number of the last change that this page covers; the next page begins after it.
     package var end: Int64
-    /// Whether there is more than fits.
+    /// Whether there are more changes than fit.
     package var hasMore = false
-    /// When what the user sees here last became another, as far as rows tell that are still there.
+    /// When the content of this page last changed, as far as the remaining rows tell.
     package var changedAt = Date.distantPast
-    /// When something was last deleted that had expired, and may have been on this page before; `nil` if that is not known.
+    /// When an expired notification, which may have been on this page, was last deleted; `nil` if that is not known.
     package var removedAt: Date?
-    /// Whether it was given up because it takes more than the budget: it is then not what was asked for.
+    /// Whether reading stopped because the page exceeds the budget; the page is then incomplete.
     package var isBeyondBudget = false
 
     package init(end: Int64) {
@@ -70,13 +71,13 @@ package struct NotificationPage: Sendable, Hashable {
     }
 }
 
-/// How much may be read for a page where others wait meanwhile.
+/// How much may be read for a page while others wait.
 package struct PageBudget: Sendable, Hashable {
     package static let unlimited = PageBudget(rows: .max, bytes: .max)
 
-    /// Rows that are looked at.
+    /// The most rows that are examined.
     package let rows: Int
-    /// Bytes of payloads.
+    /// The most bytes of payloads.
     package let bytes: Int
 
     package init(rows: Int, bytes: Int) {
@@ -85,12 +86,12 @@ package struct PageBudget: Sendable, Hashable {
     }
 }
 
-/// Which of a user's changes are asked for.
+/// The range of a user's changes that is requested.
 package struct ChangeRange: Sendable, Hashable {
-    /// Behind this one, with tombstones; `nil`: from the beginning, and only what is there.
+    /// Changes after this one, with tombstones; `nil`: from the beginning, without tombstones.
     package let start: Int64?
     package let limit: Int
-    /// What has been read is then as good as gone.
+    /// Whether read notifications count as gone.
     package let isUnreadOnly: Bool
 
     package init(after start: Int64?, limit: Int, isUnreadOnly: Bool) {

@@ -1,17 +1,17 @@
-/// What a user may have in the database at a time.
+/// How much a user may have in the database at a time.
 package struct StorageBounds: Sendable, Hashable {
     package static let deviceRange = 1...1_000_000
     package static let notificationRange = 1...1_000_000_000
     package static let byteRange = 1...1_099_511_627_776
 
-    /// Registrations that live.
+    /// Active registrations.
     package let devices: Int
     /// Notifications that the user has sent and that have not expired, recalled ones included.
     package let notifications: Int
     /// Bytes of their payloads, as they are stored.
     package let bytes: Int
 
-    /// `nil` outside of the ranges.
+    /// `nil` if a bound is outside its range.
     package init?(devices: Int, notifications: Int, bytes: Int) {
         guard
             Self.deviceRange.contains(devices), Self.notificationRange.contains(notifications),
@@ -23,7 +23,7 @@ package struct StorageBounds: Sendable, Hashable {
     }
 }
 
-/// What a user has as much of as it may.
+/// The bound that a user has reached.
 package enum StorageExcess: Sendable, Hashable {
     case notifications
     case bytes

@@ -1,17 +1,17 @@
 internal import Foundation
 package import PushCore
 
-/// Whom a notification is for, on the platforms asked for.
+/// The recipients of a notification, on the requested platforms.
 package struct Audience: Sendable, Hashable {
     package enum Aim: Sendable, Hashable {
-        /// The devices that any of the expressions names.
+        /// The devices that match any of the expressions.
         case expressions([TagExpression])
-        /// One device of a user, and nobody else.
+        /// One device of a user only.
         case device(RegistrationID, ofUser: Int64)
     }
 
     package let aim: Aim
-    /// `nil`: on all.
+    /// `nil` means all platforms.
     package let platforms: Set<Platform>?
 
     package init(_ expressions: [TagExpression], platforms: Set<Platform>? = nil) {
@@ -28,17 +28,17 @@ package struct Audience: Sendable, Hashable {
         if case .expressions(let expressions) = self.aim { expressions } else { [] }
     }
 
-    /// The users who are meant as such, and so collect also without a device.
+    /// The users who are addressed by name, and so receive the notification even without a device.
     package var usernames: [Username] { self.expressions.compactMap(\.onlyUsername) }
 
-    /// Tags of which each device meant has at least one; `nil` if there are no such tags.
+    /// A set of tags such that each matching device has at least one of them; `nil` if there is no such set.
     package var branches: [Tag]? {
         var tags: Set<Tag> = []
         for expression in self.expressions {
             guard let own = expression.branches else { return nil }
             tags.formUnion(own)
         }
-        // In an order that a later page finds again.
+        // Sorted, so that a later page finds the same order.
         return tags.isEmpty ? nil : tags.sorted { $0.description < $1.description }
     }
 }
@@ -53,7 +53,7 @@ extension TagExpression {
             return left + right
         case .and(let left, let right):
             guard let left = left.branches, let right = right.branches else { return left.branches ?? right.branches }
-            // A user has few devices, another tag may have all.
+            // A user has few devices; any other tag may be on all devices.
             let rank = { (tags: [Tag]) in tags.allSatisfy { $0.username != nil } ? tags.count : 1000 + tags.count }
             return rank(left) <= rank(right) ? left : right
         }

@@ -1,20 +1,20 @@
 package import Foundation
 package import PushCore
 
-/// Where one push stands, as its sender sees it.
+/// The state of one push, as its sender sees it.
 package struct DeliveryEntry: Sendable, Hashable {
-    /// The outbox's name for the device: entries are in this order.
+    /// The device's number in the outbox; entries are in this order.
     package let number: Int64
-    /// `nil` for a device that is gone.
+    /// `nil` if the device was deleted.
     package let device: RegistrationID?
-    /// `nil` for a user who is gone.
+    /// `nil` if the user was deleted.
     package let username: Username?
     package let platform: String
     package let state: DeliveryStage
     package let attempts: Int
-    /// When it came to its end, or the user fetched or read; `nil` before.
+    /// When the push ended, or when the user fetched or read the notification; `nil` before.
     package let updatedAt: Date?
-    /// The provider's words for the last refusal, or why it waits or was cancelled.
+    /// The provider's words for the last refusal, or why the push waits or was cancelled.
     package let reason: String?
 
     package init(
@@ -38,7 +38,7 @@ package struct DeliveryEntry: Sendable, Hashable {
     }
 }
 
-/// How far a push has come. The receipt is the user's: a fetch by one device counts for each.
+/// How far a push has come. Receipts belong to the user: a fetch by one device counts for all of them.
 package enum DeliveryStage: String, Sendable, CaseIterable {
     case queued, sending, accepted, fetched, read, expired, failed, cancelled
 }

@@ -1,5 +1,6 @@
-/// How many pushes of a lane have ever been enqueued, and what became of them: none is ever lost without a word, so
-/// what is in no other state is pending.
+/// How many pushes of a lane have ever been enqueued, and how they ended.
+///
+/// No push is lost uncounted, so every push without an outcome is pending.
 package struct Tally: Sendable, Hashable {
     package var enqueued = 0
     package var accepted = 0
@@ -10,7 +11,7 @@ package struct Tally: Sendable, Hashable {
     package init() {}
 
     package var pending: Int {
-        // Damaged counts are wrong, but must not end the process.
+        // Damaged counts may overflow, which must not end the process.
         self.enqueued &- self.accepted &- self.expired &- self.failed &- self.cancelled
     }
 }
