@@ -3,9 +3,9 @@ import Reactor
 import UnixSignals
 
 extension Application {
-    /// Runs, and reloads at each of these signals.
+    /// Runs the application, and reloads at each of these signals.
     func run(reloadingOn signals: [UnixSignal]) async throws {
-        // Before the line that says it serves: until then such a signal ends the process.
+        // Before the log line that announces the server: until now such a signal ends the process.
         let reloads = await UnixSignalsSequence(trapping: signals)
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { for await _ in reloads { await self.parts.reload() } }
@@ -14,7 +14,7 @@ extension Application {
         }
     }
 
-    /// Runs in this process as long as `body` does, which is given the base URL of the first TCP address.
+    /// Runs in this process as long as `body` does; passes it the base URL of the first TCP address.
     func whileRunning<Result: Sendable>(
         _ body: @escaping @Sendable (URL) async throws -> Result
     ) async throws -> Result {

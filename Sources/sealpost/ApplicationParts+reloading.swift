@@ -7,9 +7,9 @@ import PushServer
 import PushStore
 
 extension ApplicationParts {
-    /// Reads certificates, the keyring, the signing keys and the senders' credentials again.
+    /// Reloads certificates, the keyring, the signing keys and the senders' credentials.
     ///
-    /// What cannot be read or is not valid is logged, and the old stays in use.
+    /// If one of them cannot be read or is not valid, the error is logged and the old one stays in use.
     func reload() async {
         self.tls?.reload()
         await self.reloadKeyring()

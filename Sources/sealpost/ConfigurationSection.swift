@@ -3,7 +3,7 @@ import Yams
 
 /// One mapping of the configuration file, read key by key; the environment overrides each.
 ///
-/// `finish()` refuses what nobody asked for, so a misspelt key cannot be silently without effect.
+/// `finish()` refuses keys that were never read, so that a misspelt key is not silently ignored.
 final class ConfigurationSection {
     private let source: ConfigurationSource
     private let path: [String]
@@ -40,7 +40,7 @@ final class ConfigurationSection {
         }
     }
 
-    /// Whether the key is there and says `null`.
+    /// Whether the key is there and its value is `null`.
     func isNull(_ key: String) throws -> Bool {
         self.known.insert(key)
         if let text = self.source.override(of: self.path + [key]) {
@@ -106,7 +106,7 @@ final class ConfigurationSection {
         return elements.compactMap(\.self)
     }
 
-    /// Throws `ConfigurationError` for a key of the file that nobody has read.
+    /// Throws `ConfigurationError` for a key of the file that was never read.
     func finish() throws {
         for key in self.node?.keys.compactMap({ $0 }) ?? [] where !self.known.contains(key.string ?? "") {
             let known = self.known.sorted().joined(separator: ", ")
@@ -166,7 +166,7 @@ final class ConfigurationSource {
         return self.environment[name]
     }
 
-    /// Throws `ConfigurationError` for a variable that looks like ours and is not.
+    /// Throws `ConfigurationError` for an unknown variable with our prefix.
     func finish() throws {
         let unknown = self.environment.keys.filter { $0.hasPrefix(Self.prefix) && !self.usedVariables.contains($0) }
         if let name = unknown.sorted().first {
@@ -174,9 +174,9 @@ final class ConfigurationSource {
         }
     }
 
-    /// Where a key stands, for an error: the variable that overrides it, or file and line, and the key's path.
+    /// The place of a key, for an error: the variable that overrides it, or file and line, and the key's path.
     func place(of path: [String], _ node: Node? = nil) -> String {
-        // A list that a variable gives as a whole has no lines.
+        // A list that a variable sets as a whole has no line numbers.
         for length in stride(from: path.count, to: 0, by: -1) {
             let variable = Self.variable(Array(path.prefix(length)))
             if self.environment[variable] != nil { return ([variable] + path.dropFirst(length)).joined(separator: ".") }

@@ -2,10 +2,11 @@ import Glibc
 import Logging
 import Reactor
 
-/// How many descriptors this process may have open: each connection is one.
+/// The limit of open descriptors of this process; each connection needs one.
 enum DescriptorLimit {
-    /// Raises the soft limit, which is low for the sake of programs with select(2), as far as the hard one allows, and
-    /// warns if that is too low for so many connections.
+    /// Raises the soft limit to the hard limit, and warns if that is too low for so many connections.
+    ///
+    /// The soft limit is low by default for the sake of programs that use select(2).
     static func raise(for connections: Int, logger: Logger) {
         var limit = rlimit()
         guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return }

@@ -9,10 +9,10 @@ typealias KeyringFile = KeyFile<Keyring>
 /// The file with the keys that sign answers.
 typealias SigningKeyFile = KeyFile<SigningKeySet>
 
-/// A file of numbered keys, which the server makes by itself and only its owner may read.
+/// A file of numbered keys, which the server creates and only its owner may read.
 ///
-/// Each function throws a `ConfigurationError` if the file cannot be read or written, if others may read it, or if it holds
-/// no valid keys.
+/// Each function throws a `ConfigurationError` if the file cannot be read or written, if others may read it, or if it
+/// holds no valid keys.
 struct KeyFile<Keys: FiledKeys> {
     let path: String
 
@@ -20,12 +20,12 @@ struct KeyFile<Keys: FiledKeys> {
         self.path = path
     }
 
-    /// Reads it, and never makes it.
+    /// Reads the file, and never creates it.
     func load() throws -> Keys {
         try self.keys(in: PrivateFile.load(self.path, what: Keys.fileName))
     }
 
-    /// Reads it; makes it, with one new key, if it is not there.
+    /// Reads the file; creates it, with one new key, if it is missing.
     func loadOrCreate() throws -> Keys {
         try self.keys(in: PrivateFile.load(self.path, what: Keys.fileName, ifMissing: Keys.generateText))
     }
@@ -38,7 +38,7 @@ struct KeyFile<Keys: FiledKeys> {
         }
     }
 
-    /// Takes a key out that is not the first. Whether something depends on it is the caller's to know.
+    /// Removes a key other than the first. The caller must check that no value depends on the key.
     func remove(_ number: UInt32) throws {
         try PrivateFile.change(self.path, what: Keys.fileName) { text in
             (try self.checked { () throws(KeyTextError) in try Keys.removingKey(number, from: text) }, ())
@@ -61,9 +61,9 @@ struct KeyFile<Keys: FiledKeys> {
 }
 
 extension KeyFile<Keyring> {
-    /// Reads it; makes it, with one new key, if neither it nor the store is there.
+    /// Reads the file; creates it, with one new key, if neither the file nor the store exists.
     ///
-    /// Throws `ConfigurationError` if it is missing though there is a store, which a new key would not open.
+    /// Throws `ConfigurationError` if the file is missing and a store exists, which a new key would not open.
     func loadOrCreate(beside place: any StorePlace) throws -> Keyring {
         let isMissing = !FileManager.default.fileExists(atPath: self.path)
         guard !isMissing || !place.exists else {
@@ -77,7 +77,7 @@ extension KeyFile<Keyring> {
 
 /// Keys that have a file.
 protocol FiledKeys: NumberedKeys {
-    /// What errors call the file.
+    /// The name of the file in errors.
     static var fileName: String { get }
 }
 

@@ -1,7 +1,7 @@
 import Foundation
 import Logging
 
-/// Hands each event to the writer as one line; no value can begin a new line or a new field.
+/// Passes each event to the writer as one line; no value can begin a new line or a new field.
 struct LineLogHandler: LogHandler {
     var logLevel: Logger.Level
     var metadata: Logger.Metadata = [:]

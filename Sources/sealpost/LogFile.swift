@@ -1,16 +1,16 @@
 import Glibc
 
-/// Where lines go, by `write(2)`: all that may go wrong there is an answer and not the end of the process.
+/// Writes lines to a descriptor with `write(2)`; errors are returned and do not end the process.
 struct LogFile {
     private let descriptor: Int32
-    /// Whether a line was broken off.
+    /// Whether the last line was written only in part.
     private var isMidLine = false
 
     init(descriptor: Int32) {
         self.descriptor = descriptor
     }
 
-    /// Has a pipe without a reader answer EPIPE on this thread, whatever the process does about SIGPIPE.
+    /// Makes writes to a pipe without a reader fail with EPIPE on this thread, however the process handles SIGPIPE.
     static func ignoreBrokenPipes() {
         var signals = sigset_t()
         sigemptyset(&signals)
@@ -18,8 +18,9 @@ struct LogFile {
         pthread_sigmask(SIG_BLOCK, &signals, nil)
     }
 
-    /// Writes a line whole, however long that takes; `false` if it cannot be written. A line that a failure cuts off ends before
-    /// the next one begins.
+    /// Writes a whole line, however long that takes; `false` if it cannot be written.
+    ///
+    /// A line that a failure cut off is ended before the next one begins.
     mutating func write(_ line: String) -> Bool {
         let bytes = Array(((self.isMidLine ? "\n" : "") + line + "\n").utf8)
         let written = Self.write(bytes, to: self.descriptor)
@@ -27,7 +28,7 @@ struct LogFile {
         return written == bytes.count
     }
 
-    /// Writes these bytes, and returns how many of them could be; `errno` tells why the others could not.
+    /// Writes these bytes, and returns how many were written; `errno` gives the reason if it was not all of them.
     static func write(_ bytes: [UInt8], to descriptor: Int32) -> Int {
         bytes.withUnsafeBytes { bytes in
             var written = 0
@@ -43,12 +44,12 @@ struct LogFile {
         }
     }
 
-    /// Whether the same is worth another try; waits for a descriptor that somebody has made non-blocking.
+    /// Whether to retry the write; waits until a descriptor that another program made non-blocking is writable.
     private static func mayGoOn(after error: Int32, _ descriptor: Int32) -> Bool {
         if error == EINTR { return true }
         guard error == EAGAIN else { return false }
         var request = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
-        // Interrupted or not, the next write tells.
+        // Even if this is interrupted, the next write finds out.
         poll(&request, 1, -1)
         return true
     }

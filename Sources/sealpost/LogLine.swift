@@ -1,11 +1,11 @@
 import Foundation
 import Logging
 
-/// One event as one line, whatever its values hold.
+/// One event as one line, regardless of its values.
 ///
-/// Clients choose some of them, at least in part. What is not to be seen, ends a line somewhere or turns the direction of
-/// writing is escaped as JSON has it (RFC 8259 section 7): control characters, those of C1 and terminals' escape sequences
-/// with them, format characters, and the separators of lines and paragraphs.
+/// Clients choose some values, at least in part. Characters that are invisible, end a line in some programs or change
+/// the writing direction are escaped as in JSON (RFC 8259 section 7): control characters, including those of C1 and of
+/// terminal escape sequences, format characters, and the separators of lines and paragraphs.
 struct LogLine {
     enum Format: Sendable {
         case text
@@ -25,7 +25,7 @@ struct LogLine {
         }
     }
 
-    /// Bytes that it takes in memory, about.
+    /// The approximate number of bytes that it takes in memory.
     var size: Int {
         self.fields.reduce(128 + self.message.utf8.count) { $0 + 32 + $1.name.utf8.count + $1.value.utf8.count }
     }

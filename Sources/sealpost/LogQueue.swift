@@ -1,14 +1,14 @@
 import Logging
 
-/// The lines that wait to be written, bounded by their number and their bytes. Decides; does nothing.
+/// The lines that wait to be written, bounded by their number and their bytes. It decides, and does no I/O.
 ///
-/// What finds no room is dropped and counted. A quarter of the room is for warnings and errors only, so that a flood of
-/// lesser lines takes no room from them.
+/// A line for which there is no room is dropped and counted. A quarter of the room is reserved for warnings and errors,
+/// so that a flood of less severe lines cannot displace them.
 struct LogQueue {
-    /// What is written at once, in the order in which it was logged.
+    /// Lines to write together, in the order in which they were logged.
     struct Batch {
         var lines: [LogLine] = []
-        /// How many lines were dropped between these and those of the next batch.
+        /// How many lines were dropped between this batch and the next.
         var dropped = 0
     }
 
@@ -20,7 +20,7 @@ struct LogQueue {
 
     var isEmpty: Bool { self.batch.lines.isEmpty && self.batch.dropped == 0 }
 
-    /// Takes a line in; `false` if it was dropped.
+    /// Adds a line; `false` if it was dropped.
     mutating func add(_ line: LogLine) -> Bool {
         let quarters = line.level >= .warning ? 4 : 3
         let size = line.size
@@ -35,7 +35,7 @@ struct LogQueue {
         return true
     }
 
-    /// Gives away all that waits.
+    /// Removes and returns all waiting lines.
     mutating func take() -> Batch {
         defer { self = LogQueue() }
         return self.batch

@@ -2,36 +2,36 @@ import Foundation
 import Logging
 import Synchronization
 
-/// The one thread that writes the log, so that nobody else waits for what is behind standard error.
+/// The one thread that writes the log, so that no other thread waits for the reader of standard error.
 ///
-/// Lines come out in the order in which they were logged. Where the reader of a pipe stands still or a disk is full, lines are
-/// dropped and counted, and one line tells how many as soon as it can be written.
+/// Lines are written in the order in which they were logged. While the reader of a pipe is stalled or a disk is full,
+/// lines are dropped and counted; one line reports how many as soon as it can be written.
 final class LogWriter: Sendable {
-    /// For standard error, which a process has once. `exit(3)` waits for it a moment.
+    /// The writer for standard error, of which a process has one. `exit(3)` flushes it for up to half a second.
     static let standardError: LogWriter = {
         atexit { LogWriter.standardError.flush(within: .milliseconds(500)) }
         return LogWriter(descriptor: STDERR_FILENO)
     }()
 
-    /// How long dropped lines wait to be told where no further line is logged.
+    /// When to retry the report of dropped lines if no further line is logged.
     private static let retryAfter: TimeInterval = 1
 
     private struct State {
         var queue = LogQueue()
         var format = LogLine.Format.text
         var dropped = 0
-        /// Whether the thread has lines in hand.
+        /// Whether the thread is writing lines.
         var isWriting = false
         /// Whether the thread waits for lines.
         var isAsleep = false
     }
 
     private let state = Mutex(State())
-    /// For who waits for a change of the state. It is rung after the change, under its own lock, which a waiter holds from its
-    /// look at the state until it waits.
+    /// Wakes those that wait for a change of the state. It is signalled after the change, under its own lock, which a
+    /// waiter holds from reading the state until it waits, so that no change is missed.
     private let changed = NSCondition()
 
-    /// Writes to `descriptor`, which must stay open, as long as the process runs.
+    /// Writes to `descriptor`, which must stay open as long as the process runs.
     init(descriptor: Int32) {
         Thread.detachNewThread { self.work(LogFile(descriptor: descriptor)) }
     }
@@ -39,12 +39,12 @@ final class LogWriter: Sendable {
     /// How many lines were never written.
     var dropped: Int { self.state.withLock { $0.dropped } }
 
-    /// Writes lines in that form from now on.
+    /// Sets the format of all lines that are written from now on.
     func use(_ format: LogLine.Format) {
         self.state.withLock { $0.format = format }
     }
 
-    /// Has a line written soon, or drops it if too many wait. Never waits.
+    /// Queues a line, or drops it if too many wait. Never blocks.
     func write(_ line: LogLine) {
         let wakesUp = self.state.withLock { state in
             if !state.queue.add(line) { state.dropped += 1 }
@@ -54,7 +54,8 @@ final class LogWriter: Sendable {
         if wakesUp { self.changed.withLock { self.changed.broadcast() } }
     }
 
-    /// Waits until all that was logged before is written or dropped, at most for `patience`. Not on a loop.
+    /// Waits until all queued lines are written or dropped, at most for `patience`. Must not be called on an event
+    /// loop.
     func flush(within patience: Duration) {
         let deadline = Date(timeIntervalSinceNow: patience / .seconds(1))
         self.changed.withLock {
@@ -69,7 +70,7 @@ final class LogWriter: Sendable {
     private func work(_ file: LogFile) {
         LogFile.ignoreBrokenPipes()
         var file = file
-        // Lines that are missing, and of which no line tells yet.
+        // Dropped lines that have not been reported yet.
         var untold = 0
         while true {
             let (batch, format) = self.next(within: untold > 0 ? Self.retryAfter : nil)
@@ -88,11 +89,11 @@ final class LogWriter: Sendable {
         }
     }
 
-    /// What is to be written next; nothing if nothing comes within `patience`.
+    /// The next batch to write; an empty one if no line is logged within `patience`.
     private func next(within patience: TimeInterval?) -> (LogQueue.Batch, LogLine.Format) {
         let deadline = patience.map { Date(timeIntervalSinceNow: $0) }
         self.changed.withLock {
-            // Who flushes waits for this thread to have nothing in hand.
+            // `flush` waits for this thread to finish its batch.
             self.changed.broadcast()
             while self.state.withLock({ state in
                 state.isAsleep = state.queue.isEmpty
@@ -113,7 +114,7 @@ final class LogWriter: Sendable {
         }
     }
 
-    /// Writes how many lines are missing here, if any are; `false` if it cannot.
+    /// Writes how many lines were dropped here, if any were; `false` if it cannot.
     private func tell(of untold: inout Int, in file: inout LogFile, _ format: LogLine.Format) -> Bool {
         if untold == 0 { return true }
         let fields = [(name: "count", value: "\(untold)")]

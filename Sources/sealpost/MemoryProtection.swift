@@ -2,16 +2,17 @@ import CPrctl
 import Glibc
 import Logging
 
-/// Keeps what is in clear in memory, payloads and keys, in this process.
+/// Protects secrets in memory, payloads and keys in clear, from other processes.
 ///
-/// To be made before the first secret is read.
+/// Create it before the first secret is read.
 struct MemoryProtection {
-    /// What could not be had, as ends of a line in the log.
+    /// The protections that failed, as texts for the log.
     private let failures: [String]
 
-    /// Takes away core dumps, and everybody's look into this process but root's (`PR_SET_DUMPABLE`, ptrace(2)).
+    /// Disables core dumps, and denies every user but root access to the process's memory (`PR_SET_DUMPABLE`,
+    /// ptrace(2)).
     ///
-    /// Both, because a program that takes dumps through a pipe is asked whatever the limit is (core(5)).
+    /// The limit alone does not suffice: a program that receives dumps through a pipe gets them at any limit (core(5)).
     init() {
         var failures: [String] = []
         var none = rlimit(rlim_cur: 0, rlim_max: 0)
@@ -22,7 +23,7 @@ struct MemoryProtection {
         self.failures = failures
     }
 
-    /// Warns of what could not be had.
+    /// Logs a warning for each protection that failed.
     func report(to logger: Logger) {
         for failure in self.failures {
             logger.warning(

@@ -1,10 +1,11 @@
 import Foundation
 
-/// A file that only its owner may read, for keys that the server makes by itself.
+/// A file that only its owner may read, for keys that the server creates.
 enum PrivateFile {
-    /// Reads it; makes it first, with mode 0600, if it is not there.
+    /// Reads the file; creates it first, with mode 0600, if it is missing.
     ///
-    /// `what` begins each error. Throws `ConfigurationError` if it cannot be made or read, or if others may read it.
+    /// `what` begins each error. Throws `ConfigurationError` if the file cannot be created or read, or if others may
+    /// read it.
     static func load(_ path: String, what: String, ifMissing make: () -> String) throws -> String {
         if !FileManager.default.fileExists(atPath: path) {
             let folder = URL(fileURLWithPath: path).deletingLastPathComponent()
@@ -29,7 +30,7 @@ enum PrivateFile {
         return try self.load(path, what: what)
     }
 
-    /// Reads it. Throws `ConfigurationError` if it cannot be read, or if others may read it.
+    /// Reads the file. Throws `ConfigurationError` if it cannot be read, or if others may read it.
     static func load(_ path: String, what: String) throws -> String {
         do {
             let mode = try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int ?? 0
@@ -44,11 +45,11 @@ enum PrivateFile {
         }
     }
 
-    /// Gives it another content, made of the one that it has: whole or not at all, also over a power cut; mode 0600, and the
-    /// owner stays.
+    /// Replaces the file's content atomically, also across a power failure; sets mode 0600 and keeps the owner.
     ///
-    /// The new file is made before the old one is read, and is the lock: of two changes at a time the second throws, so that
-    /// neither is lost. Throws `ConfigurationError` if that cannot be done, and what `content` throws.
+    /// The new file is created before the old one is read, and is the lock: of two concurrent changes the second
+    /// throws, so that neither is lost. Throws `ConfigurationError` if the change fails, and rethrows errors of
+    /// `content`.
     static func change<Value>(
         _ path: String,
         what: String,
@@ -79,7 +80,7 @@ enum PrivateFile {
 
     // MARK: - Private
 
-    /// Makes it with mode 0600. Throws if that cannot be done, and `taken` if it is there.
+    /// Creates the file with mode 0600. Throws if that fails, with the text `taken` if the file exists.
     private static func create(_ path: String, what: String, taken: String) throws -> FileHandle {
         let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else {
@@ -89,7 +90,7 @@ enum PrivateFile {
         return FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
     }
 
-    /// On the disk before anything depends on it.
+    /// Writes and syncs the file, so that it is on the disk before anything depends on it.
     private static func write(_ content: String, to file: FileHandle, path: String, what: String) throws {
         do {
             try file.write(contentsOf: Data(content.utf8))
@@ -100,7 +101,7 @@ enum PrivateFile {
         try self.synchronize(folderOf: path, what: what)
     }
 
-    /// Has the folder's entries on the disk.
+    /// Syncs the folder's entries to the disk.
     private static func synchronize(folderOf path: String, what: String) throws {
         let folder = URL(fileURLWithPath: path).deletingLastPathComponent().path
         let descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)

@@ -6,7 +6,7 @@ import PushSenders
 import PushServer
 import Reactor
 
-/// The senders that speak to whoever has a web address: browsers' push services and receivers of the operator's.
+/// The senders that call any web address: browsers' push services and the operator's webhook receivers.
 extension SenderSetup {
     static func webPush(
         _ webPush: SenderConfiguration.WebPush,
@@ -31,13 +31,14 @@ extension SenderSetup {
             LaneSettings(
                 Lane(name, part: service.name),
                 sender: sender,
-                // All of them are said to speak HTTP/2; if one does not, so many wait for a connection without harm.
+                // All push services are said to speak HTTP/2; if one does not, its calls wait for a connection, which
+                // is harmless.
                 concurrency: 16 * webPush.connections,
                 rate: webPush.rate
             )
         }
         let rule = ServerSettings.PlatformRule(sender.handles, applicationServerKey: key.publicText)
-        // Another key would make every subscription useless, so that it is read at the start only.
+        // The key is read at the start only, since another key would make every subscription useless.
         return SenderSetup(lanes, rule: rule, close: sender.close)
     }
 
@@ -59,7 +60,7 @@ extension SenderSetup {
         let lane = LaneSettings(
             Lane(name),
             sender: credential.sender,
-            // Where it speaks HTTP/1.1, the others wait for a connection.
+            // If the receiver speaks HTTP/1.1, calls beyond the connections wait.
             concurrency: 4 * webhook.connections,
             rate: webhook.rate
         )

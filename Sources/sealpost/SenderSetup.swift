@@ -6,19 +6,19 @@ import PushSenders
 import PushServer
 import Reactor
 
-/// A configured sender: its lanes, what handles its devices may have, and how its credentials change.
+/// A configured sender: its lanes, the rule for its devices' handles, and the reloading of its credentials.
 struct SenderSetup {
     let lanes: [LaneSettings]
     let rule: ServerSettings.PlatformRule
     let close: @Sendable () async -> Void
-    /// Reads the credentials again; true if they have changed. If it throws, the old ones stay.
+    /// Reloads the credentials; returns whether they have changed. If it throws, the old ones stay in use.
     var reload: @Sendable () throws -> Bool = { false }
-    /// When the credentials end, if that is known.
+    /// When the credentials expire, if that is known.
     var expiry: CredentialExpiry?
 
     /// Reads the files that the configuration names. Throws `ConfigurationError` with the key that is wrong.
     ///
-    /// `streams` is where the server keeps the event streams that are open.
+    /// `streams` holds the server's open event streams.
     init(_ configuration: SenderConfiguration, name: Platform, on loop: EventLoop, streams: StreamHub) throws {
         let path = "senders.\(name)"
         do {
@@ -51,7 +51,7 @@ struct SenderSetup {
     }
 
     private init(streamsOf name: Platform, _ streams: StreamHub) {
-        // Nobody's limits but ours, and a call only waits for a socket.
+        // No provider sets a limit, and a call only waits for a socket.
         let lane = LaneSettings(Lane(name), sender: StreamSender(streams), concurrency: 1000)
         self.init([lane], rule: .init(StreamHandleRule()), close: {})
     }
@@ -136,7 +136,7 @@ struct SenderSetup {
             return (sender, sender.close)
         }
         var setup = SenderSetup(
-            // Where it speaks HTTP/1.1, the others wait for a connection.
+            // If WNS speaks HTTP/1.1, calls beyond the connections wait.
             LaneSettings(Lane(name), sender: credential.sender, concurrency: 4 * wns.connections, rate: wns.rate),
             handles: try WNSHandleRule(allowedHosts: wns.allowedHosts),
             credential: credential

@@ -1,14 +1,14 @@
 import Foundation
 import Reactor
 
-/// Sockets on which whoever started this process already listens, as sd_listen_fds(3) hands them over.
+/// Listening sockets that the parent of this process has opened and passes on, as in sd_listen_fds(3).
 ///
-/// They outlive the process: whoever connects between two of them waits for the next and is not refused.
+/// They outlive the process: a client that connects during a restart waits for the next process and is not refused.
 enum SocketActivation {
     /// The first descriptor after standard input, output and error.
     private static let first: Int32 = 3
 
-    /// Takes the sockets over; none if there are none. At the start and once only: it unsets the variables.
+    /// Adopts the passed sockets, if there are any. Call it once, at the start: it unsets the variables.
     ///
     /// Throws `ConfigurationError` if the variables make no sense, or a descriptor is not a listening stream socket.
     static func takeListeners() throws(ConfigurationError) -> [Listener] {
@@ -25,7 +25,7 @@ enum SocketActivation {
         }
     }
 
-    /// Which descriptors the variables name for the process `id`; none if they are meant for another.
+    /// The descriptors that the variables name for the process `id`; none if the variables are for another process.
     static func descriptors(
         in environment: [String: String],
         of id: pid_t

@@ -1,4 +1,5 @@
-/// The version of this release: `sealpost --version` prints it, and the changelog and the OpenAPI document have the same.
+/// The version of this release, which `sealpost --version` prints; the changelog and the OpenAPI document have the
+/// same.
 enum Version {
     static let current = "0.1.0"
 }

@@ -83,7 +83,7 @@ struct KeysCommand: AsyncParsableCommand {
 }
 
 extension DataKeyEntry {
-    /// In words; never the key.
+    /// A description without the key itself.
     fileprivate var summary: String {
         "in use since \(self.usedSince.formatted(.iso8601.year().month().day())), \(self.seals) values sealed"
     }

@@ -20,7 +20,7 @@ struct Sealpost: AsyncParsableCommand {
     )
 }
 
-/// What every command that touches the database takes.
+/// The options of every command that uses the database.
 struct ConfigurationOptions: ParsableArguments {
     @Option(name: .customLong("config"), help: "The configuration file. Default: built-in settings.")
     var file: String?
@@ -30,10 +30,10 @@ struct ConfigurationOptions: ParsableArguments {
     }
 }
 
-/// sysexits(3): what can only be mended by changing the configuration.
+/// EX_CONFIG of sysexits(3): only a change of the configuration helps.
 private let badConfiguration: Int32 = 78
 
-/// What a command was asked to do and cannot, in words for the operator.
+/// Why a command cannot do its task, worded for the operator.
 struct CommandFailure: Error, CustomStringConvertible {
     let description: String
 
@@ -42,7 +42,7 @@ struct CommandFailure: Error, CustomStringConvertible {
     }
 }
 
-/// Runs a command's work and turns what an operator can mend into one line and an exit code.
+/// Runs a command's work, and turns errors that an operator can fix into one line and an exit code.
 func reportingErrors(_ body: () async throws -> Void) async throws {
     do {
         try await body()
@@ -59,14 +59,14 @@ func reportingErrors(_ body: () async throws -> Void) async throws {
     }
 }
 
-/// Says on standard error what is wrong, behind all that is logged; what cannot be said there leaves the exit code alone.
+/// Prints the error to standard error, after all log lines; a failure to print does not change the exit code.
 private func failure(_ code: Int32, _ error: any Error) -> ExitCode {
     LogWriter.standardError.flush(within: .milliseconds(500))
     _ = LogFile.write(Array("sealpost: \(error)\n".utf8), to: STDERR_FILENO)
     return ExitCode(code)
 }
 
-/// Opens the database as long as `body` runs.
+/// Keeps the database open while `body` runs.
 func withStore(_ configuration: Configuration, _ body: (any Store) async throws -> Void) async throws {
     let store = try configuration.openStore()
     let result: Result<Void, any Error>
@@ -79,8 +79,9 @@ func withStore(_ configuration: Configuration, _ body: (any Store) async throws 
     try result.get()
 }
 
-/// Prints a line at once; `print` keeps it back when the output is a pipe. Where it cannot be printed the command has failed,
-/// and ends.
+/// Prints a line at once; `print` would buffer it when the output is a pipe.
+///
+/// If the line cannot be printed, the process exits with 1.
 func say(_ line: String) {
     let bytes = Array((line + "\n").utf8)
     guard LogFile.write(bytes, to: STDOUT_FILENO) < bytes.count else { return }
@@ -90,10 +91,10 @@ func say(_ line: String) {
 }
 
 extension Configuration {
-    /// Where the store lies: the only place that knows of which kind it is.
+    /// The location of the store; only this property knows which kind of store it is.
     var storePlace: any StorePlace { SQLiteDatabase(path: self.database) }
 
-    /// Opens the database as a command does, while no server has it. A keyring made now is the server's, too.
+    /// Opens the database for a command, while no server has it open. A keyring created now is also the server's.
     func openStore() throws -> any Store {
         try self.storePlace.open(KeyringFile(self.keyring).loadOrCreate(beside: self.storePlace))
     }

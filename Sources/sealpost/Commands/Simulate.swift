@@ -49,7 +49,7 @@ struct Simulate: AsyncParsableCommand {
             }
             providers.fcm.tokenRequests.setFaults(faults.rules(for: "fcm-tokens"))
             providers.wns.tokenRequests.setFaults(faults.rules(for: "wns-tokens"))
-            // Before anybody is told to start: until then a signal ends the process.
+            // Before the line that announces the simulators: until now a signal ends the process.
             let signals = await UnixSignalsSequence(trapping: [.sigterm, .sigint])
             try self.introduce(providers)
             try await providers.whileRunning {

@@ -93,7 +93,7 @@ struct ExistingUser: ParsableArguments {
     @Argument(help: "The user name.")
     var name: String
 
-    /// Makes the change, and says in words what has become of the user.
+    /// Makes the change, and prints `result` for the user.
     func change(
         _ options: ConfigurationOptions,
         _ result: String,

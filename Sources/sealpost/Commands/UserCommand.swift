@@ -73,7 +73,7 @@ struct UserCommand: AsyncParsableCommand {
     }
 }
 
-/// Where a new password comes from.
+/// The source of a new password.
 struct PasswordInput: ParsableArguments {
     static let discussion = """
         The password is asked for, or read from standard input; it is never an argument, which others on the machine \
@@ -83,7 +83,8 @@ struct PasswordInput: ParsableArguments {
     @Flag(help: "Read the password from the first line of standard input.")
     var passwordStdin = false
 
-    /// Reads it and hashes it as the configuration says. Throws `ValidationError` for a bad choice.
+    /// Reads the password and hashes it with the configured parameters. Throws `ValidationError` for an unacceptable
+    /// one.
     func hash(for name: Username, _ configuration: Configuration) throws -> PasswordHash {
         do throws(PasswordError) {
             return try PasswordHash(of: try self.read(), chosenFor: name, parameters: configuration.passwords)
@@ -94,7 +95,7 @@ struct PasswordInput: ParsableArguments {
 
     private func read() throws(PasswordError) -> String {
         guard !self.passwordStdin else { return Swift.readLine() ?? "" }
-        // readpassphrase(3) is not in glibc; getpass(3) keeps the echo off and is enough for 256 bytes.
+        // readpassphrase(3) is not in glibc; getpass(3) turns the echo off and is enough for 256 bytes.
         guard let typed = getpass("Password: ") else { throw .length }
         return String(cString: typed)
     }

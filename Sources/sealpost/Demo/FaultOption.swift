@@ -1,14 +1,14 @@
 import PushSimulators
 
-/// What `--fault` takes: a rule, before which a provider may be named.
+/// The value of `--fault`: a rule, optionally preceded by an endpoint.
 struct FaultOption {
-    /// Where the rule holds: a simulator's name, or with `-tokens` its token endpoint; `nil` for the pushes of all.
+    /// Where the rule applies: a simulator's name, or with `-tokens` its token endpoint; `nil` for the pushes of all.
     let place: String?
     let rule: FaultRule
 
     private static let places = Providers.allNames + ["fcm-tokens", "wns-tokens"]
 
-    /// Throws `FaultSyntaxError`.
+    /// Throws `FaultSyntaxError` if the rule is malformed.
     init(_ text: String) throws {
         let word = text.prefix { $0 != " " }
         self.place = Self.places.first { $0 == word }
@@ -17,7 +17,7 @@ struct FaultOption {
 }
 
 extension [FaultOption] {
-    /// The rules for one place; what is meant for all is for pushes only.
+    /// The rules for one place; rules without a place apply to pushes only.
     func rules(for place: String) -> [FaultRule] {
         self.filter { $0.place == place || $0.place == nil && !place.hasSuffix("-tokens") }.map(\.rule)
     }

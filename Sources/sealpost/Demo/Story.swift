@@ -12,7 +12,7 @@ import ServiceLifecycle
     import FoundationNetworking
 #endif
 
-/// The product's main job as it really happens, told line by line; each claim is checked, and a false one ends it.
+/// A live demonstration of the product's main job, line by line; each claim is checked, and a false one ends it.
 struct Story {
     private let secret = "Your test result is in: call Dr. Moreau on extension 4711."
     private let folder = FileManager.default.temporaryDirectory.path + "/sealpost-demo-\(UUID().uuidString)"
@@ -23,7 +23,7 @@ struct Story {
 
     func tell() async throws {
         defer {
-            // The next demonstration makes its own.
+            // Left behind it does no harm: the next demonstration creates its own.
             try? FileManager.default.removeItem(atPath: self.folder)
         }
         let providers = try Providers(folder: self.folder)
@@ -99,7 +99,7 @@ struct Story {
         return self.client(of: name, server)
     }
 
-    /// One device of a user: each keeps its own registration.
+    /// A client for one device of a user; each client keeps its own registration.
     private func client(of name: String, _ server: URL) -> PushClient {
         PushClient(server: server, credentials: .basic(username: name, password: "correct horse: \(name)"))
     }
@@ -114,7 +114,7 @@ struct Story {
         }
     }
 
-    /// Once by hand, to show the numbers.
+    /// Sends one request without `PushClient`, to show the numbers.
     private func showEcho(_ server: URL) async throws {
         var request = URLRequest(url: server.appending(path: "/healthz"))
         request.setValue("1000", forHTTPHeaderField: MyToken.fieldName)

@@ -1,15 +1,15 @@
-/// What one check of the doctor has found: one line for an operator, or for a program that watches.
+/// The result of one check of the doctor: one line for an operator or a monitoring program.
 struct Finding: Sendable, Hashable, CustomStringConvertible {
     enum Grade: String, Sendable {
         case ok
-        /// It works, but somebody must act before long.
+        /// It works, but an operator must act before long.
         case warn
         /// It does not work, or will not at the next start.
         case fail
     }
 
     let grade: Grade
-    /// What was looked at: a key of the configuration, or a word.
+    /// The checked subject: a key of the configuration, or a word.
     let subject: String
     let text: String
 

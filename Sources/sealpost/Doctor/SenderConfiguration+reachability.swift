@@ -5,7 +5,7 @@ import PushSenders
 import Reactor
 
 extension SenderConfiguration {
-    /// Asks each place that the sender calls for anything at all: whatever the answer, name, way, TLS and trust are right.
+    /// Sends a request to each endpoint of the sender: any answer shows that name, route, TLS and trust are right.
     func reachability(name: Platform, on loop: EventLoop) async -> [Finding] {
         var findings: [Finding] = []
         for endpoint in self.endpoints {
@@ -14,7 +14,7 @@ extension SenderConfiguration {
         return findings
     }
 
-    /// The places that the operator has named; those that devices name are not known beforehand.
+    /// The endpoints that the operator has configured; endpoints that devices name are not known beforehand.
     private var endpoints: [String] {
         switch self {
         case .apns(let apns): [apns.endpoint]
