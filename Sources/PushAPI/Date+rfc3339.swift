@@ -7,12 +7,12 @@ extension Date {
         CivilTime(secondsSince1970: Int(self.timeIntervalSince1970.rounded(.down))).rfc3339
     }
 
-    /// Appends what `rfc3339` gives, without making a string of it.
+    /// Appends the text of `rfc3339` without creating a string.
     package func appendRFC3339(to text: inout [UInt8]) {
         CivilTime(secondsSince1970: Int(self.timeIntervalSince1970.rounded(.down))).appendRFC3339(to: &text)
     }
 
-    /// Reads any RFC 3339 time in whole seconds; `nil` if the text is none.
+    /// Reads any RFC 3339 time in whole seconds; `nil` for any other text.
     public init?(rfc3339 text: String) {
         guard let date = try? Date(text, strategy: .iso8601) else { return nil }
         self = date

@@ -1,7 +1,7 @@
 internal import Bytes
 
 extension JSONValue {
-    /// Reads one JSON text in UTF-8, exactly as RFC 8259 has it.
+    /// Reads one JSON text in UTF-8, exactly as RFC 8259 defines it.
     ///
     /// Throws where the text stops being JSON, or if it nests more than 64 deep.
     public init(reading bytes: some Collection<UInt8>) throws(JSONSyntaxError) {
@@ -14,7 +14,7 @@ extension JSONValue {
 public struct JSONSyntaxError: Error, Sendable, Hashable, CustomStringConvertible {
     /// Why the text is not JSON.
     public let reason: String
-    /// Bytes before the place.
+    /// The number of bytes before the error.
     public let offset: Int
 
     /// For a problem's detail.
@@ -161,7 +161,7 @@ private struct JSONReader {
         }
     }
 
-    /// The scalar after `\u`; a pair of surrogates is one. A lone one has no UTF-8 and is refused.
+    /// Reads the scalar after `\u`; a surrogate pair is one scalar. A lone surrogate has no UTF-8 and is refused.
     private mutating func readScalar() throws(JSONSyntaxError) -> Unicode.Scalar {
         let high = try self.readHex()
         if let scalar = Unicode.Scalar(high) { return scalar }

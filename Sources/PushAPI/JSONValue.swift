@@ -1,7 +1,7 @@
 /// A JSON text (RFC 8259) as it was written: members keep their order, numbers their digits.
 ///
-/// A payload that is an object goes out again exactly as it came in, which no reader that turns numbers into `Double`
-/// and members into a dictionary can promise.
+/// A payload that is an object keeps both from post to fetch, which no reader that turns numbers into `Double` and
+/// members into a dictionary can guarantee. Blanks and escapes are not kept.
 public enum JSONValue: Sendable, Hashable {
     /// `null`.
     case null
@@ -13,7 +13,7 @@ public enum JSONValue: Sendable, Hashable {
     case string(String)
     /// An array.
     case array([JSONValue])
-    /// An object, its members in their order; a name may be there twice.
+    /// An object, its members in their order; a name may occur twice.
     case object([Member])
 
     /// A name and a value.
@@ -35,14 +35,14 @@ public enum JSONValue: Sendable, Hashable {
         .number(digits: String(value))
     }
 
-    /// The text of a string; `nil` of anything else.
+    /// The text of a string; `nil` for any other value.
     public var text: String? {
         if case .string(let text) = self { text } else { nil }
     }
 
-    /// The value of an integer; `nil` of anything else, also if it is too large or has an exponent.
+    /// The value of an integer; `nil` for any other value, and if the integer is too large or has an exponent.
     ///
-    /// `3.0` is one, as it is to JSON Schema: some writers have no other way to write a number.
+    /// `3.0` is an integer, as in JSON Schema: some writers have no other way to write a number.
     public var integer: Int? {
         guard case .number(let digits) = self else { return nil }
         let parts = digits.utf8.split(separator: UInt8(ascii: "."), maxSplits: 1)
@@ -62,9 +62,9 @@ public enum JSONValue: Sendable, Hashable {
         }
     }
 
-    /// The members of that name, in any case of its letters.
+    /// The value of the member of that name, compared without case; `nil` if there is none.
     ///
-    /// Of several the last counts, as in most readers.
+    /// If several members match, the last one counts, as in most readers.
     public subscript(_ name: String) -> JSONValue? {
         guard case .object(let members) = self else { return nil }
         let wanted = name.lowercased()

@@ -1,6 +1,6 @@
 internal import Bytes
 
-/// The number that a client sends to tell the server's own answer from one that a proxy kept or made up.
+/// The number that a client sends to tell the server's own answer from one that a proxy cached or made up.
 ///
 /// The answer carries `n * 17 + 3`. The range is chosen so that this fits a signed 32-bit integer and every client
 /// computes the same.
@@ -27,7 +27,7 @@ public struct MyToken: Sendable, Hashable, CustomStringConvertible {
         self.value = value
     }
 
-    /// Reads a decimal integer without sign or blanks; throws why it is none.
+    /// Reads a decimal integer without sign or blanks; throws `Invalid` for any other text, or if it is out of range.
     public init(text: String) throws(Invalid) {
         let digits = text.utf8
         guard !digits.isEmpty, digits.allSatisfy(\.isDigit) else { throw .notANumber }
@@ -50,7 +50,7 @@ public struct MyToken: Sendable, Hashable, CustomStringConvertible {
     /// The number in decimal, as the client sends it.
     public var description: String { String(self.value) }
 
-    /// Why a text is no token.
+    /// Why a text is not a token.
     public enum Invalid: Error, Sendable, Hashable {
         /// Something other than decimal digits.
         case notANumber
