@@ -4,7 +4,7 @@ internal import PushCore
 internal import PushStore
 internal import ServiceLifecycle
 
-/// Takes broadcasts from page to page until all their devices have a push in the outbox.
+/// Expands broadcasts page by page, until each of their devices has a push in the outbox.
 struct FanoutLoop: Sendable {
     let store: any OutboxStore
     let rest: Duration
@@ -13,7 +13,7 @@ struct FanoutLoop: Sendable {
     let now: @Sendable () -> Date
     let signal: Signal
 
-    /// Works until graceful shutdown or cancellation; the next process goes on where this one stopped.
+    /// Works until graceful shutdown or cancellation; the next process continues where this one stopped.
     func run() async {
         await self.signal.signallingAtShutdown {
             while !Task.isShuttingDownGracefully, !Task.isCancelled {
@@ -23,7 +23,7 @@ struct FanoutLoop: Sendable {
         }
     }
 
-    /// Takes a broadcast one page further; `false` if there is none, or it could not be done now.
+    /// Expands one page of a broadcast; `false` if there is none, or if it failed.
     private func expand() async -> Bool {
         do {
             guard let pushes = try await self.store.expandFanout(now: self.now()) else { return false }

@@ -4,11 +4,12 @@ package import PushCore
 package struct LaneSettings: Sendable {
     package let lane: Lane
     package let sender: any PushSender
-    /// Calls that are under way at once.
+    /// How many calls may run at once.
     package var concurrency: Int
-    /// Calls a second at most; `nil`: as many as come.
+    /// The most calls per second; `nil` means no limit.
     package var rate: Int?
-    /// The least time between two pushes to one device, of which only the latest is then sent; `nil`: none.
+    /// The least time between two pushes to one device; of the pushes that wait, only the latest is sent. `nil` means
+    /// none.
     package var interval: Duration?
 
     package init(
@@ -26,11 +27,12 @@ package struct LaneSettings: Sendable {
     }
 }
 
-/// How the outbox is worked off.
+/// How pushes are taken from the outbox and settled.
 package struct DeliverySettings: Sendable, Hashable {
-    /// Pushes of a lane that may be sent but not yet written down as such: so many are sent twice after a crash, at most.
+    /// The most pushes of a lane that are under way or not yet settled, and so the most that are sent twice after a
+    /// crash.
     package var inFlight: Int
-    /// The longest rest, in case a wake-up is ever missed.
+    /// The longest time that a loop waits, in case a wake-up is missed.
     package var rest: Duration
     /// How long outcomes are gathered, so that many share one commit.
     package var settleAfter: Duration

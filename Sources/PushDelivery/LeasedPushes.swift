@@ -13,18 +13,18 @@ struct LeasedPushes {
         self.bulk += leased[.bulk] ?? []
     }
 
-    /// The next to be sent: single notices pass what is leased of a broadcast.
+    /// Removes and returns the next push to send; single notices go before the leased pushes of a broadcast.
     mutating func popFirst() -> LeasedDelivery? {
         self.direct.popFirst() ?? self.bulk.popFirst()
     }
 
-    /// Takes out all that wait.
+    /// Removes and returns all pushes.
     mutating func takeAll() -> ArraySlice<LeasedDelivery> {
         defer { self = LeasedPushes() }
         return self.direct + self.bulk
     }
 
-    /// Those of the queues from which more are needed: single notices pass what is leased of a broadcast.
+    /// The queues from which to lease more; single notices are leased even while many pushes of a broadcast wait.
     func wanted(of queues: [Queue], batch: Int) -> [Queue] {
         if self.direct.count >= batch { return [] }
         return self.count < batch / 2 ? queues : queues.filter { $0 == .direct }

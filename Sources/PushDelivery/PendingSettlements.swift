@@ -1,23 +1,23 @@
 internal import PushCore
 internal import PushStore
 
-/// The settlements of pushes that have ended, gathered so that many share a commit.
+/// The settlements that are not yet stored, gathered so that many share a commit.
 struct PendingSettlements {
     typealias Entry = (LeasedDelivery, Settlement)
 
-    /// So many are worth a commit at once.
+    /// This many are worth a commit of their own at once.
     private static let worthACommit = 250
 
     private var gathered: [Entry] = []
-    /// When the first of those ended.
+    /// When the first gathered push ended.
     private var gatheredSince = ContinuousClock.now
-    /// How many are being written down.
+    /// How many are being stored.
     private var writing = 0
 
-    /// All that are not yet written down.
+    /// The number of settlements that are not yet stored.
     var count: Int { self.gathered.count + self.writing }
 
-    /// Whether there is news for the loop: the first, or as many as are worth a commit.
+    /// Whether the loop must look: at the first settlement, or when there are enough for a commit.
     var isNews: Bool { self.writing == 0 && [1, Self.worthACommit].contains(self.gathered.count) }
 
     mutating func add(_ entries: some Sequence<Entry>, at time: ContinuousClock.Instant) {
@@ -25,7 +25,7 @@ struct PendingSettlements {
         self.gathered += entries
     }
 
-    /// Takes the settlements that are due: all, if the first has waited that long, or there are many.
+    /// Returns all gathered settlements, if the first has waited for `patience` or there are enough for a commit.
     mutating func beginWriting(after patience: Duration, at time: ContinuousClock.Instant) -> [Entry] {
         guard let wait = self.untilDue(after: patience, at: time) else { return [] }
         guard wait == .zero || self.gathered.count >= Self.worthACommit else { return [] }
@@ -40,7 +40,8 @@ struct PendingSettlements {
         return max(patience - self.gatheredSince.duration(to: time), .zero)
     }
 
-    /// Takes in that they are written down, all but those that could not be, which are gathered again.
+    /// Ends the write that `beginWriting` began; `kept` holds the settlements that were not stored and are gathered
+    /// again.
     mutating func endWriting(butKeeping kept: [Entry]) {
         self.writing = 0
         self.gathered.insert(contentsOf: kept, at: 0)

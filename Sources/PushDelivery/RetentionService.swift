@@ -4,16 +4,18 @@ internal import PushCore
 package import PushStore
 internal import ServiceLifecycle
 
-/// Deletes what has expired, so that no payload is kept, sealed or not, for longer than its sender asked for, and the
-/// audit for no longer than the operator wants; and writes down when tokens were used and how much was sealed.
+/// Deletes expired data, and stores the last-used times of tokens and the number of sealed values.
+///
+/// No payload is kept, sealed or not, for longer than its sender asked for, and no audit entry for longer than the
+/// operator has configured.
 package struct RetentionService: Sendable {
-    /// How late something may be deleted; nobody gets it any more from the moment it expires.
+    /// How late data may be deleted; it is not readable from the moment that it expires.
     private static let interval = Duration.seconds(30)
-    /// Small enough that a post behind it does not notice.
+    /// Small enough that a post that waits for it is not noticeably delayed.
     private static let batch = 500
 
     private let store: any TokenStore & NotificationStore & AuditStore & KeyStore
-    /// For how long the audit is kept.
+    /// How long the audit is kept.
     private let auditKept: Duration
     private let logger: Logger
     private let now: @Sendable () -> Date

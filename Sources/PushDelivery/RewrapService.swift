@@ -3,9 +3,9 @@ internal import PushCore
 package import PushStore
 internal import ServiceLifecycle
 
-/// Seals anew what is sealed with an older key: at the start, and whenever the keyring was exchanged.
+/// Re-encrypts values that are sealed with an older key: at the start, daily, and whenever the keyring was replaced.
 package struct RewrapService: Sendable {
-    /// When to try again after a failure; else it waits for the keyring.
+    /// How long to wait after a failure, and after a pass, unless the keyring is replaced meanwhile.
     private static let pause = Duration.seconds(30)
     private static let rest = Duration.seconds(86_400)
 
@@ -19,7 +19,7 @@ package struct RewrapService: Sendable {
         self.logger = logger
     }
 
-    /// Works until shutdown, which breaks a pass off; the next start begins it anew.
+    /// Works until shutdown, which interrupts a pass; the next start begins the pass again.
     package func run() async throws {
         let signal = self.keyringHasChanged.makeSignal()
         await cancelWhenGracefulShutdown {
