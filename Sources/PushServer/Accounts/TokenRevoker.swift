@@ -1,12 +1,12 @@
 internal import PushCore
 internal import PushStore
 
-/// Ends tokens in the store and in what the loops remember.
+/// Revokes tokens in the store and in the memory of the event loops.
 struct TokenRevoker: Sendable {
     let store: any TokenStore
     let authenticator: Authenticator
 
-    /// Returns once no loop takes the token any more; `false` if there is none.
+    /// Returns once no loop accepts the token any more; `false` if there is no such token.
     @discardableResult
     func revoke(_ prefix: TokenPrefix, by record: AuditRecord) async throws -> Bool {
         guard let fingerprint = try await self.store.revokeToken(prefix, by: record) else { return false }

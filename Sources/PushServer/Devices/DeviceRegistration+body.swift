@@ -3,7 +3,7 @@ internal import PushCore
 internal import PushStore
 
 extension DeviceRegistration {
-    /// What the body of a registration asks for. Throws problems that name the member.
+    /// Reads the body of a registration. Throws problems that name the member.
     init(_ body: JSONBody, id: RegistrationID, settings: ServerSettings) throws {
         let (platform, rule) = try settings.rule(named: try body.requiredString("Platform"))
         let handle = try Self.handle(body, id: id, rule.handles.form, platform)
@@ -12,7 +12,7 @@ extension DeviceRegistration {
         self.init(platform: platform, lane: Lane(platform, part: part), handle: handle, tags: tags)
     }
 
-    /// The member `Handle` in the one spelling by which it is stored and compared.
+    /// The member `Handle` in its canonical form, which the store keeps and compares.
     private static func handle(
         _ body: JSONBody,
         id: RegistrationID,
@@ -23,7 +23,7 @@ extension DeviceRegistration {
         case .text:
             return try self.handle(try body.requiredString("Handle"))
         case .registrationID:
-            // What such a device says is not kept, and must be a text all the same.
+            // The handle of such a device is ignored, but must be a string if there is one.
             _ = try body.string("Handle")
             return try self.handle(id.description)
         case .object(let canonical):
@@ -42,7 +42,7 @@ extension DeviceRegistration {
         return handle
     }
 
-    /// Says for which platform a handle is none.
+    /// Names the platform in the problem of an invalid handle.
     private static func checked<Value>(
         _ platform: Platform,
         _ read: () throws(HandleFlaw) -> Value
@@ -76,6 +76,6 @@ extension DeviceRegistration {
 }
 
 extension DeviceHandle {
-    /// Why a text is none, for a problem's detail.
+    /// Why a text is not a handle, for a problem's detail.
     static let rule = "is not 1 to \(DeviceHandle.maximumLength) visible ASCII characters"
 }

@@ -5,19 +5,20 @@ internal import PushCore
 internal import PushStore
 internal import SocketHTTP
 
-/// Sends one device a push, and answers what its provider says.
+/// Sends one device a push, and returns its provider's answer.
 struct DeviceTestHandler: Handler {
     let poster: NotificationPoster
-    /// Tells when the delivery has written down the outcome of pushes.
+    /// Signals when the delivery has stored the outcome of pushes.
     let settlements: SettlementWatch
 
     var routes: [Route] {
         [Route(.post, Paths.deviceTest("{id}"), .atLeast(.device, .send)) { try await self.testDevice($0) }]
     }
 
-    /// How long the provider's answer is waited for; shorter than a handler may take.
+    /// How long a test waits for the provider's answer; shorter than a handler may take.
     private static let testDeadline = Duration.seconds(20)
-    /// What nobody tells of, such as a push that expires before it is sent, is looked for after so long.
+    /// How often a test reads the state without a signal: some changes have none, such as a push that expires before it
+    /// is sent.
     static let testPause = Duration.seconds(5)
 
     private func testDevice(_ context: RequestContext) async throws -> Response {
@@ -43,7 +44,7 @@ struct DeviceTestHandler: Handler {
         )
     }
 
-    /// Looks at once, whenever the bell rings, and now and then.
+    /// Reads the state at once, at each signal, and every `testPause`.
     private func answer(
         to id: NotificationID,
         at device: Int64,
@@ -59,13 +60,13 @@ struct DeviceTestHandler: Handler {
         }
     }
 
-    /// `nil` as long as the provider may still say something.
+    /// `nil` as long as the provider may still answer.
     private static func answer(to entry: DeliveryEntry?, isLate: Bool) -> (state: String, reason: String?)? {
         switch entry?.state {
         case .accepted, .fetched, .read: ("accepted", nil)
         case .failed, .expired, .cancelled: ("failed", entry?.reason)
         case .queued where entry?.reason != nil: ("queued", entry?.reason)
-        // The device has gone away meanwhile.
+        // The device was unregistered meanwhile.
         case nil: ("failed", "the device is no longer registered")
         case .queued, .sending: isLate ? ("queued", "the provider has not answered yet") : nil
         }

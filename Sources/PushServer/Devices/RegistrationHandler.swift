@@ -22,7 +22,7 @@ struct RegistrationHandler: Handler {
 
     /// The tutorial's clients cut the first and the last character off the body: it must be a quoted string.
     private func requestRegistration(_ context: RequestContext) async throws -> Response {
-        // A body is allowed and means nothing.
+        // A body is allowed and ignored.
         _ = try await context.request.body.collect()
         let handle = try Query(context.request.head.query)["handle"].map { text in
             guard let handle = self.settings.handle(of: text) else {

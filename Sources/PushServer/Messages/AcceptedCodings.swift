@@ -2,11 +2,11 @@ internal import Bytes
 
 /// What `Accept-Encoding` says about gzip: RFC 9110 section 12.5.3.
 struct AcceptedCodings: Sendable, Hashable {
-    /// Whether it may be sent, and nothing is liked better.
+    /// Whether gzip is acceptable, with at least the weight of no encoding.
     let prefersGzip: Bool
 
-    /// `field` is `nil` where it is missing. A member that cannot be read counts for nothing, and of two for the same
-    /// coding the first does.
+    /// `field` is `nil` if the request has none. Malformed members are ignored, and of two members for the same coding
+    /// the first counts.
     init(_ field: String?) {
         var weights: [String: Int] = [:]
         for member in (field ?? "").utf8.split(separator: UInt8(ascii: ",")) {
@@ -14,7 +14,7 @@ struct AcceptedCodings: Sendable, Hashable {
             weights[coding] = weight
         }
         let gzip = weights["gzip"] ?? weights["x-gzip"] ?? weights["*"] ?? 0
-        // What is not named may be sent unencoded, but is not what was asked for.
+        // An unlisted `identity` is acceptable, but was not asked for.
         self.prefersGzip = gzip > 0 && gzip >= weights["identity"] ?? 0
     }
 

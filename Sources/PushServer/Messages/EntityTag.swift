@@ -8,7 +8,7 @@ internal import PushStore
 struct EntityTag: Hashable, Sendable, CustomStringConvertible {
     let description: String
 
-    /// The same state in another form of its bytes, which must have a tag of its own (RFC 9110 section 8.8.3.3).
+    /// The tag of the same state in another encoding, which must have a tag of its own (RFC 9110 section 8.8.3.3).
     func suffixed(_ suffix: String) -> EntityTag {
         EntityTag(description: "\(self.description.dropLast())\(suffix)\"")
     }
@@ -18,11 +18,11 @@ struct EntityTag: Hashable, Sendable, CustomStringConvertible {
         case strong, weak
     }
 
-    /// Whether a list of tags, as `If-None-Match` has one, names this one. A list that cannot be read matches nothing.
+    /// Whether a list of tags, such as `If-None-Match`, names this one. From a malformed tag on, the list is ignored.
     func isNamed(by list: String, _ comparison: Comparison = .weak) -> Bool {
-        // What nearly every client sends: this tag, and nothing else. With as many bytes only ASCII equals ASCII.
+        // Nearly every client sends this tag alone. A string that equals ASCII and has as many bytes is the same ASCII.
         if list.utf8.count == self.description.utf8.count, list == self.description { return true }
-        // In bytes: what stands next to a quote or a star would make one character with it if it is a combining one.
+        // In bytes: a combining scalar after a quote or a star would make one character with it.
         let (quote, comma) = (UInt8(ascii: "\""), UInt8(ascii: ","))
         var rest = list.utf8[...]
         while true {
@@ -33,7 +33,7 @@ struct EntityTag: Hashable, Sendable, CustomStringConvertible {
             }
             let isWeak = rest.starts(with: "W/".utf8)
             if isWeak { rest = rest.dropFirst(2) }
-            // A comma may stand between the quotes, so the quotes divide, not the commas.
+            // Quotes delimit the tags, not commas: a tag may have a comma.
             guard rest.first == quote, let end = rest.dropFirst().firstIndex(of: quote) else { return false }
             let counts = comparison == .weak || !isWeak
             if counts, rest[...end].elementsEqual(self.description.utf8) { return true }
@@ -42,7 +42,7 @@ struct EntityTag: Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// Makes tags that tell nothing: half of a keyed hash of what the representation depends on, but not of the payload.
+/// Makes opaque tags: half of a keyed hash of the values that the representation depends on, without the payload.
 struct EntityTagMaker: Sendable {
     private let hash: KeyedHash
 
@@ -50,18 +50,19 @@ struct EntityTagMaker: Sendable {
         self.hash = KeyedHash(key: key)
     }
 
-    /// The tag of a notification as one user sees it. Its content never changes, so id and times stand for it.
+    /// The tag of a notification as one user sees it. Its content never changes, so its id and time stand for it.
     func tag(of id: NotificationID, for user: Int64, isRead: Bool, createdAt: Date) -> EntityTag {
-        // The number of this form of the body, then what it shows.
+        // The number of this use of the hash, then the values that the body depends on.
         let message = (Int64(1), id.rawValue, user, Int64(isRead ? 1 : 0), createdAt.timeIntervalSince1970)
         return Self.tag(of: self.hash.code { hash in withUnsafeBytes(of: message) { hash.update(bufferPointer: $0) } })
     }
 
     /// The tag of a list as one user sees it.
     ///
-    /// It is strong: the number of a change is given out once, and stands for all that the user sees of that notification
-    /// then. So the numbers that are there, whether there are more, and the cursor, which tells which list it is and how
-    /// far it goes, are all that the bytes are made of. What expires takes its number out of them.
+    /// It is strong: the number of a change is assigned once, and stands for all that the user sees of that
+    /// notification then. So the bytes depend only on the numbers in the list, on whether there are more, and on the
+    /// cursor, which tells which list it is and how far it goes. A notification that expires takes its number out of
+    /// the list.
     func tag(of page: NotificationPage, cursor: String?, for user: Int64) -> EntityTag {
         let message = (Int64(2), user, Int64(page.hasMore ? 1 : 0), Int64(page.entries.count))
         let code = self.hash.code { hash in
@@ -72,7 +73,7 @@ struct EntityTagMaker: Sendable {
         return Self.tag(of: code)
     }
 
-    /// A number from 0 to 255 that goes with a tag, and tells nothing to whoever lacks the key.
+    /// A number from 0 to 255 for a tag, which cannot be predicted without the key.
     func padding(of tag: EntityTag) -> Int {
         let code = self.hash.code { hash in
             withUnsafeBytes(of: Int64(3)) { hash.update(bufferPointer: $0) }

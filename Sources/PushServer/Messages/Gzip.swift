@@ -2,14 +2,14 @@ internal import CZlib
 
 /// RFC 1952, for answers that are text and long.
 enum Gzip {
-    /// The fastest: a page of 200 short texts shrinks to 0.23 of its length, and to 0.19 with the slowest in four times the
-    /// time.
+    /// The fastest level: a page of 200 short texts shrinks to 0.23 of its length, and to 0.19 with the slowest in four
+    /// times the time.
     private static let level: Int32 = 1
 
-    /// The bytes compressed, with a file name of that length in front of them, which is not compressed and means nothing;
-    /// `nil` if there is no memory for it.
+    /// The compressed bytes, with a meaningless file name of `nameLength` characters in front, which is not compressed;
+    /// `nil` without memory.
     static func compress(_ bytes: [UInt8], nameLength: Int) -> [UInt8]? {
-        // zlib remembers where the stream lies.
+        // zlib keeps the stream's address.
         let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
         defer { stream.deallocate() }
         stream.initialize(to: z_stream())
@@ -18,7 +18,7 @@ enum Gzip {
         var (input, name) = (bytes, [UInt8](repeating: UInt8(ascii: "x"), count: nameLength) + [0])
         return name.withUnsafeMutableBufferPointer { name in
             var header = gz_header()
-            // 255: an unknown system, and with no time the same bytes make the same bytes.
+            // 255: an unknown system. There is no time either, so the same bytes compress to the same bytes.
             header.os = 255
             header.name = name.baseAddress
             return withUnsafeMutablePointer(to: &header) { header in
@@ -32,7 +32,7 @@ enum Gzip {
         _ input: UnsafeMutableBufferPointer<UInt8>,
         _ stream: UnsafeMutablePointer<z_stream>
     ) -> [UInt8]? {
-        // No larger than a page of a list, which is far below what zlib counts in.
+        // The input is at most a page of a list, far below the range of zlib's counts.
         guard let length = UInt32(exactly: input.count) else { return nil }
         stream.pointee.next_in = input.baseAddress
         stream.pointee.avail_in = length

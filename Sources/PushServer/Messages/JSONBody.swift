@@ -16,7 +16,7 @@ struct JSONBody {
         self.json = object
     }
 
-    /// Any value but null; `nil` if it is absent or null.
+    /// A member's value; `nil` if it is absent or null.
     func value(_ name: String) -> JSONValue? {
         let value = self.json[name]
         return value == .null ? nil : value

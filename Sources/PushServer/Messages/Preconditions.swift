@@ -3,19 +3,19 @@ internal import Foundation
 internal import HTTPTypes
 internal import SocketHTTP
 
-/// By what a representation is compared.
+/// The validators of a representation.
 struct Validators: Sendable, Hashable {
-    /// The one that the answer would have, and then those of the same state in other codings.
+    /// First the tag that the answer would have, then those of the same state in other codings.
     let tags: [EntityTag]
-    /// `nil` where it is not certain when it last changed.
+    /// `nil` if the time of the last change is not certain.
     let lastModified: HTTPDate?
 }
 
-/// What a request demands of the state that it finds: RFC 9110 section 13.
+/// The preconditions of a request: RFC 9110 section 13.
 struct Preconditions: Sendable {
     enum Outcome: Sendable, Hashable {
         case proceed
-        /// The client has this already, under that tag.
+        /// The client has the representation already, under that tag.
         case unchanged(EntityTag)
         case failed
     }
@@ -47,11 +47,11 @@ struct Preconditions: Sendable {
             return self.isReading ? .unchanged(tag) : .failed
         }
         guard self.isReading, let modifiedSince, let lastModified = validators.lastModified else { return .proceed }
-        // What has changed within this second may do so once more.
+        // A state that has changed within this second may change in it once more.
         return lastModified <= min(modifiedSince, HTTPDate(now)) ? .unchanged(first) : .proceed
     }
 
-    /// `nil` for what is repeated or no date, which counts for nothing.
+    /// `nil` if the field is repeated or not a date: it is then ignored.
     private static func date(_ name: HTTPField.Name, of head: RequestHead) -> HTTPDate? {
         guard head.count(of: name) == 1 else { return nil }
         return head[name].flatMap(HTTPDate.init)

@@ -24,7 +24,7 @@ struct Query {
         }
     }
 
-    /// How many entries of a list are asked for; a hundred if nothing is said.
+    /// The requested number of entries of a list; 100 by default.
     var limit: Int {
         get throws(Problem) {
             guard let limit = Int(try self["limit"] ?? "100"), Self.limits.contains(limit) else {

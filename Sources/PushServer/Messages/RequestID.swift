@@ -7,7 +7,7 @@ internal import Synchronization
 struct RequestID: Sendable, CustomStringConvertible {
     let description: String
 
-    /// Where this process began to count: random, so that no two processes give the same ids.
+    /// The start of this process's ids: random, so that no two processes give the same ids.
     private static let start = String(UInt64.random(in: 0 ... .max), radix: 36)
     private static let count = Atomic<UInt64>(0)
 

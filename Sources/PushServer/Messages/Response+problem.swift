@@ -26,7 +26,7 @@ extension Response {
         }
     }
 
-    /// RFC 6750 section 3.1. No other challenge: it is not the credentials that are wrong.
+    /// RFC 6750 section 3.1. No other challenge: the credentials themselves are right.
     init(_ error: InsufficientScope, request: RequestID) {
         self.init(Problem(.insufficientScope, "the token lacks the scope \(error.missing)"), request: request)
         self.fields.append(
@@ -35,7 +35,7 @@ extension Response {
         )
     }
 
-    /// Basic first and one line each: what Foundation's clients can read (RFC 9110 section 11.6.1).
+    /// Basic first and one line each: the form that Foundation's clients can read (RFC 9110 section 11.6.1).
     private mutating func addChallenges(bearer: String) {
         self.fields.append(.wwwAuthenticate, #"Basic realm="sealpost", charset="UTF-8""#)
         self.fields.append(.wwwAuthenticate, bearer)
@@ -50,7 +50,7 @@ extension Response {
         )
     }
 
-    /// The answer to what has made something that is at this path; no cache may keep it.
+    /// The answer to a request that created the resource at `path`; no cache may keep it.
     init(created path: String, _ json: JSONValue) {
         self.init(status: .created, uncached: json)
         self.fields.append(.location, path)
@@ -61,14 +61,14 @@ extension Response {
         Response(status: .ok, fields: [.cacheControl: "no-store"])
     }
 
-    /// The same where there is nothing left that an answer could show.
+    /// An answer with the status 204, where nothing is left to show; no cache may keep it.
     static var noContent: Response {
         Response(status: .noContent, fields: [.cacheControl: "no-store"])
     }
 }
 
 extension Problem {
-    /// The status with its phrase, which a status made of a number lacks.
+    /// The status with its phrase, which a status that is made from a number lacks.
     fileprivate var httpStatus: HTTPResponse.Status {
         switch self.status {
         case 400: .badRequest
@@ -94,7 +94,7 @@ extension Problem {
         }
     }
 
-    /// What the HTTP server itself refused.
+    /// The problem for a request that the HTTP server itself refused.
     init(_ refusal: Refusal) {
         let code: ProblemCode =
             switch refusal {

@@ -3,7 +3,7 @@ internal import PushAPI
 internal import PushCore
 internal import SocketHTTP
 
-/// Notifications as JSON, without values in between.
+/// Notifications as JSON, written without intermediate values.
 extension [UInt8] {
     /// Appends a notification whose payload, if it is shown, is JSON text and goes out as it was stored.
     mutating func append(
@@ -28,7 +28,8 @@ extension [UInt8] {
         self.append(storage.end)
     }
 
-    /// Bytes that `append(item:…)` appends; `payloadLength` is `nil` where it has no payload.
+    /// The number of bytes that `append(item:…)` appends; `payloadLength` is `nil` where the notification has no
+    /// payload.
     static func length(
         ofItem id: NotificationID,
         payloadLength: Int?,
@@ -41,7 +42,7 @@ extension [UInt8] {
         return fixed + Self.digits(of: id) + read + payload + storage.end.utf8CodeUnitCount
     }
 
-    /// Characters of a notification's id.
+    /// The number of characters of a notification's id.
     static func digits(of id: NotificationID) -> Int {
         var (count, rest) = (1, id.rawValue / 10)
         while rest > 0 { (count, rest) = (count + 1, rest / 10) }
@@ -49,13 +50,13 @@ extension [UInt8] {
     }
 }
 
-/// What a client may do with a notification, told in the item itself: `Cache-Control` tells it to others, too, and of a list
-/// only all at once.
+/// Whether clients may store a notification, as told in the item itself: `Cache-Control` tells others, too, and applies
+/// to a list only as a whole.
 enum StoragePolicy: Sendable, Hashable {
     case allowed
-    /// It must not be written down.
+    /// The client must not store it.
     case never
-    /// The payload goes with being collected, and is in no list.
+    /// A recipient can collect the payload once, and it is in no list.
     case readOnce
 
     init(isStoredByClients: Bool, isReadOnce: Bool) {

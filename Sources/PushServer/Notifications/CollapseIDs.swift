@@ -2,8 +2,8 @@ internal import Bytes
 internal import Crypto
 internal import Foundation
 
-/// Turns a sender's collapse keys into what providers may see: a keyed hash, which tells nothing and which no other
-/// sender's key meets.
+/// Turns a sender's collapse keys into ids for providers: a keyed hash, which reveals nothing and differs from those of
+/// all other senders' keys.
 struct CollapseIDs: Sendable {
     private let key: SymmetricKey
 

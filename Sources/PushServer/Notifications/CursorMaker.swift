@@ -5,14 +5,14 @@ internal import Foundation
 
 /// Turns the numbers of changes into cursors, and cursors back into numbers.
 ///
-/// One block of AES over the number and its reader, under a key of its own: the same each time, so that it can be a
-/// validator, and it tells nothing of how much happens here, nor can a cursor be made of another's. Two in 2^64 texts
-/// that somebody invents would be taken for one.
+/// A cursor is one AES block over the number and its list, under a separate key. It is the same each time, so that it
+/// can be a validator. It reveals nothing about the server's activity, and clients cannot derive one cursor from
+/// another. At most two in 2^64 invented texts pass for a cursor.
 struct CursorMaker: Sendable {
-    /// A list that a cursor has been given out with, and is good for.
+    /// The list that a cursor was issued with, and is valid for.
     struct List: Sendable, Hashable {
         let user: Int64
-        /// What was left out there must not be missed in the other.
+        /// The list of unread notifications skips the others, so its cursor would miss them in the full list.
         let isUnreadOnly: Bool
 
         fileprivate var number: UInt64 { UInt64(bitPattern: self.user) | (self.isUnreadOnly ? 1 << 63 : 0) }
@@ -33,7 +33,7 @@ struct CursorMaker: Sendable {
         return Base64.url.text(of: block)
     }
 
-    /// The number of the change that it stands behind; `nil` if it was not given out with that list.
+    /// The number of the change at the cursor; `nil` if the cursor was not issued with that list.
     func change(at cursor: String, of list: List) -> Int64? {
         guard
             var block = Base64.url.bytes(in: cursor.utf8), block.count == 16,

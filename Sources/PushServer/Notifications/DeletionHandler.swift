@@ -20,7 +20,7 @@ struct DeletionHandler: Handler {
     /// Pages of pushes that a recall cancels before it is answered; the rest is cancelled when it would be due.
     private static let pagesAtOnce = 20
 
-    /// What a `DELETE` does, depending on what its user is to the notification.
+    /// The effect of a `DELETE`, which depends on the user's relation to the notification.
     enum Deletion: Hashable {
         case recallAsSender
         case dismiss
@@ -83,7 +83,7 @@ struct DeletionHandler: Handler {
         return found.isRecipient ? found.mark : nil
     }
 
-    /// Throws a `precondition-failed` problem if the notification is there and its read mark is another one than `mark`.
+    /// Throws a `precondition-failed` problem if the notification exists and its read mark is not `mark`.
     private func dismiss(
         _ id: NotificationID,
         by user: User,

@@ -3,10 +3,10 @@ internal import PushCore
 internal import PushStore
 internal import Synchronization
 
-/// What became of a notification's pushes, by number. A count that took long is kept for a while.
+/// Counts a notification's pushes by their states, and keeps a count that took long for a while.
 final class DeliveryCounts: Sendable {
-    /// Pushes that are counted at a time, so that nobody else who waits for a report, and no write, waits for the end of a long
-    /// count. A notification with fewer is always counted anew.
+    /// Pushes that are counted at a time, so that no other report and no write waits for the end of a long count. A
+    /// notification with fewer is always counted anew.
     static let countedAtOnce = 10_000
     static let kept: TimeInterval = 10
 
@@ -17,13 +17,14 @@ final class DeliveryCounts: Sendable {
 
     private let long = Mutex(BoundedTable<NotificationID, Count>(bound: 256))
 
-    /// Counts with `countSome`, which counts so many behind a device's number and says how far it has come; `nil` after the last.
+    /// Counts with `countSome`, which counts up to `countedAtOnce` pushes after a device's number, and returns the last
+    /// device's number, or `nil` at the end.
     func counts(
         of id: NotificationID,
         now: Date,
         countSome: (Int64) async throws -> (counts: [DeliveryStage: Int], last: Int64?)
     ) async throws -> [DeliveryStage: Int] {
-        // A clock that is put back makes no count last longer.
+        // Setting the clock back must not make a count last longer.
         if let count = self.long.withLock({ $0[id] }), abs(now.timeIntervalSince(count.madeAt)) < Self.kept {
             return count.counts
         }

@@ -5,7 +5,7 @@ internal import PushCore
 internal import PushStore
 internal import SocketHTTP
 
-/// Tells senders the state of a notification's pushes.
+/// Reports the states of a notification's pushes to its sender.
 struct DeliveryReportHandler: Handler {
     let reports: ReportReader
     private let counts = DeliveryCounts()

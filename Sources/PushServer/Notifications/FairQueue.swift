@@ -1,21 +1,21 @@
-/// Jobs that wait for one of a few workers, in turn by user: a user with many does not stand before one with few. Decides;
-/// does nothing.
+/// A queue of jobs for a few workers, which serves the users in turn: a user with many jobs does not delay one with
+/// few. It only decides; its caller runs the jobs.
 struct FairQueue<Job: Sendable>: Sendable {
     enum Admission: Sendable, Hashable {
-        /// To be run at once, by that worker.
+        /// That worker runs the job at once.
         case starts(worker: Int)
         case waits
-        /// Too many wait, of this user or of all.
+        /// Too many jobs wait, of this user or of all.
         case full
     }
 
-    /// How many wait, at most.
+    /// The largest number of waiting jobs.
     static var bound: Int { 256 }
     static var boundOfUser: Int { 8 }
 
     private var idle: [Int]
     private var waiting: [Int64: [Job]] = [:]
-    /// The users of those who wait, whoever is next first.
+    /// The users with waiting jobs, in the order of their turns.
     private var turns: [Int64] = []
     private var count = 0
 
@@ -33,7 +33,7 @@ struct FairQueue<Job: Sendable>: Sendable {
         return .waits
     }
 
-    /// What a worker does next that has finished; `nil`: it ends.
+    /// The next job of a worker that has finished one; `nil`: the worker ends.
     mutating func next(for worker: Int) -> Job? {
         guard !self.turns.isEmpty else {
             self.idle.append(worker)

@@ -6,9 +6,9 @@ internal import PushStore
 internal import SocketHTTP
 internal import Synchronization
 
-/// Sees to it that a request with an `Idempotency-Key` is worked on once at a time, and tells the store which one it is.
+/// Lets only one request with the same `Idempotency-Key` run at a time, and identifies requests for the store.
 ///
-/// What has come of a request is in the store; here is only which ones are under way in this process.
+/// The store has the outcomes of requests; this type has only the requests that are running in this process.
 struct IdempotencyGuard: Sendable {
     private let keys: SymmetricKey
     private let requests: SymmetricKey
@@ -19,10 +19,10 @@ struct IdempotencyGuard: Sendable {
         self.requests = requests
     }
 
-    /// What the store knows a request by; `nil` if it has no key.
+    /// The identity of a request for the store; `nil` if the request has no key.
     func request(of context: RequestContext, body: [UInt8]) throws(Problem) -> IdempotentRequest? {
         guard let key = try IdempotencyKey(of: context.request.head) else { return nil }
-        // Lengths and blanks keep the parts apart: neither paths nor numbers have any.
+        // Lengths and blanks separate the parts: neither paths nor numbers have blanks.
         let (head, user) = (context.request.head, try context.user.id)
         let query = head.query.map { "\($0.utf8.count) \($0)" } ?? "-"
         return IdempotentRequest(
@@ -31,7 +31,8 @@ struct IdempotencyGuard: Sendable {
         )
     }
 
-    /// Throws an `idempotency-key-in-use` problem if such a request is being worked on; else `end` must follow.
+    /// Throws an `idempotency-key-in-use` problem if a request with that key is running; otherwise the caller must call
+    /// `end`.
     func begin(_ request: IdempotentRequest) throws(Problem) {
         guard self.running.keys.withLock({ $0.insert(request.key).inserted }) else {
             throw Problem(.idempotencyKeyInUse)
@@ -46,7 +47,7 @@ struct IdempotencyGuard: Sendable {
         Data(HMAC<SHA256>.authenticationCode(for: bytes, using: key).prefix(16))
     }
 
-    /// A lock, for both loops ask, and none of them waits.
+    /// A lock, since all event loops use it, and none of them waits while it holds it.
     private final class Running: Sendable {
         let keys = Mutex<Set<Data>>([])
     }

@@ -5,10 +5,10 @@ internal import PushCore
 internal import PushStore
 internal import SocketHTTP
 
-/// Many notifications at once: all that a device has missed, in one round trip.
+/// Lists many notifications: all that a device has missed, in one round trip.
 struct ListHandler: Handler {
     let store: any NotificationStore & KeyStore
-    /// Makes the lists that take longer than a loop may wait.
+    /// Builds the lists that take too long for an event loop.
     let pool: ListPool
     let tags: EntityTagMaker
     let cursors: CursorMaker
@@ -24,21 +24,21 @@ struct ListHandler: Handler {
         ]
     }
 
-    /// What a list may take of an event loop, so that nobody else waits for it for a millisecond; a longer one is made by the
-    /// pool. Compression takes ten times as long as all the rest.
+    /// The budget of a list on an event loop, so that no other request waits for it for a millisecond; the pool builds
+    /// longer lists. Compression takes ten times as long as all the rest.
     private static let budget = PageBudget(rows: 100, bytes: 65_536)
     private static let compressedBudget = PageBudget(rows: 50, bytes: 8192)
-    /// Bytes of a list's body of which each has the price of a request.
+    /// Bytes of a list's body that cost as much of the quota as one request.
     static let bytesOfARequest = 16_384
 
-    /// What a list is asked for with, wherever it is made.
+    /// The parameters of a list, for the event loop and for the pool.
     private struct ListRequest: Sendable {
         let query: NotificationListQuery
         let head: RequestHead
         let user: User
         let quota: CallerQuota?
         let now: Date
-        /// Whether the client likes it compressed.
+        /// Whether the client prefers a compressed body.
         let prefersGzip: Bool
     }
 
@@ -66,13 +66,13 @@ struct ListHandler: Handler {
         )
     }
 
-    /// `nil` if it is too long for a loop.
+    /// The list; `nil` if it is too long for an event loop.
     @inline(never)
     private func shortList(_ request: ListRequest, _ reader: any NotificationReader) async throws -> Response? {
         try await self.list(request, reader, within: request.prefersGzip ? Self.compressedBudget : Self.budget)
     }
 
-    /// `nil` if it is beyond the budget; then nothing has been done.
+    /// The list; `nil` if it is beyond the budget, and then nothing was charged or noted.
     private func list(
         _ request: ListRequest,
         _ reader: any NotificationReader,
@@ -141,7 +141,7 @@ struct ListHandler: Handler {
         }
     }
 
-    /// Throws an `invalid-cursor` problem for one that was not given out with that list.
+    /// Throws an `invalid-cursor` problem if the cursor was not issued with that list.
     private func change(
         at cursor: String,
         of list: CursorMaker.List,
@@ -154,7 +154,7 @@ struct ListHandler: Handler {
         return change
     }
 
-    /// Never where a signature is asked for, which is one over the bytes that are sent.
+    /// Never for a request that asks for a signature, which covers the bytes as sent.
     private func prefersGzip(_ head: RequestHead) -> Bool {
         guard head.count(of: .acceptEncoding) > 0, head.count(of: .acceptSignature) == 0 else { return false }
         return AcceptedCodings(head[.acceptEncoding]).prefersGzip
@@ -167,7 +167,7 @@ struct ListHandler: Handler {
             let list = CursorMaker.List(user: user, isUnreadOnly: isUnreadOnly)
             (cursor, start) = (self.cursors.cursor(at: page.end, of: list), since)
         }
-        // Nothing new: whoever has come to a cursor has its own validator for that.
+        // Nothing new: the cursor itself is the tag, which every client at that cursor has.
         let isEmpty = page.entries.isEmpty && !page.hasMore && cursor != nil && cursor == start
         return NotificationListView(
             page: page,
@@ -175,7 +175,7 @@ struct ListHandler: Handler {
             tag: isEmpty
                 ? EntityTag(description: "\"\(cursor ?? "")\"")
                 : self.tags.tag(of: page, cursor: cursor, for: user),
-            // Of what is on later pages nobody knows when it was on this one.
+            // Entries of later pages may have been on this one before, and it is not known when they left it.
             changedAt: page.hasMore ? nil : max(page.changedAt, page.removedAt ?? self.startedAt, self.startedAt),
             prefersGzip: request.prefersGzip,
             maxAge: self.maxAge,

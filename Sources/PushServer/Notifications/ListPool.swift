@@ -4,7 +4,7 @@ internal import PushAPI
 package import PushStore
 internal import Synchronization
 
-/// The few threads that make long lists, each with a reader of its own, so that no event loop waits for one.
+/// A few threads that build long lists, each with a reader of its own, so that no event loop waits for a list.
 ///
 /// A thread ends when nothing waits. All run at a lower priority than the event loops, whose fetches go first.
 package final class ListPool: Sendable {
@@ -13,20 +13,21 @@ package final class ListPool: Sendable {
         let lateAt: ContinuousClock.Instant
     }
 
-    /// After so long a client hardly waits any more; the refusal then tells it to come again.
+    /// How long a list may wait: a client hardly waits longer, and the refusal tells it to retry.
     private static let patience = Duration.seconds(10)
 
     private let workers: [ListWorker]
     private let queue: Mutex<FairQueue<Waiter>>
 
-    /// A thread for each of the readers, which nothing else uses.
+    /// Creates a worker for each of the readers, which nothing else may use.
     package init(_ readers: [any StoreReader]) {
         precondition(!readers.isEmpty, "a pool needs a reader")
         self.workers = readers.map(ListWorker.init)
         self.queue = Mutex(FairQueue(workers: readers.count))
     }
 
-    /// Runs slow work of a user off the event loop. Throws what it throws, or a `busy` problem if too much is waiting.
+    /// Runs slow work of a user off the event loop. Rethrows its errors, or throws a `busy` problem if too much is
+    /// waiting.
     func run<Value: Sendable>(
         for user: Int64,
         _ work: @escaping @Sendable (any StoreReader) async throws -> Value
@@ -50,7 +51,7 @@ package final class ListPool: Sendable {
         }
     }
 
-    /// Gives a worker to the next who waits and is not late.
+    /// Gives the worker to the next waiter that is not late, and refuses the late ones.
     private func release(_ worker: Int) {
         while let next = self.queue.withLock({ $0.next(for: worker) }) {
             guard next.lateAt <= .now else { return next.turn.resume(returning: worker) }
@@ -61,7 +62,7 @@ package final class ListPool: Sendable {
     private static var refusal: Problem { Problem(.busy, "the queue of long lists is full") }
 }
 
-/// A thread that runs the parts of one list after the other, and ends when there are none.
+/// A thread that runs the jobs of one list one after the other, and ends when there are none.
 private final class ListWorker: TaskExecutor {
     private struct State {
         var jobs: [UnownedJob] = []
@@ -89,7 +90,8 @@ private final class ListWorker: TaskExecutor {
     }
 
     private func work() {
-        // Of this thread alone, as Linux has it. There is nothing to do about a refusal: it is as fast as before then.
+        // On Linux this changes the priority of this thread alone. A refusal is ignored: the thread then keeps its
+        // priority.
         _ = setpriority(Int32(PRIO_PROCESS.rawValue), 0, Self.niceness)
         while let job = self.next() { job.runSynchronously(on: self.asUnownedTaskExecutor()) }
     }

@@ -2,15 +2,15 @@ internal import PushAPI
 internal import PushCore
 internal import PushStore
 
-/// What a list of notifications is asked for: a range of changes, or some notifications by name.
+/// The query of a list of notifications: a range of changes, or some notifications by their ids.
 enum NotificationListQuery: Sendable, Hashable {
     case changes(after: String?, limit: Int, isUnreadOnly: Bool)
     case ids([NotificationID])
 
-    /// How many notifications may be named in one request.
+    /// The number of notifications that one request may name.
     static let maximumIDs = 500
 
-    /// Throws an `invalid-parameter` problem for what is none of them, or both.
+    /// Throws an `invalid-parameter` problem if the parameters are invalid, or combine both.
     init(_ query: Query) throws(Problem) {
         let (since, limit) = (try query["since"], try query.limit)
         let unread = try query["unread"]

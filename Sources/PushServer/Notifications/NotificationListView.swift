@@ -9,22 +9,22 @@ internal import SocketHTTP
 /// A page of notifications as its reader sees it, with its validators and its freshness.
 struct NotificationListView {
     let page: NotificationPage
-    /// Where the next page begins; `nil` in a list of what was asked for one by one.
+    /// Where the next page begins; `nil` in a list by ids.
     let cursor: String?
     let tag: EntityTag
-    /// When it last became another, where that is certain.
+    /// When the page last changed, if that is certain.
     let changedAt: Date?
-    /// Whether the client likes it compressed.
+    /// Whether the client prefers a compressed body.
     let prefersGzip: Bool
     let maxAge: Duration
     let now: Date
 
-    /// Bytes above which a body is compressed.
+    /// The length of the longest body that is not compressed, in bytes.
     static let longBody = 1024
 
     /// The whole answer. `payloads` are JSON text, one for each entry that shows one, and go out as they were stored.
     ///
-    /// `padding` gives the number of bytes without meaning that a compressed body gets, so that its length does not tell how
+    /// `padding` returns the number of meaningless bytes in a compressed body, so that its length does not reveal how
     /// much of one text is in another (the BREACH attack).
     func full(payloads: [Data], padding: (EntityTag) -> Int) -> Response {
         let body = self.body(payloads)
@@ -41,7 +41,7 @@ struct NotificationListView {
         Response(status: .notModified, fields: self.fields(isFull: false, tag: tag))
     }
 
-    /// By what conditional requests compare it, in either form.
+    /// The validators of both forms, for conditional requests.
     var validators: Validators {
         Validators(
             tags: self.isCompressed ? [self.gzipTag, self.tag] : [self.tag, self.gzipTag],
@@ -49,7 +49,7 @@ struct NotificationListView {
         )
     }
 
-    /// Bytes of the body, known before the payloads are read.
+    /// The length of the body in bytes, known before the payloads are read.
     var length: Int {
         var (items, gone) = (0, 0)
         for entry in self.page.entries {
@@ -66,7 +66,7 @@ struct NotificationListView {
                     ) + 1
             }
         }
-        // No comma behind the last.
+        // No comma after the last.
         let lists = max(0, items - 1) + max(0, gone - 1)
         let cursor = self.cursor.map { $0.utf8.count + #""Cursor":"","#.utf8.count } ?? 0
         let frame = #"{"Notifications":[],"Deleted":[],"More":}"#.utf8.count

@@ -4,7 +4,7 @@ internal import PushAPI
 internal import PushCore
 internal import PushStore
 
-/// What a `POST /api/notifications` asks for, checked.
+/// A validated `POST /api/notifications`.
 struct NotificationOrder {
     let payload: JSONValue
     let audience: Audience
@@ -25,7 +25,7 @@ struct NotificationOrder {
         self.isReadOnce = false
     }
 
-    /// A text that shows the way to one device of a user, and is soon gone.
+    /// A text that tests the path to one device of a user, and expires soon.
     init(testing device: RegistrationID, of user: Int64) {
         self.payload = .string("Test.")
         self.audience = Audience(device: device, ofUser: user)
@@ -56,7 +56,7 @@ struct NotificationOrder {
         self.isReadOnce = try body.bool("ReadOnce") ?? false
     }
 
-    /// Whether it goes to this user and nobody else: all that a device may ask for.
+    /// Whether this user is the only recipient: the role `device` may send nothing else.
     func isOnly(for user: Username) -> Bool {
         self.audience.expressions.allSatisfy { $0.onlyUsername == user }
     }

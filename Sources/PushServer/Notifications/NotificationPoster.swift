@@ -8,20 +8,20 @@ struct NotificationPoster: Sendable {
     let store: any NotificationStore & KeyStore
     let collapseIDs: CollapseIDs
     let ids: NotificationIDs
-    /// What users of a role may have stored at a time.
+    /// How much users of a role may have stored at a time.
     let bounds: [Role: StorageBounds]
     /// Tells the delivery that there is work.
     let workIsWaiting: @Sendable () -> Void
 
-    /// A notification as its sender is told of it.
+    /// What the sender learns of a stored notification.
     struct Posted {
         let id: NotificationID
         let createdAt: Date
         let expiresAt: Date
     }
 
-    /// Stores what an order of a request asks for, or finds the result of the same request before, which was to be answered
-    /// `once`. Throws a problem if a recipient is unknown or the sender has stored too much.
+    /// Stores the notification of an order, or returns the result of the same request (`once`) from before. Throws a
+    /// problem if a recipient is unknown or the sender has stored too much.
     func post(
         _ order: NotificationOrder,
         payload: [UInt8],
@@ -31,7 +31,7 @@ struct NotificationPoster: Sendable {
     ) async throws -> Posted {
         let (sender, now) = (try context.user, context.now)
         let bounds = self.bounds[sender.role]
-        // Random ids of 31 bits do meet; the tries are bounded only so that a full table ends in an error.
+        // Random ids of 31 bits do collide; the tries are bounded only so that a full table ends in an error.
         for _ in 0..<100 {
             guard let id = self.ids.draw(at: now) else { continue }
             let notification = NewNotification(

@@ -19,7 +19,7 @@ struct NotificationView {
         Response(status: .ok, fields: self.fields(isFull: true), body: self.body(payload: payload))
     }
 
-    /// The same where the payload goes with being collected, and is not collected now.
+    /// The answer for a read-once notification whose payload is not collected now.
     var withoutPayload: Response {
         Response(status: .ok, fields: Self.uncached, body: self.body(payload: nil))
     }
@@ -29,7 +29,7 @@ struct NotificationView {
         Response(status: .notModified, fields: self.fields(isFull: false))
     }
 
-    /// By what conditional requests compare it.
+    /// The validators for conditional requests.
     var validators: Validators {
         Validators(tags: [self.tag], lastModified: self.lastModified)
     }
@@ -75,7 +75,8 @@ struct NotificationView {
             fields.append(lines: "Cache-Control: no-store\r\n")
             return fields
         }
-        // A phone has one cache, and perhaps one user after the other: RFC 9111 section 3.5 is about shared caches only.
+        // Several users may follow each other on one phone, with one cache: RFC 9111 section 3.5 is about shared caches
+        // only.
         fields.append(lines: "Vary: Authorization\r\n")
         // A cache must not outlive the payload.
         let left = max(0, Int64(self.notification.expiresAt.timeIntervalSince(self.now)))

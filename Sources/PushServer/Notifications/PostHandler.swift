@@ -5,7 +5,7 @@ internal import PushCore
 internal import PushStore
 internal import SocketHTTP
 
-/// Takes notifications to be sent, in the tutorial's short forms and in the full one.
+/// Accepts notifications to send, in the tutorial's short forms and in the full one.
 struct PostHandler: Handler {
     let poster: NotificationPoster
     let idempotency: IdempotencyGuard
@@ -57,7 +57,7 @@ struct PostHandler: Handler {
     ) {
         let caller = try context.user.name
         let lifetime = self.settings.lifetime
-        // Looked at whatever the body is: who spells one wrong shall hear of it.
+        // Checked for every form of the body, so that a misspelt value is always reported.
         let query = try Query(context.request.head.query)
         let platform = try query["pns"].map { try self.settings.platform(named: $0.lowercased()) }
         let recipient = try query["to_tag"].map(self.username) ?? caller

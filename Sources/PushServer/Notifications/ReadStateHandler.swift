@@ -5,7 +5,7 @@ internal import PushCore
 internal import PushStore
 internal import SocketHTTP
 
-/// Marks notifications as read. This is not in the audit, as fetches are not.
+/// Marks notifications as read. The audit has no entries for this, as it has none for fetches.
 struct ReadStateHandler: Handler {
     let store: any NotificationStore
     let visible: VisibleNotifications
@@ -44,7 +44,7 @@ struct ReadStateHandler: Handler {
         }
     }
 
-    /// As `GET` shows it now, but nothing is taken with that.
+    /// The notification as `GET` would show it now, but without collecting a read-once payload.
     private func item(_ context: RequestContext, for user: User) async throws -> Response {
         let (id, found) = try await self.visible.find(context, for: user)
         let view = self.visible.view(of: id, found, for: user, now: context.now)

@@ -5,7 +5,7 @@ internal import PushCore
 internal import PushStore
 internal import SocketHTTP
 
-/// Notifications as a caller may see them: those that were sent to it, and for publishers those that it has sent.
+/// The notifications that a caller may see: those that it received, and for publishers those that it has sent.
 struct VisibleNotifications: Sendable {
     let vault: Vault
     let tags: EntityTagMaker
@@ -26,7 +26,7 @@ struct VisibleNotifications: Sendable {
         return (id, found)
     }
 
-    /// The same at once.
+    /// The same without suspending.
     func find(
         _ context: RequestContext,
         for user: User,
@@ -44,7 +44,7 @@ struct VisibleNotifications: Sendable {
         return (id, found)
     }
 
-    /// The JSON text of its payload.
+    /// The JSON text of a notification's payload.
     func payload(of id: NotificationID, _ found: StoredNotification) throws -> Data {
         try self.vault.open(found.sealedPayload, in: .payload(id, sender: found.sender))
     }

@@ -14,7 +14,7 @@ struct AuditHandler: Handler {
         ]
     }
 
-    /// Lists who did what, the newest first, a page at a time: `before` (an entry's number) and `limit`.
+    /// Lists audit entries, the newest first, a page at a time: `before` (an entry's number) and `limit`.
     private func listAudit(_ context: RequestContext) async throws -> Response {
         let query = try Query(context.request.head.query)
         let limit = try query.limit

@@ -9,7 +9,7 @@ struct MetricHandler: Handler {
     let store: any StoreHealth
     let authenticator: Authenticator
     let identityField: IdentityField?
-    /// What else is measured than the store counts.
+    /// The samples of parts other than the store.
     let samples: @Sendable () -> [MetricSample]
     let startedAt: Date
 

@@ -2,14 +2,14 @@ internal import HTTPTypes
 internal import PushAPI
 internal import SocketHTTP
 
-/// Gives out the description of this API.
+/// Serves the description of this API.
 struct OpenAPIHandler: Handler {
     var routes: [Route] {
         [Route(.get, Paths.openAPI, .anybody, always: self.showDocument)]
     }
 
-    /// The same for everybody, so that any cache may keep it, and asks each time, for a kept answer has the echo of
-    /// another token.
+    /// The document is the same for every client, so that any cache may keep it. The cache must revalidate it each
+    /// time, for a kept answer has the echo of another token.
     private func showDocument(_ context: RequestContext) -> Response {
         var fields: ResponseFields = [.eTag: OpenAPIDocument.tag.description, .cacheControl: "no-cache"]
         if let list = context.request.head[.ifNoneMatch], OpenAPIDocument.tag.isNamed(by: list) {

@@ -4,7 +4,7 @@ internal import PushCore
 internal import SocketHTTP
 internal import Synchronization
 
-/// How many requests a user may make in how long, all of them at once if need be.
+/// The number of requests that a user may make within a window, all of them at once if need be.
 package struct Quota: Sendable, Hashable {
     package static let requestRange = 1...100_000_000
     /// In seconds.
@@ -22,31 +22,31 @@ package struct Quota: Sendable, Hashable {
     }
 }
 
-/// The quota of a role, with what answers say about it already in bytes.
+/// The quota of a role, with its response fields already in bytes.
 ///
 /// The fields are those of draft-ietf-httpapi-ratelimit-headers-10.
 final class QuotaPolicy: Sendable {
-    /// What there is after a request.
+    /// The rest of a quota after a request.
     struct State: Sendable {
         let policy: QuotaPolicy
         /// Requests that may follow at once.
         let remaining: Int
-        /// Whole seconds, rounded up, until there is one more.
+        /// Whole seconds, rounded up, until one more request is available.
         let seconds: Int
-        /// Whether the request itself was one too many.
+        /// Whether the request itself was over the quota.
         let isExceeded: Bool
     }
 
-    /// Nanoseconds in which one request comes back, and in which all do.
+    /// Nanoseconds until one request is available again, and until all are.
     fileprivate let interval: Int64
     fileprivate let tolerance: Int64
-    /// Requests that were one too many.
+    /// The number of requests over the quota.
     let excess = Atomic(0)
     private let policyField: ResponseFields
     private let start: [UInt8]
 
     init(_ quota: Quota, role: Role) {
-        // At least six, and at most a day's 86,400 · 10⁹: see the ranges.
+        // At least ten, and at most a day's 86,400 · 10⁹: see the ranges.
         self.interval = Int64(quota.window) * 1_000_000_000 / Int64(quota.requests)
         self.tolerance = self.interval * Int64(quota.requests)
         self.policyField = [.rateLimitPolicy: "\"\(role.rawValue)\";q=\(quota.requests);w=\(quota.window)"]
@@ -64,12 +64,12 @@ final class QuotaPolicy: Sendable {
     }
 }
 
-/// What a user has left of its quota, shared by all loops: the generic cell rate algorithm on a single number.
+/// The rest of a user's quota, shared by all loops: the generic cell rate algorithm on a single number.
 final class Allowance: Sendable {
-    /// When all will be there again, in nanoseconds since 1970.
+    /// When all requests are available again, in nanoseconds since 1970.
     private let fullAt = Atomic<Int64>(0)
 
-    /// Takes a request, unless none is left.
+    /// Charges one request, unless none is left.
     func take(_ policy: QuotaPolicy, now: Date) -> QuotaPolicy.State {
         let now = Self.nanoseconds(now)
         var seen = self.fullAt.load(ordering: .relaxed)
@@ -78,7 +78,7 @@ final class Allowance: Sendable {
             let taken = used + policy.interval
             guard taken <= policy.tolerance else {
                 if now + used != seen {
-                    // The wait that is told is one that ends.
+                    // Stores the bounded value, so that the wait in the answer does end.
                     let (isDone, current) = self.exchange(seen, for: now + used)
                     seen = current
                     if !isDone { continue }
@@ -95,8 +95,8 @@ final class Allowance: Sendable {
         }
     }
 
-    /// Takes so many requests whether they are there or not, but leaves no debt above a whole quota: nothing more is let
-    /// through until it has come back.
+    /// Charges `requests` even if fewer are left, up to a debt of a whole quota. Further requests are refused until the
+    /// debt is paid back.
     func charge(_ requests: Int, _ policy: QuotaPolicy, now: Date) {
         let now = Self.nanoseconds(now)
         let price = min(Int64(requests), policy.tolerance / policy.interval) * policy.interval
@@ -109,20 +109,20 @@ final class Allowance: Sendable {
         }
     }
 
-    /// What there is, without taking any.
+    /// The state of the quota, without a charge.
     func state(_ policy: QuotaPolicy, now: Date) -> QuotaPolicy.State {
         let now = Self.nanoseconds(now)
         let used = Self.used(self.fullAt.load(ordering: .relaxed), policy, now: now)
         return Self.state(policy, used: used, isExceeded: false)
     }
 
-    /// Whether nothing is lost by forgetting it.
+    /// Whether all requests are available, so that nothing is lost by forgetting the allowance.
     func isFull(at now: Date) -> Bool {
         self.fullAt.load(ordering: .relaxed) <= Self.nanoseconds(now)
     }
 
-    /// How much is used, in nanoseconds until it is back. Where a clock was put back, or the role was one with a longer window,
-    /// at most a whole quota is.
+    /// The used part of the quota, in nanoseconds until it is available again. If the clock was set back, or the user
+    /// had a role with a longer window, at most a whole quota counts as used.
     private static func used(_ fullAt: Int64, _ policy: QuotaPolicy, now: Int64) -> Int64 {
         let used = max(0, fullAt - now)
         return used <= 2 * policy.tolerance ? used : policy.tolerance
@@ -139,7 +139,7 @@ final class Allowance: Sendable {
         )
     }
 
-    /// `current` is what is there afterwards.
+    /// `current` is the value afterwards.
     private func exchange(_ seen: Int64, for new: Int64) -> (isDone: Bool, current: Int64) {
         let (isDone, original) = self.fullAt.weakCompareExchange(expected: seen, desired: new, ordering: .relaxed)
         return (isDone, isDone ? new : original)

@@ -2,7 +2,7 @@ internal import Foundation
 internal import PushCore
 internal import Synchronization
 
-/// A user's part of the quota of its role.
+/// A user's allowance, with the quota of its role.
 struct CallerQuota: Sendable {
     let policy: QuotaPolicy
     let allowance: Allowance
@@ -11,7 +11,7 @@ struct CallerQuota: Sendable {
         self.allowance.take(self.policy, now: now)
     }
 
-    /// Takes so many more for a request that was let through.
+    /// Charges further requests for one that was admitted.
     func charge(_ requests: Int, now: Date) {
         if requests > 0 { self.allowance.charge(requests, self.policy, now: now) }
     }
@@ -21,11 +21,11 @@ struct CallerQuota: Sendable {
     }
 }
 
-/// The quotas of all roles, and what each user has left: looked at only for credentials that are not remembered.
+/// The quotas of all roles, and the allowances of users; read only for credentials that are not cached.
 final class Quotas: Sendable {
     fileprivate struct Allowances {
         var ofUsers: [Int64: Allowance] = [:]
-        /// How many there may be until those that are not needed are dropped.
+        /// The number of allowances at which the unneeded ones are dropped.
         var bound = 1024
     }
 
@@ -37,7 +37,8 @@ final class Quotas: Sendable {
         self.policies = Dictionary(uniqueKeysWithValues: quotas.map { ($0, QuotaPolicy($1, role: $0)) })
     }
 
-    /// One and the same for a user wherever it is in use, whatever credentials it shows; `nil` for a role without one.
+    /// The quota of a user, with one allowance for all of its credentials on all loops; `nil` for a role without a
+    /// quota.
     func quota(ofUser id: Int64, as role: Role, now: Date) -> CallerQuota? {
         guard let policy = self.policies[role] else { return nil }
         return CallerQuota(policy: policy, allowance: self.allowances.withLock { $0.allowance(of: id, now: now) })
@@ -63,7 +64,7 @@ extension Quotas.Allowances {
         return made
     }
 
-    /// A remembered caller may still hold one that is full: forgotten, it would become two.
+    /// A cached caller may still hold a full allowance: if it were dropped, the user would get a second one.
     private mutating func isUnneeded(_ user: Int64, now: Date) -> Bool {
         guard let allowance = self.ofUsers.index(forKey: user) else { return false }
         return isKnownUniquelyReferenced(&self.ofUsers.values[allowance])

@@ -1,7 +1,7 @@
 internal import PushStore
 
 extension StorageExcess {
-    /// What the sender is told of it.
+    /// The detail of the problem for the sender.
     func detail(_ bounds: StorageBounds) -> String {
         switch self {
         case .notifications:

@@ -4,21 +4,21 @@ internal import PushCore
 internal import PushStore
 internal import SocketHTTP
 
-/// What a handler knows of the request that it answers.
+/// A request and its context, for the handler that answers it.
 struct RequestContext {
     let request: Request
     /// The same in the answer, in the log and in the audit.
     let id: RequestID
-    /// `nil` only where anybody may call.
+    /// `nil` only on routes that anybody may call.
     let caller: Caller?
-    /// What stands in the path where the route has `{id}`.
+    /// The segment of the path at the route's `{id}`.
     let parameter: String
-    /// Of the connection's loop.
+    /// The reader of the connection's loop.
     let reader: any StoreReader
     /// In whole milliseconds, as the database keeps times.
     let now: Date
 
-    /// Throws an `unauthorized` problem where nobody has signed in.
+    /// The caller. Throws an `unauthorized` problem if there is none.
     var known: Caller {
         get throws(Problem) {
             guard let caller else { throw Problem(.unauthorized) }
@@ -31,12 +31,12 @@ struct RequestContext {
         get throws(Problem) { try self.known.user }
     }
 
-    /// The token that the caller has shown; `nil` if it was a password. Throws as `known` does.
+    /// The caller's token; `nil` if it signed in otherwise. Throws as `known` does.
     var token: TokenGrant? {
         get throws(Problem) { try self.known.token }
     }
 
-    /// What the caller did, for the audit.
+    /// An audit record of what the caller does. Throws as `known` does.
     func record(_ action: AuditRecord.Action, of subject: String, detail: String = "") throws(Problem) -> AuditRecord {
         let actor = AuditRecord.Actor(
             name: try self.user.name,

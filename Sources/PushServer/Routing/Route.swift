@@ -3,29 +3,30 @@ internal import HTTPTypes
 internal import PushCore
 internal import SocketHTTP
 
-/// Which callers may use a route; all others may not.
+/// Which callers may use a route.
 enum Access: Sendable, Hashable {
     case anybody
     /// Callers with the role or a higher one; with a token only if it has the scopes, too.
     case atLeast(Role, Scopes)
 }
 
-/// Answers the requests of some routes. Holds what it needs for that, and nothing else.
+/// Answers the requests of some routes, and holds only what it needs for that.
 protocol Handler: Sendable {
     var routes: [Route] { get }
 }
 
-/// A method and a path, who may, and what happens. A class, so that looking for one copies none.
+/// A method and a path, with the callers that may use it and the code that answers. A class, so that a search copies no
+/// routes.
 final class Route: Sendable {
     let method: HTTPRequest.Method
     /// `{id}` stands for any one segment.
     let path: String
     let access: Access
-    /// Answers what needs no waiting. `nil`: `run` answers, and only then.
+    /// Answers without suspending; `nil`: `run` answers, and only then.
     let atOnce: @Sendable (RequestContext) throws -> Response?
     let run: @Sendable (RequestContext) async throws -> Response
 
-    /// What stands before and after the parameter.
+    /// The path before and after the parameter.
     let prefix: [UInt8]
     private let suffix: [UInt8]
     let hasParameter: Bool
@@ -48,7 +49,7 @@ final class Route: Sendable {
         self.hasParameter = parts.count > 1
     }
 
-    /// One that never needs to wait.
+    /// A route that never needs to wait.
     convenience init(
         _ method: HTTPRequest.Method,
         _ path: String,
@@ -58,7 +59,7 @@ final class Route: Sendable {
         self.init(method, path, access, atOnce: answer) { try answer($0) }
     }
 
-    /// The parameter, empty if the route has none; `nil` if the path is another's.
+    /// The parameter, empty if the route has none; `nil` if the path does not match.
     ///
     /// Fixed segments are compared without case, as ASP.NET does with the names of controllers.
     func parameter(of path: UnsafeBufferPointer<UInt8>) -> Slice<UnsafeBufferPointer<UInt8>>? {
@@ -74,7 +75,7 @@ final class Route: Sendable {
 }
 
 extension UnsafeBufferPointer<UInt8> {
-    /// Whether `text`, which must be in lower case, stands there in any case of its ASCII letters.
+    /// Whether `text`, which must be in lower case, is at `start`, in any case of its ASCII letters.
     func has(_ text: [UInt8], at start: Int) -> Bool {
         guard text.count <= self.count - start else { return false }
         for index in text.indices {

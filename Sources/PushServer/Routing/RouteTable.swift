@@ -3,14 +3,14 @@ internal import Foundation
 internal import HTTPTypes
 internal import SocketHTTP
 
-/// All routes; what is not here does not exist.
+/// All routes of the server.
 struct RouteTable: Sendable {
     enum Match {
         case route(Route, parameter: String)
         case wrongMethod(allowed: [String], isOpen: Bool)
         case nothing(isOpen: Bool)
 
-        /// Whether the caller must be known before anything is answered.
+        /// Whether the caller must sign in before it gets any answer.
         var needsCaller: Bool {
             switch self {
             case .route(let route, _): route.access != .anybody
@@ -25,7 +25,7 @@ struct RouteTable: Sendable {
         self.routes = routes
     }
 
-    /// Below this nobody learns without credentials what there is and what not.
+    /// Below this prefix, an answer without credentials does not tell which paths exist.
     private static let closed = Array("/api".utf8)
 
     func match(method: HTTPRequest.Method, path: String) -> Match {
@@ -48,8 +48,8 @@ struct RouteTable: Sendable {
         }
     }
 
-    /// Whether what looks like a parameter is the last word of a path without one, such as `/api/notifications/read`, which
-    /// then belongs to its own routes only. Most ids begin with digits, and none of these words does.
+    /// Whether the parameter is the last segment of a path without one, such as `/api/notifications/read`, which then
+    /// belongs to its own routes only. Most ids begin with digits, and none of these segments does.
     private func isOthers(
         _ parameter: Slice<UnsafeBufferPointer<UInt8>>,
         in path: UnsafeBufferPointer<UInt8>
@@ -62,7 +62,7 @@ struct RouteTable: Sendable {
         }
     }
 
-    /// Decodes a parameter, which hardly ever needs it; empty if it is not percent-encoded UTF-8.
+    /// Decodes a parameter, which is hardly ever encoded; empty if it is not percent-encoded UTF-8.
     private static func decode(_ parameter: Slice<UnsafeBufferPointer<UInt8>>) -> String {
         let text = String(decoding: parameter, as: UTF8.self)
         return parameter.contains(UInt8(ascii: "%")) ? text.removingPercentEncoding ?? "" : text

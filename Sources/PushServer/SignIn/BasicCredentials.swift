@@ -7,8 +7,8 @@ struct BasicCredentials: Sendable {
     let username: Username
     let password: Secret<String>
 
-    /// `nil` if the field is not exactly that: wrong scheme or base64, no colon, not UTF-8, control characters, or a
-    /// name that nobody can have. The first colon divides; a password may have more.
+    /// `nil` if the field is anything else: wrong scheme or base64, no colon, not UTF-8, control characters, or a name
+    /// that is not a `Username`. The first colon divides; a password may have more.
     init?(field: String) {
         let words = field.split(separator: " ", maxSplits: 1)
         guard

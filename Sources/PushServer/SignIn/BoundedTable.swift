@@ -1,6 +1,6 @@
-/// A dictionary that never holds more than so many entries: what was written longest ago is forgotten first.
+/// A dictionary with a bounded number of entries, which evicts those that were written longest ago.
 ///
-/// It forgets by halves, which costs nothing an entry; the newer half of `bound` is there until it is turned by hand.
+/// It evicts by halves, at no cost per entry; the newest `bound / 2` entries stay until `turn()` is called.
 struct BoundedTable<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     private let half: Int
     private var young: [Key: Value] = [:]
@@ -13,7 +13,7 @@ struct BoundedTable<Key: Hashable & Sendable, Value: Sendable>: Sendable {
 
     var count: Int { self.young.count + self.old.count }
 
-    /// Writing keeps an entry, reading does not: whoever only asks cannot push anything out.
+    /// Writing renews an entry, reading does not, so that reads cannot evict anything.
     subscript(key: Key) -> Value? {
         get { self.young[key] ?? self.old[key] }
         set {
@@ -23,8 +23,8 @@ struct BoundedTable<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         }
     }
 
-    /// Forgets the older half; the newer becomes the older one. In a table that is turned at intervals an entry lives for
-    /// one to two of them.
+    /// Evicts the older half; the newer becomes the older one. In a table that is turned at intervals an entry lives
+    /// for one to two of them.
     mutating func turn() {
         self.old = self.young
         self.young = [:]

@@ -3,12 +3,12 @@ internal import PushAPI
 internal import PushCore
 internal import PushStore
 
-/// Who calls, and how far the credentials reach. A class, so that remembering one does not copy its parts.
+/// The user who calls, and the reach of the credentials. A class, so that caching one does not copy its parts.
 final class Caller: Sendable {
     let user: User
-    /// The token that was shown; `nil` where the user's password, or what is as good, was.
+    /// The token of the request; `nil` if the user signed in with the password or an equivalent.
     let token: TokenGrant?
-    /// `nil`: as many requests as come.
+    /// `nil`: no limit.
     let quota: CallerQuota?
 
     init(_ user: User, token: TokenGrant? = nil, quota: CallerQuota? = nil) {
@@ -17,12 +17,12 @@ final class Caller: Sendable {
         self.quota = quota
     }
 
-    /// Whether the token, if it is one, is good at that time.
+    /// Whether the token, if there is one, is valid at that time.
     func isValid(at now: Date) -> Bool {
         self.token.map { now < $0.expiresAt } ?? true
     }
 
-    /// Throws a `forbidden` problem if the role is too low, and `InsufficientScope` if only the token is.
+    /// Throws a `forbidden` problem if the role is too low, and `InsufficientScope` if only the token lacks a scope.
     func check(for access: Access) throws {
         guard case .atLeast(let role, let scopes) = access else { return }
         guard self.user.role >= role else { throw Problem(.forbidden) }
@@ -31,9 +31,9 @@ final class Caller: Sendable {
     }
 }
 
-/// A caller whose role would do, with a token that does not.
+/// A caller whose role suffices, with a token that lacks a scope.
 struct InsufficientScope: Error {
-    /// All that the route asks for.
+    /// All scopes that the route requires.
     let required: Scopes
     let missing: Scopes
 }

@@ -3,23 +3,23 @@ internal import PushAPI
 internal import PushCore
 internal import SocketHTTP
 
-/// What a request shows to say who calls; not checked yet.
+/// The credentials of a request, not checked yet.
 enum Credentials: Sendable {
-    /// The whole `Authorization` field, to be read as Basic only if it is not remembered.
+    /// The whole `Authorization` field, parsed as Basic only if it is not cached.
     case basic(field: String)
-    /// What follows the scheme, RFC 6750 section 2.1.
+    /// The token after the scheme, RFC 6750 section 2.1.
     case bearer(Substring)
     /// The name in the client's TLS certificate.
     case certificate(name: String)
-    /// The name that a trusted proxy gives, which has signed the client in itself.
+    /// The name from a trusted proxy, which has signed the client in itself.
     case identity(name: String)
 
     private static let bearerScheme = Array("bearer".utf8)
 
-    /// What a trusted proxy says decides alone, as such proxies often pass on the `Authorization` that was meant for them.
-    /// Else an `Authorization` field is nearer than a certificate, and decides alone.
+    /// The name from a trusted proxy takes precedence, as such proxies often pass on the `Authorization` that was meant
+    /// for them. Otherwise an `Authorization` field takes precedence over a certificate.
     ///
-    /// Throws an `unauthorized` problem if there is nothing, or more than one field of a kind.
+    /// Throws an `unauthorized` problem if there are no credentials, or more than one `Authorization` field.
     init(of request: Request, identityField: IdentityField?) throws(Problem) {
         if let name = identityField?.name(in: request) {
             self = .identity(name: name)
@@ -40,7 +40,7 @@ enum Credentials: Sendable {
         let length = Self.bearerScheme.count
         var field = field
         let isBearer = field.withUTF8 { bytes in
-            // Both cases of a letter differ in one bit; what else that takes for the scheme is no token either.
+            // Both cases of a letter differ in this bit only.
             bytes.prefix(length).elementsEqual(Self.bearerScheme, by: { $0 | 0x20 == $1 })
                 && (bytes.count == length || bytes[length] == UInt8(ascii: " "))
         }
@@ -52,7 +52,7 @@ enum Credentials: Sendable {
         }
     }
 
-    /// What a refusal of them says.
+    /// The code of the problem that refuses them.
     var refusal: ProblemCode {
         switch self {
         case .basic, .certificate, .identity: .unauthorized

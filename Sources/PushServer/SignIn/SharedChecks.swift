@@ -2,13 +2,14 @@ internal import PushCore
 internal import SocketHTTP
 internal import Synchronization
 
-/// Has a password checked once where many requests show it at the same moment, as the fetches of one phone do.
+/// Checks a password once for many requests that send it at the same moment, as the fetches of one phone do.
 final class SharedChecks: Sendable {
-    /// What makes two checks one: the same credentials from the same place, with the same against them.
+    /// The subject of a check. Requests with equal subjects share one: the same credentials from the same place,
+    /// against the same hash.
     struct Subject: Sendable, Hashable {
         let credentials: Fingerprint
         let hash: PasswordHash
-        /// Whether the user is there, and may.
+        /// Whether the user exists and may sign in.
         let maySignIn: Bool
         let origin: PeerAddress?
     }
@@ -17,8 +18,8 @@ final class SharedChecks: Sendable {
 
     private let running = Mutex<[Subject: [CheckedContinuation<Outcome?, Never>]]>([:])
 
-    /// What the same check found that was under way; `nil`: there was none, and it is the caller's to make. It must end
-    /// it by `finish`.
+    /// Waits for the outcome of the same check, if it is running. Returns `nil` if it is not: the caller must then make
+    /// the check, and end it with `finish`.
     func join(_ subject: Subject) async -> Outcome? {
         await withCheckedContinuation { (continuation: CheckedContinuation<Outcome?, Never>) in
             let isFirst = self.running.withLock { running in

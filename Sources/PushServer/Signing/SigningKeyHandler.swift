@@ -11,7 +11,7 @@ struct SigningKeyHandler: Handler {
     }
 
     private func showKeys(_ context: RequestContext) -> Response {
-        // A kept answer would have the echo of another token.
+        // A cached answer would echo the token of another request.
         Response(
             status: .ok,
             fields: [.contentType: "application/json; charset=utf-8", .cacheControl: "no-store"],

@@ -2,11 +2,11 @@ package import HTTPSignatures
 internal import PushAPI
 package import PushCore
 
-/// The keys that answers are signed with: the first, unless another is asked for.
+/// The keys that sign answers: the first, unless the client asks for another.
 ///
-/// As text they are a `KeyText` of their seeds.
+/// The text form is a `KeyText` of the seeds.
 package struct SigningKeySet: NumberedKeys {
-    /// A key under the number that the file has for it.
+    /// A key with its number in the file.
     package struct Numbered: Sendable {
         package let number: UInt32
         package let key: SigningKey
@@ -22,12 +22,12 @@ package struct SigningKeySet: NumberedKeys {
 
     package static func inUse(_ number: UInt32) -> KeyTextError { .signing(number) }
 
-    /// One new random key, which nobody can have pinned.
+    /// One new random key, which no app can have pinned.
     package static func random() -> SigningKeySet {
         SigningKeySet([Numbered(number: 1, key: SigningKey())])
     }
 
-    /// Throws `KeyTextError` with what is wrong.
+    /// Reads the text form. Throws `KeyTextError` if it is invalid.
     package init(text: String) throws(KeyTextError) {
         var keys: [Numbered] = []
         for entry in try KeyText.keys(in: text) {

@@ -7,27 +7,27 @@ internal import SocketHTTP
 
 /// One answer to `GET /api/stream`: the server's side of WHATWG HTML §9.2, server-sent events.
 ///
-/// It ends when the client leaves or the server stops; at a heartbeat, when the credentials are no longer good or its
-/// devices are others than at the start. The client then connects again, and hears why it may not.
+/// It ends when the client leaves or the server stops, and at a heartbeat if the credentials are no longer valid or the
+/// devices have changed since the start. The client then connects again, and learns why it may not.
 struct EventStream: Sendable {
     let handler: StreamHandler
     let caller: Caller
     let credentials: Credentials
-    /// That of the connection's loop.
+    /// The reader of the connection's loop.
     let reader: any StoreReader
-    /// The one that was asked for; `nil`: all of the user's.
+    /// The requested device; `nil`: all of the user's.
     let device: String?
     let devices: [RegistrationID]
-    /// The last event of the client's last stream.
+    /// The last event that the client has of its last stream.
     let last: NotificationID?
     let subscription: StreamSubscription
 
     /// How long a client waits before it connects again, in milliseconds.
     private static let greeting = Array("retry: 2000\n\n".utf8)
     private static let heartbeat = Array(":\n\n".utf8)
-    /// When it is looked again for what was put aside while the stream opened.
+    /// When the stream looks again for pushes that were put aside while it opened.
     private static let secondLook = Duration.seconds(1)
-    /// Events that are remembered, as a user's devices are sent the same ones.
+    /// The number of sent events that a stream remembers, as a user's devices are sent the same ones.
     private static let memory = 100
 
     /// Writes events until the stream ends.
@@ -91,8 +91,8 @@ struct EventStream: Sendable {
         return devices.map(\.id) == self.devices
     }
 
-    /// Has what waits for the devices sent now, and what may have been lost with the last stream once more; `false` if the
-    /// store cannot do so now.
+    /// Makes the waiting pushes of the devices due, and once more those that may have been lost with the last stream;
+    /// `false` if the store fails.
     private func makeDue(after last: NotificationID?) async -> Bool {
         do {
             let count = try await self.handler.store.makeDue(

@@ -6,12 +6,12 @@ internal import PushCore
 internal import PushStore
 internal import SocketHTTP
 
-/// Opens event streams: the way of pushes to devices of the platform type `stream`.
+/// Opens event streams, which carry pushes to devices of the platform type `stream`.
 struct StreamHandler: Handler {
     let store: any DeviceStore
     let settings: ServerSettings
     let authenticator: Authenticator
-    /// The event streams that are open.
+    /// The open event streams.
     let streams: StreamHub
     let workIsWaiting: @Sendable () -> Void
     let logger: Logger
@@ -25,7 +25,7 @@ struct StreamHandler: Handler {
 
     private static let streamFields: ResponseFields = [
         .contentType: "text/event-stream", .cacheControl: "no-store",
-        // What nginx goes by: an event is of no use in a proxy's buffer.
+        // For nginx: an event is of no use in a proxy's buffer.
         .accelBuffering: "no",
     ]
 
@@ -33,7 +33,7 @@ struct StreamHandler: Handler {
         let device = try Query(context.request.head.query)["device"]
         let devices = try await self.streamDevices(device, of: context.user, context.reader)
         guard !devices.isEmpty else {
-            // Another's device and none at all are one answer.
+            // The answer does not tell another user's device from one that does not exist.
             guard device == nil else { throw Problem(.notFound) }
             throw Problem(.notFound, "the user has no device on a platform of type stream; register one first")
         }
@@ -57,7 +57,7 @@ struct StreamHandler: Handler {
             reader: context.reader,
             device: device,
             devices: devices.map(\.id),
-            // WHATWG HTML §9.2.4. What is none of our ids asks for nothing.
+            // WHATWG HTML §9.2.4. A value that is not one of our ids is ignored.
             last: context.request.head[.lastEventID].flatMap { NotificationID($0) },
             subscription: subscription
         )
@@ -65,7 +65,7 @@ struct StreamHandler: Handler {
         return response
     }
 
-    /// The living devices of a user that have an event stream: the one of that id, or all.
+    /// The registered devices of a user that have an event stream: the one of that id, or all.
     func streamDevices(_ id: String?, of user: User, _ reader: any DeviceReader) async throws -> [RegisteredDevice] {
         try await reader.devices(ofUser: user.id).filter { device in
             self.settings.platforms[device.platform]?.isStream == true
