@@ -57,7 +57,7 @@ package struct SQLiteDatabase: StorePlace {
         return (free, folder)
     }
 
-    /// Reads through a connection that changes nothing, beside a server that runs.
+    /// Reads through a connection that changes nothing, while a server may run.
     private func look<Value>(_ body: (Database) throws -> Value) throws(StoreError) -> Value {
         do {
             return try DatabaseQueue.readOnly(path: self.path).read(body)
@@ -68,7 +68,7 @@ package struct SQLiteDatabase: StorePlace {
 }
 
 extension DatabaseQueue {
-    /// A connection that changes nothing, beside a server that runs.
+    /// A connection that changes nothing, while a server may run.
     static func readOnly(path: String) throws -> DatabaseQueue {
         var configuration = Configuration()
         configuration.readonly = true

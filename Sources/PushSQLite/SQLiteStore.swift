@@ -21,10 +21,10 @@ package final class SQLiteStore: Store {
     /// How often the keyring was exchanged, or was about to be.
     let exchanges = Atomic(0)
 
-    /// Opens the database, making it and its folder if need be, and brings its schema up to date.
+    /// Opens the database, creates it and its folder if needed, and migrates its schema.
     ///
-    /// What must not be read by others is sealed under the keyring.
-    /// What was erased before a crash is wiped from the log, too, and soon from the pages.
+    /// Confidential values are sealed under the keyring. Data that was erased before a crash is wiped from the log,
+    /// too, and soon from the pages.
     package init(
         path: String,
         keyring: Keyring,
@@ -115,17 +115,18 @@ package final class SQLiteStore: Store {
         )
     }
 
-    /// Does what was handed in before, leaves a database that needs no recovery, and lets others open it.
+    /// Finishes the submitted work, leaves a database that needs no recovery, and releases its lock.
     package func close() async {
         await self.writer.close()
     }
 
-    /// Wipes at once what was erased, which otherwise happens within a second; `false` if a reader is in the way.
+    /// Wipes erased data at once, which otherwise happens within a second; `false` if a reader prevents it.
     package func wipe() async throws -> Bool {
         try await self.writer.wipeNow()
     }
 
-    /// To open the database's file in another way would drop SQLite's locks on it when it is closed again.
+    /// The bytes of the database and of its log. Another way of opening the database's file would drop SQLite's locks
+    /// on it when it is closed again.
     package func bytesAtRest() throws -> [(name: String, bytes: Data)] {
         let log = URL(fileURLWithPath: self.path + "-wal")
         return [("The database", try self.writer.wiper.contents()), ("Its log", try Data(contentsOf: log))]
@@ -133,10 +134,10 @@ package final class SQLiteStore: Store {
 
     /// In seconds.
     static let busyTimeout = 5
-    /// In KiB: of 2 MiB, which is usual, and 64 the latter saved a quarter of the time with a million notifications.
+    /// In KiB. With a million notifications, 64 MiB saved a quarter of the time compared with 2 MiB, which is usual.
     private static let writerCache = 65_536
 
-    /// Done once. Refused where a database was opened before, by somebody else: then memory is counted.
+    /// Done once. SQLite refuses it if the process has opened a database elsewhere before: then memory is counted.
     private static let countNoMemory: Void = { _ = csqlite_count_no_memory() }()
 
     private static func configuration(isReadOnly: Bool) -> Configuration {
@@ -149,16 +150,17 @@ package final class SQLiteStore: Store {
         configuration.busyMode = .timeout(TimeInterval(Self.busyTimeout))
         configuration.foreignKeysEnabled = true
         configuration.prepareDatabase { db in
-            // The writer checkpoints by itself, after its commits; nobody else ever does.
+            // The writer checkpoints by itself, after its commits; no other connection ever does.
             try db.execute(sql: "pragma wal_autocheckpoint = 0")
             if isReadOnly { return }
-            // FULL: with NORMAL a power cut takes back commits that were acknowledged.
+            // FULL: with NORMAL a power cut can lose commits that were acknowledged.
             try db.execute(sql: "pragma journal_mode = wal")
             try db.execute(sql: "pragma synchronous = full")
             try db.execute(sql: "pragma secure_delete = on")
-            // A post changes some random pages of large trees: what is not kept is read again for each.
+            // A post changes some random pages of large trees: pages that are not cached are read again for each.
             try db.execute(sql: "pragma cache_size = \(-Self.writerCache)")
-            // What undoes one caller's work alone is never needed after a crash: no file for it, which each commit made.
+            // The journal that rolls back one caller's work alone is never needed after a crash. In memory it needs no
+            // file, which each commit created.
             try db.execute(sql: "pragma temp_store = memory")
         }
         return configuration

@@ -8,8 +8,8 @@ extension StoreError {
         self = error.isFull ? .full : .failed(reason: error.message ?? "\(error.resultCode)")
     }
 
-    /// What GRDB or a decoder throws, without the row and the arguments that such errors describe themselves with; `nil`
-    /// for an error of another kind.
+    /// The error of GRDB or a decoder, without the row and the arguments that such errors put into their description;
+    /// `nil` for an error of another kind.
     init?(reading error: any Error) {
         switch error {
         case let error as StoreError: self = error
@@ -20,7 +20,7 @@ extension StoreError {
         }
     }
 
-    /// What stopped a database from being opened; an error of the store's own stays what it is.
+    /// The error that prevented a database from being opened; a `StoreError` stays as it is.
     init(opening path: String, _ error: any Error) {
         switch error {
         case let error as StoreError: self = error

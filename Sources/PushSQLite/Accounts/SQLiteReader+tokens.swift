@@ -61,7 +61,7 @@ extension SQLiteReader {
         where t.expires_at > ?1 and t.prefix > ?2 order by t.prefix limit ?3
         """
 
-    /// A user has few, and all the others have many.
+    /// Starts at the user, who has few tokens, while the other users have many.
     static let tokensOfOne = """
         select t.*, u.name from user u cross join token t indexed by token_by_user on t.user_id = u.id
         where u.name_key = ?4 and t.expires_at > ?1 and t.prefix > ?2 order by t.prefix limit ?3
@@ -69,7 +69,7 @@ extension SQLiteReader {
 }
 
 extension TokenEntry {
-    /// `nil` if the row is not one that this version has written; throws if the name does not open.
+    /// `nil` if this version cannot have written the row; throws if the name cannot be opened.
     fileprivate init?(_ row: Row, _ sealing: Sealing) throws {
         guard let prefix = try TokenPrefix(row["prefix"]) else { return nil }
         self.init(
@@ -84,7 +84,7 @@ extension TokenEntry {
     }
 }
 
-/// What `tokenInUse` selects.
+/// The columns of `tokenInUse`.
 private enum TokenColumn: Int32, SelectedColumn {
     case prefix, scopes, expiresAt, usedAt, userID, name, role, passwordNumber, mac
 

@@ -14,7 +14,7 @@ extension SQLiteReader {
             )
             return try Row.fetchOne(statement, arguments: [self.sealing.index.hash(name)]).flatMap { row in
                 let user = try User(row, self.sealing)
-                // A damaged index leads to another's row.
+                // A damaged index leads to the row of another user.
                 guard user?.name == name else { throw StoreError.damaged(row: "a user's") }
                 return user
             }
@@ -56,7 +56,7 @@ extension SQLiteReader {
 }
 
 extension UserEntry {
-    /// `nil` if the row is not one that this version has written; throws if the name does not open.
+    /// `nil` if this version cannot have written the row; throws if the name cannot be opened.
     fileprivate init?(_ row: Row, _ sealing: Sealing) throws {
         guard let role = try Role(rawValue: row["role"]) else { return nil }
         self.init(
@@ -69,7 +69,7 @@ extension UserEntry {
 }
 
 extension User {
-    /// `nil` if the row is not one that this version has written; throws if the name does not open.
+    /// `nil` if this version cannot have written the row; throws if the name cannot be opened.
     fileprivate init?(_ row: Row, _ sealing: Sealing) throws {
         guard let role = try Role(rawValue: row["role"]) else { return nil }
         self.init(

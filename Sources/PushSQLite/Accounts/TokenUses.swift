@@ -3,11 +3,12 @@ internal import PushCore
 internal import PushStore
 internal import Synchronization
 
-/// When tokens were last used, until that is written. Lost with a crash, as nobody is promised the minute.
+/// The times at which tokens were last used, until they are written. A crash loses them, as the time is not promised to
+/// the minute.
 ///
-/// A lock, since every loop notes here; each token only once in some minutes.
+/// A lock, since every event loop adds uses; each token only once in some minutes.
 final class TokenUses: Sendable {
-    /// Beyond these a use is not noted: that of the next minutes will be.
+    /// The largest number of tokens. Beyond it a use is not recorded, but one of the next minutes will be.
     private static let bound = 100_000
 
     private let uses = Mutex<[TokenPrefix: Date]>([:])
@@ -26,7 +27,7 @@ final class TokenUses: Sendable {
         }
     }
 
-    /// Notes uses again that were taken and could not be written; one that was noted meanwhile is later.
+    /// Adds uses again that could not be written; a use that was added meanwhile is later, and stays.
     func giveBack(_ taken: [(token: TokenPrefix, at: Date)]) {
         self.uses.withLock { uses in
             for use in taken where uses[use.token] == nil { uses[use.token] = use.at }

@@ -4,10 +4,10 @@ internal import GRDB
 internal import PushCore
 internal import PushStore
 
-/// Adds to the audit, in the transaction of the work that it tells of, so that neither is there without the other.
+/// Appends to the audit, in the transaction of the recorded work, so that neither is stored without the other.
 ///
-/// An entry is sealed text. Each has a keyed hash over itself and the hash before it: who changes an entry, or takes one
-/// out of the middle, breaks the chain, and cannot mend it without the key.
+/// An entry is sealed text. Each has a keyed hash over itself and the hash before it: changing an entry, or removing
+/// one from the middle, breaks the chain, which cannot be repaired without the key.
 struct AuditTrail: Sendable {
     private static let separator: Character = "\t"
 
@@ -21,7 +21,7 @@ struct AuditTrail: Sendable {
         self.notes = notes
     }
 
-    /// What stands for a token in the audit: a keyed hash of its prefix.
+    /// The name of a token in the audit: a keyed hash of its prefix.
     func name(of token: TokenPrefix) -> String {
         let code = HMAC<SHA256>.authenticationCode(for: Data("token \(token)".utf8), using: self.key)
         let digits = Array("0123456789abcdef".utf8)
@@ -29,7 +29,7 @@ struct AuditTrail: Sendable {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// A record as the text of its entry, made before the writer is busy with it.
+    /// A record as the text of its entry, made before the writer runs.
     struct Draft {
         let at: Int64
         let text: Data
@@ -57,9 +57,9 @@ struct AuditTrail: Sendable {
         self.notes.newestAuditEntry = AuditLink(number: number, chain: chain)
     }
 
-    /// Deletes entries from the oldest on, those before a time, and notes what the first one left is chained to.
+    /// Deletes the oldest entries, those before a time, and stores the link that the first remaining one is chained to.
     ///
-    /// Returns how many, at most `limit`.
+    /// Returns the number of deleted entries, at most `limit`.
     func trim(_ db: Database, before date: Date, limit: Int) throws -> Int {
         let last = try Row.fetchOne(
             db.cachedStatement(
@@ -81,7 +81,7 @@ struct AuditTrail: Sendable {
         return db.changesCount
     }
 
-    /// What the first entry is chained to; `nil` if that was not written by `trim`.
+    /// The link that the first entry is chained to; `nil` if it is not as `trim` wrote it.
     func start(_ db: Database) throws -> AuditLink? {
         guard let row = try Row.fetchOne(db, sql: "select number, chain, mac from audit_start") else { return nil }
         let link = try AuditLink(number: row[0], chain: row[1])
@@ -108,7 +108,7 @@ struct AuditTrail: Sendable {
         )
     }
 
-    /// Whether a row of `number, at, entry, chain` is what was once added behind the one before it.
+    /// Whether a row of `number, at, entry, chain` is as it was appended after the entry with the hash `previous`.
     func isGenuine(_ row: Row, after previous: Data) -> Bool {
         do {
             let number: Int64 = try row[0]

@@ -4,7 +4,7 @@ internal import PushCore
 internal import PushStore
 
 extension SQLiteStore {
-    /// Runs work in a transaction, and adds to the audit what `record` makes of its result, if anything.
+    /// Runs work in a transaction, and appends the record that `record` returns for its result, if any, to the audit.
     func write<Value: Sendable>(
         _ body: @escaping @Sendable (Database) throws -> Value,
         noting record: @escaping @Sendable (Value) -> AuditRecord?
@@ -16,7 +16,7 @@ extension SQLiteStore {
         }
     }
 
-    /// The same for work that says whether it did anything.
+    /// The same for work that returns whether it did anything.
     func write(
         by record: AuditRecord?,
         _ body: @escaping @Sendable (Database) throws -> Bool

@@ -1,8 +1,8 @@
 internal import Foundation
 
 extension Date {
-    /// As the database keeps it: milliseconds since 1970. What is too far away for that, as a provider or a damaged row
-    /// may say, becomes the farthest there is.
+    /// The time in milliseconds since 1970, as the database stores it. A time out of range, as a provider or a damaged
+    /// row may have it, becomes the nearest one in range.
     var milliseconds: Int64 {
         let exact = (self.timeIntervalSince1970 * 1000).rounded()
         return Int64(exactly: exact) ?? (exact < 0 ? .min : .max)

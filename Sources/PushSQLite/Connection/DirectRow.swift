@@ -3,14 +3,14 @@ internal import GRDB
 internal import GRDBSQLite
 internal import PushCore
 
-/// A query that all phones wait for at once, and that is worth it past GRDB, whose queue, statement cache and rows cost
-/// more than the query itself.
+/// A query that all phones wait for at once, and that bypasses GRDB, whose queue, statement cache and rows cost more
+/// than the query itself.
 struct DirectQuery: Sendable {
     let name: Name
     /// `?1`, `?2` and so on stand for the parameters.
     let sql: String
 
-    /// Numbered as a reader keeps what it has prepared.
+    /// The raw value is the index of the statement that a reader has prepared.
     enum Name: Int, CaseIterable {
         case notification
         case token
@@ -20,7 +20,7 @@ struct DirectQuery: Sendable {
     }
 }
 
-/// The row of a statement that it is at, read straight from SQLite; it ends with the value.
+/// The current row of a statement, read straight from SQLite. The statement is reset when the value ends.
 struct DirectRow: ~Copyable {
     private let statement: OpaquePointer
 
@@ -29,7 +29,7 @@ struct DirectRow: ~Copyable {
         self.statement = statement
     }
 
-    /// Binds the parameters, before them the key if there is one.
+    /// Binds the key, if there is one, and then the parameters.
     init(_ statement: Statement, key: Fingerprint?, _ parameters: [Int64]) {
         self.statement = statement.sqliteStatement
         if let key {
@@ -52,7 +52,7 @@ struct DirectRow: ~Copyable {
         try self.step() ? decode(self) : nil
     }
 
-    /// Fetches row after row until there is none, or `decode` has enough and says `false`.
+    /// Fetches row after row until there is none, or `decode` returns `false`.
     consuming func forEach(_ decode: (borrowing DirectRow) throws -> Bool) throws {
         while try self.step() {
             guard try decode(self) else { return }
@@ -93,7 +93,7 @@ struct DirectRow: ~Copyable {
         self.isNull(column) ? nil : self.text(column)
     }
 
-    /// A copy, good for longer than the row.
+    /// A copy, which outlives the row.
     func data(_ column: Int32) -> Data {
         guard let bytes = sqlite3_column_blob(self.statement, column) else { return Data() }
         return Data(bytes: bytes, count: Int(sqlite3_column_bytes(self.statement, column)))

@@ -4,7 +4,7 @@ internal import GRDBSQLite
 
 /// A value that a statement takes as a parameter. All fit into an existential without a box.
 protocol Bindable {
-    /// Binds the value to a parameter, counted from 1. SQLite copies what is behind a pointer.
+    /// Binds the value to a parameter, counted from 1. SQLite copies values that are passed by pointer.
     func bind(to statement: OpaquePointer, at index: Int32)
 }
 
@@ -74,7 +74,7 @@ extension Bool: Bindable {
 
 extension String: Bindable {
     func bind(to statement: OpaquePointer, at index: Int32) {
-        // The count and not the end of the C string, for a text may have a null in it.
+        // By count and not by the end of the C string, for a text may have a null in it.
         _ = self.withCString { sqlite3_bind_text(statement, index, $0, Int32(self.utf8.count), transient) }
     }
 }

@@ -4,11 +4,11 @@ internal import PushCore
 package import PushStore
 internal import Synchronization
 
-/// A read-only view of the database. One thread at a time.
+/// A read-only view of the database, for one thread at a time.
 ///
 /// It keeps its read transaction open from one read to the next, as long as nothing is committed in between: beginning
-/// one takes locks that all connections of the process share, and costs more than reading a row does. `Writer` counts
-/// its commits, and is the only one who commits, so a read always sees the newest.
+/// one takes locks that all connections of the process share, and costs more than reading a row does. Only `Writer`
+/// commits, and it counts its commits, so a read always sees the newest.
 package final class SQLiteReader: StoreReader, ImmediateReader {
     private let connection: DatabaseQueue
     private let commits: CommitCounter
@@ -16,11 +16,11 @@ package final class SQLiteReader: StoreReader, ImmediateReader {
     let changes: ChangeNumbers
     let removals: RemovalClock
     let audit: AuditTrail
-    /// Not a `Mutex`, which cannot lend out what is not `Sendable`. Guards all below.
+    /// Not a `Mutex`, which cannot give access to values that are not `Sendable`. Guards all properties below.
     private let lock = NSLock()
     /// The count when the open transaction began.
     nonisolated(unsafe) private var seen = CommitCounter.none
-    /// What `readRow` has prepared.
+    /// The prepared statements of direct queries.
     nonisolated(unsafe) private var direct = [Statement?](repeating: nil, count: DirectQuery.Name.allCases.count)
 
     init(_ connection: DatabaseQueue, of store: SQLiteStore) {
@@ -60,7 +60,7 @@ package final class SQLiteReader: StoreReader, ImmediateReader {
                 }
             }
             guard let statement = self.direct[number] else { return nil }
-            // The connection has nobody but this reader, which is locked.
+            // Only this reader uses the connection, and it is locked.
             return try DirectRow(statement, key: key, parameters).map(decode)
         }
     }
@@ -73,11 +73,11 @@ package final class SQLiteReader: StoreReader, ImmediateReader {
         }
     }
 
-    /// Only within `readDirectly`.
+    /// Runs direct queries within `readDirectly`.
     struct DirectReads {
         fileprivate let reader: SQLiteReader
 
-        /// Fetches row after row until there is none, or `decode` has enough and says `false`.
+        /// Fetches row after row until there is none, or `decode` returns `false`.
         func forEachRow(
             _ query: DirectQuery,
             _ parameters: Int64...,
@@ -88,10 +88,10 @@ package final class SQLiteReader: StoreReader, ImmediateReader {
         }
     }
 
-    /// Ends the open transaction, which would keep the log from being moved into the database, and lets nobody read before
-    /// `letGo`. From any thread, and to be let go from the same.
+    /// Ends the open transaction, which would prevent a complete checkpoint, and blocks reads until `letGo`.
     ///
-    /// Returns `false`, and changes nothing, if something is being read that is not done in a moment.
+    /// Any thread may call it; the same thread must call `letGo`. Returns `false`, and changes nothing, if a running
+    /// read does not end in a moment.
     func hold() -> Bool {
         guard self.lock.lock(before: Date() + Self.moment) else { return false }
         do {
@@ -103,14 +103,14 @@ package final class SQLiteReader: StoreReader, ImmediateReader {
         }
     }
 
-    /// Lets others read again.
+    /// Unblocks reads after `hold`.
     func letGo() {
         self.lock.unlock()
     }
 
     // MARK: - Private
 
-    /// In seconds: longer than a fetch takes, and what others may be kept waiting behind a report.
+    /// In seconds: longer than a fetch takes, and as long as other callers may wait behind a report.
     private static let moment = 0.005
 
     private func statement(of query: DirectQuery) throws -> Statement {
@@ -144,9 +144,9 @@ package final class SQLiteReader: StoreReader, ImmediateReader {
     }
 }
 
-/// How often has been committed.
+/// The number of commits.
 final class CommitCounter: Sendable {
-    /// A count that never comes.
+    /// A value that the count never has.
     static let none = UInt64.max
 
     private let count = Atomic<UInt64>(0)

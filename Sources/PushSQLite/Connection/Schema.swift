@@ -4,11 +4,11 @@ internal import Migrations
 internal import PushCore
 internal import PushStore
 
-/// Brings a database to the newest schema.
+/// Migrates a database to the newest schema.
 enum Schema {
-    /// Runs the migrations that the database has not had, each in a transaction of its own.
+    /// Runs the missing migrations, each in a transaction of its own.
     ///
-    /// Throws `StoreError` if it has had one that is unknown or another one of the same name.
+    /// Throws `StoreError` if the database has a migration that is unknown, or that has changed since.
     static func prepare(_ db: Database, _ migrations: [Migration] = Migration.all) throws {
         let applied = try Self.applied(db)
         if let unknown = applied.unknown(migrations) { throw StoreError.tooNew(migration: unknown) }
@@ -23,11 +23,11 @@ enum Schema {
         for migration in migrations where applied.hashes[migration.name] == nil { try Self.run(migration, on: db) }
     }
 
-    /// What the database has had.
+    /// The migrations that the database has had.
     static func applied(_ db: Database) throws -> AppliedMigrations {
         let columns = try String.fetchAll(db, sql: "select name from pragma_table_info('migration')")
         if columns.isEmpty { return AppliedMigrations(hashes: [:]) }
-        // Without hashes it was made before there were any, and nobody knows of what.
+        // A table without hashes is older than they are: the SQL of its migrations is unknown, and counts as changed.
         let hash = columns.contains("hash") ? "hash" : "x''"
         let rows = try Row.fetchAll(db, sql: "select name, \(hash) from migration")
         return AppliedMigrations(
@@ -36,8 +36,8 @@ enum Schema {
     }
 
     private static func run(_ migration: Migration, on db: Database) throws {
-        // To make a table anew, its old one is dropped, which would delete by cascade what belongs to its rows. Within a
-        // transaction this pragma does nothing.
+        // A migration that rebuilds a table drops the old one, which would delete by cascade the rows that belong to
+        // it. The pragma does nothing within a transaction.
         try db.execute(sql: "pragma foreign_keys = off")
         let result = Result {
             try db.inTransaction(.immediate) {
@@ -65,17 +65,17 @@ enum Schema {
 struct AppliedMigrations {
     let hashes: [String: Data]
 
-    /// The last of those that are not known.
+    /// The last applied migration that is not known.
     func unknown(_ known: [Migration]) -> String? {
         Set(self.hashes.keys).subtracting(known.map(\.name)).max()
     }
 
-    /// The first whose SQL was another then.
+    /// The first migration whose SQL has changed since it was applied.
     func changed(_ known: [Migration]) -> String? {
         known.first { migration in self.hashes[migration.name].map { $0 != migration.hash } ?? false }?.name
     }
 
-    /// Those that are to be run.
+    /// The migrations that were not applied yet.
     func missing(_ known: [Migration]) -> [String] {
         known.map(\.name).filter { self.hashes[$0] == nil }
     }

@@ -2,13 +2,13 @@ internal import Foundation
 
 /// The columns of a query, in the order in which it selects them.
 ///
-/// A query whose columns are read by these cases cannot read another's: `list` writes them down in the order of the cases.
+/// Reading a column by its case cannot read another one: `list` has the columns in the order of the cases.
 protocol SelectedColumn: CaseIterable, RawRepresentable<Int32> {
     var sql: String { get }
 }
 
 extension SelectedColumn {
-    /// For behind `select`.
+    /// The columns for a `select`.
     static var list: String { self.allCases.map(\.sql).joined(separator: ", ") }
 }
 
@@ -28,6 +28,6 @@ extension DirectRow {
     /// `nil` where the column is null.
     func optionalText(_ column: some SelectedColumn) -> String? { self.optionalText(column.rawValue) }
 
-    /// A copy, good for longer than the row.
+    /// A copy, which outlives the row.
     func data(_ column: some SelectedColumn) -> Data { self.data(column.rawValue) }
 }

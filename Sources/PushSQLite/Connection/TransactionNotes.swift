@@ -2,9 +2,9 @@ internal import GRDB
 internal import PushStore
 internal import Synchronization
 
-/// What the work of one transaction has in common, so that it is read and written once and not for each caller.
+/// State that the jobs of one transaction share, so that it is read and written once and not for each job.
 ///
-/// On the writer's queue only; the lock costs next to nothing there.
+/// Used on the writer's queue only; the lock costs next to nothing there.
 final class TransactionNotes: Sendable {
     private struct State {
         var tally = TallyCount()
@@ -13,7 +13,7 @@ final class TransactionNotes: Sendable {
 
     private let state = Mutex(State())
 
-    /// Counts pushes into a state; written at the end of the transaction.
+    /// Counts a push that enters a state; written at the end of the transaction.
     func count(_ state: TallyState, lane: String) {
         self.state.withLock { $0.tally.add(state, lane: lane) }
     }
@@ -24,7 +24,7 @@ final class TransactionNotes: Sendable {
         set { self.state.withLock { $0.newestAuditEntry = newValue } }
     }
 
-    /// Writes what was counted. To be called before the transaction, or the part of it that may be undone, ends.
+    /// Writes the counts. Must be called before the transaction, or a savepoint in it, ends.
     func write(_ db: Database) throws {
         let tally = self.state.withLock { state in
             defer { state.tally = TallyCount() }
@@ -33,7 +33,7 @@ final class TransactionNotes: Sendable {
         try tally.write(db)
     }
 
-    /// Forgets everything: the transaction is over, or a part of it was undone.
+    /// Forgets everything: the transaction has ended, or a savepoint in it was rolled back.
     func forget() {
         self.state.withLock { $0 = State() }
     }

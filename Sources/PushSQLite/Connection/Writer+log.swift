@@ -56,7 +56,8 @@ extension Writer {
 
     /// Checkpoints as much of the log as readers allow; returns the pages in it, or `nil` if some of them remain.
     func checkpoint(_ db: Database) throws -> Int? {
-        // A running report is not waited for: the pages that it reads from the log are checkpointed the next time.
+        // The checkpoint does not wait for a running report: the pages that the report reads from the log are
+        // checkpointed the next time.
         for reader in self.state.withLock({ $0.readers }) where reader.hold() { reader.letGo() }
         let log = try db.checkpoint(.passive)
         guard log.walFrameCount == log.checkpointedFrameCount else { return nil }
@@ -75,7 +76,7 @@ extension Writer {
             guard reader.hold() else { return false }
             held.append(reader)
         }
-        // Readers of other processes are not waited for either.
+        // The reset does not wait for readers of other processes either.
         try db.execute(sql: "pragma busy_timeout = 0")
         defer { try? db.execute(sql: "pragma busy_timeout = \(SQLiteStore.busyTimeout * 1000)") }
         do {

@@ -5,20 +5,20 @@ internal import PushCore
 internal import PushStore
 internal import Synchronization
 
-/// Receipts: late, merged, and behind what somebody waits for.
+/// Writes receipts late, merged, and after the work that clients wait for.
 extension Writer {
     /// How long the first receipt waits for others to share its commit.
     private static let gathering = Duration.milliseconds(500)
-    /// The rest behind a slice, which leaves the machine to those who fetch just now: a rush lasts seconds.
+    /// The pause after a slice, which leaves the machine to the clients that are fetching: a rush lasts seconds.
     private static let breath = Duration.milliseconds(20)
-    /// Beyond so many there is no rest, for the rush does not end.
+    /// From this number of receipts on there is no pause, for the rush does not end.
     private static let backlog = 200_000
-    /// When to try again what the disk did not take.
+    /// The pause before the receipts that could not be written are retried.
     private static let pause = Duration.seconds(1)
-    /// How many are written at a time, some milliseconds' worth.
+    /// Receipts in one transaction, which takes some milliseconds.
     private static let slice = 500
 
-    /// Notes what a user has collected, to be written soon.
+    /// Records that a user has collected notifications, and writes that soon.
     func note(_ notifications: [Int64], collectedBy user: Int64, now: Date) {
         switch self.receipts.note(notifications, by: user, at: now.milliseconds) {
         case .first: self.writeReceipts(after: Self.gathering)
@@ -27,7 +27,7 @@ extension Writer {
         }
     }
 
-    /// Returns once all that were noted before are written, or could not be.
+    /// Returns once all receipts noted before are written, or could not be.
     func writeReceipts() async throws {
         try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
             self.queue.async {
@@ -42,7 +42,7 @@ extension Writer {
         while self.receipts.count > 0, self.writeSomeReceipts() {}
     }
 
-    /// Writes a slice; `false` if the disk did not take it. On the writer's queue.
+    /// Writes a slice; `false` if some receipts could not be written and must be retried. On the writer's queue.
     @discardableResult
     func writeSomeReceipts() -> Bool {
         let receipts = self.receipts.take(Self.slice)
@@ -77,7 +77,7 @@ extension Writer {
     }
 }
 
-/// Receipts of one slice that were not written, by whether they can be tried again.
+/// Receipts of one slice that were not written, by whether they can be retried.
 private final class FailedReceipts: Sendable {
     private let receipts = Mutex<(kept: [ReceiptBook.Receipt], damaged: [ReceiptBook.Receipt])>(([], []))
 

@@ -3,19 +3,19 @@ internal import Dispatch
 internal import GRDB
 internal import Glibc
 
-/// A full disk: nothing is stored, nothing that was stored is lost, and the writer finds out by itself when there is room.
+/// Handles a full disk: nothing is stored, nothing stored is lost, and the writer detects by itself when there is room.
 extension Writer {
-    /// How often it looks.
+    /// How often the writer looks for room.
     private static let lookAfter = DispatchTimeInterval.seconds(1)
 
-    /// Runs `body` on the connection. Throws as for a full disk where a quota of the file system is used up, which to SQLite
-    /// is any failed write.
+    /// Runs `body` on the connection. If a quota of the file system is used up, which SQLite reports as any failed
+    /// write, it throws the error of a full disk.
     func onConnection<Value>(_ body: (Database) throws -> Value) throws -> Value {
         try self.connection.writeWithoutTransaction { db in
             do {
                 return try body(db)
             } catch let error as DatabaseError where error.extendedResultCode == .SQLITE_IOERR_WRITE {
-                // Each file has its own; an older one of another kind means that it may be the disk.
+                // Each file has its own last error; one of another kind means that it may be the disk.
                 let codes = [0, 1].map { csqlite_last_errno(db.sqliteConnection, $0) }
                 guard codes.contains(EDQUOT), codes.allSatisfy({ [0, EDQUOT].contains($0) }) else { throw error }
                 throw DatabaseError(resultCode: .SQLITE_FULL, message: "the quota of the file system is used up")
@@ -23,7 +23,7 @@ extension Writer {
         }
     }
 
-    /// Takes in that something could not be written for want of room.
+    /// Records that a write failed because the disk is full.
     func noteFull() {
         if self.space.note(isFull: true) { self.lookLater() }
     }
@@ -59,8 +59,8 @@ extension Writer {
 }
 
 extension DatabaseError {
-    /// Whether it failed for want of room, so that nothing of it is there and it may be tried again.
+    /// Whether it failed because the disk is full, so that nothing of it is stored and it may be retried.
     ///
-    /// The index of a long log is a file, too, and its growing fails with a code of its own.
+    /// The index of a long log is a file, too, and its growth fails with a code of its own.
     var isFull: Bool { self.resultCode == .SQLITE_FULL || self.extendedResultCode == .SQLITE_IOERR_SHMSIZE }
 }

@@ -2,12 +2,13 @@ internal import GRDB
 internal import PushStore
 internal import Synchronization
 
-/// Transactions of many callers, of whom none may spoil it for the others.
+/// Transactions with the jobs of many callers, in which no job may make the others fail.
 extension Writer {
-    /// Runs the jobs in one transaction, and tells each of them what became of it once it is on the disk.
+    /// Runs the jobs in one transaction, and reports each job's outcome once it is on the disk.
     ///
-    /// At first nothing is done to undo a single job, which costs as much as the work. If one throws, all of it is undone
-    /// and done again with a savepoint for each; if even that ends the transaction, each gets a transaction of its own.
+    /// The first attempt has no savepoints, which cost as much as the work. If a job throws, the transaction is rolled
+    /// back and repeated with a savepoint for each job; if even that ends the transaction, each job gets a transaction
+    /// of its own.
     func commit(_ jobs: [Job]) {
         do {
             return try self.attempt(jobs, apart: false)
@@ -29,8 +30,10 @@ extension Writer {
         }
     }
 
-    /// After a failed fsync the kernel may have dropped the pages and will call the next one a success: nothing may be
-    /// acknowledged, nor moved from the log into the database, on this connection any more.
+    /// Stops the writer if the disk failed; notes a full disk.
+    ///
+    /// After a failed fsync the kernel may have dropped the pages and will report success for the next one: this
+    /// connection must not acknowledge or checkpoint anything any more.
     func stopIfBroken(_ error: any Error) {
         let reason: String
         switch error {
@@ -43,7 +46,7 @@ extension Writer {
         self.events(.broken(reason: reason))
     }
 
-    /// Whether the jobs may fare better one by one. Otherwise each is told why nothing of it is there.
+    /// Whether the jobs may succeed one by one. If not, it fails each of them with the reason.
     private func isWorthRepeating(_ error: any Error, _ jobs: [Job]) -> Bool {
         self.stopIfBroken(error)
         let failure = self.failure.map { StoreError.broken(reason: $0) }
@@ -53,7 +56,7 @@ extension Writer {
     }
 
     private func attempt(_ jobs: [Job], apart: Bool) throws {
-        // Handed in while it was being closed.
+        // Submitted while the writer was being closed.
         if let failure { throw StoreError.broken(reason: failure) }
         var finishes: [@Sendable () -> Void] = []
         finishes.reserveCapacity(jobs.count)
@@ -75,7 +78,7 @@ extension Writer {
                 return .commit
             }
         }
-        // Before anybody is told, so that a caller reads what it was told of.
+        // Before the callers continue, so that each reads its own write.
         self.commits.increment()
         for finish in finishes { finish() }
         for (job, error) in refused { job.fail(error) }
@@ -95,7 +98,8 @@ extension Writer {
 }
 
 extension Database {
-    /// Runs work that is undone alone if it throws. Itself throws only what ends the whole transaction.
+    /// Runs work in a savepoint, which is rolled back alone if the work throws. Throws only errors that end the whole
+    /// transaction.
     fileprivate func undoable<Value>(_ body: () throws -> Value) throws -> Result<Value, any Error> {
         var value: Value?
         do {
@@ -122,7 +126,7 @@ extension DatabaseError {
         }
     }
 
-    /// Whether it says something about the disk or the process, so that no other job fares better.
+    /// Whether it concerns the disk or the process, so that no other job would succeed.
     var concernsAll: Bool {
         switch self.resultCode {
         case .SQLITE_IOERR, .SQLITE_FULL, .SQLITE_NOMEM, .SQLITE_BUSY, .SQLITE_INTERRUPT: true

@@ -7,15 +7,15 @@ internal import Synchronization
 extension Writer {
     /// How long erased data may stay in the log, so that one wiping serves many erasures.
     private static let wipeAfter = Duration.milliseconds(500)
-    /// When to try again while a reader prevents the checkpoint.
+    /// The pause before a retry while a reader prevents the checkpoint.
     private static let wipeAgainAfter = Duration.milliseconds(100)
-    /// How many pages of those that the last process left unknown are wiped before anything else, and at a time later: what
+    /// How many of the pages that the last process left unknown are wiped at the start, and in each later step, which
     /// takes no longer than a commit or two.
     private static let (sweepAtStart, sweepPages) = (4096, 512)
-    /// The rest between two of those times.
+    /// The pause between two of those steps.
     private static let sweepAfter = Duration.milliseconds(50)
 
-    /// Schedules wiping. To be called in the transaction that erases.
+    /// Schedules wiping. Must be called in the transaction that erases.
     func noteErasure() {
         self.counts.erasures.wrappingAdd(1, ordering: .relaxed)
         let isFirst = self.state.withLock { state in
@@ -26,23 +26,23 @@ extension Writer {
         if isFirst { self.wipeLater(Self.wipeAfter) }
     }
 
-    /// Wipes all that is erased; returns `false` if a reader prevents it, and it is done later.
+    /// Wipes all erased data; returns `false` if a reader prevents it, and it happens later.
     func wipeNow() async throws -> Bool {
         try await withCheckedThrowingContinuation { continuation in
             self.queue.async { continuation.resume(with: Result { try self.wipe() }) }
         }
     }
 
-    /// Wipes what the last process may have left; later, if another process reads.
+    /// Wipes erased data that the last process may have left; later, if another process reads.
     ///
-    /// What it left in the log is there by name. What it left in the pages is known only if it closed the database and
-    /// nobody has written the file since; otherwise all pages are looked at, and those of a large file after the start.
+    /// The log names the pages in it. The state of the other pages is known only if that process closed the database
+    /// and the file was not written since; otherwise all pages are checked, and those of a large file after the start.
     func wipeAtStart() throws {
         if try !self.wipe() { self.noteErasure() }
         try self.sweep(atMost: Self.sweepAtStart)
     }
 
-    /// Leaves word for the next start that all of the file is wiped, if it is.
+    /// Leaves a stamp for the next start if the whole file is wiped.
     func leaveStamp() {
         if self.wiper.knowsAllPages, let stamp = self.wiper.stamp { self.lock.leave(stamp) }
     }
@@ -83,7 +83,7 @@ extension Writer {
         }
     }
 
-    /// Also called between commits, for under load the queue has no time for what was put behind them.
+    /// Also called between commits, for under load the queue has no time for the scheduled call.
     func wipeIfDue() {
         self.sweepIfDue()
         let isDue = self.state.withLock { state in
@@ -106,7 +106,7 @@ extension Writer {
         try self.onConnection { db in
             guard try self.checkpoint(db) != nil else { return false }
             try self.wiper.wipe()
-            // Copies in pages that SQLite has in memory would come back with the next change of the page.
+            // Copies in SQLite's cached pages would be written again with the next change of the page.
             sqlite3_db_release_memory(db.sqliteConnection)
             return try self.resetLog(.truncate, db)
         }

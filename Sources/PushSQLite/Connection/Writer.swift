@@ -4,12 +4,12 @@ internal import GRDB
 internal import PushStore
 internal import Synchronization
 
-/// The one connection that writes. What is waiting is committed together, and answered only after that.
+/// The one connection that writes. It commits the waiting jobs together, and answers their callers only after that.
 ///
 /// One `fdatasync` then serves many callers: durability for each at a price that all share.
 final class Writer: Sendable {
-    /// One caller's work. Either what `run` returned is called, after the commit, or `fail`. It may be run again after it
-    /// was undone.
+    /// One caller's work. After the commit the writer calls the closure that `run` returned; otherwise it calls `fail`.
+    /// It may call `run` again after a rollback.
     struct Job: Sendable {
         let run: @Sendable (Database) throws -> @Sendable () -> Void
         let fail: @Sendable (any Error) -> Void
@@ -30,7 +30,7 @@ final class Writer: Sendable {
         var checkpointsAt = Writer.usualLog
         /// The log's length, in pages, at which the next warning is due.
         var warnsOfLogAt = Writer.longLog
-        /// What the last checkpoint failed with; `nil` if it worked.
+        /// Why the last checkpoint failed; `nil` if it succeeded.
         var checkpointFailure: String?
     }
 
@@ -68,13 +68,14 @@ final class Writer: Sendable {
         try connection.writeWithoutTransaction { try self.log.watch($0) }
     }
 
-    /// Why nothing is written any more.
+    /// Why the writer has stopped; `nil` if it has not.
     var failure: String? { self.state.withLock { $0.failure } }
 
-    /// Runs `body` in a transaction, with others', and returns once that is on the disk.
+    /// Runs `body` in a transaction, together with other work, and returns once that is on the disk.
     ///
-    /// `body` may be run again after it was undone; what it throws undoes its own work only. `bytes` are what its values
-    /// take. Throws `StoreError` if the database failed, or if it had to wait for too long; then nothing of it is there.
+    /// `body` may run again after a rollback; an error that it throws rolls back its own work only. `bytes` is the size
+    /// of its values. Throws `StoreError` if the database failed, or if the work had to wait for too long; then nothing
+    /// of it is stored.
     func write<Value: Sendable>(
         _ lane: WriterLane = .request,
         bytes: Int = 0,
@@ -106,7 +107,7 @@ final class Writer: Sendable {
                 let isClosed = (try? self.connection.close()) != nil
                 if isWiped, isClosed { self.leaveStamp() }
                 self.wiper.close()
-                // Only now: nobody may open the database while its last connection clears the log away.
+                // Only now: no process may open the database while its last connection removes the log.
                 self.lock.release()
                 continuation.resume()
             }
@@ -118,10 +119,10 @@ final class Writer: Sendable {
         self.state.withLock { $0.readers.append(reader) }
     }
 
-    /// How many jobs wait.
+    /// The number of waiting jobs.
     var waitingCount: Int { self.state.withLock { $0.waiting.count } }
 
-    /// Works on what waits, unless that is being done.
+    /// Starts work on the waiting jobs and receipts, unless it is running.
     func start() {
         let mustStart = self.state.withLock { state in
             defer { state.isRunning = true }
@@ -156,7 +157,7 @@ final class Writer: Sendable {
             }
             switch turn {
             case .jobs(let jobs, let late):
-                // Their callers have been told by now that it did not work, or are about to be.
+                // Their clients have got an error by now, or are about to.
                 for job in late { job.fail(StoreError.busy) }
                 if !jobs.isEmpty { self.commit(jobs) }
             case .receipts: self.writeSomeReceipts()

@@ -1,17 +1,18 @@
-/// How urgent work is that writes.
+/// The urgency of work for the writer.
 enum WriterLane: Sendable {
-    /// Somebody waits for the answer: the work is refused when that has taken too long.
+    /// A client waits for the answer: the work is refused if it has waited for too long.
     case request
-    /// Claims and settlements of pushes: as urgent, but nobody gives up on them.
+    /// Claims and settlements of pushes: as urgent, but never refused for a long wait.
     case delivery
     /// Broadcasts' pages, retention and the like: one at a time, between the others.
     case housekeeping
 }
 
-/// The work that waits for the writer, by lanes. Decides what is next; does nothing.
+/// The work that waits for the writer, by lanes. It only decides what is next; the writer runs it.
 struct WriterQueue<Job> {
     enum Turn {
-        /// To be run in one transaction; `late` to be refused, because those who asked have been answered by now.
+        /// The writer runs the jobs in one transaction, and refuses the `late` ones, whose clients have been answered
+        /// by now.
         case jobs([Job], late: [Job])
         case receipts
     }
@@ -19,11 +20,11 @@ struct WriterQueue<Job> {
     private struct Entry {
         let job: Job
         let bytes: Int
-        /// `nil` where nobody gives up.
+        /// `nil` if the job is never refused.
         let refusedAfter: ContinuousClock.Instant?
     }
 
-    /// Jobs that may wait in each lane, and what their values take.
+    /// The largest number of waiting jobs in each lane, and of bytes in the values of all.
     private let bound: Int
     private let boundInBytes: Int
     /// How many urgent jobs one transaction takes, so that none waits long for the commit of the others.
@@ -31,7 +32,7 @@ struct WriterQueue<Job> {
     private var urgent: [Entry] = []
     private var housekeeping: [Entry] = []
     private(set) var bytes = 0
-    /// Receipts and housekeeping take turns behind what is urgent.
+    /// Receipts and housekeeping take turns after urgent jobs.
     private var wasUrgent = false
     private var wereReceipts = false
 
@@ -43,14 +44,14 @@ struct WriterQueue<Job> {
 
     var count: Int { self.urgent.count + self.housekeeping.count }
 
-    /// Takes a job on; `false` if too much is waiting.
+    /// Adds a job; `false` if too much is waiting.
     mutating func add(_ job: Job, _ lane: WriterLane, bytes: Int, patience: Duration, now: ContinuousClock.Instant)
         -> Bool
     {
         let isUrgent = lane != .housekeeping
         guard (isUrgent ? self.urgent.count : self.housekeeping.count) < self.bound else { return false }
         let (sum, isOver) = self.bytes.addingReportingOverflow(bytes)
-        // Settlements are few and small, and what they tell is lost if it has no place.
+        // Settlements are few and small, and a refused one would lose its outcome.
         guard lane != .request || !isOver && sum <= self.boundInBytes else { return false }
         self.bytes = sum
         let entry = Entry(job: job, bytes: bytes, refusedAfter: lane == .request ? now + patience : nil)
@@ -58,7 +59,7 @@ struct WriterQueue<Job> {
         return true
     }
 
-    /// What to do next; `nil` if there is nothing.
+    /// The next turn; `nil` if there is nothing to do.
     mutating func next(hasReceipts: Bool, now: ContinuousClock.Instant) -> Turn? {
         let hasOthers = hasReceipts || !self.housekeeping.isEmpty
         // By turns, so that neither waits for the end of the other's rush.

@@ -3,7 +3,7 @@ internal import GRDB
 package import PushCore
 
 extension SQLiteStore {
-    /// Why a push waits until its device comes by itself.
+    /// Why a push waits until its device connects.
     static let away = "no event stream is open"
 
     package func makeDue(
@@ -49,8 +49,10 @@ extension SQLiteStore {
         }
     }
 
-    /// Makes due at once what is parked for a device, so that it is found by its device and by its time; returns how many
-    /// pushes that are. Costs what its user was sent since the device last came.
+    /// Makes the parked pushes of a device due at once, so that lookups by device and by time find them; returns their
+    /// number.
+    ///
+    /// The cost grows with the notifications that its user was sent since the device last connected.
     @discardableResult
     static func unpark(device: Int64, _ db: Database, now: Date) throws -> Int {
         let count = try db.run(prepared: Self.unpark, device, now.milliseconds)
@@ -79,7 +81,7 @@ extension SQLiteStore {
         try db.first(prepared: "select number from device where id = ?", id.description) { $0.integer(0) }
     }
 
-    /// When one of the devices was first given a notification, in milliseconds since 1970.
+    /// When the first of the devices accepted a notification, in milliseconds since 1970.
     private static func accepted(_ id: NotificationID, by devices: [Int64], _ db: Database) throws -> Int64? {
         try devices.compactMap { device in
             try db.first(
@@ -101,7 +103,8 @@ extension SQLiteStore {
         where device = ?1 and settled_at is null and state = 'queued' and due_at > ?2
         """
 
-    /// What a stream was given since, and nobody has fetched: only what came after, however much lies before.
+    /// Pushes that a stream accepted since, and that the user has not fetched. It reads only the later ones, however
+    /// many are older.
     static let perhapsLost = """
         select x.notification_id, x.lane from delivery x indexed by delivery_by_stream
         cross join recipient r on r.notification_id = x.notification_id and r.user_id = ?3

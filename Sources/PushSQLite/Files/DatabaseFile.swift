@@ -34,7 +34,7 @@ struct DatabaseFile {
         self.pointerMapInterval = hasPointerMaps ? (self.pageSize - Int(header[20])) / 5 + 1 : nil
     }
 
-    /// Zeroes the unallocated space of those pages that are b-tree pages; returns whether anything was found there.
+    /// Zeroes the unallocated space of those pages that are b-tree pages; returns whether any of it was not zero.
     ///
     /// Throws `StoreError.broken` if the disk fails.
     func wipe(_ pages: [Int]) throws(StoreError) -> Bool {
@@ -55,15 +55,15 @@ struct DatabaseFile {
         return isChanged
     }
 
-    /// Whether a page says where others are pointed to (section 1.8).
+    /// Whether a page is a pointer map (section 1.8).
     func isPointerMap(_ number: Int) -> Bool {
         guard let interval = self.pointerMapInterval, number >= 2 else { return false }
         let first = (number - 2) / interval * interval + 2
-        // The page of the locks is never one: the map is then the page behind it.
+        // The page of the locks is never a pointer map: the map is then the next page.
         return number == (first == Self.lockPosition / self.pageSize + 1 ? first + 1 : first)
     }
 
-    /// Where a page of cells has none (section 1.6); `nil` for other pages.
+    /// The unallocated space of a page of cells (section 1.6); `nil` for other pages.
     static func room(in page: [UInt8], isFirst: Bool) -> Range<Int>? {
         // The first page begins with the file's header.
         let header = isFirst ? Self.headerLength : 0

@@ -2,7 +2,7 @@ internal import Glibc
 internal import PushStore
 internal import Synchronization
 
-/// Whether the disk is full, which is told once when it begins and once when it ends.
+/// Whether the disk is full; reports each change once.
 final class DiskSpace: Sendable {
     private let isUsedUp = Atomic(false)
     private let onEvent: @Sendable (StoreEvent) -> Void
@@ -13,7 +13,7 @@ final class DiskSpace: Sendable {
 
     var isFull: Bool { self.isUsedUp.load(ordering: .relaxed) }
 
-    /// Takes in whether something could be written; returns whether that is news.
+    /// Records whether the disk is full; returns whether that has changed.
     @discardableResult
     func note(isFull: Bool) -> Bool {
         guard self.isUsedUp.exchange(isFull, ordering: .relaxed) != isFull else { return false }
@@ -21,9 +21,9 @@ final class DiskSpace: Sendable {
         return true
     }
 
-    /// Whether a file beside this one could have a mebibyte, which a transaction of many posts may take in the log.
+    /// Whether there is room for a mebibyte beside this file, which a transaction of many posts may take in the log.
     ///
-    /// True where the file system cannot be asked.
+    /// True if the file system does not tell.
     static func hasRoom(beside path: String) -> Bool {
         var name = Array("\(path)-room-XXXXXX".utf8CString)
         let descriptor = mkstemp(&name)

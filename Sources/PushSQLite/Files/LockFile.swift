@@ -6,15 +6,15 @@ internal import Synchronization
 /// The right to write a database, held by at most one process.
 ///
 /// The lock is on a file of its own, `<database>.lock`: closing any descriptor of the database itself would drop the
-/// locks of SQLite. It goes with the process, however that ends. While nobody has it, the file says how the database was
-/// left, if it was closed in order.
+/// locks of SQLite. The lock ends with the process, however that ends. While no process holds it, the file has a stamp
+/// of the database's state, if the database was closed in order.
 final class LockFile: Sendable {
     /// The stamp of a restore that has not finished.
     static let restoring = "restoring"
     private static let longestStamp = 200
 
     private let descriptor: Mutex<Int32?>
-    /// What the last process has left in it; `nil` if it did not come to that.
+    /// The stamp of the last process; `nil` if it left none.
     let lastStamp: String?
 
     init(forDatabase path: String) throws(StoreError) {
@@ -30,7 +30,7 @@ final class LockFile: Sendable {
         var bytes = [UInt8](repeating: 0, count: Self.longestStamp)
         let count = pread(descriptor, &bytes, bytes.count, 0)
         self.lastStamp = count > 0 ? String(decoding: bytes[..<count], as: UTF8.self) : nil
-        // On the disk before anything is written: what it says holds no longer.
+        // Truncated on the disk before anything is written, after which the stamp no longer holds.
         guard ftruncate(descriptor, 0) == 0, fsync(descriptor) == 0 else {
             let reason = String(cString: strerror(errno))
             close(descriptor)
@@ -43,7 +43,7 @@ final class LockFile: Sendable {
         self.release()
     }
 
-    /// Leaves word for the next process. Without it, that one takes the database for one that was not closed.
+    /// Leaves a stamp for the next process. Without one, that process assumes that the database was not closed.
     func leave(_ stamp: String) {
         guard let descriptor = self.descriptor.withLock({ $0 }) else { return }
         let bytes = Array(stamp.utf8)
@@ -58,10 +58,10 @@ final class LockFile: Sendable {
         fsync(descriptor)
     }
 
-    /// Lets another process, or this one, open the database; again and again is fine.
+    /// Releases the lock, so that another process, or this one, can open the database. Further calls do nothing.
     func release() {
         guard let descriptor = self.descriptor.withLock({ $0.take() }) else { return }
-        // Closing is not enough: a child that was forked and has not come to its program has the descriptor too, flock(2).
+        // Closing is not enough: a forked child that has not called exec yet has the descriptor too, flock(2).
         flock(descriptor, LOCK_UN)
         close(descriptor)
     }

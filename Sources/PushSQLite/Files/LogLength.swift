@@ -2,7 +2,7 @@ internal import GRDB
 internal import GRDBSQLite
 internal import Synchronization
 
-/// How many pages the write-ahead log has, as SQLite says after each commit.
+/// The number of pages in the write-ahead log, as SQLite reports it after each commit.
 ///
 /// Counts of changed rows would not do: SQLite keeps them in 32 bits.
 final class LogLength: Sendable {
@@ -10,13 +10,13 @@ final class LogLength: Sendable {
 
     var pages: Int { self.count.load(ordering: .relaxed) }
 
-    /// Has the connection tell after each commit. It must not outlive this.
+    /// Makes the connection report after each commit. It must not outlive this object.
     func watch(_ db: Database) throws {
         sqlite3_wal_hook(
             db.sqliteConnection,
             { context, _, _, pages in
                 if let context {
-                    // `Writer` keeps both, and closes the connection before it goes.
+                    // `Writer` keeps both, and closes the connection before it is released.
                     Unmanaged<LogLength>.fromOpaque(context).takeUnretainedValue()
                         .count.store(Int(pages), ordering: .relaxed)
                 }
@@ -26,7 +26,7 @@ final class LogLength: Sendable {
         )
     }
 
-    /// The log begins anew.
+    /// Sets the length to zero, since the log has restarted.
     func reset() {
         self.count.store(0, ordering: .relaxed)
     }

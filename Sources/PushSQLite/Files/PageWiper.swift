@@ -10,7 +10,7 @@ internal import Synchronization
 /// the log is checkpointed completely and for as long as no transaction writes.
 ///
 /// `noteCheckpoint` only collects the pages, and `wipe` overwrites them after an erasure: until then the copies reveal
-/// nothing that the rows do not. `docs/decisions/pages-wiped-in-the-file.md` has the reasons and what was measured.
+/// nothing that the rows do not. `docs/decisions/pages-wiped-in-the-file.md` has the reasons and the measurements.
 final class PageWiper: Sendable {
     private struct State {
         /// Open as long as the database is: to close any descriptor of it drops SQLite's locks (see `LockFile`).
@@ -24,7 +24,7 @@ final class PageWiper: Sendable {
         var hasWarned = false
     }
 
-    /// Pages that may be collected: more of them would make the posts behind the next wiping wait for too long.
+    /// Pages that may be collected: more of them would make the posts after the next wiping wait for too long.
     private static let maximumCheckpointed = 4096
 
     private let log: String
@@ -48,7 +48,7 @@ final class PageWiper: Sendable {
         self.close()
     }
 
-    /// To be called after SQLite has closed the database.
+    /// Closes the file. Must be called after SQLite has closed the database.
     func close() {
         if let descriptor = self.state.withLock({ $0.descriptor.take() }) { _ = Glibc.close(descriptor) }
     }
@@ -67,7 +67,7 @@ final class PageWiper: Sendable {
     /// Whether all pages are wiped, except those that were checkpointed since.
     var knowsAllPages: Bool { self.state.withLock { $0.unknown == nil } }
 
-    /// To be called when the file is as the last process left it, wiped.
+    /// Must be called if the file is as the last process left it, wiped.
     func noteAllPagesKnown() {
         self.state.withLock { $0.unknown = nil }
     }
@@ -97,7 +97,7 @@ final class PageWiper: Sendable {
 
     /// Wipes the pages that were checkpointed since the last time, and syncs.
     ///
-    /// To be called only while the log is checkpointed completely.
+    /// Must be called only while the log is checkpointed completely.
     ///
     /// Throws `StoreError.broken` if the disk fails.
     func wipe() throws(StoreError) {
@@ -107,7 +107,7 @@ final class PageWiper: Sendable {
 
     /// Wipes the next of the unknown pages, and syncs; `false` if there are no more.
     ///
-    /// To be called only while the log is checkpointed completely.
+    /// Must be called only while the log is checkpointed completely.
     func wipeUnknown(atMost limit: Int) throws(StoreError) -> Bool {
         guard let first = self.state.withLock({ $0.unknown }), let file = try self.openFile() else { return false }
         let end = min(file.pageCount + 1, first + limit)
@@ -192,8 +192,8 @@ private struct WriteAheadLog {
         var status = stat()
         guard fstat(descriptor, &status) == 0 else { throw PageWiper.failure() }
         guard status.st_size >= Self.headerLength else { return }
-        // Mapped, because thousands of reads would take longer than the checkpoint. Only the writer truncates the log, and
-        // the writer is who calls this.
+        // Mapped, because thousands of reads would take longer than the checkpoint. Only the writer truncates the log,
+        // and only the writer calls this.
         let length = Int(status.st_size)
         guard let start = mmap(nil, length, PROT_READ, MAP_SHARED, descriptor, 0), start != MAP_FAILED else {
             throw PageWiper.failure()

@@ -5,7 +5,7 @@ internal import PushStore
 internal import Synchronization
 
 extension DataKeyEntry {
-    /// All that are in use, oldest first.
+    /// All keys in use, oldest first.
     static func fetchAll(_ db: Database) throws -> [DataKeyEntry] {
         let rows = try Row.fetchAll(
             db,
@@ -22,7 +22,7 @@ extension DataKeyEntry {
         }
     }
 
-    /// Says that the first key may be used from now on. To be on the disk before anything is sealed with it.
+    /// Stores the first key as one in use. Must be on the disk before anything is sealed with it.
     static func note(_ db: Database, _ keyring: Keyring, now: Date) throws {
         guard let checkValue = keyring.checkValue(of: keyring.sealing) else { return }
         try db.execute(

@@ -4,8 +4,8 @@ internal import PushCore
 
 /// Message authentication codes of rows, which tell whether a row is as the store has written it.
 ///
-/// Small rows decide who may fetch a payload. A flipped bit, or a change of the file by hand, could make such a row another
-/// user's; the store compares its code before it hands anything over.
+/// Small rows decide who may fetch a payload. A flipped bit, or a change of the file by hand, could make such a row
+/// another user's; the store checks its code before it returns anything.
 struct RowMAC: Sendable {
     private let hash: KeyedHash
 

@@ -7,7 +7,7 @@ internal import Synchronization
 extension SQLiteStore {
     package func exchange(_ keyring: Keyring, now: Date) async throws -> Bool {
         guard keyring != self.sealing.vault.keyring else { return false }
-        // First, so that a pass that ends meanwhile forgets no key that is used again.
+        // Counted first, so that a pass of `rewrap` that ends meanwhile deletes no key that is in use again.
         self.exchanges.wrappingAdd(1, ordering: .relaxed)
         let record = AuditRecord(.changeKeys, of: "key \(keyring.sealing)", at: now)
         try await self.writer.write { [audit] db in

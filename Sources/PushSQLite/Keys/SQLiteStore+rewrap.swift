@@ -5,7 +5,7 @@ package import PushStore
 internal import Synchronization
 
 extension SQLiteStore {
-    /// Values looked at in one transaction.
+    /// Values checked in one transaction.
     private static let rewrapPage = 200
 
     package func rewrap(page: Int?) async throws -> RewrapResult? {
@@ -32,7 +32,7 @@ extension SQLiteStore {
         }
         guard result.unreadable == 0 else { return result }
         result.unused = try await self.writer.write(.housekeeping) { db in
-            // Another keyring has come meanwhile: its own pass will say.
+            // The keyring was exchanged meanwhile: the pass for the new one decides.
             guard self.exchanges.load(ordering: .relaxed) == exchange else { return [] }
             for number in others {
                 try db.execute(sql: "delete from data_key where number = ?", arguments: [Int64(number)])

@@ -2,7 +2,7 @@ internal import Foundation
 internal import GRDB
 internal import PushCore
 
-/// A column whose values are sealed, and so must be sealed anew when the key changes.
+/// A column whose values are sealed, and so must be sealed again when the key changes.
 struct SealedColumn: Sendable {
     let table: String
     /// The column with the row's number.
@@ -10,7 +10,7 @@ struct SealedColumn: Sendable {
     let column: String
     /// The column with the other number that the value is bound to, if any.
     var bound = "0"
-    /// Where the value of a row is, by these two.
+    /// The place of a row's value, from these two numbers.
     let place: @Sendable (Int64, Int64) -> SealedPlace?
 
     static let all = [
@@ -25,16 +25,16 @@ struct SealedColumn: Sendable {
         },
     ]
 
-    /// What a page of `rewrap` did.
+    /// The result of one page of `rewrap`.
     struct Page: Sendable {
-        /// The last row looked at; `nil` after the last page.
+        /// The last row read; `nil` after the last page.
         let last: Int64?
         let renewed: Int
-        /// Values that do not open.
+        /// Values that cannot be opened.
         let unreadable: Int
     }
 
-    /// Seals anew what in the next rows is not sealed with the first key.
+    /// Seals again the values of the next rows that are not sealed with the first key.
     func rewrap(_ db: Database, _ vault: Vault, after row: Int64, limit: Int) throws -> Page {
         let last = try Int64.fetchOne(
             db.cachedStatement(
@@ -66,7 +66,7 @@ struct SealedColumn: Sendable {
                 try update.execute(arguments: [value, number])
                 renewed += 1
             } catch is VaultError {
-                // Told to an operator; its key stays in use, for a backup may mend it.
+                // Reported to an operator. Its key stays in use, for a backup may repair the value.
                 unreadable += 1
             }
         }

@@ -3,14 +3,14 @@ internal import GRDB
 internal import PushCore
 internal import PushStore
 
-/// What the store seals and hashes with.
+/// The keys with which the store seals and hashes.
 struct Sealing: Sendable {
     let vault: Vault
     let secret: IndexSecret
     let index: BlindIndex
     let rows: RowMAC
 
-    /// Notes the keyring's first key as one in use, and reads the secret of the database, or makes it with the first start.
+    /// Stores the keyring's first key as one in use, and reads the database's secret, or creates it at the first start.
     ///
     /// Throws `StoreError.wrongKeyring` if a key in use is not in the keyring.
     init(_ db: Database, _ keyring: Keyring) throws {
@@ -39,7 +39,7 @@ struct Sealing: Sendable {
         try JSONDecoder().decode([String].self, from: try self.vault.open(sealed, in: place))
     }
 
-    /// Throws `VaultError` for what was not sealed as a name.
+    /// Throws `VaultError` if the value was not sealed as a name.
     func username(_ sealed: Data, ofUser user: Int64) throws -> Username {
         guard let name = Username(try self.text(sealed, in: .username(user))) else { throw VaultError.unreadable }
         return name

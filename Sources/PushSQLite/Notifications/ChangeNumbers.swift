@@ -3,21 +3,21 @@ internal import GRDB
 internal import PushStore
 internal import Synchronization
 
-/// Numbers the changes of what users see, so that whoever knows the number of one finds all that came after it.
+/// Numbers the changes that users see, so that a reader with the number of one finds all later ones.
 ///
-/// Each is higher than all before it, also than those of earlier processes. Only the writer asks for them, within its
-/// transactions, so that changes become visible in the order of their numbers. One that is lost with its transaction is
-/// not given out again.
+/// Each number is higher than all before it, including those of earlier processes. Only the writer draws them, within
+/// its transactions, so that changes become visible in the order of their numbers. A number that is lost with its
+/// transaction is not drawn again.
 final class ChangeNumbers: Sendable {
-    /// How many one process may need.
+    /// The numbers that are reserved for one process.
     private static let block: Int64 = 1 << 36
-    /// Numbers for each second since 1970, more than any process uses: so a database that was put back from a backup
-    /// does not give out again what the lost one has given out since.
+    /// The binary logarithm of the numbers for each second since 1970, which are more than any process uses. So a
+    /// database that was restored from a backup does not draw numbers again that the lost one has drawn since.
     private static let perSecond = 30
 
     private let last: Atomic<Int64>
 
-    /// Reserves the numbers of this process, so that a change costs no row for its number.
+    /// Reserves the numbers of this process, so that a change writes no row for its number.
     init(_ db: Database, now: Date) throws {
         let reserved = try Int64.fetchOne(db, sql: "select reserved from change_number") ?? 0
         let seconds = Int64(min(max(now.timeIntervalSince1970, 0), Double(UInt32.max)))
@@ -34,11 +34,11 @@ final class ChangeNumbers: Sendable {
         self.last = Atomic(start)
     }
 
-    /// Another number, higher than all before.
+    /// Draws the next number, higher than all before.
     func next() -> Int64 {
         self.last.wrappingAdd(1, ordering: .relaxed).newValue
     }
 
-    /// The last one that was given out.
+    /// The last number drawn.
     var newest: Int64 { self.last.load(ordering: .relaxed) }
 }

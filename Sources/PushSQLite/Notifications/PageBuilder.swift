@@ -3,7 +3,7 @@ internal import PushStore
 
 /// Fills a page of a user's changes, entry by entry, until it is full.
 struct PageBuilder {
-    /// Rows that are looked at for one page, most of which may show nothing.
+    /// The largest number of rows that are read for one page, most of which may show nothing.
     static let maximumRows = 1000
 
     private(set) var page: NotificationPage
@@ -11,7 +11,7 @@ struct PageBuilder {
     private let budget: PageBudget
     private let now: Date
     private var rows = 0
-    /// Of the payloads.
+    /// The bytes of the payloads.
     private var bytes = 0
 
     init(_ range: ChangeRange, within budget: PageBudget, now: Date) {
@@ -21,7 +21,7 @@ struct PageBuilder {
         self.now = now
     }
 
-    /// To be called before each row; `false`: the page ends before it.
+    /// Must be called before each row; `false`: the page ends before it.
     mutating func beginRow() -> Bool {
         if self.rows == Self.maximumRows { return self.endsBeforeMore() }
         self.rows += 1
@@ -56,7 +56,7 @@ struct PageBuilder {
 
     private mutating func pass(_ expired: NotificationPage.Entry) {
         self.page.changedAt = max(self.page.changedAt, expired.expiresAt)
-        // Else not: it will be deleted, and a cursor that stood there would be another one then.
+        // Otherwise the end stays: the row will be deleted, and the cursor at it would then be another one.
         if self.rows == Self.maximumRows { self.page.end = expired.change }
     }
 

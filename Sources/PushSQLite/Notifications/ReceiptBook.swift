@@ -1,9 +1,10 @@
 internal import Synchronization
 
-/// Who has collected what, until that is written. From any thread.
+/// The receipts of collected notifications, until they are written. Any thread may use it.
 ///
-/// Receipts are merged, and written late and in the order of their rows: after a broadcast a hundred thousand come within
-/// seconds, and posts must not wait for them. They are lost with a crash, and never without a word while the process lives.
+/// Receipts are merged, and written late and in the order of their rows: after a broadcast a hundred thousand come
+/// within seconds, and posts must not wait for them. A crash loses them; while the process lives, every loss is
+/// counted.
 final class ReceiptBook: Sendable {
     struct Key: Hashable, Comparable {
         let notification: Int64
@@ -36,12 +37,12 @@ final class ReceiptBook: Sendable {
     }
 
     enum Noted {
-        /// Nothing else waits: somebody must write it.
+        /// No other receipt was waiting: the caller must schedule the write.
         case first
         case added, dropped
     }
 
-    /// Notes receipts; the earliest of each counts.
+    /// Adds receipts; the earliest of each counts.
     func note(_ notifications: [Int64], by user: Int64, at time: Int64) -> Noted {
         self.state.withLock { state in
             let isFirst = state.noted.isEmpty && state.sorted.isEmpty
@@ -60,13 +61,13 @@ final class ReceiptBook: Sendable {
         }
     }
 
-    /// How many wait to be written.
+    /// The number of receipts that wait.
     var count: Int { self.state.withLock { $0.noted.count + $0.sorted.count } }
 
-    /// How many were ever dropped.
+    /// The number of dropped receipts since the start.
     var dropped: Int { self.state.withLock { $0.dropped } }
 
-    /// Takes the next to be written, at most `limit`; neighbours in the table come together.
+    /// Removes the next receipts, at most `limit`, to write them; neighbours in the table come together.
     func take(_ limit: Int) -> [Receipt] {
         self.state.withLock { state in
             if state.sorted.isEmpty {
@@ -81,7 +82,7 @@ final class ReceiptBook: Sendable {
         }
     }
 
-    /// Takes back what could not be written.
+    /// Puts receipts back that could not be written.
     func putBack(_ receipts: [Receipt]) {
         self.state.withLock { $0.sorted.append(contentsOf: receipts.reversed()) }
     }

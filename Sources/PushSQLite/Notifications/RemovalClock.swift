@@ -1,13 +1,13 @@
 internal import Foundation
 internal import Synchronization
 
-/// When something that had expired was last deleted, after which no row tells the time of its end any more.
+/// The time of the last deletion of expired notifications, after which no row has the time of their end any more.
 final class RemovalClock: Sendable {
     private let time = Mutex<Date?>(nil)
 
     var latest: Date? { self.time.withLock { $0 } }
 
-    /// Before the deletion is committed, so that nobody sees it without its time.
+    /// Must be called before the deletion is committed, so that no reader sees it without its time.
     func note(_ now: Date) {
         self.time.withLock { $0 = max($0 ?? now, now) }
     }

@@ -18,7 +18,7 @@ extension SQLiteReader {
                 return builder.add(entry, changedAt: Date(milliseconds: row.integer(ChangeColumn.changedAt)))
             }
             var page = builder.page
-            // After the rows: a deletion is noted here before it is committed.
+            // Read after the rows: a deletion is noted there before it is committed.
             page.removedAt = self.removals.latest
             if !page.isBeyondBudget, needsPayloads(page) { try Self.readPayloads(of: &page, reads) }
             return page
@@ -104,7 +104,7 @@ extension SQLiteReader {
         }
     }
 
-    /// A recall from many recipients stands with the notification, and is merged in.
+    /// A recall from many recipients is stored with the notification, and merged in.
     static let changes = DirectQuery(
         name: .changes,
         sql: """
@@ -133,7 +133,7 @@ extension SQLiteReader {
 }
 
 extension NotificationPage {
-    /// Keeps the first entries, whose payloads are not longer together than a page may be, but one at least.
+    /// Keeps the first entries whose payloads fit into one page, and at least one.
     fileprivate mutating func keepWhatFits() {
         var bytes = 0
         let fitting = self.entries.prefix { entry in
@@ -146,8 +146,8 @@ extension NotificationPage {
     }
 }
 
-/// What `changes` and `change` select: all that the number of a change stands for, but the payload, which may be long and is
-/// not always needed.
+/// The columns of `changes` and `change`: all that the number of a change stands for except the payload, which may be
+/// long and is not always needed.
 private enum ChangeColumn: Int32, SelectedColumn {
     case change, id, sender, payloadLength, isStoredByClients, isReadOnce, createdAt, expiresAt, readAt, dismissedAt
     case changedAt, mac, isFetched
@@ -170,6 +170,6 @@ private enum ChangeColumn: Int32, SelectedColumn {
         }
     }
 
-    /// All but the first, which a query may know by itself.
+    /// All columns but the first, which a query may select in its own way.
     static var listBehindChange: String { self.allCases.dropFirst().map(\.sql).joined(separator: ", ") }
 }

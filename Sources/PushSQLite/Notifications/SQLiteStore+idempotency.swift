@@ -16,7 +16,7 @@ extension SQLiteStore {
         }
     }
 
-    /// What came of a request with the same key; `nil` if it is the first.
+    /// The outcome of an earlier request with the same key; `nil` if this is the first.
     static func earlierOutcome(_ db: Database, of request: IdempotentRequest, now: Date) throws -> PostOutcome? {
         let row = try Row.fetchOne(
             db.cachedStatement(
@@ -33,7 +33,7 @@ extension SQLiteStore {
         return .repeated(id, createdAt: Date(milliseconds: try row[2]), expiresAt: Date(milliseconds: try row[3]))
     }
 
-    /// In the transaction of the notification, so that neither is there without the other.
+    /// Stores a request in the transaction of its notification, so that neither is stored without the other.
     static func note(_ db: Database, _ request: IdempotentRequest, of notification: NewNotification) throws {
         try db.run(
             prepared: """

@@ -23,7 +23,7 @@ extension SQLiteStore {
             {
                 return .tooMuch(excess)
             }
-            // Before anything is written, so that a wrong name leaves nothing to undo.
+            // Before anything is written, so that a wrong name leaves nothing to roll back.
             var recipients: Set<Int64> = []
             for user in audience.users {
                 guard let id = try Self.user(withKey: user.key, db) else { return .unknownUser(user.name) }
@@ -50,7 +50,7 @@ extension SQLiteStore {
         _ target: PushTarget,
         _ sealing: Sealing
     ) throws -> Bool {
-        // Sealed before the keyring was exchanged, it would come behind a pass of `rewrap`.
+        // A payload that was sealed before the keyring was exchanged might be stored after the pass of `rewrap`.
         let place = SealedPlace.payload(notification.id, sender: notification.sender)
         let payload = try sealing.vault.renewed(notification.sealedPayload, in: place)
         let inserted = try db.run(
@@ -78,7 +78,7 @@ extension SQLiteStore {
         try db.first(prepared: "select id from user where name_key = ?", key) { $0.integer(0) }
     }
 
-    /// Makes a user a recipient; `false` if that was so before.
+    /// Makes a user a recipient; `false` if the user was one before.
     static func insertRecipient(
         _ user: Int64,
         of target: PushTarget,

@@ -48,7 +48,7 @@ extension SQLiteStore {
         guard let isRead else { return .missing }
         let old: ReadMark = isRead ? .read : .unread
         if let expected, expected != old { return .changed }
-        // Nothing that anybody sees becomes another.
+        // Without a visible change, the change number stays.
         if old == mark { return .marked }
         try db.cachedStatement(
             sql: """

@@ -3,7 +3,7 @@ internal import PushCore
 internal import PushStore
 
 extension Audience {
-    /// A condition on a row of `device`, here called `d`, that holds for the living devices meant.
+    /// A condition on a row of `device`, here called `d`, that holds for the living devices of the audience.
     func condition(_ index: BlindIndex) -> SQL {
         let meant: SQL
         switch self.aim {

@@ -3,7 +3,7 @@ internal import GRDB
 internal import PushCore
 internal import PushStore
 
-/// A living device that a notification is for.
+/// A living device of an audience.
 struct AudienceDevice {
     let number: Int64
     let user: Int64
@@ -12,14 +12,14 @@ struct AudienceDevice {
     let id: String
 }
 
-/// An audience with the keyed hashes that it is looked up by, which are made before the writer is busy with it.
+/// An audience with the keyed hashes for its lookups, which are made before the writer runs.
 struct HashedAudience {
     let audience: Audience
-    /// The users who are meant as such.
+    /// The users that the audience names.
     let users: [(name: Username, key: Data)]
-    /// The tags of which each device meant has at least one; `nil` if there are no such tags.
+    /// The tags of which each device of the audience has at least one; `nil` if there are no such tags.
     let branches: [Data]?
-    /// Whether all that is asked of a device is one tag.
+    /// Whether the only condition on a device is one tag.
     let isOneTag: Bool
     let index: BlindIndex
 
@@ -35,10 +35,10 @@ struct HashedAudience {
         }
     }
 
-    /// Whether it is one device of a user, and nobody else.
+    /// Whether the audience is one device of a user.
     var isOneDevice: Bool { if case .device = self.audience.aim { true } else { false } }
 
-    /// Whether more devices than that may be meant.
+    /// Whether the audience may have more than `page` devices.
     func isLarger(than page: Int, _ db: Database) throws -> Bool {
         if self.isOneDevice { return false }
         guard let branches else {
@@ -70,14 +70,14 @@ struct HashedAudience {
     }
 }
 
-/// How far the walk along an audience has come, which is all that a crash may not forget.
+/// The position of a walk along an audience, which is all that must survive a crash.
 struct AudienceWalk {
-    /// Which of the audience's branches.
+    /// The index of the audience's branch.
     var branch = 0
-    /// The last device that it has come to.
+    /// The last device that the walk has passed.
     var cursor: Int64 = 0
 
-    /// Looks at the next devices, at most a page, hands over those that are meant, and moves past all of them.
+    /// Reads the next devices, at most a page, calls `body` with those of the audience, and moves past all of them.
     ///
     /// Returns whether that was the last page.
     mutating func take(
@@ -99,7 +99,7 @@ struct AudienceWalk {
         return end == nil && self.branch >= audience.branches?.count ?? 1
     }
 
-    /// The last device of a page; `nil` if the rest is no more than one.
+    /// The last device of a page; `nil` if fewer devices than a page are left.
     private static func end(_ db: Database, of tag: Data?, from start: Int64, page: Int) throws -> Int64? {
         guard let tag else {
             return try db.first(
@@ -134,7 +134,7 @@ struct AudienceWalk {
                 db
             )
         }
-        // What nearly all posts ask for; the others are put together anew each time.
+        // The query of nearly all posts; the SQL of the others is built each time.
         return try db.all(prepared: Self.tagged, tag, start, end) { AudienceDevice($0) }
     }
 

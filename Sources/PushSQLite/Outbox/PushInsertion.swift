@@ -60,7 +60,7 @@ struct PushInsertion {
 
     // MARK: - Private
 
-    /// When a push is to be looked at.
+    /// When the delivery looks at a push.
     private enum Schedule {
         case now
         /// The device is away; the push is looked at when the notification expires, if the device has not come before.

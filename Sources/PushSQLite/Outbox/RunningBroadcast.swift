@@ -14,7 +14,7 @@ struct RunningBroadcast {
         self.walk = walk
     }
 
-    /// Reads the row; `nil` if there is none. Throws if it is not as it was written.
+    /// Reads the row; `nil` if there is none. Throws if the row is damaged.
     init?(_ db: Database, _ id: Int64, _ sealing: Sealing) throws {
         let row = try Row.fetchOne(
             db.cachedStatement(
@@ -41,12 +41,12 @@ struct RunningBroadcast {
         }
     }
 
-    /// Whether its pushes are still to be sent.
+    /// Whether its pushes must still be sent.
     func isWanted(_ now: Date) -> Bool {
         !self.isRecalled && self.target.expiresAt > now
     }
 
-    /// Notes that the walk goes on from here.
+    /// Inserts the row, with the position from which the walk continues.
     func insert(_ db: Database, _ sealing: Sealing) throws {
         let audience = self.target.audience.audience
         try db.run(

@@ -61,7 +61,7 @@ extension SQLiteReader {
 }
 
 extension DeliveryStage {
-    /// A row of `delivery`, here called `d`, with its `recipient` as `r`.
+    /// The stage of a row of `delivery`, here called `d`, with its `recipient` as `r`.
     fileprivate static let expression: SQL = """
         case when d.state = 'accepted' and r.read_at is not null then 'read'
             when d.state = 'accepted' and r.fetched_at is not null then 'fetched' else d.state end
@@ -69,7 +69,7 @@ extension DeliveryStage {
 }
 
 extension DeliveryEntry {
-    /// `nil` if the row is not one that this version has written; throws if the name does not open.
+    /// `nil` if this version cannot have written the row; throws if the name cannot be opened.
     fileprivate init?(_ row: Row, _ sealing: Sealing) throws {
         guard let state = try DeliveryStage(rawValue: row["stage"]) else { return nil }
         let receiptAt: Int64? = try state == .fetched || state == .read ? row["receipt_at"] : nil
@@ -77,7 +77,7 @@ extension DeliveryEntry {
             number: try row["device"],
             device: try (row["id"] as String?).flatMap { RegistrationID($0) },
             username: try (row["name"] as Data?).map { try sealing.username($0, ofUser: row["user_id"]) },
-            // The part behind the slash may be a host that only the device's owner knows.
+            // The part after the slash may be a host that only the device's owner knows.
             platform: try String((row["lane"] as String).prefix { $0 != "/" }),
             state: state,
             attempts: try row["attempts"],

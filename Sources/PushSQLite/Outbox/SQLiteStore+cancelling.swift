@@ -3,9 +3,9 @@ internal import GRDB
 internal import PushCore
 
 extension SQLiteStore {
-    /// Cancels what is not settled of the deliveries that the condition names.
+    /// Cancels the deliveries that meet the condition and are not settled.
     ///
-    /// What is on its way cannot be called back: it is not tried again, and counts as what its answer says.
+    /// A push that is being sent cannot be cancelled: it is not retried, and its answer decides how it counts.
     static func cancel(_ db: Database, where condition: SQL, reason: String, now: Date) throws {
         try db.execute(
             literal: """
@@ -56,7 +56,8 @@ extension SQLiteStore {
         return nil
     }
 
-    /// Runs a statement that returns the lane of each row that it has brought into a state; returns how many.
+    /// Runs a statement that returns the lane of each row that it has brought into a state, and counts these rows;
+    /// returns their number.
     @discardableResult
     static func count(_ state: TallyState, _ db: Database, _ statement: SQL) throws -> Int {
         let (sql, arguments) = try statement.build(db)

@@ -4,9 +4,9 @@ internal import PushCore
 internal import PushStore
 
 extension SQLiteStore {
-    /// Devices of which more make a notification a broadcast.
+    /// A notification for more devices than this is a broadcast.
     static let fanoutPage = 1000
-    /// Devices looked at in one transaction of a broadcast: few enough that a post behind it does not notice.
+    /// Devices read in one transaction of a broadcast: few enough that a post that waits for it does not notice.
     static let fanoutStep = 250
 
     package func expandFanout(page: Int?, now: Date) async throws -> Int? {
@@ -32,7 +32,7 @@ extension SQLiteStore {
             }
             if isLast {
                 try Self.endFanout(db, id)
-                // Those who were there before may all have been given it.
+                // All recipients may have taken the payload before the broadcast ended.
                 if broadcast.target.isReadOnce { try Self.eraseIfTaken(db, id) }
                 writer.noteErasure()
             } else {
@@ -49,8 +49,8 @@ extension SQLiteStore {
 
     /// Enqueues a new notification's pushes: all of them, or the first page and a row for the rest.
     ///
-    /// `recipients` are the users who have been made recipients in this transaction. Returns how many pushes were made, and whether
-    /// something is to be done about them now.
+    /// `recipients` are the users who have been made recipients in this transaction. Returns how many pushes were
+    /// inserted, and whether the delivery has work now.
     static func enqueue(
         _ db: Database,
         _ target: PushTarget,

@@ -2,10 +2,10 @@ internal import Foundation
 internal import GRDB
 internal import PushCore
 
-/// Pushes whose device has registered an address at another provider since they were enqueued.
+/// Moves pushes whose device has registered an address at another provider since they were enqueued.
 ///
-/// They go on in the device's new lane, as if they had just been enqueued there: the tally counts them as cancelled in the
-/// old lane and as enqueued in the new one, so that each lane adds up and no count ever falls.
+/// They continue in the device's new lane, as if they had just been enqueued there: the tally counts them as cancelled
+/// in the old lane and as enqueued in the new one, so that each lane adds up and no count ever falls.
 extension SQLiteStore {
     /// Moves queued pushes of a device to its lane; returns how many, at most `page`.
     static func moveQueued(_ db: Database, ofDevice device: Int64, page: Int, now: Date) throws -> Int {
@@ -47,7 +47,7 @@ extension SQLiteStore {
         now: Date,
         _ tally: inout TallyCount
     ) throws {
-        // What the old provider said about time says nothing about the new one.
+        // The times that the old provider named do not apply to the new one.
         try db.run(
             prepared: """
                 update delivery set lane = ?, due_at = ?, attempts = 0,

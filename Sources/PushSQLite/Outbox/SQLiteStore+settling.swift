@@ -11,7 +11,7 @@ extension SQLiteStore {
                 do {
                     try batch.settle(db, delivery, as: settlement)
                 } catch let error as DatabaseError where !error.concernsAll {
-                    // A damaged row: it stays leased until the next start, and the others are written down.
+                    // A damaged row: it stays leased until the next start, and the others are stored.
                     let id = delivery.push.notification.rawValue
                     writer.noteSetAside(.settlement(notification: id, device: delivery.device))
                 }
@@ -34,10 +34,10 @@ private struct Batch {
     mutating func settle(_ db: Database, _ delivery: LeasedDelivery, as settlement: Settlement) throws {
         switch settlement {
         case .accepted(let providerID):
-            // The provider's name for it is ours, unless it has one of its own.
+            // Stored only if the provider has an id of its own.
             let isOurs = providerID == delivery.push.attemptID.text
             let isEnded = try self.end(db, delivery, .accepted, reason: nil, providerID: isOurs ? nil : providerID)
-            // A device that was deleted has ended it already, and leaves nothing of it behind.
+            // Deleting the device has settled the push already, and no new row may remain of the device.
             guard isEnded else { return }
             try db.run(
                 prepared: """
@@ -79,7 +79,7 @@ private struct Batch {
         return hasMoved == true
     }
 
-    /// Says whether it was not settled before.
+    /// Settles a push; returns whether it was not settled before.
     @discardableResult
     private mutating func end(
         _ db: Database,

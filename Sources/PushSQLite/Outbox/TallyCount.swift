@@ -1,7 +1,7 @@
 internal import GRDB
 internal import PushStore
 
-/// What a tally counts; the names are those of the database.
+/// The states that a tally counts; the names are those of the database.
 enum TallyState: String {
     case enqueued
     case accepted
