@@ -8,14 +8,14 @@ final class APITransport: Sendable {
     /// Far more bytes than a list of 500 notifications has.
     private static let maximumBody = 64 << 20
 
-    /// `nil` if the server's URL is none.
+    /// `nil` if the server's URL is invalid.
     let endpoint: Endpoint?
     private let credentials: PushClient.Credentials
     private let options: PushClient.Options
     private let check: AnswerCheck
     private let transport: Transport
-    /// Whether the server has taken the password after a challenge, so that the next request shows it unasked (RFC 7617
-    /// section 2.2). A lock, since calls run at the same time.
+    /// Whether the server has accepted the password after a challenge. The next request then sends it without a
+    /// challenge (RFC 7617 section 2.2). A lock, since calls run at the same time.
     private let isLetIn = Mutex(false)
 
     init(server: URL, credentials: PushClient.Credentials, options: PushClient.Options) {
@@ -53,7 +53,7 @@ final class APITransport: Sendable {
 
     private static func success(_ answer: Answer) throws(PushClientError) -> Answer {
         if (200...299).contains(answer.status) || answer.status == 304 { return answer }
-        // `JSONValue` has read the same bytes, so that the decoder's error would tell nothing more.
+        // `JSONValue` has parsed the same bytes, so the decoder's error would add nothing.
         guard let problem = try? JSONDecoder().decode(Problem.self, from: answer.body), problem.status == answer.status
         else { throw answer.unexpected("a problem of status \(answer.status)") }
         switch answer.status {
@@ -100,7 +100,7 @@ final class APITransport: Sendable {
         }
     }
 
-    /// Whether the connection ended before any of the answer was there.
+    /// Whether the connection ended before any of the answer arrived.
     private static func isLost(_ error: URLError) -> Bool {
         #if canImport(FoundationNetworking)
             // On Linux a reset has no code of its own, and an end without an answer has this one.

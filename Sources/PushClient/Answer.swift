@@ -12,20 +12,20 @@ struct Answer: Sendable {
 
     struct Fields: Sendable {
         let tag: String?
-        /// Whether the sender, or the server's configuration, forbids keeping it. Unknown where answers are signed: there
-        /// `Cache-Control: no-store` stands in every answer, for the caches of proxies.
+        /// Whether the sender, or the server's configuration, forbids keeping it. Unknown where answers are signed:
+        /// there every answer has `Cache-Control: no-store`, for the caches of proxies.
         let isNoStore: Bool
         let retryAfter: Duration?
     }
 
-    /// The notification that was asked for; `id` is `nil` where the server chose it.
+    /// The requested notification; `id` is `nil` where the server chose it.
     func item(_ id: Int64? = nil) throws(PushClientError) -> NotificationItem {
         guard let json, let item = NotificationItem(json) else { throw self.unexpected("a notification") }
         if let id, item.id != id { throw self.interference(.wrongID, "\(id)", "\(item.id)") }
         return item
     }
 
-    /// An interference: the body is JSON of another form than an answer to this call has.
+    /// An interference: the JSON of the body is not what this call returns.
     func unexpected(_ expected: String) -> PushClientError {
         self.interference(.unexpectedBody, expected, self.json?.kind)
     }

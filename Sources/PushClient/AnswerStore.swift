@@ -26,7 +26,7 @@ public struct AnswerStore: Sendable {
     }
 }
 
-/// Whole values under names: what an answer store is made of.
+/// Whole values by name: the storage under an `AnswerStore`.
 protocol KeyValueStore: Sendable {
     func read(_ name: ValueName) -> Data?
     /// Replaces the value of that name, or leaves it as it is and throws.
@@ -44,7 +44,7 @@ struct ValueName: Hashable, Sendable {
     let isEvictable: Bool
 }
 
-/// How much a store keeps: of values that it may delete, and of all accounts.
+/// How much a store keeps: evictable values, and accounts.
 struct StoreLimits: Sendable {
     var evictableCount = 1000
     var evictableBytes = 64 << 20

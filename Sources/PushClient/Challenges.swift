@@ -11,7 +11,7 @@ internal import Foundation
 enum ChallengeAnswer: Hashable {
     /// The system decides: the server's certificate, and proxies, whose credentials are its own matter.
     case system
-    /// The certificate's keys are compared with those that are pinned.
+    /// The client compares the certificate's keys with the pinned ones.
     case comparePins
     /// No credential. The answer then arrives like any other and is checked like any other.
     ///

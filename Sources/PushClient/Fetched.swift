@@ -1,6 +1,6 @@
 public import Foundation
 
-/// A value with what is known of its age: whether to show "this may be out of date".
+/// A value, and its age if it may be out of date.
 ///
 /// ```swift
 /// switch try await client.sync() {
@@ -9,9 +9,9 @@ public import Foundation
 /// }
 /// ```
 public enum Fetched<Value> {
-    /// The server has given it just now, or has said just now that it is unchanged.
+    /// The server has just sent the value, or has just said that it is unchanged.
     case fresh(Value)
-    /// The value as the server gave it at that time; it could not be asked now.
+    /// The value as of that time: the network failed now, or the answer was not the server's own.
     case cached(Value, Date)
 
     /// The value, fresh or cached.
@@ -21,7 +21,7 @@ public enum Fetched<Value> {
         }
     }
 
-    /// When a kept value was last known to be right; `nil` of a fresh one.
+    /// When a kept value was last known to be right; `nil` for a fresh one.
     public var date: Date? {
         if case .cached(_, let date) = self { date } else { nil }
     }

@@ -4,8 +4,8 @@ internal import Foundation
 
 /// Values in sealed files: one folder for each account, names and contents readable with the key only.
 ///
-/// A file takes another's place at once, so that a crash leaves the old or the new one. A damaged file does not open,
-/// and is removed. Two processes may use one folder: each file is a whole value.
+/// A write replaces a file atomically, so that a crash leaves the old or the new one. A damaged file does not open, and
+/// is removed. Two processes may use one folder: each file is a whole value.
 struct FolderStore: KeyValueStore {
     private let folder: URL
     private let names: SymmetricKey
@@ -61,7 +61,7 @@ struct FolderStore: KeyValueStore {
     }
 
     func removeAll(of account: String) {
-        // The same.
+        // Nor need a folder that is not there.
         try? FileManager.default.removeItem(at: self.folder(of: account))
     }
 
@@ -69,7 +69,7 @@ struct FolderStore: KeyValueStore {
 
     private static let evictable = "evictable"
 
-    /// The name to which a content is bound, so that a file that was moved or renamed does not open.
+    /// The name that a content is bound to, so that a file that was moved or renamed does not open.
     private func binding(_ name: ValueName) -> Data {
         Data("1\n\(name.account)\n\(name.name)".utf8)
     }
@@ -89,7 +89,7 @@ struct FolderStore: KeyValueStore {
         return Hexadecimal.text(of: code.prefix(16))
     }
 
-    /// Removes the files that were changed longest ago until there are no more than `count` entries and `bytes` in all.
+    /// Removes the least recently changed files until at most `count` entries and `bytes` are left.
     private func thin(_ folder: URL, count: Int, bytes: Int, except kept: URL, _ isMeant: (URL) -> Bool) {
         let keys: Set<URLResourceKey> = [.contentModificationDateKey, .fileSizeKey]
         // Without a list nothing is removed; the next write tries again.

@@ -4,14 +4,14 @@ public import PushAPI
 public struct Inbox: Sendable, Hashable {
     /// The notifications, the oldest first.
     ///
-    /// The payload of one that may be read only once is `nil`: `PushClient.notification(_:)` takes it. So is one that its
-    /// sender has forbidden to keep, but in the answer of the very `sync()` that brought it.
+    /// A read-once notification has no payload here: `PushClient.notification(_:)` fetches it. A payload that its
+    /// sender has forbidden to keep is only in the result of the `sync()` that fetched it.
     public let notifications: [NotificationItem]
-    /// Those of them that are new or changed since the last time.
+    /// The ids of those that are new or changed since the last sync.
     public let arrived: [Int64]
-    /// Those that were dismissed or recalled or have expired since the last time: stop showing them.
+    /// The ids of notifications that were dismissed or recalled or have expired since the last sync: stop showing them.
     public let deleted: [Int64]
 
-    /// How many are not read, for a badge.
+    /// The number of unread notifications, for a badge.
     public var unreadCount: Int { self.notifications.count { !$0.isRead } }
 }

@@ -2,18 +2,18 @@ internal import Foundation
 
 /// Changes the kept inbox, one change at a time.
 ///
-/// Each change reads the kept inbox and writes it whole. No change waits in the middle, so that two `sync()` at once
-/// cannot mix; an extension's process with the same folder leaves one of two consistent states.
+/// Each change reads the kept inbox and writes it whole. No change suspends in the middle, so that two concurrent
+/// `sync()` calls cannot mix. If an extension's process shares the folder, one of two consistent states remains.
 actor InboxKeeper {
     private let records: Records
-    /// A state that could not be written; counts in place of the one in the store.
+    /// A state that could not be written; it replaces the one in the store.
     private var unwritten: InboxState?
 
     init(_ records: Records) {
         self.records = records
     }
 
-    /// The kept inbox; without one, an empty inbox of the distant past.
+    /// The kept inbox, or an empty one dated in the distant past.
     var state: InboxState {
         self.unwritten ?? self.records.inbox ?? InboxState(cursor: nil, date: .distantPast)
     }
@@ -31,11 +31,11 @@ actor InboxKeeper {
     enum Extent {
         /// Older states of the page's own items.
         case older
-        /// Everything: the page is the first of a new beginning.
+        /// Everything: the page is the first after a restart from the beginning.
         case everything
     }
 
-    /// Takes a page in; `nil`, and nothing changes, if another call has moved the cursor meanwhile.
+    /// Merges a page. Returns `nil`, and changes nothing, if another call has moved the cursor meanwhile.
     func take(_ page: InboxPage, inPlaceOf extent: Extent, after cursor: String?, now: Date) -> InboxState? {
         var state = self.state
         guard state.cursor == cursor else { return nil }
@@ -47,13 +47,13 @@ actor InboxKeeper {
 
     func change(_ change: @Sendable (inout InboxState) -> Void) {
         var state = self.state
-        // Before the first page there is nothing that could be changed.
+        // Before the first page there is nothing to change.
         guard state.cursor != nil else { return }
         change(&state)
         self.write(state)
     }
 
-    /// Notes that there is nothing behind the cursor.
+    /// Records that nothing follows the cursor.
     func confirm(_ cursor: String, now: Date) {
         self.records.keep(Confirmation(cursor: cursor, date: now))
     }

@@ -6,7 +6,7 @@ struct InboxPage: Sendable {
         let item: NotificationItem
         let isKept: Bool
 
-        /// The item as it may be kept: without its payload if that must not be.
+        /// The item to keep: without its payload if that must not be kept.
         var kept: NotificationItem { self.isKept ? self.item : self.item.withoutPayload }
     }
 
@@ -15,10 +15,10 @@ struct InboxPage: Sendable {
     let cursor: String
     let hasMore: Bool
 
-    /// Throws an interference if the body is of another form.
+    /// Throws an interference if the body has another form.
     ///
-    /// An item says itself if its payload must not be kept: `"Store":"never"`. A page that must not be kept, for a
-    /// reason that none of its items gives, is kept without any payload.
+    /// The payload of an item with `"Store":"never"` must not be kept. If the answer must not be kept and none of its
+    /// items is a reason for that, no payload of the page is kept.
     init(_ answer: Answer) throws(PushClientError) {
         guard let json = answer.json, case .array(let items)? = json["Notifications"],
             case .array(let deleted)? = json["Deleted"], let cursor = json["Cursor"]?.text,

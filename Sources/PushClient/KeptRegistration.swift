@@ -11,7 +11,7 @@ struct KeptRegistration: Codable, Sendable {
     static func fingerprint(platform: String, handle: String, tags: [String]) -> Data {
         var hash = SHA256()
         for text in [platform, handle] + tags.sorted() {
-            // The length divides, which may not occur in a text.
+            // The length in front separates the texts: any separator may occur in one.
             hash.update(data: Data("\(text.utf8.count):\(text)".utf8))
         }
         return Data(hash.finalize())

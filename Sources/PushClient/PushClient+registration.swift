@@ -8,13 +8,14 @@ extension PushClient {
 
     /// Registers this device and returns its registration id, which the client keeps.
     ///
-    /// If the server says that the id is no longer valid, asks for a new one, once.
+    /// If the server says that the id is no longer valid, the client requests a new one, once.
     ///
     /// `platform` is the name of one of the server's senders (otherwise the call throws a problem `unknown-platform`).
-    /// `handle` is the provider's token for this device, 1 to 4096 visible ASCII characters in the form that the provider
-    /// gives it; `tags` are up to 60, each of 1 to 120 characters of `A-Z a-z 0-9 - _ @ # . :`, and none begins with
-    /// `username:` or `from:` (otherwise `invalid-member`). The server may bound how many devices a user has
-    /// (`too-many-devices`). Nothing is registered then, and a registration from before stays as it was.
+    /// `handle` is the provider's token for this device, 1 to 4096 visible ASCII characters in the form that the
+    /// provider gives it; `tags` are up to 60, each of 1 to 120 characters of `A-Z a-z 0-9 - _ @ # . :`, and none
+    /// begins with `username:` or `from:` (otherwise `invalid-member`). The server may bound how many devices a user
+    /// has (`too-many-devices`). A call that throws one of these registers nothing, and an earlier registration stays
+    /// as it was.
     @discardableResult
     public func register(platform: String, handle: String, tags: [String] = []) async throws -> String {
         let body = JSONValue.object([
@@ -36,9 +37,9 @@ extension PushClient {
         return id
     }
 
-    /// Registers this device again if its handle, its platform or its tags have changed, or after the time that is given.
+    /// Registers this device again if its handle, its platform or its tags have changed, or if `interval` has passed.
     ///
-    /// Otherwise the server is not asked. Call it at each start of the app. The bounds of
+    /// Otherwise it sends no request. Call it at each start of the app. The bounds of
     /// ``register(platform:handle:tags:)`` hold here, too.
     @discardableResult
     public func refresh(

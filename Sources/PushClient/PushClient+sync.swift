@@ -4,8 +4,8 @@ internal import PushAPI
 extension PushClient {
     /// Fetches all changes since the last time: one request for up to 500 notifications, and further ones for more.
     ///
-    /// When nothing is new, the answer is one 304. When the server cannot be asked, the inbox is the kept one. Two
-    /// at once do not harm each other.
+    /// When nothing is new, the answer is one 304. When the network fails or interferes, the inbox is the kept one. Two
+    /// concurrent calls do not harm each other.
     public func sync() async throws -> Fetched<Inbox> {
         let now = self.now()
         let (state, before) = await self.inbox.begin(now: now)
@@ -27,14 +27,14 @@ extension PushClient {
 
     // MARK: - Private
 
-    /// Far more pages than an inbox has: an end, should a server or a proxy answer `More` for ever.
+    /// Far more pages than an inbox has: ends the loop if a server or a proxy answers `More` for ever.
     private static let maximumPages = 1000
 
     private enum Step {
         case more, complete
     }
 
-    /// Fetches one page and takes it in.
+    /// Fetches one page and merges it.
     private func advance(_ progress: inout SyncProgress) async throws -> Step {
         switch try await self.page(after: progress.cursor) {
         case .nothingNew(let cursor):
@@ -52,7 +52,7 @@ extension PushClient {
                 now: progress.now
             )
             guard let merged else {
-                // Another call was faster: on from the cursor that it has come to.
+                // Another call was faster: continue from its cursor.
                 progress.goOn(from: await self.inbox.state)
                 return .more
             }
@@ -73,7 +73,7 @@ extension PushClient {
         request.query = [URLQueryItem(name: "limit", value: "500")]
         if let cursor {
             request.query.append(URLQueryItem(name: "since", value: cursor))
-            // The server's answer to a cursor behind which there is nothing has that cursor as its tag.
+            // If nothing follows a cursor, the server's answer has that cursor as its tag.
             request.tag = "\"\(cursor)\""
         }
         do {

@@ -2,7 +2,7 @@ public import Foundation
 
 /// A device's side of the API: register, collect everything missed in one request, mark, dismiss, send.
 ///
-/// Each request carries a `MyToken` of its own, and no answer without its echo is believed; with
+/// Each request carries a `MyToken` of its own, and the client rejects an answer that does not echo it; with
 /// ``Options/signatureKeys`` each answer must be signed, too. The client keeps answers that passed the checks in an
 /// ``AnswerStore``, and returns them with their date when the network fails or interferes.
 ///

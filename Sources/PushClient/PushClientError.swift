@@ -8,10 +8,10 @@ public enum PushClientError: Error, Sendable, Hashable {
     case problem(Problem)
     /// The server refuses for now (429 or 503), and may say how long to wait.
     case busy(Problem, retryAfter: Duration?)
-    /// The name or the password is wrong, or the token is no longer good.
+    /// The name or the password is wrong, or the token is no longer valid.
     case unauthorized
-    /// Keys of certificates are pinned on a system that does not show certificates. Nothing was sent.
+    /// Certificate keys are pinned on a system that does not show certificates. Nothing was sent.
     case pinningUnavailable
-    /// The server's URL is not one of HTTP with a host.
+    /// The server's URL is not an HTTP URL with a host.
     case invalidServer
 }

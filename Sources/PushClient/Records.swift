@@ -3,7 +3,7 @@ internal import PushAPI
 
 /// The kept values of one server and account.
 ///
-/// A client that demands signatures does not find answers that only their `MyToken` vouched for.
+/// A client that requires signatures does not read answers that were verified by their `MyToken` only.
 struct Records: Sendable {
     private let store: any KeyValueStore
     private let account: String
@@ -79,7 +79,7 @@ struct Records: Sendable {
         do {
             return try PropertyListDecoder().decode(Value.self, from: bytes)
         } catch {
-            // Of another version.
+            // Another version wrote it.
             self.store.remove(name)
             return nil
         }

@@ -1,11 +1,11 @@
 public import Foundation
 internal import PushAPI
 
-/// The token that signing in gives: keep it where the system keeps secrets.
+/// The token that signing in returns: keep it where the system keeps secrets.
 public struct Session: Sendable, Hashable {
-    /// Shown with each request in place of the password.
+    /// Sent with each request in place of the password.
     public let token: String
-    /// From then on the token is no longer good.
+    /// The token is invalid from then on.
     public let expiresAt: Date
 
     init?(_ json: JSONValue) {

@@ -35,7 +35,7 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable {
         self.exchanges.withLock { $0[task.taskIdentifier] = Exchange(continuation: continuation) }
     }
 
-    /// Ends the exchange at once, without waiting for the session to say so, which may take long.
+    /// Ends the exchange at once: the session may take long to report the end.
     func cancel(_ task: URLSessionTask) {
         self.finish(task, error: URLError(.cancelled))
         task.cancel()
@@ -70,7 +70,7 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable {
         self.finish(task, error: error)
     }
 
-    /// The first time counts.
+    /// Only the first call for a task has an effect.
     private func finish(_ task: URLSessionTask, error: (any Error)?) {
         guard let exchange = self.exchanges.withLock({ $0.removeValue(forKey: task.taskIdentifier) }) else { return }
         exchange.continuation.resume(with: self.result(of: exchange, response: task.response, error: error))
@@ -82,7 +82,7 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable {
         error: (any Error)?
     ) -> Result<RawResponse, any Error> {
         if exchange.isUntrusted { return .failure(UntrustedKey()) }
-        // A redirect that was refused is shown at the end only.
+        // The session reports a refused redirect at the end only.
         guard let response = exchange.response ?? response as? HTTPURLResponse else {
             return .failure(error ?? URLError(.badServerResponse))
         }

@@ -1,4 +1,4 @@
-/// A public key in DER as certificates have it (RFC 5280 section 4.1), from the bytes that Security gives of it.
+/// A public key in DER as certificates have it (RFC 5280 section 4.1), from the key's bytes as Security exports them.
 struct SubjectPublicKeyInfo: Hashable {
     enum Algorithm {
         /// PKCS #1.

@@ -1,14 +1,14 @@
 internal import Foundation
 internal import PushAPI
 
-/// How far one sync has come, and what it has changed for the app.
+/// The progress of one sync, and its changes for the app.
 struct SyncProgress {
     /// Where the next page begins.
     enum Start {
         case cursor
         /// The server did not know the cursor.
         case beginning
-        /// Behind a page of this very sync: a cursor that is not known now would be so for ever.
+        /// After a page of this sync. If the server does not know that page's cursor, a restart could repeat for ever.
         case afterBeginning
     }
 
@@ -32,13 +32,13 @@ struct SyncProgress {
     /// The cursor to ask with; `nil`: from the beginning.
     var cursor: String? { self.start == .beginning ? nil : self.state.cursor }
 
-    /// Goes on from a state that another call has reached.
+    /// Continues from a state that another call has reached.
     mutating func goOn(from state: InboxState) {
         self.state = state
         self.start = .cursor
     }
 
-    /// Takes in a page that has been merged into the inbox.
+    /// Adds a page that was merged into the inbox.
     mutating func add(_ page: InboxPage, merged state: InboxState) {
         for item in page.items {
             self.arrived.insert(item.item.id)

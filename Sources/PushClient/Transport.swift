@@ -11,7 +11,7 @@ final class Transport: Sendable {
 
     init(configuration: URLSessionConfiguration, trust: PushClient.ServerTrust, maximumBody: Int) {
         let configuration = configuration.copy() as? URLSessionConfiguration ?? .ephemeral
-        // A kept body would come with the token's echo of an earlier request.
+        // A cached body would echo the token of an earlier request.
         configuration.urlCache = nil
         configuration.requestCachePolicy = .reloadIgnoringLocalCacheData
         configuration.urlCredentialStorage = nil
