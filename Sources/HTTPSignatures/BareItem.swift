@@ -16,7 +16,10 @@ package enum BareItem: Sendable, Hashable {
     /// Any Unicode.
     case display(String)
 
-    /// As it stands in a field. What its case does not allow is written all the same: check what is not made here.
+    /// The value as a field spells it.
+    ///
+    /// Not validated: a value that its case does not allow yields an invalid field, so check values that the parser did
+    /// not produce.
     package var text: String {
         switch self {
         case .integer(let value): String(value)

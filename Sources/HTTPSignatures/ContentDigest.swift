@@ -12,7 +12,7 @@ public enum ContentDigest {
         self.field(hash: self.hash(of: body))
     }
 
-    /// Whether the field names the body's SHA-256. Other digests in it are not looked at.
+    /// Whether the field has the body's SHA-256. Other digests in it are ignored.
     ///
     /// A field that cannot be read, has no SHA-256 or more than one does not match.
     public static func matches(field: String, body: some Sequence<UInt8>) -> Bool {

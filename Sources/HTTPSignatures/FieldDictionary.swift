@@ -4,9 +4,10 @@ package typealias FieldDictionary = Keyed<FieldMember>
 /// The parameters of a value or of a list (RFC 9651 §3.1.2), in their order.
 package typealias FieldParameters = Keyed<BareItem>
 
-/// Values under keys, in their order and with those that are there twice.
+/// Values by key, in their order, repeated keys included.
 ///
-/// In a structured field the last of a key counts; who cannot afford that two readers differ asks `hasRepeated`.
+/// In a structured field the last value of a key counts. Callers that must rule out another reading check
+/// `hasRepeated`.
 package struct Keyed<Value: Sendable & Hashable>: Sendable, Hashable {
     package struct Entry: Sendable, Hashable {
         package let key: String
@@ -21,7 +22,7 @@ package struct Keyed<Value: Sendable & Hashable>: Sendable, Hashable {
         self.entries.append(Entry(key: key, value: value))
     }
 
-    /// The last one of that key.
+    /// The last value of that key.
     package subscript(_ key: String) -> Value? {
         self.entries.last { $0.key == key }?.value
     }
@@ -63,7 +64,7 @@ package struct InnerList: Sendable, Hashable {
     }
 }
 
-/// What stands behind a key of a dictionary.
+/// The value of a dictionary's key.
 package enum FieldMember: Sendable, Hashable {
     case item(FieldItem)
     case list(InnerList)

@@ -6,15 +6,15 @@ public struct SigningKey: Sendable {
     static let algorithm = "ed25519"
 
     private let key: Curve25519.Signing.PrivateKey
-    /// What verifies its signatures.
+    /// The key that verifies its signatures.
     public let publicKey: VerificationKey
 
-    /// A new random one.
+    /// A new random key.
     public init() {
         self.init(Curve25519.Signing.PrivateKey())
     }
 
-    /// A key by its seed (RFC 8032). Throws unless that is 32 bytes.
+    /// A key from its seed (RFC 8032). Throws unless that is 32 bytes.
     public init(rawRepresentation: some ContiguousBytes) throws {
         self.init(try Curve25519.Signing.PrivateKey(rawRepresentation: rawRepresentation))
     }
@@ -30,7 +30,7 @@ public struct SigningKey: Sendable {
     /// 32 bytes, to be kept secret.
     public var rawRepresentation: Data { self.key.rawRepresentation }
 
-    /// 64 bytes. On Apple platforms they differ each time.
+    /// The signature, 64 bytes. On Apple platforms it differs each time.
     ///
     /// Throws only if the cryptographic library fails, as without memory or random numbers: every key can sign every base.
     public func signature(over base: SignatureBase) throws -> Data {

@@ -1,16 +1,16 @@
 internal import Bytes
 
-/// Why a text is no structured field.
+/// Why a text is not a structured field.
 package struct StructuredFieldError: Error, Hashable, CustomStringConvertible {
     package let description: String
 }
 
 /// Reads structured fields (RFC 9651 §4.2) in one pass over their bytes.
 ///
-/// In one point it is stricter than the RFC asks: bytes in base64 have one spelling only, with their padding and with no
-/// bit to spare, so that nothing that is signed can be spelled otherwise.
+/// It is stricter than the RFC in one point: bytes in base64 must have their padding, and pad bits of zero. So signed
+/// bytes have one spelling only.
 package struct StructuredFieldParser {
-    /// No field of ours comes near it.
+    /// In bytes. No field of ours comes near it.
     package static let maximumLength = 16_384
 
     private let bytes: [UInt8]
@@ -207,7 +207,7 @@ package struct StructuredFieldParser {
         return true
     }
 
-    /// Takes ASCII, as long as it `belongs`.
+    /// Consumes the bytes for which `belongs` holds, which must be ASCII.
     private mutating func prefix(_ belongs: (UInt8) -> Bool) -> String {
         let prefix = self.bytes[self.position...].prefix(while: belongs)
         self.position = prefix.endIndex

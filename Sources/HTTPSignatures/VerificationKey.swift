@@ -4,7 +4,7 @@ public import Foundation
 
 /// The public half of an Ed25519 key, as apps pin it.
 public struct VerificationKey: Sendable, Hashable {
-    /// The thumbprint (RFC 7638) of it as a JSON Web Key: what a signature calls its `keyid`.
+    /// The thumbprint (RFC 7638) of the key as a JSON Web Key: the `keyid` of its signatures.
     public let id: String
 
     /// 32 bytes.
