@@ -13,5 +13,9 @@ package struct Migration: Sendable {
     package static let all = [
         Migration(name: "M0001_initial", sql: String(decoding: PackageResources.M0001_initial_sql, as: UTF8.self)),
         Migration(name: "M0002_mac", sql: String(decoding: PackageResources.M0002_mac_sql, as: UTF8.self)),
+        Migration(
+            name: "M0003_payload_lease",
+            sql: String(decoding: PackageResources.M0003_payload_lease_sql, as: UTF8.self)
+        ),
     ]
 }

@@ -80,6 +80,7 @@ PAGES = "The entries come a page at a time."
 
 SENT = {
     "get": link("getNotification", "$response.body#/Id", "What was sent, as its recipient collects it."),
+    "confirm": link("confirmNotification", "$response.body#/Id", "Confirms its arrival, where it is read once."),
     "recall": link("deleteNotification", "$response.body#/Id", "Takes it back."),
     "deliveries": link("listDeliveries", "$response.body#/Id", "What became of its pushes."),
 }
@@ -144,12 +145,23 @@ operation(
     "GET", "/api/notifications/{id}", "getNotification", "notifications", "Collect a notification",
     """\
 Gives the payload to a recipient, or to the publisher that has sent it. The first fetch is noted as the receipt; `Read`
-changes only when the client says so. A payload with `ReadOnce` is erased by being fetched, and so the next answer is 404.""",
+changes only when the client says so. A payload with `ReadOnce` is for recipients only: each may fetch it for a minute from
+its own first fetch on, or until it says with `POST /api/notifications/{id}/taken` that the payload has arrived; afterwards the
+answer is 404, and when all recipients have had it, it is erased. `HEAD` does not begin that minute.""",
     "device", "fetch",
     parameters=(ID, *CONDITIONS),
     answers=ok("The notification.", schema("Notification"), **VALIDATORS, **{"Last-Modified": header("LastModified")})
     | {304: ("It is as the client has it.", None, VALIDATORS)},
     problems=[404, 412],
+)
+operation(
+    "POST", "/api/notifications/{id}/taken", "confirmNotification", "notifications", "Confirm a payload that is read once",
+    """\
+Says for the caller that a payload with `ReadOnce` has arrived: it is not given to the caller again, and it is erased if all
+recipients have had theirs. Without it that happens by itself a minute after the caller's first fetch. To say so again, also
+later, has the same answer and no further effect. 409 `nothing-to-confirm` if the caller has not fetched it, or if the
+notification was sent without `ReadOnce`; 404 if the caller is no recipient.""",
+    "device", "fetch", parameters=(ID,), answers={204: ("It is not given to the caller any more.", None, {})}, problems=[404, 409],
 )
 operation(
     "PATCH", "/api/notifications/{id}", "markNotification", "notifications", "Mark a notification as read",

@@ -48,4 +48,7 @@ public enum Paths {
 
     /// One notification.
     public static func notification(_ id: Int64) -> String { "\(self.notifications)/\(id)" }
+
+    /// Where a recipient confirms that a payload that may be read once has arrived.
+    public static func taken(_ id: Int64) -> String { "\(self.notification(id))/taken" }
 }

@@ -47,6 +47,8 @@ public enum ProblemCode: String, Sendable, CaseIterable {
     case tooManyDevices = "too-many-devices"
     /// The user has as many notifications, or bytes of payloads, stored as the server allows the role.
     case tooMuchStored = "too-much-stored"
+    /// The notification was sent without `ReadOnce`, or has not been fetched: there is nothing to confirm.
+    case nothingToConfirm = "nothing-to-confirm"
     /// The registration id was retired, or belongs to another account; ask for a new one.
     case registrationGone = "registration-gone"
     /// `If-Match`, `If-Unmodified-Since` or `If-None-Match` does not hold.
@@ -89,6 +91,7 @@ public enum ProblemCode: String, Sendable, CaseIterable {
         case .methodNotAllowed: 405
         case .requestTimeout: 408
         case .conflict, .lastAdministrator, .idempotencyKeyInUse, .tooManyDevices, .tooMuchStored: 409
+        case .nothingToConfirm: 409
         case .registrationGone: 410
         case .preconditionFailed: 412
         case .payloadTooLarge: 413
@@ -130,6 +133,7 @@ public enum ProblemCode: String, Sendable, CaseIterable {
         case .idempotencyKeyInUse: "A request with this Idempotency-Key is in progress"
         case .tooManyDevices: "The user has reached the device limit"
         case .tooMuchStored: "The user has reached the storage limit"
+        case .nothingToConfirm: "There is nothing to confirm"
         case .registrationGone: "The registration is no longer valid"
         case .preconditionFailed: "Precondition failed: the resource has changed"
         case .payloadTooLarge: "The body is too large"

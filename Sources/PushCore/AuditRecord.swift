@@ -14,8 +14,10 @@ package struct AuditRecord: Sendable, Hashable {
         case unregisterDevice = "device.unregister"
         case testDevice = "device.test"
         case send = "notification.send"
-        /// A payload that may be read once was given to a recipient, and is gone.
+        /// A payload that may be read once was given to a recipient, for the first time.
         case take = "notification.take"
+        /// The recipient said that it has arrived.
+        case confirm = "notification.confirm"
         case dismiss = "notification.dismiss"
         case recall = "notification.recall"
         /// Another keyring, which the operator had the server read.

@@ -61,6 +61,7 @@ package final class PushServer: Responder {
                 maxAge: settings.listMaxAge,
                 startedAt: startedAt
             ),
+            TakingHandler(store: store),
             ReadStateHandler(store: store, visible: visible),
             DeletionHandler(store: store, visible: visible),
             DeliveryReportHandler(reports: reports),

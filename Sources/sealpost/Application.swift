@@ -36,6 +36,7 @@ struct Application: Sendable {
             auditKept: configuration.auditKept,
             logger: logger
         )
+        let payloadLeases = PayloadLeaseService(store: self.parts.store, logger: logger)
         let rewrap = RewrapService(
             store: self.parts.store,
             keyringHasChanged: self.parts.keyringHasChanged,
@@ -44,7 +45,8 @@ struct Application: Sendable {
         self.services = ServiceGroup(
             configuration: .init(
                 services: [
-                    .init(service: retention), .init(service: delivery), .init(service: rewrap),
+                    .init(service: retention), .init(service: payloadLeases), .init(service: delivery),
+                    .init(service: rewrap),
                     .init(service: HTTPService(server: self.server, logger: logger)),
                 ],
                 gracefulShutdownSignals: signals,
@@ -79,6 +81,7 @@ struct Application: Sendable {
 }
 
 extension DeliveryService: Service {}
+extension PayloadLeaseService: Service {}
 extension RetentionService: Service {}
 extension RewrapService: Service {}
 

@@ -168,6 +168,10 @@ def aim(id, parameters):
     elif id in ("getNotification", "markNotification", "deleteNotification", "listDeliveries") and dice.random() < 0.5:
         order = {"Payload": "for amy", "To": ["username:amy"], "ExpiresIn": 60}
         parameters["id"] = ask("POST", "/api/notifications", order)["Id"]
+    elif id == "confirmNotification" and dice.random() < 0.5:
+        order = {"Payload": "for root", "ExpiresIn": 60, "ReadOnce": True}
+        parameters["id"] = ask("POST", "/api/notifications", order)["Id"]
+        ask("GET", f"/api/notifications/{parameters['id']}")
 
 
 def victim(id):

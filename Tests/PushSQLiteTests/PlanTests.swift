@@ -27,6 +27,11 @@ import Testing
         ("collecting", SQLiteReader.fetch.sql, ["PRIMARY KEY (notification_id=? AND user_id=?)"]),
         ("token", SQLiteReader.tokenInUse.sql, ["PRIMARY KEY (hash=?)"]),
         ("list", SQLiteReader.changes.sql, ["recipient_by_user (user_id=? AND change>?)"]),
+        ("leases that end", SQLiteStore.nextLeases, ["untaken_by_lease (leased_until>?)"]),
+        (
+            "what waits for a user who is deleted", SQLiteStore.untakenByUser,
+            ["recipient_by_user (user_id=?)", "PRIMARY KEY (notification_id=? AND user_id=?)"]
+        ),
         ("expired", SQLiteStore.expired, ["notification_by_expiry (expires_at<?)"]),
     ]
 

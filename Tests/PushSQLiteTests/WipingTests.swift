@@ -13,7 +13,7 @@ import Testing
 /// once moved it from.
 @Suite(.timeLimit(.minutes(5))) struct WipingTests {
     enum Way: Sendable {
-        case readOnce, recall, expiry
+        case readOnce, leaseEnd, recall, expiry
     }
 
     private static let count: Int64 = 500
@@ -114,9 +114,18 @@ import Testing
                     #expect(try await fixture.store.take(id, by: alice.id, now: fixture.now))
                 }
             }
+        case .leaseEnd:
+            for id in ids.compactMap(NotificationID.init) { #expect(try await self.lease(id) == .granted) }
+            while let end = try await fixture.store.endLeases(now: fixture.now + 60, limit: 100) {
+                #expect(end == fixture.now + 60)
+            }
         case .expiry:
             while try await fixture.store.deleteExpired(now: fixture.now + 60, page: 100) {}
         }
+    }
+
+    private func lease(_ id: NotificationID) async throws -> PayloadLease {
+        try await fixture.store.lease(id, to: alice.id, until: fixture.now + 60, noting: nil, now: fixture.now)
     }
 
     /// How many of the values can be found, even in part: by eight bytes near their begin or at their end.
@@ -142,9 +151,9 @@ import Testing
         return found.count
     }
 
-    @Test(arguments: [Way.readOnce, .recall, .expiry])
+    @Test(arguments: [Way.readOnce, .leaseEnd, .recall, .expiry])
     func anErasedPayloadIsNowhere(way: Way) async throws {
-        let sealed = try await self.post(isReadOnce: way == .readOnce)
+        let sealed = try await self.post(isReadOnce: way == .readOnce || way == .leaseEnd)
         #expect(sealed.count == Self.count)
         #expect(try self.found(sealed, in: fixture.folder) == sealed.count)
         try await self.erase(way)
@@ -213,6 +222,19 @@ import Testing
         report.letGo()
         #expect(try self.found(sealed, in: other) > 0)
         let next = try SQLiteStore(path: other.file("test.db"), keyring: fixture.keyring)
+        #expect(try self.found(sealed, in: other) == 0)
+        await next.close()
+    }
+
+    @Test func aLeaseThatEndsWhileNoProcessRunsIsEndedByTheNextStart() async throws {
+        let sealed = try await self.post(isReadOnce: true)
+        let ids = try await fixture.sqlite.writer.write { try Int64.fetchAll($0, sql: "select id from notification") }
+        for id in ids.compactMap(NotificationID.init) { #expect(try await self.lease(id) == .granted) }
+        let other = try self.copyAsAKillLeavesIt()
+        let next = try SQLiteStore(path: other.file("test.db"), keyring: fixture.keyring)
+        #expect(try self.found(sealed, in: other) == sealed.count)
+        while try await next.endLeases(now: fixture.now + 60, limit: 100) != nil {}
+        try await eventually { try await next.wipe() }
         #expect(try self.found(sealed, in: other) == 0)
         await next.close()
     }

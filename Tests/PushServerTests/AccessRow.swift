@@ -41,6 +41,8 @@ struct AccessRow: Sendable {
             missing: 404,
             body: #"{"Read":true}"#
         ),
+        // It was sent without `ReadOnce`; one that was is in `ReadOnceTests`.
+        "POST /api/notifications/{id}/taken": AccessRow(resource: .notification, own: 409, foreign: 404, missing: 404),
         "POST /api/notifications/read": AccessRow(resource: .nothing, own: 200, body: #"{"Ids":[1]}"#),
         "DELETE /api/notifications/{id}": AccessRow(
             resource: .notification,

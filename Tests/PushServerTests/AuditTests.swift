@@ -14,6 +14,7 @@ import Testing
     private static let actions: [String: [AuditRecord.Action]?] = [
         "POST /api/register": nil, "PUT /api/register/{id}": [.registerDevice],
         "DELETE /api/register/{id}": [.unregisterDevice], "POST /api/notifications": [.send],
+        "POST /api/notifications/{id}/taken": [.confirm],
         "PATCH /api/notifications/{id}": nil, "POST /api/notifications/read": nil,
         "DELETE /api/notifications/{id}": [.dismiss, .recall], "POST /api/devices/{id}/test": [.testDevice],
         "POST /api/sessions": [.beginSession], "DELETE /api/sessions/current": [.revokeToken],
@@ -39,7 +40,7 @@ import Testing
     @Test func everyRouteThatChangesSomethingIsInTheTableAbove() {
         let routes = ServerFixture.routes.filter { $0.method != .get }
         #expect(Set(routes.map { "\($0.method.rawValue) \($0.path)" }) == Set(Self.actions.keys))
-        // A payload that is gone with being collected is the only thing that a GET changes, and keys are the operator's.
+        // The lease of a payload that can be read once is all that a GET changes, and keys are the operator's.
         let actions = Set(Self.actions.values.flatMap { $0 ?? [] } + [.take, .changeKeys])
         #expect(actions == Set(AuditRecord.Action.allCases))
     }
@@ -50,6 +51,7 @@ import Testing
         let recalled = try await fixture.post(#"{"Payload":"canary","To":["username:bob"]}"#)
         let dismissed = try await fixture.post(#"{"Payload":"canary","To":["username:bob"]}"#)
         for _ in 0..<2 { try await fixture.send(.get, once, user: "bob") }
+        for _ in 0..<2 { try await fixture.send(.post, "\(once)/taken", user: "bob") }
         for _ in 0..<2 { try await fixture.send(.delete, recalled, user: "paul") }
         for _ in 0..<2 { try await fixture.send(.delete, dismissed, user: "bob") }
         let ids = [once, recalled, dismissed].map { $0.split(separator: "/").last ?? "" }
@@ -57,7 +59,8 @@ import Testing
             try await self.lines() == [
                 "paul notification.send \(ids[0]) ", "paul notification.send \(ids[1]) ",
                 "paul notification.send \(ids[2]) ", "bob notification.take \(ids[0]) ",
-                "paul notification.recall \(ids[1]) ", "bob notification.dismiss \(ids[2]) ",
+                "bob notification.confirm \(ids[0]) ", "paul notification.recall \(ids[1]) ",
+                "bob notification.dismiss \(ids[2]) ",
             ]
         )
     }

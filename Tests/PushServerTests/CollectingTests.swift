@@ -134,49 +134,6 @@ import Testing
         try conditional.expectProblem(.notFound)
     }
 
-    @Test func whatCanBeReadOnceIsGivenOnce() async throws {
-        let path = try await self.fixture.post(#"{"Payload":"treasure","ReadOnce":true}"#, user: "alice")
-        #expect(try await self.get(path).json["Payload"] == .string("treasure"))
-        try await self.get(path).expectProblem(.notFound)
-        try await self.fixture.send(.head, path).expectProblem(.notFound)
-    }
-
-    @Test func headDoesNotTakeWhatCanBeReadOnce() async throws {
-        let path = try await self.fixture.post(#"{"Payload":1,"ReadOnce":true}"#, user: "alice")
-        for _ in 0..<3 { #expect(try await self.fixture.send(.head, path).status == .ok) }
-        #expect(try await self.get(path).status == .ok)
-    }
-
-    @Test func aValidatorDoesNotTakeWhatCanBeReadOnceForNothing() async throws {
-        let path = try await self.fixture.post(#"{"Payload":"treasure","ReadOnce":true}"#, user: "alice")
-        let response = try await self.fixture.send(.get, path, headers: [("If-None-Match", "*")])
-        #expect(try response.json["Payload"] == .string("treasure"))
-    }
-
-    @Test func ofManyWhoAskAtOnceOneIsGivenWhatCanBeReadOnce() async throws {
-        let path = try await self.fixture.post(#"{"Payload":1,"ReadOnce":true}"#, user: "alice")
-        let statuses = try await withThrowingTaskGroup(of: Int.self) { group in
-            for _ in 0..<20 { group.addTask { try await self.get(path).status.code } }
-            return try await group.reduce(into: [:]) { $0[$1, default: 0] += 1 }
-        }
-        #expect(statuses == [200: 1, 404: 19])
-    }
-
-    @Test func eachRecipientIsGivenItOnce() async throws {
-        let path = try await self.fixture.post(
-            #"{"Payload":1,"To":["username:alice","username:bob"],"ReadOnce":true}"#
-        )
-        #expect(try await self.get(path).status == .ok)
-        #expect(try await self.get(path, user: "bob").status == .ok)
-        for user in ["alice", "bob", "paul"] { try await self.get(path, user: user).expectProblem(.notFound) }
-    }
-
-    @Test func theSenderDoesNotSeeIt() async throws {
-        let path = try await self.fixture.post(#"{"Payload":1,"To":["username:alice"],"ReadOnce":true}"#)
-        try await self.get(path, user: "paul").expectProblem(.notFound)
-        #expect(try await self.get(path).status == .ok)
-    }
-
     // MARK: Keys
 
     @Test func aPayloadUnderAnOlderKeyIsStillCollected() async throws {

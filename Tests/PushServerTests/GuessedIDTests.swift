@@ -14,11 +14,12 @@ import Testing
     /// A path that no notification has: its number has one bit too many.
     private static let missing = Paths.notification(1 << Self.bits)
 
-    /// By route, the users who may not use it for alice's notifications. Administrators may delete them and look at their
+    /// By route, the users who may not use it for alice's notifications, of which every other one can be read once. Administrators may delete them and look at their
     /// deliveries, but neither read nor mark them.
     private static let strangers = [
         "GET /api/notifications/{id}": ["bob", "ada"],
         "PATCH /api/notifications/{id}": ["bob", "ada"],
+        "POST /api/notifications/{id}/taken": ["bob", "paul", "ada"],
         "DELETE /api/notifications/{id}": ["bob"],
         "GET /api/notifications/{id}/deliveries": ["bob"],
     ]
@@ -30,7 +31,10 @@ import Testing
     init() async throws {
         let fixture = try await ServerFixture(settings: .forTests(\.idBits, Self.bits))
         var paths: Set<String> = []
-        for _ in 0..<100 { paths.insert(try await fixture.post(#"{"Payload":"x","To":["username:alice"]}"#)) }
+        for number in 0..<100 {
+            let rest = number.isMultiple(of: 2) ? "" : #","ReadOnce":true"#
+            paths.insert(try await fixture.post(#"{"Payload":"x","To":["username:alice"]\#(rest)}"#))
+        }
         (self.fixture, self.paths) = (fixture, paths)
     }
 
@@ -50,7 +54,7 @@ import Testing
     @Test(arguments: Self.strangers)
     func everyRealIDIsMissingForTheWrongUser(route: String, users: [String]) async throws {
         let method = try #require(HTTPRequest.Method(String(route.prefix { $0 != " " })))
-        let suffix = route.hasSuffix("/deliveries") ? "/deliveries" : ""
+        let suffix = String(route.split(separator: "{id}").dropFirst().first ?? "")
         let body = try #require(AccessRow.all[route]).body
         for user in users {
             let missing = try await self.ask(method, Self.missing + suffix, user: user, body: body)

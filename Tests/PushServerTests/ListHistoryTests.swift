@@ -82,7 +82,10 @@ import Testing
                 let response = try await self.fixture.send(.get, target)
                 let tag = try #require(response.fields[.eTag])
                 #expect(bodies[query, default: [:]][tag] ?? response.text == response.text, "\(query): \(history.log)")
-                #expect(tags[query, default: [:]][response.text] ?? tag == tag, "\(query): \(history.log)")
+                // What was marked and then not has another tag, and without a cursor the same bytes.
+                let isNamed = query.hasPrefix("?ids=")
+                let earlier = isNamed ? tag : tags[query, default: [:]][response.text]
+                #expect(earlier ?? tag == tag, "\(query): \(history.log)")
                 bodies[query, default: [:]][tag] = response.text
                 tags[query, default: [:]][response.text] = tag
                 let again = try await self.fixture.send(.get, target, headers: [("If-None-Match", tag)])
@@ -176,7 +179,7 @@ private struct History {
         let user = ["alice", "bob"].randomElement(using: &self.random) ?? "alice"
         let id = self.recipients.keys.sorted().randomElement(using: &self.random) ?? 1
         let path = Paths.notification(Int64(id))
-        let roll = Int.random(in: 0..<16, using: &self.random)
+        let roll = Int.random(in: 0..<17, using: &self.random)
         switch roll {
         case 0...4:
             try await self.post(to: [["alice"], ["bob"], ["alice", "bob"]].randomElement(using: &self.random) ?? [])
@@ -192,7 +195,10 @@ private struct History {
             _ = try await store.recall(id, by: .administrator, noting: nil, page: 0, now: self.fixture.clock.now)
         case 12: try await self.fixture.send(.get, path, user: user)
         case 13, 14:
-            self.fixture.clock.advance(by: [0.3, 0.7, 1, 5].randomElement(using: &self.random) ?? 1)
+            self.fixture.clock.advance(by: [0.3, 0.7, 1, 5, 60].randomElement(using: &self.random) ?? 1)
+            // As the service does with the moment.
+            _ = try await self.fixture.storage.store.endLeases(now: self.fixture.clock.now, limit: 100)
+        case 15: try await self.fixture.send(.post, "\(path)/taken", user: user)
         default: _ = try await self.fixture.storage.store.deleteExpired(now: self.fixture.clock.now, page: 3)
         }
         self.log.append("\(roll) \(user) \(id)")

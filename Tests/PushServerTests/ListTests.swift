@@ -145,6 +145,7 @@ import Testing
         try await self.fixture.send(.delete, Paths.notification(Int64(away)))
         try await self.fixture.send(.delete, Paths.notification(Int64(recalled)), user: "paul")
         try await self.fixture.send(.get, Paths.notification(Int64(taken)))
+        try await self.fixture.send(.post, Paths.taken(Int64(taken)))
         let page = try await self.list("?since=\(cursor)").listed
         #expect(page.items == [])
         #expect(page.deleted == [away, recalled, taken])

@@ -116,13 +116,19 @@ import Testing
             _ = try await send("GET /api/notifications", since, user: "ada", [("If-None-Match", "*")])
         }
         let once = #"{"Payload":1,"ReadOnce":true,"To":["username:ada"]}"#
-        _ = try await send(
+        let first = try await send(
             "POST /api/notifications",
             Paths.notifications,
             user: "ada",
             [("Idempotency-Key", "a")],
             body: once
         )
+        let number = Int64(try #require(try first.json["Id"]?.integer))
+        let taken = "POST /api/notifications/{id}/taken"
+        _ = try await send(taken, Paths.taken(number), user: "ada")
+        _ = try await send("GET /api/notifications/{id}", Paths.notification(number), user: "ada")
+        _ = try await send(taken, Paths.taken(number), user: "ada")
+        _ = try await send(taken, Paths.taken(1), user: "ada")
         _ = try await send(
             "POST /api/notifications",
             Paths.notifications,

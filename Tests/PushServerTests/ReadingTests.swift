@@ -120,7 +120,9 @@ import Testing
         let path = try await self.post(#"{"Payload":"treasure","To":["username:alice"],"ReadOnce":true}"#)
         let tag = try #require(try await self.fixture.send(.head, path).fields[.eTag])
         try await self.fixture.send(.get, path, headers: [("If-Match", "\"other\"")]).expectProblem(.preconditionFailed)
-        #expect(try await self.fixture.send(.get, path, headers: [("If-Match", tag)]).status == .ok)
+        for _ in 0..<2 { #expect(try await self.fixture.send(.get, path, headers: [("If-Match", tag)]).status == .ok) }
+        try await self.fixture.send(.get, path, headers: [("If-Match", "\"other\"")]).expectProblem(.preconditionFailed)
+        #expect(try await self.fixture.send(.post, "\(path)/taken").status == .noContent)
         try await self.fixture.send(.get, path, headers: [("If-Match", tag)]).expectProblem(.notFound)
     }
 

@@ -83,8 +83,10 @@ extension NotificationStore {
         try await self.dismiss(id, by: user, ifStill: nil, noting: nil, now: now)
     }
 
-    /// Gives a payload that may be read once, without a record in the audit.
+    /// Leases a payload that may be read once and takes it at once; `false` if it was fetched before, or is not there.
     package func take(_ id: NotificationID, by user: Int64, now: Date) async throws -> Bool {
-        try await self.take(id, by: user, noting: nil, now: now)
+        let end = now + PayloadLease.length.timeInterval
+        guard try await self.lease(id, to: user, until: end, noting: nil, now: now) == .granted else { return false }
+        return try await self.take(id, by: user, noting: nil, now: now) == .taken
     }
 }

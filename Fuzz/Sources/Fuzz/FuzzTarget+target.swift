@@ -29,7 +29,7 @@ extension FuzzTarget {
     private static let routes = RouteTable(
         [
             Paths.notifications, Paths.readNotifications, "\(Paths.notifications)/{id}",
-            "\(Paths.notifications)/{id}/deliveries", "/healthz",
+            "\(Paths.notifications)/{id}/deliveries", "\(Paths.notifications)/{id}/taken", "/healthz",
         ].map { Route(.get, $0, .anybody) { _ in .empty } }
     )
 

@@ -67,9 +67,13 @@ extension SQLiteStore {
         try await self.write { [writer, sealing] db in
             let key = sealing.index.hash(name)
             if try Self.isLastAdministrator(key, db) { return .lastAdministrator }
-            try db.execute(sql: "delete from user where name_key = ?", arguments: [key])
+            let found = try db.first(prepared: "select id from user where name_key = ?", key) { $0.integer(0) }
+            guard let id = found else { return .missing }
+            let untaken = try Self.untaken(by: id, db)
+            try db.run(prepared: "delete from user where id = ?", id)
+            for notification in untaken { try Self.eraseIfTaken(db, notification) }
             writer.noteErasure()
-            return db.changesCount == 1 ? .done : .missing
+            return .done
         } noting: {
             $0 == .done ? record : nil
         }

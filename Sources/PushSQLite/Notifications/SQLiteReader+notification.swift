@@ -23,6 +23,7 @@ extension SQLiteReader {
                 isRecipient: isRecipient,
                 readAt: row.date(FetchColumn.readAt),
                 fetchedAt: row.date(FetchColumn.fetchedAt),
+                leasedUntil: row.date(FetchColumn.leasedUntil),
                 createdAt: Date(milliseconds: row.integer(FetchColumn.createdAt)),
                 expiresAt: Date(milliseconds: row.integer(FetchColumn.expiresAt)),
                 changedAt: Date(milliseconds: row.integer(FetchColumn.changedAt))
@@ -38,6 +39,8 @@ extension SQLiteReader {
             left join recipient r on r.notification_id = n.id and r.user_id = ?2
             where n.id = ?1 and n.expires_at > ?3 and n.payload is not null
                 and (r.user_id is not null and r.dismissed_at is null or (?4 and n.sender_id = ?2 and not n.is_read_once))
+                and not (n.is_read_once and exists (
+                    select 1 from untaken where notification_id = n.id and user_id = ?2 and leased_until <= ?3))
             """
     )
 
@@ -47,7 +50,7 @@ extension SQLiteReader {
 /// What `fetch` selects.
 private enum FetchColumn: Int32, SelectedColumn {
     case payload, isStoredByClients, isReadOnce, createdAt, expiresAt, isRecipient, readAt, fetchedAt, mac, sender,
-        changedAt
+        changedAt, leasedUntil
 
     var sql: String {
         switch self {
@@ -62,6 +65,12 @@ private enum FetchColumn: Int32, SelectedColumn {
         case .mac: "r.mac"
         case .sender: "n.sender_id"
         case .changedAt: "coalesce(r.changed_at, n.created_at)"
+        case .leasedUntil:
+            // Of all others the table is not even looked at.
+            """
+            case when n.is_read_once then (
+                select leased_until from untaken where notification_id = n.id and user_id = ?2) end
+            """
         }
     }
 }

@@ -29,30 +29,7 @@ extension SQLiteStore {
         }
     }
 
-    package func take(
-        _ id: NotificationID,
-        by user: Int64,
-        noting record: AuditRecord?,
-        now: Date
-    ) async throws -> Bool {
-        try await self.write(by: record) { [writer, changes] db in
-            try db.execute(
-                literal: """
-                    update recipient set dismissed_at = \(now.milliseconds), change = \(changes.next()),
-                        changed_at = \(now.milliseconds), fetched_at = coalesce(fetched_at, \(now.milliseconds))
-                    where notification_id = \(id.rawValue) and user_id = \(user) and dismissed_at is null
-                        and exists (select 1 from notification
-                            where id = \(id.rawValue) and is_read_once and payload is not null)
-                    """
-            )
-            guard db.changesCount == 1 else { return false }
-            try Self.cancel(db, id, of: user, reason: "fetched by the user", now: now)
-            if try Self.noteTaken(db, id.rawValue, by: user) { writer.noteErasure() }
-            return true
-        }
-    }
-
-    private static func cancel(
+    static func cancel(
         _ db: Database,
         _ id: NotificationID,
         of user: Int64,
@@ -68,29 +45,6 @@ extension SQLiteStore {
             reason: reason,
             now: now
         )
-    }
-
-    // MARK: What may be read once
-
-    /// Notes that a recipient waits for it no more; `true` if the payload is erased with that.
-    private static func noteTaken(_ db: Database, _ id: Int64, by user: Int64) throws -> Bool {
-        try db.cachedStatement(sql: "delete from untaken where notification_id = ? and user_id = ?")
-            .execute(arguments: [id, user])
-        return try db.changesCount > 0 && Self.eraseIfTaken(db, id)
-    }
-
-    /// Erases a payload that may be read once and that nobody waits for, nor will; `true` if it did.
-    @discardableResult
-    static func eraseIfTaken(_ db: Database, _ id: Int64) throws -> Bool {
-        try db.cachedStatement(
-            sql: """
-                update notification set payload = null
-                where id = ?1 and is_read_once and payload is not null
-                    and not exists (select 1 from untaken where notification_id = ?1)
-                    and not exists (select 1 from fanout where notification_id = ?1)
-                """
-        ).execute(arguments: [id])
-        return db.changesCount > 0
     }
 
     // MARK: Recall

@@ -40,7 +40,7 @@ final class FetchHandler: Handler {
         let user = try context.user
         let (id, found) = try await self.visible.find(context, for: user)
         return found.isReadOnce
-            ? try await self.take(id, found, for: user, context) : try self.show(id, found, to: user, context)
+            ? try await self.lease(id, found, to: user, context) : try self.show(id, found, to: user, context)
     }
 
     /// Answers a payload that may be fetched again.
@@ -72,22 +72,28 @@ final class FetchHandler: Handler {
         }
     }
 
-    /// Answers a payload that may be read once. `HEAD` shows it without taking it.
-    private func take(
+    /// Answers a payload that may be read once, and leases it to the user: an answer can be lost on its way, and is given again
+    /// until the lease ends. `HEAD` begins no lease.
+    private func lease(
         _ id: NotificationID,
         _ found: StoredNotification,
-        for user: User,
+        to user: User,
         _ context: RequestContext
     ) async throws -> Response {
         let view = self.visible.view(of: id, found, for: user, now: context.now)
         // Nobody can have it already, but it may be asked for only in a certain state.
         if context.request.head.isConditional { _ = try self.isUnchanged(view, for: context) }
         let payload = try self.visible.payload(of: id, found)
-        if found.isRecipient, context.request.head.method == .get {
-            let record = try context.record(.take, of: "\(id)")
-            guard try await self.store.take(id, by: user.id, noting: record, now: context.now) else {
-                throw Problem(.notFound)
-            }
+        if context.request.head.method == .get, found.leasedUntil == nil {
+            // Before the answer: if a crash lost the lease, nothing would end it.
+            let lease = try await self.store.lease(
+                id,
+                to: user.id,
+                until: context.now + PayloadLease.length.timeInterval,
+                noting: try context.record(.take, of: "\(id)"),
+                now: context.now
+            )
+            guard lease != .refused else { throw Problem(.notFound) }
         }
         return view.full(payload: payload)
     }

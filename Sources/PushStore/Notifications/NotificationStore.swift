@@ -78,15 +78,31 @@ package protocol NotificationStore: Sendable {
         now: Date
     ) async throws -> Bool
 
-    /// Gives a payload that may be read once to a recipient: `false` if it was given already, or dismissed.
+    /// Leases a payload that may be read once to a recipient, who may fetch it until the lease ends.
     ///
-    /// The recipient's row stays and tells the user's other devices. With the last recipient the payload is erased.
+    /// The first call decides when that is. The recipient sees no change until then, or until `take`.
+    func lease(
+        _ id: NotificationID,
+        to user: Int64,
+        until end: Date,
+        noting record: AuditRecord?,
+        now: Date
+    ) async throws -> PayloadLease
+
+    /// Ends a recipient's lease of a payload that may be read once, since the payload has arrived.
+    ///
+    /// The recipient's row stays and tells the user's other devices, whose pushes are cancelled. With the last recipient the
+    /// payload is erased.
     func take(
         _ id: NotificationID,
         by user: Int64,
         noting record: AuditRecord?,
         now: Date
-    ) async throws -> Bool
+    ) async throws -> TakeOutcome
+
+    /// Ends the next of the leases that are over, at most `limit`, as `take` does; returns when the next one ends, which is not
+    /// after `now` if there are more, and `nil` if there is none.
+    func endLeases(now: Date, limit: Int) async throws -> Date?
 
     /// Recalls a notification from all recipients: its payload is gone at once, and nothing of it is sent any more.
     ///

@@ -9,6 +9,8 @@ package struct StoredNotification: Sendable, Hashable {
     package let isRecipient: Bool
     package let readAt: Date?
     package let fetchedAt: Date?
+    /// When the user's lease of a payload that may be read once ends; `nil` before the first fetch.
+    package let leasedUntil: Date?
     package let createdAt: Date
     package let expiresAt: Date
     /// When the user's view of it last changed.
@@ -22,6 +24,7 @@ package struct StoredNotification: Sendable, Hashable {
         isRecipient: Bool,
         readAt: Date?,
         fetchedAt: Date?,
+        leasedUntil: Date?,
         createdAt: Date,
         expiresAt: Date,
         changedAt: Date
@@ -33,6 +36,7 @@ package struct StoredNotification: Sendable, Hashable {
         self.isRecipient = isRecipient
         self.readAt = readAt
         self.fetchedAt = fetchedAt
+        self.leasedUntil = leasedUntil
         self.createdAt = createdAt
         self.expiresAt = expiresAt
         self.changedAt = changedAt

@@ -98,6 +98,10 @@ def tour(client, caller, results):
     client.send(caller, "POST /api/notifications/read", body={"Ids": [json.loads(text)["Id"]]})
     client.send(caller, "GET /api/notifications/{id}/deliveries", f"{path}/deliveries")
     client.send(caller, "DELETE /api/notifications/{id}", path)
+    status, text = client.send(caller, "POST /api/notifications", body={"Payload": SECRET, "ReadOnce": True})
+    path = f"/api/notifications/{json.loads(text)['Id']}"
+    client.send(caller, "GET /api/notifications/{id}", path)
+    client.send(caller, "POST /api/notifications/{id}/taken", f"{path}/taken")
     status, text = client.send(caller, "POST /api/tokens", body={"User": caller.name})
     keep_token(status, text, caller.tokens, results)
     client.send(caller, "DELETE /api/tokens/{id}", f"/api/tokens/{caller.tokens.pop()[:12] if caller.tokens else 'spt_00000000'}")
@@ -267,6 +271,7 @@ def err(client, caller, callers, results):
         lambda: client.send(caller, fetch, f"/api/notifications/{SECRET}", fields={"If-None-Match": f'"{SECRET}"'}),
         lambda: client.send(caller, "PATCH /api/notifications/{id}", "/api/notifications/1", {"Read": SECRET}),
         lambda: client.send(caller, "POST /api/notifications/read", body={"Ids": [SECRET]}),
+        lambda: client.send(caller, "POST /api/notifications/{id}/taken", f"/api/notifications/{SECRET}/taken", SECRET),
         lambda: client.send(caller, fetch, "/api/notifications/1", fields={"If-Match": SECRET}),
         lambda: client.send(caller, fetch, "/api/notifications/1", fields={"If-Modified-Since": SECRET, "Range": SECRET}),
         lambda: client.send(caller, fetch, f"/api/notifications/1?{SECRET}={SECRET}"),

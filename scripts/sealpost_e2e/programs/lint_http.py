@@ -151,7 +151,12 @@ def tour(site):
         item = f"/api/notifications/{id}"
         site.ask(200, item, "HEAD")
         call(200, "GET /api/notifications/{id}", item)
-        if not order.get("ReadOnce"):
+        if order.get("ReadOnce"):
+            call(200, "GET /api/notifications/{id}", item, **SIGNED)
+            for _ in range(2):
+                call(204, "POST /api/notifications/{id}/taken", f"{item}/taken")
+        else:
+            call(409, "POST /api/notifications/{id}/taken", f"{item}/taken")
             call(200, "GET /api/notifications/{id}", item, **SIGNED)
             call(304, "GET /api/notifications/{id}", item, If_None_Match="*")
             call(304, "GET /api/notifications/{id}", item, If_None_Match="*", **SIGNED)

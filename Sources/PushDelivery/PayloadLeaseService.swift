@@ -1,0 +1,53 @@
+package import Foundation
+package import Logging
+internal import PushCore
+package import PushStore
+internal import ServiceLifecycle
+
+/// Erases payloads that may be read once when the leases of their recipients end.
+package struct PayloadLeaseService: Sendable {
+    /// The rest between two looks: leases that end meanwhile are ended together.
+    private static let pause = 0.2
+    /// When to try again after a failure, in seconds.
+    private static let retryPause = 1.0
+    /// Small enough that a post behind it does not notice.
+    private static let batch = 250
+
+    private let store: any NotificationStore
+    private let logger: Logger
+    private let now: @Sendable () -> Date
+
+    package init(store: any NotificationStore, logger: Logger, now: @escaping @Sendable () -> Date = { Date() }) {
+        self.store = store
+        self.logger = logger
+        self.now = now
+    }
+
+    /// Works at once, for what has ended while no process ran, and then whenever a lease ends, until shutdown.
+    package func run() async throws {
+        await cancelWhenGracefulShutdown {
+            while !Task.isCancelled {
+                let rest = await self.endLeases()
+                // Ended early by shutdown, which the loop's condition sees.
+                try? await Task.sleep(for: .seconds(rest))
+            }
+        }
+    }
+
+    /// Ends the leases that are over; returns the seconds until the next look.
+    private func endLeases() async -> TimeInterval {
+        // All leases have one length: what is leased after this look ends later than the longest rest.
+        let longest = PayloadLease.length.timeInterval
+        do {
+            while !Task.isCancelled {
+                let now = self.now()
+                guard let end = try await self.store.endLeases(now: now, limit: Self.batch) else { return longest }
+                if end > now { return min(max(end.timeIntervalSince(now), Self.pause), longest) }
+            }
+            return 0
+        } catch {
+            self.logger.report("erasure of payloads that were read once failed; it is retried", error)
+            return Self.retryPause
+        }
+    }
+}

@@ -1,0 +1,187 @@
+package import Foundation
+internal import GRDB
+package import PushCore
+package import PushStore
+
+/// Payloads that may be read once: leased by the first fetch, and erased when no recipient waits for them.
+extension SQLiteStore {
+    package func lease(
+        _ id: NotificationID,
+        to user: Int64,
+        until end: Date,
+        noting record: AuditRecord?,
+        now: Date
+    ) async throws -> PayloadLease {
+        try await self.write { db in
+            let leased = try db.run(
+                prepared: """
+                    update untaken set leased_until = ?3 where notification_id = ?1 and user_id = ?2 and leased_until is null
+                        and exists (select 1 from notification where id = ?1 and expires_at > ?4 and payload is not null)
+                    """,
+                id.rawValue,
+                user,
+                end.milliseconds,
+                now.milliseconds
+            )
+            guard leased == 1 else { return try Self.isLeased(id, to: user, db, now: now) ? .held : .refused }
+            try db.run(
+                prepared: """
+                    update recipient set fetched_at = coalesce(fetched_at, ?3) where notification_id = ?1 and user_id = ?2
+                    """,
+                id.rawValue,
+                user,
+                now.milliseconds
+            )
+            return .granted
+        } noting: {
+            $0 == .granted ? record : nil
+        }
+    }
+
+    package func take(
+        _ id: NotificationID,
+        by user: Int64,
+        noting record: AuditRecord?,
+        now: Date
+    ) async throws -> TakeOutcome {
+        try await self.write { [writer, changes] db in
+            let outcome = try Self.outcome(ofTaking: id, by: user, db, now: now)
+            if outcome == .taken, try Self.endLease(of: id, by: user, db, changes, now: now) { writer.noteErasure() }
+            return outcome
+        } noting: {
+            $0 == .taken ? record : nil
+        }
+    }
+
+    package func endLeases(now: Date, limit: Int) async throws -> Date? {
+        try await self.writer.write(.housekeeping) { [writer, changes] db in
+            // One more tells when the next one ends.
+            let leases = try db.all(prepared: Self.nextLeases, limit + 1) {
+                (notification: $0.integer(0), user: $0.integer(1), end: $0.integer(2))
+            }
+            let ended = leases.prefix(limit).prefix { $0.end <= now.milliseconds }
+            for lease in ended {
+                guard let id = NotificationID(rawValue: lease.notification) else { continue }
+                if try Self.endLease(of: id, by: lease.user, db, changes, now: now) { writer.noteErasure() }
+            }
+            return leases.dropFirst(ended.count).first.map { Date(milliseconds: $0.end) }
+        }
+    }
+
+    static let nextLeases = """
+        select notification_id, user_id, leased_until from untaken where leased_until is not null
+        order by leased_until limit ?
+        """
+
+    /// Notes that a recipient waits for a payload no more; `true` if the payload is erased with that.
+    static func noteTaken(_ db: Database, _ id: Int64, by user: Int64) throws -> Bool {
+        let noted = try db.run(prepared: "delete from untaken where notification_id = ? and user_id = ?", id, user)
+        return try noted > 0 && Self.eraseIfTaken(db, id)
+    }
+
+    /// Erases a payload that may be read once and that nobody waits for, nor will; `true` if it did.
+    @discardableResult
+    static func eraseIfTaken(_ db: Database, _ id: Int64) throws -> Bool {
+        try db.run(
+            prepared: """
+                update notification set payload = null
+                where id = ?1 and is_read_once and payload is not null
+                    and not exists (select 1 from untaken where notification_id = ?1)
+                    and not exists (select 1 from fanout where notification_id = ?1)
+                """,
+            id
+        ) > 0
+    }
+
+    /// The notifications that only a user who is about to be deleted may still wait for.
+    static func untaken(by user: Int64, _ db: Database) throws -> [Int64] {
+        try db.all(prepared: Self.untakenByUser, user) { $0.integer(0) }
+    }
+
+    static let untakenByUser = """
+        select r.notification_id from recipient r indexed by recipient_by_user
+        cross join untaken u on u.notification_id = r.notification_id and u.user_id = r.user_id
+        where r.user_id = ?
+        """
+
+    // MARK: - Private
+
+    private static func isLeased(_ id: NotificationID, to user: Int64, _ db: Database, now: Date) throws -> Bool {
+        try db.first(
+            prepared: """
+                select 1 from untaken u cross join notification n on n.id = u.notification_id
+                where u.notification_id = ?1 and u.user_id = ?2 and u.leased_until > ?3
+                    and n.expires_at > ?3 and n.payload is not null
+                """,
+            id.rawValue,
+            user,
+            now.milliseconds
+        ) { _ in true } ?? false
+    }
+
+    private static func outcome(
+        ofTaking id: NotificationID,
+        by user: Int64,
+        _ db: Database,
+        now: Date
+    ) throws -> TakeOutcome {
+        let outcome = try db.first(
+            prepared: """
+                select \(TakingColumn.list)
+                from notification n cross join recipient r on r.notification_id = n.id and r.user_id = ?2
+                left join untaken u on u.notification_id = n.id and u.user_id = ?2
+                where n.id = ?1 and n.expires_at > ?3
+                """,
+            id.rawValue,
+            user,
+            now.milliseconds
+        ) { row -> TakeOutcome in
+            let (isReadOnce, isDismissed) = (row.flag(TakingColumn.isReadOnce), row.flag(TakingColumn.isDismissed))
+            // Who has dismissed it without having fetched it has never had it.
+            if isReadOnce, isDismissed { return row.flag(TakingColumn.isFetched) ? .takenBefore : .missing }
+            guard row.flag(TakingColumn.hasPayload), !isDismissed else { return .missing }
+            guard isReadOnce else { return .notReadOnce }
+            return row.flag(TakingColumn.isLeased) ? .taken : .notFetched
+        }
+        return outcome ?? .missing
+    }
+
+    /// Ends a lease; `true` if the payload is erased with that.
+    private static func endLease(
+        of id: NotificationID,
+        by user: Int64,
+        _ db: Database,
+        _ changes: ChangeNumbers,
+        now: Date
+    ) throws -> Bool {
+        // Of what was recalled or has expired meanwhile, the user is told so.
+        let isChanged = try db.run(
+            prepared: """
+                update recipient set dismissed_at = ?3, change = ?4, changed_at = ?3
+                where notification_id = ?1 and user_id = ?2 and dismissed_at is null and exists (
+                    select 1 from notification where id = ?1 and expires_at > ?3 and payload is not null)
+                """,
+            id.rawValue,
+            user,
+            now.milliseconds,
+            changes.next()
+        )
+        if isChanged == 1 { try Self.cancel(db, id, of: user, reason: "fetched by the user", now: now) }
+        return try Self.noteTaken(db, id.rawValue, by: user)
+    }
+}
+
+/// What tells whether a payload can be taken.
+private enum TakingColumn: Int32, SelectedColumn {
+    case isReadOnce, hasPayload, isDismissed, isFetched, isLeased
+
+    var sql: String {
+        switch self {
+        case .isReadOnce: "n.is_read_once"
+        case .hasPayload: "n.payload is not null"
+        case .isDismissed: "r.dismissed_at is not null"
+        case .isFetched: "r.fetched_at is not null"
+        case .isLeased: "u.leased_until is not null"
+        }
+    }
+}

@@ -1,0 +1,107 @@
+import Foundation
+import Logging
+import PushCore
+import PushDelivery
+import PushStore
+import PushTesting
+import ServiceLifecycle
+import Testing
+
+/// Leases end by themselves, each at its time.
+@Suite(.timeLimit(.minutes(1))) struct PayloadLeaseServiceTests {
+    private let fixture: StoreFixture
+    private let alice: User
+
+    init() async throws {
+        self.fixture = try StoreFixture()
+        self.alice = try await self.fixture.addUser("alice")
+    }
+
+    /// Posts so many notifications and leases them until that time; returns their ids.
+    private func lease(_ count: Int64, until end: Date) async throws -> [NotificationID] {
+        let ids = (1...count).compactMap(NotificationID.init)
+        for id in ids {
+            try await self.fixture.post(id.rawValue, from: self.alice, to: "username:alice", isReadOnce: true)
+            let lease = try await self.fixture.store.lease(
+                id,
+                to: self.alice.id,
+                until: end,
+                noting: nil,
+                now: self.fixture.now
+            )
+            #expect(lease == .granted)
+        }
+        return ids
+    }
+
+    private func areErased(_ ids: [NotificationID]) async throws -> Bool {
+        for id in ids {
+            let outcome = try await self.fixture.store.take(id, by: self.alice.id, noting: nil, now: self.fixture.now)
+            if outcome != .takenBefore { return false }
+        }
+        return true
+    }
+
+    /// Runs the service as long as `body` does.
+    private func run(now: @escaping @Sendable () -> Date, _ body: () async throws -> Void) async throws {
+        let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        let service = PayloadLeaseService(store: self.fixture.store, logger: logger, now: now)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            let services = ServiceGroup(
+                configuration: .init(services: [.init(service: Runner(service: service))], logger: logger)
+            )
+            group.addTask { try await services.run() }
+            let result: Result<Void, any Error>
+            do {
+                result = .success(try await body())
+            } catch {
+                result = .failure(error)
+            }
+            await services.triggerGracefulShutdown()
+            try await group.waitForAll()
+            try result.get()
+        }
+    }
+
+    private struct Runner: Service {
+        let service: PayloadLeaseService
+
+        func run() async throws {
+            try await self.service.run()
+        }
+    }
+
+    /// In more than one transaction.
+    @Test func whatEndedWhileNoProcessRanIsErasedAtTheStart() async throws {
+        let ids = try await self.lease(600, until: self.fixture.now + 60)
+        let now = self.fixture.now + 60
+        let waiting = try await self.waiting()
+        #expect(waiting == 600)
+        try await self.run(now: { now }) {
+            try await eventually { try await self.waiting() == 0 }
+        }
+        #expect(try await self.areErased(ids))
+    }
+
+    /// The first look comes before its end, and no bell rings.
+    @Test func aLeaseThatEndsLaterIsEndedThen() async throws {
+        let start = ContinuousClock.now
+        let (early, end) = (self.fixture.now, self.fixture.now + 1)
+        let ids = try await self.lease(3, until: end)
+        try await self.run(now: { early + start.duration(to: .now).timeInterval }) {
+            try await eventually { try await self.waiting() == 0 }
+        }
+        #expect(start.duration(to: .now) >= .seconds(1))
+        #expect(try await self.areErased(ids))
+    }
+
+    /// How many recipients have not taken what is theirs.
+    private func waiting() async throws -> Int {
+        let page = try await self.fixture.reader.notifications(
+            ChangeRange(after: nil, limit: 1000, isUnreadOnly: false),
+            for: self.alice.id,
+            now: self.fixture.now
+        ) { _ in false }
+        return page.entries.count
+    }
+}
