@@ -12,14 +12,24 @@ public struct NotificationItem: Sendable, Hashable {
     public let createdAt: Date
     /// When the server deletes the payload; `Date.distantFuture` if the wire form has no such time.
     public let expiresAt: Date
+    /// Whether the payload can be read only once: the server erases it soon after it was fetched.
+    public let isReadOnce: Bool
 
     /// A notification.
-    public init(id: Int64, payload: JSONValue?, isRead: Bool, createdAt: Date, expiresAt: Date) {
+    public init(
+        id: Int64,
+        payload: JSONValue?,
+        isRead: Bool,
+        createdAt: Date,
+        expiresAt: Date,
+        isReadOnce: Bool = false
+    ) {
         self.id = id
         self.payload = payload
         self.isRead = isRead
         self.createdAt = createdAt
         self.expiresAt = expiresAt
+        self.isReadOnce = isReadOnce
     }
 
     /// Reads the wire form; `nil` if `Id` or `Read` is missing or of another type.
@@ -33,6 +43,7 @@ public struct NotificationItem: Sendable, Hashable {
         self.isRead = isRead
         self.createdAt = json["CreatedAt"]?.text.flatMap(Date.init(rfc3339:)) ?? .distantPast
         self.expiresAt = json["ExpiresAt"]?.text.flatMap(Date.init(rfc3339:)) ?? .distantFuture
+        self.isReadOnce = json["ReadOnce"] == .bool(true)
     }
 
     /// The wire form: `Id`, `Payload` and `Read` first, as the published clients read them.
@@ -42,6 +53,7 @@ public struct NotificationItem: Sendable, Hashable {
         members.append(.init("Read", .bool(self.isRead)))
         members.append(.init("CreatedAt", .string(self.createdAt.rfc3339)))
         members.append(.init("ExpiresAt", .string(self.expiresAt.rfc3339)))
+        if self.isReadOnce { members.append(.init("ReadOnce", .bool(true))) }
         return .object(members)
     }
 }

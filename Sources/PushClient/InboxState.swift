@@ -80,7 +80,8 @@ extension NotificationItem {
             payload: nil,
             isRead: self.isRead,
             createdAt: self.createdAt,
-            expiresAt: self.expiresAt
+            expiresAt: self.expiresAt,
+            isReadOnce: self.isReadOnce
         )
     }
 }

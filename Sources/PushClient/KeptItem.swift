@@ -29,7 +29,8 @@ extension NotificationItem {
             payload: self.payload,
             isRead: isRead,
             createdAt: self.createdAt,
-            expiresAt: self.expiresAt
+            expiresAt: self.expiresAt,
+            isReadOnce: self.isReadOnce
         )
     }
 }

@@ -7,6 +7,9 @@ extension PushClient {
     /// For a kept one the request is conditional, and it is `fresh` when the server says that it is unchanged. When the
     /// server cannot be asked, a kept one is `cached`. One that the server says is gone is forgotten, and the call
     /// throws.
+    ///
+    /// A payload that may be read only once (its `isReadOnce` is true) is not kept here, and the server gives it again
+    /// for a minute only, in case an answer is lost: show it or put it away, then call ``confirmTaken(_:)``.
     public func notification(_ id: Int64) async throws -> Fetched<NotificationItem> {
         let kept = self.records.item(id, now: self.now())
         do {
@@ -26,6 +29,21 @@ extension PushClient {
             guard let (item, date) = await self.kept(id) else { throw error }
             return .cached(item, date)
         }
+    }
+
+    /// Tells the server that a payload that may be read only once has arrived, so that it is erased at once.
+    ///
+    /// Call this when the payload has been shown, or is where it shall stay. Without the call, or where it throws because the
+    /// server cannot be reached, the server erases the payload by itself a minute after the first fetch: there is no need to
+    /// try again later. To confirm again does nothing. What is no such payload, or has not been fetched, throws
+    /// ``PushClientError/problem(_:)`` with the code `nothing-to-confirm`.
+    public func confirmTaken(_ id: Int64) async throws {
+        do {
+            _ = try await self.api.call(APIRequest("POST", Paths.taken(id)))
+        } catch PushClientError.problem(let problem) where [404, 410].contains(problem.status) {
+            // It is gone already.
+        }
+        await self.forget([id])
     }
 
     /// Marks a notification as read, or as not read, and returns it.

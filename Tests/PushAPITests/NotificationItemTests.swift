@@ -27,6 +27,14 @@ import Testing
         #expect(read.expiresAt == self.item.expiresAt)
     }
 
+    @Test func whatCanBeReadOnceSaysSoAtItsEnd() throws {
+        #expect(try !#require(NotificationItem(self.item.json)).isReadOnce)
+        let text = String(decoding: self.item.json.bytes, as: UTF8.self).dropLast() + #","ReadOnce":true}"#
+        let once = try #require(NotificationItem(JSONValue(reading: Array(text.utf8))))
+        #expect(once.isReadOnce)
+        #expect(String(decoding: once.json.bytes, as: UTF8.self) == text)
+    }
+
     @Test(arguments: [
         (0.0, "1970-01-01T00:00:00Z"), (951_782_400, "2000-02-29T00:00:00Z"), (-1, "1969-12-31T23:59:59Z"),
         (4_107_542_399, "2100-02-28T23:59:59Z"), (4_107_542_400, "2100-03-01T00:00:00Z"),

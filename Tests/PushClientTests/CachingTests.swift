@@ -110,6 +110,26 @@ import Testing
         }
     }
 
+    private static let once = String(Samples.item(7).dropLast()) + #","ReadOnce":true}"#
+
+    @Test func whatCanBeReadOnceIsFetchedAgainUntilItIsConfirmed() async throws {
+        try await ScriptedPeer.run(Self.server(Self.once, fields: [("Cache-Control", "no-store")])) { peer, client in
+            for _ in 0..<2 {
+                let item = try await client.notification(7).value
+                #expect(item.isReadOnce)
+                #expect(item.payload == .string("secret"))
+            }
+            #expect(peer.requests.map(\.method) == ["GET", "GET"], "nothing is confirmed before the app says so")
+            peer.play { request, _ in .answer(PeerAnswer(to: request, status: 204)) }
+            try await client.confirmTaken(7)
+            #expect(peer.requests.last.map { "\($0.method) \($0.path)" } == "POST /api/notifications/7/taken")
+            peer.play { request, _ in .answer(PeerAnswer(to: request, .notFound)) }
+            try await client.confirmTaken(7)
+            peer.play { request, _ in .answer(PeerAnswer(to: request, .nothingToConfirm)) }
+            await #expect(throws: PushClientError.self) { try await client.confirmTaken(7) }
+        }
+    }
+
     @Test func aSignedAnswerIsKeptThoughItIsNotForTheCachesOfOthers() async throws {
         let key = SigningKey()
         let options = PushClient.Options(signatureKeys: [key.publicKey])

@@ -16,7 +16,7 @@ import Testing
         case "/api/notifications/read": return .answer(PeerAnswer(to: request, body: #"{"Read":[7]}"#))
         case "/api/sessions":
             return .answer(PeerAnswer(to: request, body: #"{"Token":"t","ExpiresAt":"2099-01-01T00:00:00Z"}"#))
-        case "/api/sessions/current": return .answer(PeerAnswer(to: request, status: 204))
+        case "/api/sessions/current", "/api/notifications/7/taken": return .answer(PeerAnswer(to: request, status: 204))
         default:
             if request.method == "DELETE" { return .answer(PeerAnswer(to: request, status: 204)) }
             return .answer(PeerAnswer(to: request, body: Samples.item(7)))
@@ -26,7 +26,8 @@ import Testing
     @Test func whatMayBeRepeatedIsRepeatedOnceWithANewToken() async throws {
         let calls: [@Sendable (PushClient) async throws -> Void] = [
             { _ = try await $0.notification(7) }, { _ = try await $0.sync() }, { try await $0.markRead(7) },
-            { try await $0.markRead([7]) }, { try await $0.dismiss(7) }, { _ = try await $0.send("a") },
+            { try await $0.markRead([7]) }, { try await $0.dismiss(7) }, { try await $0.confirmTaken(7) },
+            { _ = try await $0.send("a") },
         ]
         for call in calls {
             try await ScriptedPeer.run(Self.lossy) { peer, client in

@@ -202,13 +202,18 @@ import Testing
         server.put(2, Samples.item(2))
         server.put(3, #"{"Id":3,"Read":false,"ReadOnce":true}"#)
         server.change { $0.directive = "no-store" }
-        try await ScriptedPeer.run(server.script) { _, client in
+        try await ScriptedPeer.run(server.script) { peer, client in
             let first = try await client.sync().value.notifications
             #expect(first.map(\.id).sorted() == [1, 2, 3])
             #expect(Set(first.filter { $0.payload != nil }.map(\.id)) == [1, 2])
             let second = try await client.sync().value.notifications
             #expect(second.map(\.id).sorted() == [1, 2, 3])
             #expect(second.filter { $0.payload != nil }.map(\.id) == [2])
+            #expect(second.filter(\.isReadOnce).map(\.id) == [3])
+            peer.play { request, _ in .answer(PeerAnswer(to: request, status: 204)) }
+            try await client.confirmTaken(3)
+            peer.play { _, _ in .hangUp }
+            #expect(try await client.sync().value.notifications.map(\.id).sorted() == [1, 2])
         }
         // A list that does not say which: none.
         let silent = ListServer()
