@@ -95,6 +95,23 @@ import Testing
         #expect(received.isEmpty)
     }
 
+    /// Under a star anybody can name a host that never was: only that device is put off.
+    @Test func aNamedHostThatCannotBeReachedIsNoOutage() async throws {
+        let outcomes = try await self.withWNS {
+            $0.allowedHosts += ["*.does-not-exist.invalid", "does-not-exist.invalid"]
+        } _: { sender, wns in
+            var outcomes: [SendOutcome] = []
+            for host in ["a.does-not-exist.invalid", "does-not-exist.invalid"] {
+                outcomes.append(await sender.outcome(of: try Samples.push(handle: "https://\(host)/?token=x")))
+            }
+            return outcomes
+        }
+        guard case .failure(.deviceBusy) = outcomes[0], case .failure(.unavailable) = outcomes[1] else {
+            Issue.record("unexpected: \(outcomes)")
+            return
+        }
+    }
+
     @Test func aRedirectIsNotFollowed() async throws {
         let (outcome, received) = try await self.withWNS { sender, wns in
             let location = HeaderField("Location", wns.makeChannel())

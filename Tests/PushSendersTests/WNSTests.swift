@@ -110,7 +110,7 @@ private let channel = "https://db3.notify.windows.com/?token=AwY%2fA%2b%3D%3d"
         (401, [:], .failure(.credentialExpired(reason: "HTTP 401"))),
         (403, [:], .failure(.deviceUnknown(reason: "HTTP 403"))),
         (404, [:], .failure(.deviceUnknown(reason: "HTTP 404"))),
-        (405, [:], .failure(.misconfigured(reason: "HTTP 405"))),
+        (405, [:], .failure(.deviceUnknown(reason: "HTTP 405"))),
         (406, [:], .failure(.overloaded(reason: "HTTP 406", retryAfter: .seconds(3600)))),
         (406, ["retry-after": "9"], .failure(.overloaded(reason: "HTTP 406", retryAfter: .seconds(9)))),
         (410, ["x-wns-error-description": "Channel expired"], .failure(.deviceGone(reason: "Channel expired"))),

@@ -17,9 +17,8 @@ enum WNSResponse {
                 .deviceBusy(reason: $0.reason, retryAfter: $0.retryAfter ?? restOfChannel)
             },
             .init(401...401) { .credentialExpired(reason: $0.reason) },
-            // A channel of another app, or one that WNS does not know.
-            .init(403...404) { .deviceUnknown(reason: $0.reason) },
-            .init(405...405) { .misconfigured(reason: $0.reason) },
+            // A channel of another app, one that WNS does not know, or something that is no channel.
+            .init(403...405) { .deviceUnknown(reason: $0.reason) },
             // Throttled, whatever HTTP says the number means.
             .init(406...406) { .overloaded(reason: $0.reason, retryAfter: $0.retryAfter ?? restWhenThrottled) },
             .init(408...408) { .unavailable(reason: $0.reason, retryAfter: $0.retryAfter) },

@@ -41,7 +41,8 @@ package final class WNSSender: PushSender {
                 on: loop,
                 allowedHosts: handles.hosts,
                 addresses: settings.addresses
-            )
+            ),
+            hosts: handles.hosts
         )
         self.now = now
     }

@@ -7,9 +7,6 @@ package import Reactor
 ///
 /// Each allowed host has a client of its own, so that one push service that hangs costs the others no connection.
 package final class WebPushSender: PushSender {
-    /// A host that only its device has named, and that does not answer, is asked again after this.
-    private static let restOfNamedHost = Duration.seconds(60)
-
     private let request: WebPushRequest
     /// What subscriptions it sends to, and through which push services.
     package let handles: WebPushHandleRule
@@ -42,12 +39,7 @@ package final class WebPushSender: PushSender {
         let (subscription, service) = try self.address(of: push)
         guard let client = self.clients[service] else { preconditionFailure("each push service has a client") }
         let request = try self.request.make(push, to: subscription, now: self.now())
-        let response: OutboundResponse
-        do throws(OutboundError) {
-            response = try await client.send(request)
-        } catch {
-            throw Self.failure(error, of: service)
-        }
+        let response = try await client.answer(to: request, at: service)
         return try WebPushResponse.outcome(response, now: self.now()).get()
     }
 
@@ -67,17 +59,6 @@ package final class WebPushSender: PushSender {
             case .malformed: throw .deviceGone(reason: "not a subscription")
             case .notAllowed: throw .rejected(reason: "the push service's host is not in allowedHosts")
             }
-        }
-    }
-
-    /// A name under a star is the device's invention, perhaps of a host that never was: that it does not answer must
-    /// not count as an outage of the others'.
-    private static func failure(_ error: OutboundError, of pattern: HostPattern) -> SendFailure {
-        switch error {
-        case .couldNotConnect, .tls:
-            pattern.isWildcard
-                ? .deviceBusy(reason: error.description, retryAfter: self.restOfNamedHost) : SendFailure(error)
-        default: SendFailure(error)
         }
     }
 }
