@@ -257,7 +257,7 @@ SCHEMAS = {
             "Handle": {"type": "string", "description": "Only its ends, enough to tell one's own devices apart.", "examples": ["0f74…78ad"]},
             "Tags": {"type": "array", "items": {"type": "string"}, "description": "In lower case, with the server's own."},
             "CreatedAt": time("When the registration was made."),
-            "LastPush": {"type": ["string", "null"], "format": "date-time", "description": "When something was last pushed to it."},
+            "LastPush": {"type": ["string", "null"], "format": "date-time", "description": "When a provider last accepted a push to its handle."},
         },
         description="A registered device of the caller's.",
     ),

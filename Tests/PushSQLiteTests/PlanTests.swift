@@ -11,6 +11,13 @@ import Testing
         ("receipt", SQLiteStore.pacedDevices, ["device_by_user", "PRIMARY KEY (notification_id=? AND device=?)"]),
         ("what is due", DueDelivery.due, ["INDEX delivery_by_due (lane=? AND is_bulk=? AND due_at<?)"]),
         ("claim", DueDelivery.row, ["PRIMARY KEY (notification_id=? AND device=?)"]),
+        (
+            "probe", ProbeSearch.search,
+            [
+                "INDEX delivery_by_due (lane=? AND is_bulk=? AND due_at<?)", "SEARCH p USING INTEGER PRIMARY KEY",
+                "SEARCH v USING INTEGER PRIMARY KEY",
+            ]
+        ),
         ("newer push", DueDelivery.newer, ["delivery_by_device (device=?)"]),
         ("push under way", DueDelivery.underWay, ["delivery_by_device (device=?)"]),
         ("reclaim", SQLiteStore.reclaim, ["delivery_by_lease"]),
@@ -47,7 +54,9 @@ import Testing
                 try $0.decode(String.self, forColumn: "detail")
             }
         }
-        #expect(!plan.contains { $0.hasPrefix("SCAN") && !$0.hasPrefix("SCAN (subquery") }, "\(query.name): \(plan)")
+        // What a subquery gives, and what is given to the query as a list, are no tables.
+        let scans = plan.filter { $0.hasPrefix("SCAN") && !$0.hasPrefix("SCAN (subquery") && !$0.contains("json_each") }
+        #expect(scans.isEmpty, "\(query.name): \(plan)")
         for index in query.indexes { #expect(plan.contains { $0.contains(index) }, "\(query.name): \(plan)") }
     }
 }

@@ -109,6 +109,11 @@ package struct WaitingReader: StoreReader {
         return try await self.base.newestChange(ofUser: user)
     }
 
+    package func probe(in lane: Lane, _ choice: ProbeChoice, now: Date) async throws(StoreError) -> DuePush? {
+        await Task.yield()
+        return try await self.base.probe(in: lane, choice, now: now)
+    }
+
     package func nextDue(in lane: Lane, _ queue: Queue) async throws(StoreError) -> Date? {
         await Task.yield()
         return try await self.base.nextDue(in: lane, queue)

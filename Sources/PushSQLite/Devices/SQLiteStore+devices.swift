@@ -76,13 +76,14 @@ extension SQLiteStore {
         let (userID, userTag) = (user.id, Tag(of: user.name))
         return try await self.write { [writer, sealing] db in
             let known = try Row.fetchOne(
-                db.cachedStatement(sql: "select user_id, retired_reason, lane from device where id = ?"),
+                db.cachedStatement(sql: "select user_id, retired_reason, lane, handle_key from device where id = ?"),
                 arguments: [id.description]
             )
             if let reason = try known?["retired_reason"] as String? { return (.gone(reason: reason), nil) }
             if let known, try known["user_id"] != userID {
                 return (.gone(reason: "the registration id was not issued to this account"), nil)
             }
+            let key = sealing.index.hash(registration.handle)
             let holder = try Row.fetchOne(
                 db.cachedStatement(
                     sql: """
@@ -90,9 +91,7 @@ extension SQLiteStore {
                         where platform = ? and handle_key = ? and id <> ?
                         """
                 ),
-                arguments: [
-                    registration.platform.description, sealing.index.hash(registration.handle), id.description,
-                ]
+                arguments: [registration.platform.description, key, id.description]
             )
             let oldLane = try known?["lane"] as String?
             // One that is there already is not one more.
@@ -108,6 +107,11 @@ extension SQLiteStore {
             }
             if holder != nil || known != nil { writer.noteErasure() }
             let device = try Self.save(db, registration, sealing, id: id, user: userID, userTag: userTag, now: now)
+            // What was accepted at another address says nothing about this one.
+            let oldKey = try known?["handle_key"] as Data?
+            if let oldLane, oldLane != registration.lane.description || oldKey != key {
+                try db.cachedStatement(sql: "delete from device_push where device = ?").execute(arguments: [device])
+            }
             // A device registers often and moves seldom.
             guard let oldLane, oldLane != registration.lane.description else { return (.registered(moved: 0), device) }
             try Self.unpark(device: device, db, now: now)

@@ -25,21 +25,15 @@ struct DueDelivery {
     private let expiresAt: Int64
     private let priority: String
     private let collapseID: String?
-    /// When a provider last accepted a push to the device.
+    /// When a provider last accepted a push to the device's address.
     private let acceptedAt: Int64?
     /// Whether this is the device's only push that is not settled.
     private let isAlone: Bool
     /// The lane of the device's address, if it has one.
     let lane: String?
 
-    /// The key of a push in the index of due pushes.
-    struct Key: Hashable {
-        let notification: Int64
-        let device: Int64
-    }
-
     /// The keys of a queue's due pushes, oldest first.
-    static func keys(_ db: Database, _ request: LeaseRequest, now: Date) throws -> [Key] {
+    static func keys(_ db: Database, _ request: LeaseRequest, now: Date) throws -> [DuePush] {
         try db.all(
             prepared: Self.due,
             request.lane.description,
@@ -47,7 +41,7 @@ struct DueDelivery {
             now.milliseconds,
             request.limit
         ) {
-            Key(notification: $0.integer(0), device: $0.integer(1))
+            DuePush(notification: $0.integer(0), device: $0.integer(1))
         }
     }
 
@@ -56,9 +50,11 @@ struct DueDelivery {
         where lane = ? and is_bulk = ? and state = 'queued' and due_at <= ? order by due_at limit ?
         """
 
-    /// Reads a row; `nil` if its device or its notification does not exist. `isPaced`: also reads `acceptedAt` and `isAlone`.
-    static func fetch(_ db: Database, _ key: Key, isPaced: Bool, _ sealing: Sealing) throws -> DueDelivery? {
-        try db.first(prepared: Self.row, key.notification, key.device, isPaced) { row in
+    /// Reads a row; `nil` if its device or its notification does not exist. `needsAcceptance`: also reads `acceptedAt` and
+    /// `isAlone`.
+    static func fetch(_ db: Database, _ key: DuePush, needsAcceptance: Bool, _ sealing: Sealing) throws -> DueDelivery?
+    {
+        try db.first(prepared: Self.row, key.notification, key.device, needsAcceptance) { row in
             DueDelivery(
                 notification: key.notification,
                 device: key.device,
@@ -86,12 +82,15 @@ struct DueDelivery {
         }
     }
 
-    /// `?3`: `isPaced`.
+    /// `?3`: `needsAcceptance`.
     static let row = """
         select \(DueColumn.list)
         from delivery d join device v on v.number = d.device join notification n on n.id = d.notification_id
         where d.notification_id = ?1 and d.device = ?2
         """
+
+    /// Whether a provider has accepted a push to the device's address; only known with `needsAcceptance`.
+    var isAddressKnown: Bool { self.acceptedAt != nil }
 
     /// Decides whether the push is sent, waits or is settled. `interval`: the least time between two pushes to one device.
     func decision(_ db: Database, interval: Duration?, now: Date) throws -> Decision {
@@ -114,7 +113,7 @@ struct DueDelivery {
 
     func settle(_ db: Database, as state: TallyState, reason: String?, now: Date) throws {
         try Self.settle(
-            Key(notification: self.notification, device: self.device),
+            DuePush(notification: self.notification, device: self.device),
             db,
             as: state,
             reason: reason,
@@ -122,7 +121,7 @@ struct DueDelivery {
         )
     }
 
-    static func settle(_ key: Key, _ db: Database, as state: TallyState, reason: String?, now: Date) throws {
+    static func settle(_ key: DuePush, _ db: Database, as state: TallyState, reason: String?, now: Date) throws {
         try db.run(
             prepared: """
                 update delivery set state = ?, settled_at = ?, reason = ? where notification_id = ? and device = ?

@@ -1,6 +1,6 @@
 package import Foundation
 internal import GRDB
-internal import PushCore
+package import PushCore
 package import PushStore
 
 extension SQLiteStore {
@@ -8,68 +8,44 @@ extension SQLiteStore {
         try await self.writer.write(.delivery) { [writer, sealing] db in
             var leased: [LeasedDelivery] = []
             var tally = TallyCount()
+            let leasing = Leasing(
+                writer: writer,
+                sealing: sealing,
+                lane: request.lane,
+                interval: request.interval,
+                now: now
+            )
             for key in try DueDelivery.keys(db, request, now: now) {
-                do {
-                    guard
-                        let delivery = try DueDelivery.fetch(db, key, isPaced: request.interval != nil, sealing),
-                        let own = try Self.lease(delivery, request, db, &tally, now: now)
-                    else { continue }
-                    leased.append(own)
-                } catch let error as DatabaseError where !error.concernsAll {
-                    // What is damaged must not stop the others, nor be met again by the next lease.
-                    try DueDelivery.settle(key, db, as: .failed, reason: "the row is damaged", now: now)
-                    tally.add(.failed, lane: request.lane.description)
-                    writer.noteSetAside(.push(notification: key.notification, device: key.device))
-                }
+                if let own = try leasing.lease(key, db, &tally) { leased.append(own) }
             }
             try tally.write(db)
             return leased
         }
     }
 
-    private static func lease(
-        _ delivery: DueDelivery,
-        _ request: LeaseRequest,
-        _ db: Database,
-        _ tally: inout TallyCount,
+    package func leaseProbe(
+        _ push: DuePush,
+        from lane: Lane,
+        interval: Duration?,
         now: Date
-    ) throws -> LeasedDelivery? {
-        // An address at another provider must never be shown to this one.
-        if let lane = delivery.lane, lane != request.lane.description {
-            try Self.move(
-                db,
-                notification: delivery.notification,
-                device: delivery.device,
-                from: request.lane.description,
-                to: lane,
-                now: now,
-                &tally
+    ) async throws -> LeasedDelivery? {
+        try await self.writer.write(.delivery) { [writer, sealing] db in
+            // It was found by a reader, and may have been cancelled since.
+            guard try ProbeSearch.isDue(push, in: lane, db, now: now) else { return nil }
+            var tally = TallyCount()
+            let leasing = Leasing(
+                writer: writer,
+                sealing: sealing,
+                lane: lane,
+                interval: interval,
+                isProbe: true,
+                now: now
             )
-            return nil
+            let leased = try leasing.lease(push, db, &tally)
+            try tally.write(db)
+            return leased
         }
-        switch try delivery.decision(db, interval: request.interval, now: now) {
-        case .send(let push):
-            try db.run(
-                prepared: """
-                    update delivery set state = 'sending', attempts = attempts + 1 where notification_id = ? and device = ?
-                    """,
-                delivery.notification,
-                delivery.device
-            )
-            let state = DeliveryState(attempts: delivery.attempts &+ 1, expiresAt: push.expiresAt)
-            return LeasedDelivery(device: delivery.device, user: delivery.user, push: push, state: state)
-        case .wait(let date):
-            // Told apart by the reason: such a one is not needed any more once the device has fetched.
-            try delivery.postpone(db, until: date, reason: Self.paced)
-        case .settle(let state, let reason):
-            try delivery.settle(db, as: state, reason: reason, now: now)
-            tally.add(state, lane: request.lane.description)
-        }
-        return nil
     }
-
-    /// Why a push waits for the time of its device.
-    static let paced = "the device was woken a short time ago"
 
     package func reclaimLeases(now: Date) async throws {
         try await self.writer.write(.delivery) { db in
@@ -80,4 +56,73 @@ extension SQLiteStore {
     static let reclaim = """
         update delivery indexed by delivery_by_lease set state = 'queued', due_at = ? where state = 'sending'
         """
+
+    /// Why a push waits for the time of its device.
+    static let paced = "the device was woken a short time ago"
+}
+
+/// How the pushes of a lane are leased.
+private struct Leasing {
+    let writer: Writer
+    let sealing: Sealing
+    let lane: Lane
+    let interval: Duration?
+    var isProbe = false
+    let now: Date
+
+    /// Leases a push; `nil` if it is not to be sent, or not yet.
+    func lease(_ key: DuePush, _ db: Database, _ tally: inout TallyCount) throws -> LeasedDelivery? {
+        do {
+            let needsAcceptance = self.interval != nil || self.isProbe
+            let delivery = try DueDelivery.fetch(db, key, needsAcceptance: needsAcceptance, self.sealing)
+            return try delivery.flatMap { try self.lease($0, db, &tally) }
+        } catch let error as DatabaseError where !error.concernsAll {
+            // What is damaged must not stop the others, nor be met again by the next lease.
+            try DueDelivery.settle(key, db, as: .failed, reason: "the row is damaged", now: self.now)
+            tally.add(.failed, lane: self.lane.description)
+            self.writer.noteSetAside(.push(notification: key.notification, device: key.device))
+            return nil
+        }
+    }
+
+    private func lease(_ delivery: DueDelivery, _ db: Database, _ tally: inout TallyCount) throws -> LeasedDelivery? {
+        // An address at another provider must never be shown to this one.
+        if let lane = delivery.lane, lane != self.lane.description {
+            try SQLiteStore.move(
+                db,
+                notification: delivery.notification,
+                device: delivery.device,
+                from: self.lane.description,
+                to: lane,
+                now: self.now,
+                &tally
+            )
+            return nil
+        }
+        switch try delivery.decision(db, interval: self.interval, now: self.now) {
+        case .send(let push):
+            try db.run(
+                prepared: """
+                    update delivery set state = 'sending', attempts = attempts + 1 where notification_id = ? and device = ?
+                    """,
+                delivery.notification,
+                delivery.device
+            )
+            let state = DeliveryState(attempts: delivery.attempts &+ 1, expiresAt: push.expiresAt)
+            return LeasedDelivery(
+                device: delivery.device,
+                user: delivery.user,
+                push: push,
+                state: state,
+                isAddressKnown: self.isProbe && delivery.isAddressKnown
+            )
+        case .wait(let date):
+            // Told apart by the reason: such a one is not needed any more once the device has fetched.
+            try delivery.postpone(db, until: date, reason: SQLiteStore.paced)
+        case .settle(let state, let reason):
+            try delivery.settle(db, as: state, reason: reason, now: self.now)
+            tally.add(state, lane: self.lane.description)
+        }
+        return nil
+    }
 }

@@ -8,12 +8,15 @@ package struct LeasedDelivery: Sendable, Hashable {
     package let user: Int64
     package let push: Push
     package let state: DeliveryState
+    /// Whether a push was accepted at the address before; looked up for probes, and `false` for all others.
+    package let isAddressKnown: Bool
 
-    package init(device: Int64, user: Int64, push: Push, state: DeliveryState) {
+    package init(device: Int64, user: Int64, push: Push, state: DeliveryState, isAddressKnown: Bool = false) {
         self.device = device
         self.user = user
         self.push = push
         self.state = state
+        self.isAddressKnown = isAddressKnown
     }
 }
 
@@ -38,5 +41,17 @@ package struct LeaseRequest: Sendable, Hashable {
         self.queue = queue
         self.limit = limit
         self.interval = interval
+    }
+}
+
+/// The outbox's name for a push.
+package struct DuePush: Sendable, Hashable {
+    package let notification: Int64
+    /// The device's number.
+    package let device: Int64
+
+    package init(notification: Int64, device: Int64) {
+        self.notification = notification
+        self.device = device
     }
 }

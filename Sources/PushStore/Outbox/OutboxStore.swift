@@ -6,6 +6,10 @@ package protocol OutboxReader: Sendable {
     /// When the next push of a queue is due that is not leased.
     func nextDue(in lane: Lane, _ queue: Queue) async throws(StoreError) -> Date?
 
+    /// The push that is due and that the choice prefers: of what is preferred alike, the oldest, and single notices first.
+    /// Without one that fits, the oldest to a user who is not avoided; without such a user, the oldest of all.
+    func probe(in lane: Lane, _ choice: ProbeChoice, now: Date) async throws(StoreError) -> DuePush?
+
     /// Whether the notification is there, not recalled, and the user's, if one is given.
     func isThere(_ id: NotificationID, from sender: Int64?, now: Date) async throws(StoreError) -> Bool
 
@@ -34,6 +38,9 @@ package protocol OutboxStore: Sendable {
     ///
     /// Those that shall not be sent any more are settled on the way, so that fewer may come than there are, or none.
     func lease(_ request: LeaseRequest, now: Date) async throws -> [LeasedDelivery]
+
+    /// Leases a push that `probe` has found; `nil` if it is not due any more, or is settled because it shall not be sent.
+    func leaseProbe(_ push: DuePush, from lane: Lane, interval: Duration?, now: Date) async throws -> LeasedDelivery?
 
     /// Makes due at once what was on its way when the last process ended: no other can be sending it.
     func reclaimLeases(now: Date) async throws

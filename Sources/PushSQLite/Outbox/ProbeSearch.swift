@@ -1,0 +1,80 @@
+package import Foundation
+internal import GRDB
+package import PushCore
+package import PushStore
+
+extension SQLiteReader {
+    package func probe(in lane: Lane, _ choice: ProbeChoice, now: Date) throws(StoreError) -> DuePush? {
+        try self.read { try ProbeSearch(lane, choice, now: now).first($0) }
+    }
+}
+
+/// Looks for the due push that is the best probe.
+///
+/// It passes all that are older and do not fit, of which a user can have a million; so it is a reader's work, and keeps no
+/// writer waiting.
+struct ProbeSearch {
+    /// Which pushes fit.
+    private struct Wish {
+        /// Whether a push must have been accepted at the address, or must not; `nil`: either.
+        let isKnown: Bool?
+        let avoids: Bool
+    }
+
+    private let lane: String
+    private let now: Int64
+    private let wishes: [Wish]
+    private let avoided: String
+
+    init(_ lane: Lane, _ choice: ProbeChoice, now: Date) {
+        self.lane = lane.description
+        self.now = now.milliseconds
+        self.wishes = [
+            Wish(isKnown: choice.address == .known, avoids: true),
+            Wish(isKnown: nil, avoids: true),
+            Wish(isKnown: nil, avoids: false),
+        ]
+        self.avoided = "[\(choice.avoidedUsers.map(String.init).joined(separator: ","))]"
+    }
+
+    /// The best that is there, if anything is due.
+    func first(_ db: Database) throws -> DuePush? {
+        for wish in self.wishes {
+            for queue in Queue.allCases {
+                if let push = try self.first(db, queue, wish) { return push }
+            }
+        }
+        return nil
+    }
+
+    private func first(_ db: Database, _ queue: Queue, _ wish: Wish) throws -> DuePush? {
+        let avoided = wish.avoids ? self.avoided : "[]"
+        return try db.first(prepared: Self.search, self.lane, queue.rawValue, self.now, wish.isKnown, avoided) {
+            DuePush(notification: $0.integer(0), device: $0.integer(1))
+        }
+    }
+
+    /// `cross join` has SQLite walk along what is due and stop at the first that fits.
+    static let search = """
+        select d.notification_id, d.device from delivery d cross join device v on v.number = d.device
+        where d.lane = ?1 and d.is_bulk = ?2 and d.state = 'queued' and d.due_at <= ?3
+            and (?4 is null or ?4 = exists (select 1 from device_push p where p.device = d.device))
+            and v.user_id not in (select value from json_each(?5))
+        order by d.due_at limit 1
+        """
+
+    /// Whether a push is still due in the lane.
+    static func isDue(_ push: DuePush, in lane: Lane, _ db: Database, now: Date) throws -> Bool {
+        let isDue = try db.first(
+            prepared: """
+                select 1 from delivery
+                where notification_id = ? and device = ? and lane = ? and state = 'queued' and due_at <= ?
+                """,
+            push.notification,
+            push.device,
+            lane.description,
+            now.milliseconds
+        ) { _ in true }
+        return isDue == true
+    }
+}
