@@ -65,7 +65,7 @@ let package = Package(
         room("PushAPI", ["Bytes", "CivilTime"]),
         room("PushClient", ["Bytes", "HTTPSignatures", "PushAPI", crypto]),
         room("PushCore", ["Bytes", "CArgon2", crypto], resources: [.embedInCode("CommonPasswords.txt")]),
-        room("PushDelivery", ["PushCore", "PushStore", lifecycle, logging]),
+        room("PushDelivery", ["CivilTime", "PushCore", "PushStore", lifecycle, logging]),
         room("PushSenders", ["Bytes", "CivilTime", "CurlHTTP", "PushCore", "Reactor", crypto, cryptoExtras]),
         room(
             "PushServer",
@@ -106,8 +106,8 @@ let package = Package(
         tests(
             "EndToEndTests",
             [
-                "HTTPSignatures", "PushAPI", "PushClient", "PushCore", "PushSQLite", "PushServer", "PushSimulators",
-                "PushStore", "PushTesting", "Reactor", "SocketHTTP", "sealpost", crypto, logging, yaml,
+                "HTTPSignatures", "PushAPI", "PushClient", "PushCore", "PushDelivery", "PushSQLite", "PushServer",
+                "PushSimulators", "PushStore", "PushTesting", "Reactor", "SocketHTTP", "sealpost", crypto, logging, yaml,
             ]
         ),
         // The fuzzer's seeds once through its targets; the fuzzer itself is a package of its own, in `Fuzz`.

@@ -352,8 +352,8 @@ operation(
 )
 operation(
     "GET", "/readyz", "isReady", "operation", "Ask whether the server is ready",
-    "Answers with 503 as long as something keeps the server from storing or sending; `detail` says what.",
-    None, answers=ok("It can store and send.", schema("Health")),
+    "Answers with 503 as long as something keeps the server from storing or handing out; `detail` says what. A provider that takes no pushes is not meant: that shows in the metrics.",
+    None, answers=ok("It can store and hand out.", schema("Health")),
 )
 operation(
     "GET", "/metrics", "getMetrics", "operation", "Read the metrics",

@@ -21,15 +21,19 @@ package struct DeliveryState: Sendable, Hashable {
 
     /// The settlement of a try that ended so.
     ///
-    /// `jitter` is a random number from 0 to 1: of each wait that much is used, so that a crowd does not return at once.
-    package func settlement(of outcome: SendOutcome, now: Date, jitter: Double) -> Settlement {
+    /// - Parameters:
+    ///   - blame: Who is to blame that the provider does not know a device.
+    ///   - jitter: A random number from 0 to 1: of each wait that much is used, so that a crowd does not return at once.
+    package func settlement(of outcome: SendOutcome, blame: Blame, now: Date, jitter: Double) -> Settlement {
         switch outcome {
         case .success(let acceptance):
             return .accepted(providerID: acceptance.providerID)
-        case .failure(.rejected(let reason)), .failure(.deviceGone(let reason, _)),
-            .failure(.deviceUnknown(let reason)):
+        case .failure(.rejected(let reason)), .failure(.deviceGone(let reason, _)):
             return .failed(reason: reason)
-        case .failure(.misconfigured(let reason)), .failure(.credentialExpired(let reason)):
+        case .failure(.deviceUnknown(let reason)) where blame != .us:
+            return .failed(reason: reason)
+        case .failure(.misconfigured(let reason)), .failure(.credentialExpired(let reason)),
+            .failure(.deviceUnknown(let reason)):
             // Not the push's fault: it goes when its sender does.
             return self.retry(reason, atLeast: .seconds(Int64(SenderHealth.pause)), now: now, jitter: jitter)
         case .failure(.offline(let reason)):

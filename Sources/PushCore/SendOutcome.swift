@@ -58,11 +58,11 @@ package enum SendFailure: Error, Sendable, Hashable {
     ///
     /// - Parameters:
     ///   - sentAt: When the push was handed to the sender.
-    ///   - trustsUnknown: Whether enough other devices were reached to rule out a mistake of ours.
-    package func retirement(sentAt: Date, trustsUnknown: Bool) -> Date? {
+    ///   - blame: Who is to blame that the provider does not know a device.
+    package func retirement(sentAt: Date, blame: Blame) -> Date? {
         switch self {
         case .deviceGone(_, let since): min(since ?? sentAt, sentAt)
-        case .deviceUnknown: trustsUnknown ? sentAt : nil
+        case .deviceUnknown: blame == .device ? sentAt : nil
         case .unavailable, .overloaded, .deviceBusy, .offline, .rejected, .misconfigured, .credentialExpired: nil
         }
     }

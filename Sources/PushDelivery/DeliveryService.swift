@@ -59,7 +59,7 @@ package struct DeliveryService {
             )
             group.addTask { await fanout.run() }
             for (lane, reader) in self.lanes {
-                let state = SharedLane(lane, inFlight: self.settings.inFlight)
+                let state = SharedLane(lane, inFlight: self.settings.inFlight, logger: self.logger)
                 let loop = LaneLoop(
                     lane: lane,
                     store: self.store,

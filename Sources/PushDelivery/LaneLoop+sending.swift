@@ -45,14 +45,14 @@ extension LaneLoop {
         let now = self.now()
         // Asked of the kernel, and so only where there may be a wait.
         let jitter: Double = if case .success = outcome { 0 } else { .random(in: 0...1) }
-        let trustsUnknown = self.state.withLock { $0.note(outcome, of: delivery, now: now, jitter: jitter) }
+        let blame = self.state.withLock { $0.note(outcome, of: delivery, now: now, jitter: jitter) }
         if case .failure(let failure) = outcome {
             self.log(failure)
-            if let since = failure.retirement(sentAt: sentAt, trustsUnknown: trustsUnknown) {
+            if let since = failure.retirement(sentAt: sentAt, blame: blame) {
                 await self.retire(delivery, reason: failure.reason, since: since)
             }
         }
-        return delivery.state.settlement(of: outcome, now: now, jitter: jitter)
+        return delivery.state.settlement(of: outcome, blame: blame, now: now, jitter: jitter)
     }
 
     private func log(_ failure: SendFailure) {

@@ -93,22 +93,47 @@ struct LaneLoop: Sendable {
     }
 
     private func lease(_ claim: LaneState.Claim) async {
+        switch claim {
+        case .batch(let limit, let queues):
+            let leased = await self.lease(limit, from: queues)
+            self.state.withLock { $0.endClaim(leased) }
+        case .probe(let choice):
+            let probe = await self.leaseProbe(choice)
+            self.state.withLock { $0.endClaim(probe: probe) }
+        }
+    }
+
+    private func lease(_ limit: Int, from queues: [Queue]) async -> [Queue: [LeasedDelivery]] {
         var leased: [Queue: [LeasedDelivery]] = [:]
-        var left = claim.limit
+        var left = limit
         do {
-            for queue in claim.queues where left > 0 {
+            for queue in queues where left > 0 {
                 let request = LeaseRequest(left, from: self.lane.lane, queue, interval: self.lane.interval)
                 let own = try await self.store.lease(request, now: self.now())
                 leased[queue] = own
                 left -= own.count
             }
         } catch {
-            self.logger.report("push lease failed; it is retried", error, self.metadata([:]))
-            // What is due stays due: without a rest the loop would ask again at once. Ended early by cancellation.
-            try? await Task.sleep(for: Self.restAfterFailure)
+            await self.rest(after: error)
         }
-        let result = leased
-        self.state.withLock { $0.endClaim(result) }
+        return leased
+    }
+
+    private func leaseProbe(_ choice: ProbeChoice) async -> LeasedDelivery? {
+        let (lane, now) = (self.lane.lane, self.now())
+        do {
+            guard let push = try await self.reader.probe(in: lane, choice, now: now) else { return nil }
+            return try await self.store.leaseProbe(push, from: lane, interval: self.lane.interval, now: now)
+        } catch {
+            await self.rest(after: error)
+            return nil
+        }
+    }
+
+    private func rest(after error: any Error) async {
+        self.logger.report("push lease failed; it is retried", error, self.metadata([:]))
+        // What is due stays due: without a rest the loop would ask again at once. Ended early by cancellation.
+        try? await Task.sleep(for: Self.restAfterFailure)
     }
 
     // MARK: - Writing down

@@ -16,15 +16,18 @@ struct LaneState: Sendable {
         case rest(until: Date)
     }
 
-    /// So many pushes to lease, of these queues in this order.
-    struct Claim: Sendable, Hashable {
-        let limit: Int
-        let queues: [Queue]
+    /// What to lease.
+    enum Claim: Sendable, Hashable {
+        /// So many pushes, of these queues in this order.
+        case batch(Int, [Queue])
+        case probe(ProbeChoice)
     }
 
     private let concurrency: Int
     private let bound: Int
     private var leased = LeasedPushes()
+    /// The push that was leased to be a probe.
+    private var candidate: LeasedDelivery?
     private var isClaiming = false
     private var workers = 0
     /// With workers.
@@ -35,6 +38,9 @@ struct LaneState: Sendable {
     /// The push that shows whether the provider is back.
     private var probe: LeasedDelivery?
     private var pacer: Pacer?
+    private var events: [HealthEvent] = []
+    /// How many pauses there have been; one whose cause changed is one of either cause.
+    private(set) var pauses: [Pause.Cause: Int] = [:]
 
     init(_ settings: LaneSettings, inFlight: Int) {
         self.concurrency = max(1, settings.concurrency)
@@ -47,10 +53,8 @@ struct LaneState: Sendable {
 
     // MARK: - The lane as a whole
 
-    /// Why the lane is paused, and whether an operator must act; `nil` while all is well.
-    var trouble: SenderStatus.Trouble? {
-        self.health.trouble.map { SenderStatus.Trouble(reason: $0, needsOperator: self.health.needsOperator) }
-    }
+    /// The pause that the lane is in; `nil` while all is well.
+    var pause: Pause? { self.health.pause }
 
     /// Whether nothing is left that this lane must end.
     var isEmpty: Bool { self.inFlight == 0 && self.workers == 0 && !self.isClaiming }
@@ -58,33 +62,53 @@ struct LaneState: Sendable {
     /// Sends nothing that is not under way; what is leased is given back.
     mutating func stop() {
         self.isStopping = true
-        self.giveBack()
+        self.giveBackAll()
     }
 
     mutating func resetHealth() {
-        self.health.reset()
+        let event = self.health.reset()
+        self.note(event)
         self.probe = nil
     }
 
-    /// Until when nothing may be sent, if so: what is leased is then given back.
+    /// Takes out what an operator must know.
+    mutating func takeEvents() -> [HealthEvent] {
+        // Asked with each push, and hardly ever anything.
+        if self.events.isEmpty { return [] }
+        defer { self.events.removeAll() }
+        return self.events
+    }
+
+    /// Until when nothing may be sent, if so. While the lane is paused, what is leased is given back: a probe is chosen
+    /// among all that is due.
     mutating func beginRest(now: Date) -> Date? {
-        guard case .rest(let until) = self.health.admission(now: now) else { return nil }
-        self.giveBack()
-        return until
+        switch self.health.admission(now: now) {
+        case .go: return nil
+        case .probe, .wait:
+            self.giveBackLeased()
+            return nil
+        case .rest(let until):
+            self.giveBackAll()
+            return until
+        }
     }
 
     // MARK: - Leasing
 
-    /// What to lease now of the queues that have something due, if anything; for a probe, one is enough.
+    /// What to lease now of the queues that have something due, if anything.
     mutating func beginClaim(of due: [Queue], batch: Int, now: Date) -> Claim? {
         if self.isStopping || self.isClaiming { return nil }
         let claim: Claim
         switch self.health.admission(now: now) {
         case .rest, .wait: return nil
-        case .probe: claim = Claim(limit: 1, queues: self.leased.isEmpty ? due : [])
-        case .go: claim = Claim(limit: batch, queues: self.leased.wanted(of: due, batch: batch))
+        case .probe:
+            if due.isEmpty || self.candidate != nil { return nil }
+            claim = .probe(self.health.probeChoice)
+        case .go:
+            let wanted = self.leased.wanted(of: due, batch: batch)
+            if wanted.isEmpty { return nil }
+            claim = .batch(batch, wanted)
         }
-        if claim.queues.isEmpty { return nil }
         self.isClaiming = true
         return claim
     }
@@ -92,21 +116,22 @@ struct LaneState: Sendable {
     mutating func endClaim(_ leased: [Queue: [LeasedDelivery]]) {
         self.isClaiming = false
         self.leased.add(leased)
-        if self.isStopping { self.giveBack() }
+        if self.isStopping { self.giveBackAll() }
+    }
+
+    /// Takes in the push that is to be the probe, if there is one.
+    mutating func endClaim(probe: LeasedDelivery?) {
+        self.isClaiming = false
+        self.candidate = probe
+        if self.isStopping { self.giveBackAll() }
     }
 
     // MARK: - Sending
 
     /// How many workers to start, which are counted as started.
     mutating func beginWorkers(now: Date) -> Int {
-        let room: Int
-        switch self.health.admission(now: now) {
-        case .go: room = self.concurrency - self.workers
-        case .probe: room = min(1, self.concurrency - self.workers)
-        // They would find nothing to do, and have the loop look again.
-        case .rest, .wait: room = 0
-        }
-        let count = max(0, min(room, self.bound - self.inFlight, self.leased.count))
+        let work = self.sendable(now: now)
+        let count = max(0, min(self.concurrency - self.workers, self.bound - self.inFlight, work))
         self.workers += count
         return count
     }
@@ -117,11 +142,13 @@ struct LaneState: Sendable {
 
     /// What a worker is to do; a push that it gives out is under way until `end`.
     mutating func next(now: Date) -> Step {
-        if self.isStopping || self.inFlight >= self.bound || self.leased.isEmpty { return .stop }
+        if self.isStopping || self.inFlight >= self.bound { return .stop }
+        if self.leased.isEmpty, self.candidate == nil { return .stop }
         if case .rest(let until) = self.health.admission(now: now) { return .rest(until: until) }
+        if self.sendable(now: now) == 0 { return .stop }
         if let until = self.pacer?.admit(now: now) { return .rest(until: until) }
         let admission = self.health.admit(now: now)
-        guard admission != .wait, let delivery = self.leased.popFirst() else { return .stop }
+        guard let delivery = self.candidate.take() ?? self.leased.popFirst() else { return .stop }
         if admission == .probe { self.probe = delivery }
         self.underWay += 1
         return .send(delivery)
@@ -129,10 +156,17 @@ struct LaneState: Sendable {
 
     /// Takes in how sending a push ended, for the health of the provider; `jitter` is a random number from 0 to 1.
     ///
-    /// Returns whether a device that the provider does not know may be taken for dead.
-    mutating func note(_ outcome: SendOutcome, of delivery: LeasedDelivery, now: Date, jitter: Double) -> Bool {
-        self.health.note(outcome, user: delivery.user, now: now, jitter: jitter)
-        return self.health.trustsUnknown
+    /// Returns who is to blame if the provider does not know the device.
+    mutating func note(_ outcome: SendOutcome, of delivery: LeasedDelivery, now: Date, jitter: Double) -> Blame {
+        let event = self.health.note(
+            outcome,
+            user: delivery.user,
+            isKnown: delivery.isAddressKnown,
+            now: now,
+            jitter: jitter
+        )
+        self.note(event)
+        return self.health.blame
     }
 
     /// Takes in the settlement of a push that `next` gave out, sent or not; `true` if the loop must look at
@@ -168,7 +202,32 @@ struct LaneState: Sendable {
 
     // MARK: - Private
 
-    private mutating func giveBack() {
+    /// How many of the leased pushes may be sent now.
+    private func sendable(now: Date) -> Int {
+        switch self.health.admission(now: now) {
+        case .go: self.leased.count + (self.candidate == nil ? 0 : 1)
+        case .probe: self.candidate == nil ? 0 : 1
+        case .rest, .wait: 0
+        }
+    }
+
+    private mutating func note(_ event: HealthEvent?) {
+        guard let event else { return }
+        self.events.append(event)
+        switch event {
+        case .paused(let pause): self.pauses[pause.cause, default: 0] += 1
+        // Other words for the same are no other pause.
+        case .changed(let old, let new): if new.cause != old.cause { self.pauses[new.cause, default: 0] += 1 }
+        case .prolonged, .resumed, .doubted: break
+        }
+    }
+
+    private mutating func giveBackAll() {
+        self.giveBackLeased()
+        if let candidate = self.candidate.take() { self.settlements.add([(candidate, .released)], at: .now) }
+    }
+
+    private mutating func giveBackLeased() {
         self.settlements.add(self.leased.takeAll().map { ($0, .released) }, at: .now)
     }
 }

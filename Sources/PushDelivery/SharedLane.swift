@@ -1,3 +1,4 @@
+internal import Logging
 internal import PushCore
 internal import Synchronization
 
@@ -6,14 +7,19 @@ internal import Synchronization
 /// A lock, because each of the many workers needs it for a moment between two pushes.
 final class SharedLane: Sendable {
     let lane: Lane
+    private let logger: Logger
     private let state: Mutex<LaneState>
 
-    init(_ settings: LaneSettings, inFlight: Int) {
+    init(_ settings: LaneSettings, inFlight: Int, logger: Logger) {
         self.lane = settings.lane
+        self.logger = logger
         self.state = Mutex(LaneState(settings, inFlight: inFlight))
     }
 
+    /// Works on the state; logs what an operator must know of that.
     func withLock<Result: Sendable>(_ body: (inout LaneState) -> Result) -> Result {
-        self.state.withLock { body(&$0) }
+        let (result, events) = self.state.withLock { state in (body(&state), state.takeEvents()) }
+        for event in events { self.logger.log(event, of: self.lane) }
+        return result
     }
 }

@@ -116,7 +116,7 @@ struct ApplicationParts: Sendable {
             settlements: self.settlements,
             logger: self.logger,
             workIsWaiting: { [workIsWaiting] in workIsWaiting() },
-            troubles: { [store, status] in store.troubles + status.troubles },
+            troubles: { [store] in store.troubles },
             samples: { self.samples }
         )
     }
@@ -137,8 +137,14 @@ struct ApplicationParts: Sendable {
             MetricSample(.connectionsRefused, [:], Double(counts.refused.load(ordering: .relaxed))),
             MetricSample(.connectionsEvicted, [:], Double(counts.evicted.load(ordering: .relaxed))),
         ]
-            + self.status.troubleByLane.map { lane, trouble in
-                MetricSample(.resting, ["lane": lane.description], trouble == nil ? 0 : 1)
+            + self.status.pauseByLane.map { lane, pause in
+                MetricSample(.resting, ["lane": lane.description], pause == nil ? 0 : 1)
+            }
+            + self.status.pauseCounts.flatMap { lane, counts in
+                Pause.Cause.allCases.map { cause in
+                    let count = Double(counts[cause, default: 0])
+                    return MetricSample(.pauses, ["lane": lane.description, "cause": cause.rawValue], count)
+                }
             }
             + expiries.map { expiry in
                 let end = expiry.expiresAt.timeIntervalSince1970

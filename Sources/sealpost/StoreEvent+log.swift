@@ -35,9 +35,9 @@ extension Logger {
 }
 
 extension StoreHealth {
-    /// Why nothing can be stored, for those who ask whether the server is ready.
+    /// Why nothing can be stored, for strangers who ask whether the server is ready; the log has the particulars.
     var troubles: [String] {
-        if let failure { return ["storage failed: \(failure)"] }
+        if self.failure != nil { return ["storage failed"] }
         return self.isFull ? ["the disk is full"] : []
     }
 }

@@ -1,11 +1,17 @@
 import Foundation
+import Logging
 import PushAPI
 import PushClient
+import PushCore
 import PushSimulators
 import PushTesting
 import Testing
 
 @testable import sealpost
+
+#if canImport(FoundationNetworking)
+    import FoundationNetworking
+#endif
 
 /// What becomes of pushes when providers are not well.
 @Suite(.timeLimit(.minutes(5))) struct DeliveryTests {
@@ -50,19 +56,93 @@ import Testing
     }
 
     @Test func wrongCredentialsPauseTheirSenderAndAreReported() async throws {
-        try await Stack.run { stack in
+        let log = LogRecorder(logLevel: .info)
+        try await Stack.run(log: log) { stack in
             let client = self.client(stack)
             try await client.register(platform: "apns", handle: self.handle)
             try await self.client(stack).register(platform: "fcm", handle: "fcm-token")
-            #expect(try await stack.send(stack.request("GET", "/readyz")).status == 200)
             stack.providers.apns.pushes.answerNext(status: 403, body: #"{"reason":"InvalidProviderToken"}"#)
             _ = try await client.send("x")
             _ = try await stack.providers.fcm.pushes.acceptedPush(1)
-            try await eventually("the pause is reported") {
-                try await stack.send(stack.request("GET", "/readyz")).status == 503
-            }
+            try await eventually { stack.pause(of: "apns") != nil }
             #expect(stack.providers.apns.pushes.received.count == 1)
+            let metrics = try await self.metrics(stack)
+            #expect(metrics.contains(#"sealpost_lane_paused{lane="apns"} 1"#))
+            #expect(metrics.contains(#"sealpost_lane_paused{lane="fcm"} 0"#))
+            #expect(metrics.contains(#"sealpost_lane_pauses_total{lane="apns",cause="misconfigured"} 1"#))
+            #expect(metrics.contains(#"sealpost_lane_pauses_total{lane="fcm",cause="misconfigured"} 0"#))
+            try await self.expectReady(stack)
         }
+        let pauses = log.lines.filter { $0.contains("lane paused") }
+        #expect(pauses.count == 1)
+        let line = "warning lane paused cause=misconfigured lane=apns reason=InvalidProviderToken until="
+        #expect(pauses.first?.hasPrefix(line) == true)
+    }
+
+    /// Other users' pushes are none the worse for it, nor is what tells load balancers whether the server can be used.
+    @Test func aUserWithInventedDevicesStopsNobody() async throws {
+        let log = LogRecorder(logLevel: .info)
+        try await Stack.run(log: log) { stack in
+            let pushes = stack.providers.apns.pushes
+            let refusal = Fault.answer(status: 400, body: #"{"reason":"BadDeviceToken"}"#)
+            pushes.setFaults([FaultRule(refusal, when: [.device("dead")])])
+            for number in 0..<25 {
+                let handle = String(format: "dead%08x", number)
+                try await self.client(stack, as: "mallory").register(platform: "apns", handle: handle)
+            }
+            for round in 1...2 {
+                _ = try await self.client(stack, as: "mallory").send("for nobody")
+                try await eventually { pushes.received.count >= 25 * round }
+            }
+            #expect(pushes.acceptedCount == 0)
+            try await self.client(stack).register(platform: "apns", handle: self.handle)
+            let item = try await self.client(stack).send("for alice")
+            #expect(try await pushes.acceptedPush(1).text.contains(String(item.id)))
+            #expect(stack.pause(of: "apns") == nil)
+            #expect(!(try await self.metrics(stack)).contains(/sealpost_lane_pauses_total.* [1-9]/))
+            try await self.expectReady(stack)
+        }
+        #expect(!log.lines.contains { $0.contains("lane paused") })
+    }
+
+    /// Whether it is the topic, the environment or the project: nobody is reached.
+    @Test func aWrongSetUpPausesItsSenderThoughItLooksLikeManyDevicesFaults() async throws {
+        let log = LogRecorder(logLevel: .info)
+        try await Stack.run(log: log) { stack in
+            let pushes = stack.providers.apns.pushes
+            let refusal = Fault.answer(status: 400, body: #"{"reason":"DeviceTokenNotForTopic"}"#)
+            pushes.setFaults([FaultRule(refusal)])
+            for number in 0..<SenderHealth.refusedUsersInARow {
+                let name = "user-\(number)"
+                try await stack.addUser(name, role: .device)
+                let handle = String(format: "%08x", number)
+                try await self.client(stack, as: name).register(platform: "apns", handle: handle)
+                _ = try await self.client(stack, as: name).send("x")
+            }
+            try await eventually { stack.pause(of: "apns") != nil }
+            #expect(stack.pause(of: "apns")?.cause == .devicesRefused)
+            let metrics = try await self.metrics(stack)
+            #expect(metrics.contains(#"sealpost_lane_paused{lane="apns"} 1"#))
+            #expect(metrics.contains(#"sealpost_lane_pauses_total{lane="apns",cause="devices_refused"} 1"#))
+            try await self.expectReady(stack)
+        }
+        let pauses = log.lines.filter { $0.contains("lane paused") }
+        #expect(pauses.count == 1)
+        #expect(pauses.first?.contains("none accepted: DeviceTokenNotForTopic until=") == true)
+    }
+
+    private func metrics(_ stack: Stack) async throws -> String {
+        try await stack.addUser("ada", role: .admin)
+        return try await stack.send(stack.request("GET", "/metrics", as: "ada")).text
+    }
+
+    /// Strangers learn that the server can be used, and nothing about its providers.
+    private func expectReady(_ stack: Stack) async throws {
+        var request = try stack.request("GET", "/readyz")
+        request.setValue(nil, forHTTPHeaderField: "Authorization")
+        let answer = try await stack.send(request)
+        #expect(answer.status == 200)
+        #expect(answer.text == #"{"Status":"ready"}"#)
     }
 
     @Test func noProviderSeesAnythingButTheID() async throws {

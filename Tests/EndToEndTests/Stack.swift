@@ -1,6 +1,7 @@
 import Foundation
 import Logging
 import PushCore
+import PushDelivery
 import PushSimulators
 import PushStore
 import PushTesting
@@ -22,7 +23,10 @@ struct Stack: Sendable {
     let server: URL
 
     /// Runs everything as long as `body` does, with the users `alice`, a device, and `boss`, a publisher.
+    ///
+    /// The log takes failures only, unless another is given: what a test provokes on purpose is not worth a line.
     static func run<Result: Sendable>(
+        log: any LogHandler = LineLogHandler(logLevel: .critical, writer: .standardError),
         configure: @Sendable (inout Configuration) -> Void = { _ in },
         _ body: @escaping @Sendable (Stack) async throws -> Result
     ) async throws -> Result {
@@ -35,16 +39,10 @@ struct Stack: Sendable {
         configuration.signingKeys = folder.file("signing-keys")
         configuration.senders = providers.senders
         configure(&configuration)
-        // Only failures: what a test provokes on purpose is not worth a line.
-        let logger = Logger(label: "test") { _ in LineLogHandler(logLevel: .critical, writer: .standardError) }
+        let logger = Logger(label: "test") { _ in log }
         let application = try Application(configuration, logger: logger)
         for (name, role) in [("alice", Role.device), ("mallory", .device), ("boss", .publisher)] {
-            _ = try await application.store.addUser(
-                #require(Username(name)),
-                role: role,
-                password: Self.hash,
-                now: Date()
-            )
+            try await Self.addUser(name, role: role, to: application)
         }
         return try await providers.whileRunning {
             try await application.whileRunning { server in
@@ -53,6 +51,15 @@ struct Stack: Sendable {
                 )
             }
         }
+    }
+
+    func addUser(_ name: String, role: Role) async throws {
+        try await Self.addUser(name, role: role, to: self.application)
+    }
+
+    private static func addUser(_ name: String, role: Role, to application: Application) async throws {
+        let username = try #require(Username(name))
+        _ = try await application.store.addUser(username, role: role, password: Self.hash, now: Date())
     }
 
     /// Hashing is slow on purpose, so all users have the same.
@@ -82,6 +89,11 @@ struct Stack: Sendable {
             request.setValue(contentType, forHTTPHeaderField: "Content-Type")
         }
         return request
+    }
+
+    /// The pause that a platform's lane is in.
+    func pause(of platform: String) -> Pause? {
+        self.application.status.pauseByLane[Lane(Platform(platform))] ?? nil
     }
 
     struct Answer {

@@ -25,27 +25,40 @@ import Testing
     @Test(arguments: [(1, 1.0), (2, 2), (3, 4), (10, 512), (11, 900), (12, 900), (1_000_000, 900)])
     func eachWaitIsTwiceTheLastUpToABound(attempts: Int, wait: TimeInterval) {
         let state = self.state(attempts: attempts)
-        #expect(state.settlement(of: Self.unavailable(), now: self.now, jitter: 1) == self.retried(after: wait))
+        #expect(
+            state.settlement(of: Self.unavailable(), blame: .unclear, now: self.now, jitter: 1)
+                == self.retried(after: wait)
+        )
     }
 
     @Test(arguments: [(0.5, 8.0), (0, 0.1)])
     func jitterShortensAWaitButNeverToNothing(jitter: Double, wait: TimeInterval) {
         let state = self.state(attempts: 5)
-        #expect(state.settlement(of: Self.unavailable(), now: self.now, jitter: jitter) == self.retried(after: wait))
+        #expect(
+            state.settlement(of: Self.unavailable(), blame: .unclear, now: self.now, jitter: jitter)
+                == self.retried(after: wait)
+        )
     }
 
     @Test func theProvidersOwnWaitIsTheLeast() {
         let outcome = Self.unavailable(.seconds(60))
-        #expect(self.state().settlement(of: outcome, now: self.now, jitter: 0) == self.retried(after: 60))
+        #expect(
+            self.state().settlement(of: outcome, blame: .unclear, now: self.now, jitter: 0) == self.retried(after: 60)
+        )
     }
 
     @Test func aRetryThatWouldComeTooLateIsNone() {
         let outcome = Self.unavailable(.seconds(60))
-        #expect(self.state(expiresIn: 60).settlement(of: outcome, now: self.now, jitter: 0) == .expired)
-        #expect(self.state(expiresIn: 61).settlement(of: outcome, now: self.now, jitter: 0) == self.retried(after: 60))
+        #expect(
+            self.state(expiresIn: 60).settlement(of: outcome, blame: .unclear, now: self.now, jitter: 0) == .expired
+        )
+        #expect(
+            self.state(expiresIn: 61).settlement(of: outcome, blame: .unclear, now: self.now, jitter: 0)
+                == self.retried(after: 60)
+        )
     }
 
-    /// A push is sent at 1010. The last two are since when its device is retired: if enough others were reached, and if not.
+    /// A push is sent at 1010. The last two are since when its device is retired: if that is known to be at fault, and if not.
     @Test(
         arguments: [
             (.success(Acceptance(providerID: "p")), .accepted(providerID: "p"), nil, nil),
@@ -75,13 +88,25 @@ import Testing
         outcome: SendOutcome,
         settlement: Settlement,
         retired: TimeInterval?,
-        retiredWithoutOthers: TimeInterval?
+        retiredIfUnclear: TimeInterval?
     ) {
-        #expect(self.state().settlement(of: outcome, now: self.now, jitter: 0) == settlement)
+        #expect(self.state().settlement(of: outcome, blame: .unclear, now: self.now, jitter: 0) == settlement)
         guard case .failure(let failure) = outcome else { return }
         let sentAt = Self.at(1010)
-        #expect(failure.retirement(sentAt: sentAt, trustsUnknown: true) == retired.map(Self.at))
-        #expect(failure.retirement(sentAt: sentAt, trustsUnknown: false) == retiredWithoutOthers.map(Self.at))
+        #expect(failure.retirement(sentAt: sentAt, blame: .device) == retired.map(Self.at))
+        #expect(failure.retirement(sentAt: sentAt, blame: .unclear) == retiredIfUnclear.map(Self.at))
+    }
+
+    @Test(
+        arguments: [
+            (Blame.device, Settlement.failed(reason: "u"), at(1000)), (.unclear, .failed(reason: "u"), nil),
+            (.us, .retried(at: at(1000 + SenderHealth.pause), reason: "u"), nil),
+        ] as [(Blame, Settlement, Date?)]
+    )
+    func aPushIsKeptWhoseRefusalWeAreToBlameFor(blame: Blame, settlement: Settlement, retired: Date?) {
+        let failure = SendFailure.deviceUnknown(reason: "u")
+        #expect(self.state().settlement(of: .failure(failure), blame: blame, now: self.now, jitter: 0) == settlement)
+        #expect(failure.retirement(sentAt: self.now, blame: blame) == retired)
     }
 
     private static func at(_ seconds: TimeInterval) -> Date {

@@ -1,4 +1,5 @@
 import Foundation
+import Logging
 import PushCore
 import PushStore
 import PushTesting
@@ -9,13 +10,15 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) struct LaneStateTests {
     private let fixture: StoreFixture
     private let lane: SharedLane
+    private let log = LogRecorder()
     private var now: Date { self.fixture.now }
 
     /// A lane with four leased pushes and room for two at a time.
     init() async throws {
         self.fixture = try StoreFixture()
         let lane = LaneSettings(Lane(Platform("apns")), sender: NoSender(), concurrency: 2)
-        self.lane = SharedLane(lane, inFlight: 3)
+        let log = self.log
+        self.lane = SharedLane(lane, inFlight: 3, logger: Logger(label: "test") { _ in log })
         let alice = try await self.fixture.addUser("alice")
         for number in 0..<4 { try await self.fixture.addDevice(of: alice, handle: "a\(number)") }
         try await self.fixture.post(1, from: alice, to: "username:alice")
@@ -38,9 +41,9 @@ import Testing
 
     private func end(_ delivery: LeasedDelivery, with failure: SendFailure) {
         let outcome = SendOutcome.failure(failure)
-        _ = self.lane.withLock { $0.note(outcome, of: delivery, now: self.now, jitter: 1) }
+        let blame = self.lane.withLock { $0.note(outcome, of: delivery, now: self.now, jitter: 1) }
         _ = self.lane.withLock {
-            $0.end(delivery, as: delivery.state.settlement(of: outcome, now: self.now, jitter: 1))
+            $0.end(delivery, as: delivery.state.settlement(of: outcome, blame: blame, now: self.now, jitter: 1))
         }
         self.lane.withLock { $0.endWorker() }
     }
@@ -74,34 +77,127 @@ import Testing
         #expect(ended.map(\.1) == [.retried(at: self.now + 60, reason: "later"), .released, .released, .released])
         self.fixture.clock.advance(by: 60)
         #expect(self.lane.withLock { $0.beginRest(now: self.now) } == nil)
-        let claim = LaneState.Claim(limit: 1, queues: [.direct, .bulk])
+        let claim = LaneState.Claim.probe(ProbeChoice(.known, avoiding: []))
         #expect(self.lane.withLock { $0.beginClaim(of: [.direct, .bulk], batch: 100, now: self.now) } == claim)
+    }
+
+    /// Has the lane paused and three pushes given back, and the next probe due.
+    private func pause() throws -> [LeasedDelivery] {
+        let others = try (0..<4).map { _ in
+            let delivery = try self.next()
+            _ = self.lane.withLock { $0.end(delivery, as: .released) }
+            _ = self.lane.withLock { $0.beginSettling(after: .zero) }
+            self.lane.withLock { $0.endSettling() }
+            return delivery
+        }
+        self.lane.withLock { $0.endClaim([.direct: [others[0]]]) }
+        self.end(try self.next(), with: .overloaded(reason: "later", retryAfter: .seconds(60)))
+        _ = self.lane.withLock { $0.beginSettling(after: .zero) }
+        self.lane.withLock { $0.endSettling() }
+        self.fixture.clock.advance(by: 60)
+        return Array(others.dropFirst())
+    }
+
+    private func claim() -> LaneState.Claim? {
+        self.lane.withLock { $0.beginClaim(of: [.direct], batch: 100, now: self.now) }
+    }
+
+    /// What was leased before the pause was not chosen, and may be of a user whom probes avoid.
+    @Test func onlyWhatWasLeasedAsAProbeIsSentAsOne() throws {
+        let others = try self.pause()
+        self.lane.withLock { $0.endClaim([.direct: others]) }
+        #expect(throws: Stopped.self) { try self.next() }
+        #expect(self.lane.withLock { $0.beginWorkers(now: self.now) } == 0)
+        #expect(self.lane.withLock { $0.beginRest(now: self.now) } == nil)
+        #expect(self.lane.withLock { $0.beginSettling(after: .zero) }.map(\.1) == [.released, .released, .released])
+        self.lane.withLock { $0.endSettling() }
+        #expect(self.claim() == .probe(ProbeChoice(.known, avoiding: [])))
+        self.lane.withLock { $0.endClaim(probe: others[1]) }
+        #expect(self.claim() == nil)
+        #expect(self.lane.withLock { $0.beginWorkers(now: self.now) } == 1)
+        #expect(try self.next() == others[1])
+        #expect(throws: Stopped.self) { try self.next() }
+    }
+
+    @Test func aProbeThatIsNotSentIsGivenBack() throws {
+        let others = try self.pause()
+        _ = self.claim()
+        self.lane.withLock { $0.endClaim(probe: others[0]) }
+        self.lane.withLock { $0.stop() }
+        #expect(self.lane.withLock { $0.beginSettling(after: .zero) }.map(\.0) == [others[0]])
     }
 
     /// Whatever becomes of the one that goes first, it leaves room for another: nothing else ever would.
     @Test(arguments: [Settlement.expired, .released, .retried(at: .distantFuture, reason: "withdrawn")])
     func aProbeThatEndsUnansweredIsFollowedByAnother(settlement: Settlement) throws {
-        self.end(try self.next(), with: .overloaded(reason: "later", retryAfter: .seconds(60)))
-        self.fixture.clock.advance(by: 60)
+        let others = try self.pause()
+        _ = self.claim()
+        self.lane.withLock { $0.endClaim(probe: others[0]) }
         let probe = try self.next()
         #expect(throws: Stopped.self) { try self.next() }
-        #expect(self.lane.withLock { $0.beginClaim(of: [.direct], batch: 100, now: self.now) } == nil)
+        #expect(self.claim() == nil)
         _ = self.lane.withLock { $0.end(probe, as: settlement) }
+        #expect(self.claim() == .probe(ProbeChoice(.known, avoiding: [])))
+        self.lane.withLock { $0.endClaim(probe: others[1]) }
         _ = try self.next()
         #expect(throws: Stopped.self) { try self.next() }
-        #expect(self.lane.withLock { $0.trouble }?.reason == "later")
+        #expect(self.lane.withLock { $0.pause }?.reason == "later")
     }
 
     @Test func aProbeThatIsAnsweredLetsTheOthersGo() throws {
-        self.end(try self.next(), with: .overloaded(reason: "later", retryAfter: .seconds(60)))
-        self.fixture.clock.advance(by: 60)
+        let others = try self.pause()
+        _ = self.claim()
+        self.lane.withLock { $0.endClaim(probe: others[0]) }
         self.end(try self.next(), with: .rejected(reason: "no"))
-        _ = self.lane.withLock { $0.beginSettling(after: .zero) }
-        self.lane.withLock { $0.endSettling() }
+        #expect(self.lane.withLock { $0.pause } == nil)
+        self.lane.withLock { $0.endClaim([.direct: Array(others.dropFirst())]) }
         _ = try self.next()
         _ = try self.next()
-        #expect(self.lane.withLock { $0.trouble } == nil)
     }
+
+    // MARK: What operators are told
+
+    @Test func aPauseItsReasonAndItsEndAreALineEachAndCounted() throws {
+        let first = try self.next()
+        self.end(first, with: .overloaded(reason: "later", retryAfter: .seconds(60)))
+        let second = SendOutcome.failure(.misconfigured(reason: "no such key"))
+        _ = self.lane.withLock { $0.note(second, of: first, now: self.now, jitter: 1) }
+        // Once more, and it is no news.
+        _ = self.lane.withLock { $0.note(second, of: first, now: self.now, jitter: 1) }
+        self.fixture.clock.advance(by: 60)
+        self.lane.withLock { $0.endClaim(probe: first) }
+        let third = SendOutcome.failure(.misconfigured(reason: "no such team"))
+        let probe = try self.next()
+        _ = self.lane.withLock { $0.note(third, of: probe, now: self.now, jitter: 1) }
+        self.lane.withLock { $0.resetHealth() }
+        #expect(
+            self.log.lines == [
+                "warning lane paused cause=overloaded lane=apns reason=later until=2027-01-15T08:01:00Z",
+                "warning lane still paused, for another reason cause=misconfigured lane=apns reason=no such key "
+                    + "until=2027-01-15T08:01:00Z",
+                "warning lane still paused, for another reason cause=misconfigured lane=apns reason=no such team "
+                    + "until=2027-01-15T08:02:00Z",
+                "notice lane resumed cause=misconfigured lane=apns",
+            ]
+        )
+        #expect(self.lane.withLock { $0.pauses } == [.overloaded: 1, .misconfigured: 1])
+    }
+
+    @Test(arguments: [(HealthEvent.prolonged(outage, rest: 59.9), "debug"), (.prolonged(outage, rest: 60), "info")])
+    func aPauseThatGoesOnIsALineAtMostOnceAMinute(event: HealthEvent, level: String) {
+        let log = LogRecorder()
+        Logger(label: "test") { _ in log }.log(event, of: Lane(Platform("apns")))
+        #expect(
+            log.lines == ["\(level) lane still paused cause=outage lane=apns reason=down until=1970-01-01T00:01:10Z"]
+        )
+    }
+
+    private static let outage = Pause(
+        .outage,
+        reason: "down",
+        since: .distantPast,
+        until: Date(timeIntervalSince1970: 69.5)
+    )
 
     // MARK: Its parts
 

@@ -14,6 +14,7 @@ struct Rig: Sendable {
     let apns: APNsSimulator
     /// A second provider, for what one may not do to the other.
     let other: APNsSimulator
+    let log = LogRecorder(logLevel: .info)
 
     init() throws {
         let fixture = try StoreFixture()
@@ -44,7 +45,8 @@ struct Rig: Sendable {
         let first = try self.sender(to: self.apns, on: loop, timeout: timeout)
         let second = try self.sender(to: self.other, on: loop, timeout: .seconds(5))
         let (wakeUp, status) = (WakeUp(), SenderStatus())
-        let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        let log = self.log
+        let logger = Logger(label: "test") { _ in log }
         let service = try DeliveryService(
             store: self.fixture.store,
             lanes: [

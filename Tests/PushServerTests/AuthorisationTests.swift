@@ -217,9 +217,9 @@ import Testing
     }
 
     @Test func whatIsNotReadySaysWhyAndWhenToAskAgain() async throws {
-        let fixture = try await ServerFixture(troubles: ["apns is down", "fcm is down"])
+        let fixture = try await ServerFixture(troubles: ["the disk is full", "storage failed"])
         let response = try await fixture.send(.get, "/readyz", user: nil)
-        try response.expectProblem(.busy, "apns is down; fcm is down")
+        try response.expectProblem(.busy, "the disk is full; storage failed")
         #expect(response.fields[.retryAfter] == "1")
     }
 }

@@ -4,7 +4,9 @@ internal import SocketHTTP
 
 /// Tells load balancers whether the process lives, and whether it is ready to serve.
 struct HealthHandler: Handler {
-    /// What keeps the server from storing or sending; empty when it is ready.
+    /// What keeps the server from storing or handing out; empty when it is ready. Strangers read it.
+    ///
+    /// A provider that takes no pushes is none of it: a server that is withdrawn for that reason hands out nothing either.
     let troubles: @Sendable () -> [String]
 
     var routes: [Route] {

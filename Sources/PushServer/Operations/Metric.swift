@@ -6,6 +6,7 @@ package enum MetricName: String, CaseIterable, Sendable {
     case deliveries = "sealpost_deliveries_total"
     case pending = "sealpost_deliveries_pending"
     case resting = "sealpost_lane_paused"
+    case pauses = "sealpost_lane_pauses_total"
     case auditEntries = "sealpost_audit_entries_total"
     case credentialExpiry = "sealpost_credential_expiry_timestamp_seconds"
     case writesWaiting = "sealpost_writes_waiting"
@@ -27,7 +28,8 @@ package enum MetricName: String, CaseIterable, Sendable {
         case .startTime: "Start time of the server, in seconds since 1970."
         case .deliveries: "Pushes by lane and state: enqueued, accepted, expired, failed, cancelled."
         case .pending: "Pushes that are not settled yet, by lane."
-        case .resting: "1 while the lane is paused because its provider is down or refuses the credentials."
+        case .resting: "1 while the lane is paused because its provider is down, asks for a rest or refuses us."
+        case .pauses: "Pauses of the lane since the start, by cause."
         case .auditEntries: "Audit entries written since the database was created."
         case .credentialExpiry: "Expiry time of a credential, in seconds since 1970."
         case .writesWaiting: "Writes in the write queue."
@@ -49,7 +51,8 @@ package enum MetricName: String, CaseIterable, Sendable {
 
     var kind: String {
         switch self {
-        case .deliveries, .auditEntries, .identityIgnored, .signIns, .requestsLimited, .receiptsDropped, .rowsSetAside,
+        case .deliveries, .pauses, .auditEntries, .identityIgnored, .signIns, .requestsLimited, .receiptsDropped,
+            .rowsSetAside,
             .checkpointFailures, .logLinesDropped, .connectionsRefused, .connectionsEvicted:
             "counter"
         case .startTime, .pending, .resting, .credentialExpiry, .writesWaiting, .receiptsWaiting, .logBytes,

@@ -1,0 +1,46 @@
+internal import CivilTime
+internal import Foundation
+internal import Logging
+internal import PushCore
+
+extension Logger {
+    /// A pause that is prolonged by this much is worth a line each time.
+    private static let longRest: TimeInterval = 60
+
+    /// Logs an event of a lane's health.
+    func log(_ event: HealthEvent, of lane: Lane) {
+        let metadata: Logger.Metadata = ["lane": "\(lane)"]
+        switch event {
+        case .paused(let pause):
+            self.warning("lane paused", metadata: metadata.merging(pause.metadata) { own, _ in own })
+        case .changed(_, let pause):
+            self.warning(
+                "lane still paused, for another reason",
+                metadata: metadata.merging(pause.metadata) { own, _ in own }
+            )
+        case .prolonged(let pause, let rest):
+            self.log(
+                level: rest < Self.longRest ? .debug : .info,
+                "lane still paused",
+                metadata: metadata.merging(pause.metadata) { own, _ in own }
+            )
+        case .resumed(let pause):
+            self.notice(
+                "lane resumed",
+                metadata: metadata.merging(["cause": "\(pause.cause.rawValue)"]) { own, _ in own }
+            )
+        case .doubted(let reason):
+            self.warning(
+                "device refused, and no push accepted yet; the device's address or the sender's set-up is wrong",
+                metadata: metadata.merging(["reason": "\(reason)"]) { own, _ in own }
+            )
+        }
+    }
+}
+
+extension Pause {
+    fileprivate var metadata: Logger.Metadata {
+        let until = CivilTime(secondsSince1970: Int(self.until.timeIntervalSince1970.rounded(.up)))
+        return ["cause": "\(self.cause.rawValue)", "reason": "\(self.reason)", "until": "\(until.rfc3339)"]
+    }
+}

@@ -1,0 +1,31 @@
+import Foundation
+import PushCore
+import Testing
+
+@Suite(.timeLimit(.minutes(5))) struct PacerTests {
+    /// Asks in steps of a millisecond for ten seconds, and returns when it was admitted, in milliseconds.
+    private func admitted(rate: Int) -> [Int] {
+        var pacer = Pacer(rate: rate)
+        let start = Date(timeIntervalSince1970: 1_800_000_000)
+        return (0..<10_000).flatMap { millisecond in
+            var count = 0
+            while count <= rate, pacer.admit(now: start + Double(millisecond) / 1000) == nil { count += 1 }
+            return Array(repeating: millisecond, count: count)
+        }
+    }
+
+    @Test(arguments: [1, 2, 9, 10, 11, 99, 1000, 5001])
+    func inNoSecondAreThereMoreThanTheRateAndHardlyFewer(rate: Int) {
+        let times = self.admitted(rate: rate)
+        for (first, last) in zip(times, times.dropFirst(rate)) { #expect(last - first >= 999) }
+        #expect(times.count >= rate * 9)
+        #expect(times.count <= rate * 10 + max(1, rate / 10))
+    }
+
+    @Test func aClockThatIsSetBackDoesNotStopIt() {
+        var pacer = Pacer(rate: 1)
+        #expect(pacer.admit(now: Date(timeIntervalSince1970: 1_000_000)) == nil)
+        #expect(pacer.admit(now: Date(timeIntervalSince1970: 1000)) == nil)
+        #expect(pacer.admit(now: Date(timeIntervalSince1970: 1000.5)) == Date(timeIntervalSince1970: 1001))
+    }
+}

@@ -1,0 +1,172 @@
+import Foundation
+import PushCore
+import Testing
+
+/// What refusals that may be the device's fault or ours do to a lane.
+@Suite(.timeLimit(.minutes(5))) struct RefusedDeviceTests {
+    private static let words = "devices of 5 users in a row refused, none accepted: BadDeviceToken"
+
+    /// One call: how it ended, for a device of which user, and when.
+    enum Call: Sendable {
+        case refused(Int64, at: TimeInterval)
+        case accepted(Int64, at: TimeInterval)
+
+        var user: Int64 {
+            switch self {
+            case .refused(let user, _), .accepted(let user, _): user
+            }
+        }
+        var date: Date {
+            switch self {
+            case .refused(_, let at), .accepted(_, let at): RefusedDeviceTests.at(at)
+            }
+        }
+        var outcome: SendOutcome {
+            switch self {
+            case .refused: .failure(.deviceUnknown(reason: "BadDeviceToken"))
+            case .accepted: .success(Acceptance())
+            }
+        }
+    }
+
+    private static func at(_ seconds: TimeInterval) -> Date {
+        Date(timeIntervalSince1970: 1000 + seconds)
+    }
+
+    private static func refused(_ users: ClosedRange<Int64>, at time: TimeInterval = 0) -> [Call] {
+        users.map { .refused($0, at: time) }
+    }
+
+    private func health(after calls: [Call]) -> SenderHealth {
+        var health = SenderHealth()
+        for call in calls {
+            _ = health.note(call.outcome, user: call.user, isKnown: false, now: call.date, jitter: 1)
+        }
+        return health
+    }
+
+    struct Row: Sendable, CustomTestStringConvertible {
+        let testDescription: String
+        let calls: [Call]
+        let pauses: Bool
+        let blame: Blame
+
+        init(_ description: String, _ calls: [Call], pauses: Bool, _ blame: Blame) {
+            self.testDescription = description
+            self.calls = calls
+            self.pauses = pauses
+            self.blame = blame
+        }
+    }
+
+    @Test(arguments: [
+        Row("the first of all", refused(1...1), pauses: false, .unclear),
+        Row("25 devices of one user", Array(repeating: .refused(1, at: 0), count: 25), pauses: false, .unclear),
+        Row("4 users", refused(1...4), pauses: false, .unclear),
+        Row("5 users", refused(1...5), pauses: true, .us),
+        Row("5 users, once each in an hour", (1...5).map { .refused($0, at: 3600 * Double($0)) }, pauses: true, .us),
+        Row("one user after another was accepted", [.accepted(9, at: 0)] + refused(1...1), pauses: false, .device),
+        Row("one user after it was accepted", [.accepted(1, at: 0), .refused(1, at: 1)], pauses: false, .device),
+        Row(
+            "4 users, days after one was accepted",
+            [.accepted(9, at: 0)] + refused(1...4, at: 9e5),
+            pauses: false,
+            .device
+        ),
+        Row(
+            "a thousand users after one was accepted",
+            [.accepted(9, at: 0)] + refused(1...1000),
+            pauses: false,
+            .unclear
+        ),
+        Row("5 users just before trust ends", [.accepted(9, at: 0)] + refused(1...5, at: 599), pauses: false, .unclear),
+        Row("5 users when trust has ended", [.accepted(9, at: 0)] + refused(1...5, at: 600), pauses: true, .us),
+        Row(
+            "9 users, one accepted in between, long ago",
+            refused(1...4) + [.accepted(9, at: 1)] + refused(5...8, at: 9999),
+            pauses: false,
+            .device
+        ),
+        Row(
+            "5 users, and one more accepted that was on its way",
+            refused(1...5) + [.accepted(9, at: 1)],
+            pauses: false,
+            .device
+        ),
+        Row("one user too little at a time", refused(1...4) + refused(1...4, at: 1), pauses: false, .unclear),
+    ])
+    func onlyDevicesOfSeveralUsersWithoutOneAcceptedMakeItOurFault(row: Row) {
+        let health = self.health(after: row.calls)
+        #expect((health.pause?.cause == .devicesRefused) == row.pauses)
+        #expect((health.pause == nil) == !row.pauses)
+        #expect(health.blame == row.blame)
+    }
+
+    @Test func whatIsOurFaultIsToldOnceWithItsReasonAndItsEnd() {
+        var health = SenderHealth()
+        var events: [HealthEvent] = []
+        func note(_ call: Call, isKnown: Bool = false) {
+            if let event = health.note(call.outcome, user: call.user, isKnown: isKnown, now: call.date, jitter: 1) {
+                events.append(event)
+            }
+        }
+        for user in 1...20 { note(.refused(Int64(user), at: 0)) }
+        let first = Pause(.devicesRefused, reason: Self.words, since: Self.at(0), until: Self.at(60))
+        #expect(events == [.doubted(reason: "BadDeviceToken"), .paused(first)])
+        #expect(health.admit(now: Self.at(60)) == .probe)
+        note(.refused(21, at: 60), isKnown: true)
+        let second = Pause(.devicesRefused, reason: Self.words, since: Self.at(0), until: Self.at(180))
+        #expect(events.last == .prolonged(second, rest: 120))
+        #expect(health.admit(now: Self.at(180)) == .probe)
+        _ = health.note(.failure(.misconfigured(reason: "m")), user: 1, isKnown: true, now: Self.at(180), jitter: 1)
+            .map { events.append($0) }
+        let third = Pause(.misconfigured, reason: "m", since: Self.at(0), until: Self.at(420))
+        #expect(events.last == .changed(from: second, to: third))
+        #expect(health.admit(now: Self.at(420)) == .probe)
+        note(.accepted(22, at: 420))
+        #expect(events.last == .resumed(third))
+        #expect(events.count == 5)
+    }
+
+    @Test func afterAnotherTroubleAnAnswerAboutADeviceIsAnAnswer() {
+        var health = self.health(after: [])
+        _ = health.note(.failure(.misconfigured(reason: "m")), user: 1, isKnown: false, now: Self.at(0), jitter: 1)
+        #expect(health.admit(now: Self.at(60)) == .probe)
+        let event = health.note(Call.refused(1, at: 60).outcome, user: 1, isKnown: false, now: Self.at(60), jitter: 1)
+        #expect(event == .resumed(Pause(.misconfigured, reason: "m", since: Self.at(0), until: Self.at(60))))
+        #expect(health.pause == nil)
+    }
+
+    @Test func probesAvoidUsersWhoWereRefusedOrBusyUntilOneIsAccepted() {
+        let busy = SendOutcome.failure(.deviceBusy(reason: "busy", retryAfter: .seconds(60)))
+        var health = self.health(after: Self.refused(1...2))
+        _ = health.note(busy, user: 3, isKnown: false, now: Self.at(0), jitter: 1)
+        #expect(health.probeChoice == ProbeChoice(.known, avoiding: [1, 2, 3]))
+        _ = health.note(.success(Acceptance()), user: 1, isKnown: false, now: Self.at(0), jitter: 1)
+        #expect(health.probeChoice == ProbeChoice(.known, avoiding: []))
+    }
+
+    /// After a change of the VAPID key, browsers that subscribed again are accepted, and no others.
+    @Test func knownAndNewAddressesTakeTurnsAsProbes() {
+        var health = self.health(after: Self.refused(1...5))
+        var time = Self.at(60)
+        var choices: [ProbeChoice.Address] = []
+        for user in Int64(10)..<14 {
+            choices.append(health.probeChoice.address)
+            #expect(health.admit(now: time) == .probe)
+            _ = health.note(Call.refused(user, at: 0).outcome, user: user, isKnown: true, now: time, jitter: 1)
+            time = health.pause?.until ?? time
+        }
+        #expect(choices == [.known, .new, .known, .new])
+        #expect(health.probeChoice.avoidedUsers == [1, 2, 3, 4, 5, 10, 11, 12, 13])
+    }
+
+    @Test func ofAnOutageAProbeIsAlwaysToAKnownAddress() {
+        var health = SenderHealth()
+        let down = SendOutcome.failure(.unavailable(reason: "down"))
+        for user in Int64(0)..<10 { _ = health.note(down, user: user, isKnown: false, now: Self.at(0), jitter: 1) }
+        _ = health.admit(now: Self.at(1))
+        _ = health.note(down, user: 1, isKnown: true, now: Self.at(1), jitter: 1)
+        #expect(health.probeChoice.address == .known)
+    }
+}

@@ -1,0 +1,141 @@
+import Foundation
+import PushCore
+import PushDelivery
+import PushSimulators
+import PushStore
+import PushTesting
+import Testing
+
+/// Devices that the provider does not know, and what becomes of the others' pushes.
+@Suite(.timeLimit(.minutes(5))) struct LaneHealthTests {
+    private static let refusal = Fault.answer(status: 400, body: #"{"reason":"BadDeviceToken"}"#)
+    private static let lane = Lane(Platform("apns"))
+
+    private let rig: Rig
+    private var fixture: StoreFixture { self.rig.fixture }
+    private var apns: APNsSimulator { self.rig.apns }
+
+    init() throws {
+        self.rig = try Rig()
+    }
+
+    /// Users with a device each, whose handles begin with `prefix`.
+    private func addUsers(_ count: Int, prefix: String) async throws -> [User] {
+        var users: [User] = []
+        for number in 0..<count {
+            let user = try await self.fixture.addUser("\(prefix)-\(number)")
+            try await self.fixture.addDevice(of: user, handle: prefix + String(format: "%04x", number))
+            users.append(user)
+        }
+        return users
+    }
+
+    private func post(_ number: Int64, to user: User) async throws {
+        try await self.fixture.post(number, from: user, to: "username:\(user.name)")
+    }
+
+    private func untilTallied(_ isSo: (Tally) -> Bool) async throws {
+        try await eventually { try await isSo(self.fixture.reader.tallies()["apns"] ?? Tally()) }
+    }
+
+    private static func pause(_ status: SenderStatus) -> Pause? {
+        status.pauseByLane[self.lane] ?? nil
+    }
+
+    /// The devices that were asked for, in their order.
+    private var asked: [String] {
+        self.apns.pushes.received.map { String($0.request.path.dropFirst("/3/device/".count)) }
+    }
+
+    @Test func theInventedDevicesOfOneUserFailAlone() async throws {
+        let mallory = try await self.fixture.addUser("mallory")
+        for number in 0..<30 {
+            try await self.fixture.addDevice(of: mallory, handle: String(format: "dead%04x", number))
+        }
+        let alice = try await self.addUsers(1, prefix: "a11ce0")[0]
+        self.apns.pushes.setFaults([FaultRule(Self.refusal, when: [.device("dead")])])
+        // One at a time: before it has seen a good token, APNs may refuse a second stream, which would come again later.
+        try await self.rig.run(concurrency: 1) { wakeUp, status in
+            try await self.post(1, to: mallory)
+            wakeUp()
+            try await self.untilTallied { $0.failed == 30 }
+            try await self.post(2, to: alice)
+            wakeUp()
+            _ = try await self.apns.pushes.acceptedPush(1)
+            try await self.post(3, to: mallory)
+            wakeUp()
+            try await self.untilTallied { $0.failed == 60 }
+            #expect(status.pauseCounts == [Self.lane: [:], Lane(Platform("other")): [:]])
+        }
+        // Once others are reached they are dead, and the next time nothing is sent to them.
+        #expect(try await self.fixture.reader.devices(ofUser: mallory.id).isEmpty)
+        let warnings = self.rig.log.lines.filter { $0.hasPrefix("warning") }
+        #expect(
+            warnings == [
+                "warning device refused, and no push accepted yet; the device's address or the sender's set-up is wrong "
+                    + "lane=apns reason=BadDeviceToken"
+            ]
+        )
+    }
+
+    @Test func whenNobodyIsReachedTheLanePausesAndKeepsWhatIsQueued() async throws {
+        let users = try await self.addUsers(20, prefix: "dead")
+        self.apns.pushes.setFaults([FaultRule(Self.refusal)])
+        try await self.rig.run(concurrency: 1) { wakeUp, status in
+            for (number, user) in users.enumerated() { try await self.post(Int64(number + 1), to: user) }
+            wakeUp()
+            try await eventually { Self.pause(status) != nil }
+            #expect(Self.pause(status)?.cause == .devicesRefused)
+            #expect(status.pauseCounts[Self.lane] == [.devicesRefused: 1])
+            try await self.untilTallied { $0.failed == 4 }
+            // The operator mends it.
+            self.apns.pushes.setFaults([])
+            self.fixture.clock.advance(by: SenderHealth.pause)
+            wakeUp()
+            _ = try await self.apns.pushes.acceptedPush(16, within: .seconds(60))
+            #expect(Self.pause(status) == nil)
+        }
+        #expect(
+            self.rig.log.lines.filter { $0.contains("lane ") } == [
+                "warning lane paused cause=devices_refused lane=apns "
+                    + "reason=devices of 5 users in a row refused, none accepted: BadDeviceToken "
+                    + "until=2027-01-15T08:01:00Z",
+                "notice lane resumed cause=devices_refused lane=apns",
+            ]
+        )
+    }
+
+    @Test func probesGoToDevicesThatWereAcceptedBefore() async throws {
+        let mallory = try await self.fixture.addUser("mallory")
+        for number in 0..<30 {
+            try await self.fixture.addDevice(of: mallory, handle: String(format: "dead%04x", number))
+        }
+        let users = try await self.addUsers(2, prefix: "a11ce0")
+        let overloaded = FaultRule(.answer(status: 503, retryAfter: .seconds(60)))
+        let refused = FaultRule(Self.refusal, when: [.device("dead")])
+        try await self.rig.run { wakeUp, status in
+            try await self.post(1, to: users[0])
+            wakeUp()
+            // Written down, which comes a moment after the provider's answer.
+            try await self.untilTallied { $0.accepted == 1 }
+            self.apns.pushes.setFaults([overloaded])
+            try await self.post(2, to: users[1])
+            wakeUp()
+            try await eventually { Self.pause(status) != nil }
+            // All of the hostile user's are older.
+            try await self.post(3, to: mallory)
+            try await self.post(4, to: mallory)
+            self.fixture.clock.advance(by: 1)
+            try await self.post(5, to: users[0])
+            self.apns.pushes.setFaults([refused])
+            self.fixture.clock.advance(by: 60)
+            wakeUp()
+            _ = try await self.apns.pushes.acceptedPush(3)
+            #expect(Self.pause(status) == nil)
+        }
+        let (first, second) = ("a11ce00000", "a11ce00001")
+        #expect(self.asked.first == first)
+        let afterThePause = try #require(self.asked.firstIndex(of: second)) + 1
+        #expect(self.asked[afterThePause] == first)
+    }
+}
