@@ -32,6 +32,9 @@ package protocol ByteStream: AnyObject {
     /// The common name (CN) in the client's TLS certificate, which has been verified; `nil` without a certificate, and
     /// if it does not have exactly one.
     var certificateName: String? { get }
+
+    /// Whether TLS protects the bytes on this connection.
+    var isEncrypted: Bool { get }
 }
 
 /// A task that waits for readiness: resumed once, with the reason if the wait failed.
@@ -48,6 +51,7 @@ extension ByteStream {
     }
 
     package var certificateName: String? { nil }
+    package var isEncrypted: Bool { false }
 }
 
 /// A connection that can carry nothing more.

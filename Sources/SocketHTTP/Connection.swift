@@ -132,6 +132,7 @@ final class Connection {
             peer: self.peer,
             loopIndex: self.loopState.loop.index,
             certificateName: self.stream.certificateName,
+            isEncrypted: self.stream.isEncrypted,
             proxies: self.proxies
         )
     }

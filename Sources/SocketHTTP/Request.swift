@@ -9,6 +9,8 @@ package final class Request {
     package let loopIndex: Int
     /// The common name in the client's TLS certificate, which has been verified; `nil` without one.
     package let certificateName: String?
+    /// Whether the connection itself is protected by TLS, and not only a proxy's connection before it.
+    package let isEncrypted: Bool
     private let proxies: TrustedProxies
 
     package init(
@@ -17,6 +19,7 @@ package final class Request {
         peer: PeerAddress,
         loopIndex: Int,
         certificateName: String? = nil,
+        isEncrypted: Bool = false,
         proxies: TrustedProxies = .none
     ) {
         self.head = head
@@ -24,6 +27,7 @@ package final class Request {
         self.peer = peer
         self.loopIndex = loopIndex
         self.certificateName = certificateName
+        self.isEncrypted = isEncrypted
         self.proxies = proxies
     }
 
@@ -32,6 +36,11 @@ package final class Request {
 
     /// The client: the other end, or the address that trusted proxies name.
     package var client: PeerAddress { self.proxies.client(of: self.head, from: self.peer) }
+
+    /// The scheme that the client used; `nil` where that is not known: a proxy that says nothing may have ended its TLS.
+    package var scheme: HTTPScheme? {
+        self.isEncrypted ? .https : self.proxies.scheme(of: self.head, from: self.peer)
+    }
 
     /// The address for limits: the client's, of IPv6 the /64. `nil` where many clients would share one,
     /// as with a local socket, or a proxy that names no client.

@@ -42,38 +42,73 @@ package struct TrustedProxies: Sendable {
     /// `unknown` if they name it in a form that cannot be read, such as an obfuscated node of RFC 7239 §6.3.
     package func client(of head: RequestHead, from peer: PeerAddress) -> PeerAddress {
         guard self.contains(peer) else { return peer }
-        var client = peer
-        for hop in self.hops(of: head).reversed() {
-            client = hop
-            guard self.contains(hop) else { break }
+        return self.outermostHop(of: head)?.client ?? peer
+    }
+
+    /// The scheme that the client used, as the trusted proxies say: in the element of `Forwarded` that names the client, or in
+    /// `X-Forwarded-Proto`. `nil` if the peer is none of them, and if they do not say it or contradict one another.
+    package func scheme(of head: RequestHead, from peer: PeerAddress) -> HTTPScheme? {
+        guard self.contains(peer) else { return nil }
+        switch self.field {
+        case .xForwardedFor:
+            // Its elements are not those of X-Forwarded-For: some proxies append to it, and some write it anew.
+            let values = head.values(canonicalName: "x-forwarded-proto")
+            return values.count == 1 ? HTTPScheme(values[0]) : nil
+        case .forwarded:
+            return self.outermostHop(of: head)?.scheme
         }
-        return client
     }
 
     // MARK: - Private
 
+    /// One step on the way of a request: who sent it to a proxy, and by which scheme.
+    private struct Hop {
+        var client: PeerAddress
+        var scheme: HTTPScheme?
+    }
+
+    /// The farthest step that trusted proxies vouch for. `nil` if they name none.
+    private func outermostHop(of head: RequestHead) -> Hop? {
+        var last: Hop?
+        for hop in self.hops(of: head).reversed() {
+            last = hop
+            guard self.contains(hop.client) else { break }
+        }
+        return last
+    }
+
     /// The hops that the fields name, the nearest last.
-    private func hops(of head: RequestHead) -> [PeerAddress] {
+    private func hops(of head: RequestHead) -> [Hop] {
         head.values(canonicalName: self.field.canonicalName).flatMap { value in
             value.split(separator: ",", omittingEmptySubsequences: false).map { element in
                 switch self.field {
-                case .xForwardedFor: Self.address(element)
-                case .forwarded: Self.node(ofElement: element)
+                case .xForwardedFor: Hop(client: Self.address(element))
+                case .forwarded: Self.hop(ofElement: element)
                 }
             }
         }
     }
 
-    /// The `for` of an element. No comma or semicolon can stand in an address, so quotes need not be followed.
-    private static func node(ofElement element: Substring) -> PeerAddress {
+    /// The `for` and the `proto` of an element, the first of each. No comma or semicolon can stand in an address, so quotes
+    /// need not be followed.
+    private static func hop(ofElement element: Substring) -> Hop {
+        var (node, scheme) = (Substring?.none, Substring?.none)
         for parameter in element.split(separator: ";") {
             let parts = parameter.split(separator: "=", maxSplits: 1)
-            guard parts.count == 2, parts[0].trimmingBlanks.lowercased() == "for" else { continue }
-            var node = parts[1].trimmingBlanks
-            if node.count > 1, node.first == "\"", node.last == "\"" { node = node.dropFirst().dropLast() }
-            return self.address(node)
+            guard parts.count == 2 else { continue }
+            switch parts[0].trimmingBlanks.lowercased() {
+            case "for": node = node ?? self.unquoted(parts[1])
+            case "proto": scheme = scheme ?? self.unquoted(parts[1])
+            default: continue
+            }
         }
-        return .unknown
+        return Hop(client: node.map(self.address) ?? .unknown, scheme: scheme.flatMap { HTTPScheme(String($0)) })
+    }
+
+    private static func unquoted(_ text: Substring) -> Substring {
+        let text = text.trimmingBlanks
+        guard text.count > 1, text.first == "\"", text.last == "\"" else { return text }
+        return text.dropFirst().dropLast()
     }
 
     /// An address, which may be in brackets and may have a port.

@@ -19,6 +19,7 @@ package final class TLSStream: ByteStream {
     /// Whether the handshake failed because the peer has sent a request in clear.
     private(set) var peerSpeaksHTTP = false
     package private(set) var certificateName: String?
+    package let isEncrypted = true
 
     /// How much of one write is encrypted at a time: four full records.
     private static let writeLimit = 64 * 1024

@@ -104,6 +104,46 @@ import Testing
         #expect(request.origin?.description == origin)
     }
 
+    @Test(arguments: [
+        ("10.0.0.1", ["https"], HTTPScheme.https), ("10.0.0.1", ["HTTP"], .http), ("unix", ["https"], .https),
+        ("198.51.100.9", ["https"], nil), ("unknown", ["https"], nil), ("10.0.0.1", [], nil),
+        ("10.0.0.1", ["wss"], nil),
+        ("10.0.0.1", [""], nil), ("10.0.0.1", ["https, https"], nil), ("10.0.0.1", ["http", "https"], nil),
+    ])
+    func theSchemeIsATrustedProxysWord(peer: String, values: [String], scheme: HTTPScheme?) throws {
+        let row = Row(peer, values, "", name: "X-Forwarded-Proto")
+        #expect(try row.request(.xForwardedFor).scheme == scheme)
+        #expect(try row.request(.forwarded).scheme == nil, "the other field does not count")
+    }
+
+    @Test(arguments: [
+        (["for=203.0.113.7;proto=https"], HTTPScheme.https), (["PROTO = \"https\" ;for=203.0.113.7"], .https),
+        (["for=203.0.113.7;proto=https, for=10.0.0.2;proto=http"], .https),
+        (["for=198.51.100.66;proto=https", "for=203.0.113.7;proto=http"], .http),
+        (["for=203.0.113.7;proto=https;proto=http"], .https), (["for=203.0.113.7"], nil),
+        (["for=203.0.113.7;proto=ftp"], nil), (["proto=https"], .https), ([], nil),
+    ])
+    func theSchemeIsInTheElementThatNamesTheClient(values: [String], scheme: HTTPScheme?) throws {
+        #expect(try Row("10.0.0.1", values, "").request(.forwarded).scheme == scheme)
+        #expect(try Row("198.51.100.9", values, "").request(.forwarded).scheme == nil)
+    }
+
+    @Test func tlsOfTheServersOwnIsCertain() throws {
+        let head = try #require(RequestHead("GET / HTTP/1.1\r\nHost: h\r\nX-Forwarded-Proto: http\r\n\r\n"))
+        let proxies = TrustedProxies(networks: [], includesUnix: true, field: .xForwardedFor)
+        for (isEncrypted, scheme) in [(true, HTTPScheme.https), (false, .http)] {
+            let request = Request(
+                head: head,
+                body: RequestBody([]),
+                peer: .unix,
+                loopIndex: 0,
+                isEncrypted: isEncrypted,
+                proxies: proxies
+            )
+            #expect(request.scheme == scheme)
+        }
+    }
+
     @Test func theOtherFieldDoesNotCount() throws {
         let row = Row("10.0.0.1", ["203.0.113.7"], "10.0.0.1")
         #expect(try row.client(.xForwardedFor, sentAs: .forwarded) == row.client)
@@ -115,11 +155,14 @@ struct Row: Sendable {
     let peer: String
     let values: [String]
     let client: String
+    /// That of the values; `nil`: the one in which proxies name the client.
+    let name: String?
 
-    init(_ peer: String, _ values: [String], _ client: String) {
+    init(_ peer: String, _ values: [String], _ client: String, name: String? = nil) {
         self.peer = peer
         self.values = values
         self.client = client
+        self.name = name
     }
 
     func client(_ field: TrustedProxies.Field, sentAs sent: TrustedProxies.Field? = nil) throws -> String {
@@ -127,7 +170,8 @@ struct Row: Sendable {
     }
 
     func request(_ field: TrustedProxies.Field, sentAs sent: TrustedProxies.Field? = nil) throws -> Request {
-        let lines = self.values.map { "\((sent ?? field).rawValue): \($0)\r\n" }.joined()
+        let name = self.name ?? (sent ?? field).rawValue
+        let lines = self.values.map { "\(name): \($0)\r\n" }.joined()
         let head = try #require(RequestHead("GET / HTTP/1.1\r\nHost: h\r\n\(lines)\r\n"))
         let network = try #require(IPNetwork("10.0.0.0/8"))
         let proxies = TrustedProxies(networks: [network], includesUnix: true, field: field)

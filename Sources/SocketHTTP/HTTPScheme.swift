@@ -1,0 +1,9 @@
+/// The scheme of a URL that HTTP is spoken for.
+package enum HTTPScheme: String, Sendable {
+    case http, https
+
+    /// Reads a scheme in any case (RFC 3986 §3.1); `nil` for any other.
+    package init?(_ text: String) {
+        self.init(rawValue: text.lowercased())
+    }
+}
