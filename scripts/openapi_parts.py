@@ -20,6 +20,11 @@ known are ignored, and `null` is as good as leaving a member out. At most 64 lev
 **Conditional and partial requests.** Every `GET` is also answered as `HEAD`. Where there is an `ETag`, `If-None-Match` and
 the other preconditions of RFC 9110 hold. Ranges are not served.
 
+**Browsers.** Any origin's page may use the routes that are for anybody. Everything else, and whatever changes something, is
+for pages of the server's own origin and of those in its `server.allowedOrigins`: others' requests are 403 `cross-origin`, as
+`Origin` and `Sec-Fetch-Site` tell them. To an allowed origin answers carry the fields of CORS, and each path answers `OPTIONS`
+with `Access-Control-Request-Method` by 204, without credentials; any other `OPTIONS` is 405.
+
 **Errors** are `application/problem+json` (RFC 9457); the codes are explained in `docs/errors.md`. What another user owns and
 what is not there are one answer, 404. A fault in the HTTP itself is answered before any operation is looked for, with 400,
 408, 413, 414, 417, 431, 501, 503 or 505.
@@ -482,6 +487,12 @@ HEADERS = {
     "MyToken": header({"type": "integer", "minimum": 3, "maximum": 2147483642}, "*n* × 17 + 3, if the request had `MyToken: n`."),
     "RequestId": header({"type": "string", "pattern": "^[A-Za-z0-9_-]{1,128}$"}, "The request's id, by which the server's log has it.", True),
     "ContentTypeOptions": header({"const": "nosniff"}, "The media type is what it says.", True),
+    "ResourcePolicy": header({"const": "same-origin"}, "Pages of other origins get nothing of it as an image, a script or the like; CORS is not concerned (Fetch standard).", True),
+    "ReferrerPolicy": header({"const": "no-referrer"}, "A browser that shows it tells no other site the address.", True),
+    "TransportSecurity": header({"type": "string", "pattern": "^max-age=[0-9]+$"}, "For how many seconds browsers come back over TLS only (RFC 6797); with TLS of the server's own, if it is configured."),
+    "AllowOrigin": header(TEXT, "The request's `Origin`, if it is an allowed one: its pages may read the answer. `Vary` then has `Origin`, in a line of its own."),
+    "AllowCredentials": header({"const": "true"}, "With `Access-Control-Allow-Origin`: also of requests with credentials."),
+    "ExposeHeaders": header(TEXT, "With `Access-Control-Allow-Origin`: the fields that scripts may read."),
     "NotStored": header({"const": "no-store"}, "No cache may keep it.", True),
     "Freshness": header({"type": "string", "pattern": "^(no-store|private, max-age=[0-9]+)$"}, "For how long the client's own cache may give it without asking. `no-store` where the sender wants it so, and where the payload goes with being read.", True),
     "PublicFreshness": header({"enum": ["no-cache", "no-store"]}, "Any cache may keep it, and asks each time; not a signed one.", True),
@@ -506,6 +517,12 @@ HEADERS = {
 EVERYWHERE = {
     "X-Request-Id": ref("headers", "RequestId"),
     "X-Content-Type-Options": ref("headers", "ContentTypeOptions"),
+    "Cross-Origin-Resource-Policy": ref("headers", "ResourcePolicy"),
+    "Referrer-Policy": ref("headers", "ReferrerPolicy"),
+    "Strict-Transport-Security": ref("headers", "TransportSecurity"),
+    "Access-Control-Allow-Origin": ref("headers", "AllowOrigin"),
+    "Access-Control-Allow-Credentials": ref("headers", "AllowCredentials"),
+    "Access-Control-Expose-Headers": ref("headers", "ExposeHeaders"),
     "MyToken": ref("headers", "MyToken"),
     "Content-Digest": ref("headers", "ContentDigest"),
     "Signature-Input": ref("headers", "SignatureInput"),
@@ -517,7 +534,7 @@ NOT_STORED = {"Cache-Control": ref("headers", "NotStored")}
 PROBLEMS = {
     400: ("BadRequest", "Something about the request is wrong, and `detail` says what."),
     401: ("Unauthorized", "Credentials are missing or wrong, or the token is none, has expired or was revoked."),
-    403: ("Forbidden", "The caller is known and may not do this."),
+    403: ("Forbidden", "The caller is known and may not do this, or a browser has sent the request for a page of a foreign origin."),
     404: ("NotFound", "There is nothing, it has expired, or it is somebody else's: the answer is the same."),
     405: ("MethodNotAllowed", "The resource does not know the method."),
     408: ("RequestTimeout", "The request took too long to arrive."),

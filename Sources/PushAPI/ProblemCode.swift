@@ -31,6 +31,8 @@ public enum ProblemCode: String, Sendable, CaseIterable {
     case forbidden = "forbidden"
     /// The caller may do this, but the token lacks a scope.
     case insufficientScope = "insufficient-scope"
+    /// A browser has sent the request for a page whose origin is not allowed.
+    case crossOrigin = "cross-origin"
     /// The resource does not exist, has expired, or belongs to another user.
     case notFound = "not-found"
     /// The resource does not support the method; `Allow` lists those it does.
@@ -86,7 +88,7 @@ public enum ProblemCode: String, Sendable, CaseIterable {
         case .malformedRequest, .invalidToken, .invalidJSON, .invalidMember, .invalidParameter: 400
         case .invalidCursor, .invalidIdempotencyKey, .unsupportedSignature, .unknownPlatform, .unknownUser: 400
         case .unauthorized, .invalidBearerToken: 401
-        case .forbidden, .insufficientScope: 403
+        case .forbidden, .insufficientScope, .crossOrigin: 403
         case .notFound: 404
         case .methodNotAllowed: 405
         case .requestTimeout: 408
@@ -125,6 +127,7 @@ public enum ProblemCode: String, Sendable, CaseIterable {
         case .invalidBearerToken: "The bearer token is invalid, expired or revoked"
         case .insufficientScope: "The token lacks a required scope"
         case .forbidden: "The caller is not allowed to do this"
+        case .crossOrigin: "The request comes from a page of another origin"
         case .notFound: "Not found"
         case .methodNotAllowed: "The resource does not support this method"
         case .requestTimeout: "The request took too long to arrive"

@@ -6,15 +6,20 @@ internal import PushStore
 internal import SocketHTTP
 
 /// The fields that every answer carries, whatever its status: the echo of `MyToken`, the request's id, the rest of the quota,
-/// and the signature.
+/// what browsers go by, and the signature.
 struct Envelope: Sendable {
     private let signer: AnswerSigner
+    private let origins: OriginPolicy
+    /// `Strict-Transport-Security`, for connections with TLS.
+    private let hsts: ResponseFields?
     private let logger: Logger
     /// Asked of the logger once, which copies its handler to tell.
     private let logsRequests: Bool
 
-    init(signer: AnswerSigner, logger: Logger) {
+    init(signer: AnswerSigner, origins: OriginPolicy, hsts: Int?, logger: Logger) {
         self.signer = signer
+        self.origins = origins
+        self.hsts = hsts.map { [.strictTransportSecurity: "max-age=\($0)"] }
         self.logger = logger
         self.logsRequests = logger.logLevel <= .debug
     }
@@ -32,9 +37,17 @@ struct Envelope: Sendable {
         var response = Response(Problem(refusal), request: id)
         // A token that is not one has no echo; the refusal stands all the same.
         let token = head.flatMap { try? MyToken(of: $0) }
-        Self.address(&response, id: id, token: token)
+        let sharing = if let head { self.origins.fields(for: head) } else { self.origins.unreadable }
+        Self.address(&response, sharing, id: id, token: token)
         guard let head, head.count(of: .acceptSignature) > 0 else { return response }
         return self.signer.signed(response, for: head)
+    }
+
+    /// An answer that no handler makes.
+    func finish(_ response: Response, in exchange: Exchange) -> Response {
+        var response = response
+        self.complete(&response, exchange.quota, in: exchange)
+        return response
     }
 
     // Not inlined: a connection keeps what the frames of waiting functions have taken once.
@@ -59,15 +72,32 @@ struct Envelope: Sendable {
     private func complete(_ response: inout Response, _ quota: QuotaPolicy.State?, in exchange: Exchange) {
         if let quota { quota.policy.addFields(quota, to: &response.fields) }
         if self.logsRequests { self.log(response, in: exchange) }
-        Self.address(&response, id: exchange.id, token: exchange.token)
+        let request = exchange.request
+        if let hsts, request.isEncrypted { response.fields.append(contentsOf: hsts) }
+        Self.address(&response, self.origins.fields(for: request.head), id: exchange.id, token: exchange.token)
         // Last of all, for it is over what goes out.
-        if exchange.isToBeSigned { response = self.signer.signed(response, for: exchange.request.head) }
+        if exchange.isToBeSigned { response = self.signer.signed(response, for: request.head) }
     }
 
-    private static func address(_ response: inout Response, id: RequestID, token: MyToken?) {
+    /// `sharing` are the fields by which browsers know to whom the answer is readable.
+    private static func address(
+        _ response: inout Response,
+        _ sharing: ResponseFields?,
+        id: RequestID,
+        token: MyToken?
+    ) {
         if let token { response.fields.append(line: "MyToken: ") { $0.append(contentsOf: token.echo.utf8) } }
         response.fields.append(line: "X-Request-Id: ") { $0.append(contentsOf: id.description.utf8) }
-        response.fields.append(lines: "X-Content-Type-Options: nosniff\r\n")
+        // A browser must neither guess the answer's type, nor give it to a page of another origin as an image or a script (an
+        // allowed origin's page reads it by CORS), nor tell another site its address.
+        response.fields.append(
+            lines: """
+                X-Content-Type-Options: nosniff\r
+                Cross-Origin-Resource-Policy: same-origin\r
+                Referrer-Policy: no-referrer\r\n
+                """
+        )
+        if let sharing { response.fields.append(contentsOf: sharing) }
     }
 
     private func log(_ response: Response, in exchange: Exchange) {

@@ -10,6 +10,7 @@ package import SocketHTTP
 package final class PushServer: Responder {
     let routes: RouteTable
     private let envelope: Envelope
+    private let origins: OriginPolicy
     /// One read-only connection for each event loop.
     private let readers: [any StoreReader]
     private let authenticator: Authenticator
@@ -104,7 +105,8 @@ package final class PushServer: Responder {
             OpenAPIHandler(),
         ]
         self.routes = RouteTable(handlers.flatMap(\.routes))
-        self.envelope = Envelope(signer: signer, logger: logger)
+        self.origins = OriginPolicy(allowed: settings.allowedOrigins)
+        self.envelope = Envelope(signer: signer, origins: self.origins, hsts: settings.hsts, logger: logger)
         self.readers = readers
         self.authenticator = authenticator
         self.identityField = settings.identityField
@@ -116,6 +118,13 @@ package final class PushServer: Responder {
         do {
             try self.envelope.read(exchange)
             let found = self.routes.match(method: request.head.method, path: request.head.path)
+            if request.head.namesItsPage {
+                // Before credentials are looked at: for a foreign page they prove nothing.
+                try self.origins.check(request, for: found)
+                if let preflight = self.origins.preflight(request.head, for: found) {
+                    return .now(self.envelope.finish(preflight, in: exchange))
+                }
+            }
             let now = self.wholeMilliseconds(self.now())
             let caller = try self.knownCaller(of: request, for: found, now: now)
             if caller == nil, found.needsCaller {

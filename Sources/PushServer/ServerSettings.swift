@@ -40,6 +40,10 @@ package struct ServerSettings: Sendable {
     package var streamHeartbeat: Duration
     /// Where trusted proxies say whom they have signed in; `nil`: they do not.
     package var identityField: IdentityField?
+    /// The origins, beside the server's own, whose pages may send requests and read the answers.
+    package var allowedOrigins: Set<WebOrigin>
+    /// For how many seconds browsers come back over TLS only (RFC 6797), told on the server's own TLS; `nil`: not told.
+    package var hsts: Int?
     package var platforms: [Platform: PlatformRule]
     /// What users of a role may have stored at a time; a role that is not here, as much as they like.
     package var storage: [Role: StorageBounds]
@@ -54,6 +58,8 @@ package struct ServerSettings: Sendable {
         sessionLifetime: Duration = .seconds(7_776_000),
         streamHeartbeat: Duration = .seconds(15),
         identityField: IdentityField? = nil,
+        allowedOrigins: Set<WebOrigin> = [],
+        hsts: Int? = nil,
         platforms: [Platform: PlatformRule] = [:],
         storage: [Role: StorageBounds] = [:]
     ) {
@@ -66,6 +72,8 @@ package struct ServerSettings: Sendable {
         self.sessionLifetime = sessionLifetime
         self.streamHeartbeat = streamHeartbeat
         self.identityField = identityField
+        self.allowedOrigins = allowedOrigins
+        self.hsts = hsts
         self.platforms = platforms
         self.storage = storage
     }

@@ -63,7 +63,9 @@ extension Connection {
             return self.encode(Response(status: .internalServerError), to: request, closes: closes)
         }
         let bodyLength = response.body.count
-        self.output.reserveCapacity(512 + (bodyLength <= Self.copiedBytes ? bodyLength : 0))
+        // The status line, and the lines that the encoder adds, take less than 160 bytes.
+        let headLength = 160 + response.fields.bytes.count
+        self.output.reserveCapacity(headLength + (bodyLength <= Self.copiedBytes ? bodyLength : 0))
         self.loopState.encoder.appendHead(
             of: response,
             isHead: request.isHead,

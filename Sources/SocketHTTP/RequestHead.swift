@@ -100,6 +100,20 @@ package struct RequestHead: Sendable {
         return false
     }
 
+    /// Whether there is a field by which browsers say whose page has sent a request: `Origin` or `Sec-Fetch-Site`. Found in one
+    /// look at all names, as every request is asked.
+    package var namesItsPage: Bool {
+        let bytes = self.bytes.span
+        for line in self.lines {
+            switch line.name.count {
+            case 6 where bytes.equals(line.name, anyCase: "origin"): return true
+            case 14 where bytes.equals(line.name, anyCase: "sec-fetch-site"): return true
+            default: continue
+            }
+        }
+        return false
+    }
+
     package func count(of name: HTTPField.Name) -> Int {
         var count = 0
         self.forEachValue(of: name.canonicalName) { _ in count += 1 }

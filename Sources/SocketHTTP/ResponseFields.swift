@@ -16,7 +16,7 @@ package struct ResponseFields: Sendable, Hashable, ExpressibleByDictionaryLitera
     private(set) var contentLength: Int?
 
     package init() {
-        self.bytes.reserveCapacity(512)
+        self.bytes.reserveCapacity(640)
     }
 
     package init(dictionaryLiteral elements: (HTTPField.Name, String)...) {

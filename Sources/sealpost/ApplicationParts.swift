@@ -178,6 +178,8 @@ extension ServerSettings {
             sessionLifetime: .seconds(configuration.sessionExpiresIn),
             streamHeartbeat: configuration.streamHeartbeat,
             identityField: configuration.identityHeader.flatMap { IdentityField($0) },
+            allowedOrigins: Set(configuration.allowedOrigins),
+            hsts: configuration.tls?.hsts,
             platforms: platforms,
             storage: configuration.storage
         )

@@ -81,6 +81,16 @@ extension Configuration {
                 throw section.error("identityHeader", nil, "it needs trustedProxies, which is empty")
             }
         }
+        self.allowedOrigins = try (section.strings("allowedOrigins") ?? []).map { text in
+            guard let origin = WebOrigin(text) else {
+                throw section.error(
+                    "allowedOrigins",
+                    nil,
+                    "\"\(text)\" must be a scheme, a host and perhaps a port, such as https://app.example: no path, no star"
+                )
+            }
+            return origin
+        }
         self.tls = try TLS(section.section("tls"))
         let limits = try section.section("limits")
         self.handshakeTimeout = try limits.seconds("handshakeTimeout") ?? self.handshakeTimeout
@@ -182,10 +192,12 @@ extension Configuration.TLS {
     fileprivate init?(_ section: ConfigurationSection) throws {
         let additional = try section.sections("additional").map { try Identity($0) }
         let clientCA = try section.string("clientCA")
+        // Two years at most, which is what browsers' own lists ask for.
+        let hsts = try section.integer("hsts", in: 0...63_072_000)
         let files = try [section.string("certificate"), section.string("privateKey"), clientCA]
         try section.finish()
-        if additional.isEmpty, files.allSatisfy({ $0 == nil }) { return nil }
-        self.init(identity: try Identity(section), additional: additional, clientCA: clientCA)
+        if additional.isEmpty, hsts == nil, files.allSatisfy({ $0 == nil }) { return nil }
+        self.init(identity: try Identity(section), additional: additional, clientCA: clientCA, hsts: hsts)
     }
 }
 

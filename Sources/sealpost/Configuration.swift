@@ -18,6 +18,8 @@ struct Configuration: Sendable {
     var forwardedField = TrustedProxies.Field.xForwardedFor.rawValue
     /// The field in which those proxies name whom they have signed in; `nil`: they sign in nobody.
     var identityHeader: String?
+    /// The origins whose pages may use the API, beside the server's own.
+    var allowedOrigins: [WebOrigin] = []
     /// `nil`: the server speaks in clear.
     var tls: TLS?
     var handshakeTimeout = Duration.seconds(10)
@@ -67,6 +69,8 @@ struct Configuration: Sendable {
         var additional: [Identity] = []
         /// Whose certificates clients may show instead of a password.
         var clientCA: String?
+        /// The seconds of `Strict-Transport-Security`; `nil`: the field is not sent.
+        var hsts: Int?
     }
 }
 

@@ -1,3 +1,4 @@
+import PushServer
 import Reactor
 import SocketHTTP
 
@@ -19,7 +20,7 @@ struct ConfigurationRisk: Sendable, Hashable {
 extension Configuration {
     /// All risks, for `serve`, which refuses or logs them, and for `doctor`, which prints them.
     var risks: [ConfigurationRisk] {
-        [self.identityFromAnybody, self.clearText].compactMap(\.self)
+        [self.identityFromAnybody, self.clearText].compactMap(\.self) + self.unprotectedOrigins
     }
 
     /// Throws a `ConfigurationError` for the first risk that is refused.
@@ -50,6 +51,19 @@ extension Configuration {
             reason: "\(address) accepts passwords and sends payloads in clear text over the network; "
                 + "configure server.tls, or a proxy that ends TLS and server.trustedProxies"
         )
+    }
+}
+
+extension Configuration {
+    private var unprotectedOrigins: [ConfigurationRisk] {
+        self.allowedOrigins.filter { !$0.isProtected }.map { origin in
+            ConfigurationRisk(
+                grade: .warned,
+                key: "server.allowedOrigins",
+                reason: "\(origin) has no TLS: networks on the way can put scripts of their own into its pages, "
+                    + "which then use the API as those do; allow an https origin"
+            )
+        }
     }
 }
 

@@ -64,6 +64,12 @@ import Testing
             "server: {identityHeader: X-Remote-User}",
             "server.identityHeader: it needs trustedProxies, which is empty"
         ),
+        (
+            "server: {allowedOrigins: ['https://app.example/']}",
+            "server.allowedOrigins: \"https://app.example/\" must be a scheme, a host and perhaps a port"
+        ),
+        ("server: {allowedOrigins: ['*']}", "server.allowedOrigins: \"*\" must be a scheme, a host"),
+        ("server: {allowedOrigins: [null]}", "server.allowedOrigins: \"null\" must be a scheme, a host"),
         ("passwords: {memory: 19455}", "passwords.memory: must be at least 19456 with 2 passes"),
         ("passwords: {memory: 1048577}", "passwords.memory: must be a whole number from 8 to 1048576"),
         ("passwords: {passes: 1}", "passwords.memory: must be at least 19456 with 2 passes"),
@@ -105,6 +111,15 @@ import Testing
     ])
     func aQuotaKeepsWhatIsNotSaid(yaml: String, requests: Int, window: Int) throws {
         #expect(try self.load(yaml).quotas[.device] == Quota(requests: requests, window: window))
+    }
+
+    @Test func originsAreReadInAnySpellingAndKeptInOne() throws {
+        let fromFile = try self.load("server: {allowedOrigins: [HTTPS://App.example:443, 'capacitor://localhost']}")
+        #expect(fromFile.allowedOrigins.map(\.description) == ["https://app.example", "capacitor://localhost"])
+        let environment = ["SEALPOST_SERVER_ALLOWEDORIGINS": "http://localhost:3000"]
+        #expect(
+            try self.load("", environment: environment).allowedOrigins.map(\.description) == ["http://localhost:3000"]
+        )
     }
 
     @Test func storageIsBoundedByRole() throws {

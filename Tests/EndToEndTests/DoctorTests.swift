@@ -149,6 +149,18 @@ import Testing
         #expect(later["senders.fcm"]?.text.contains("cannot be reached") == true)
     }
 
+    @Test func anAllowedOriginWithoutTLSIsWarnedAbout() async throws {
+        var doctor = self
+        let origins = ["https://app.example", "http://localhost:3000", "http://app.example"]
+        doctor.configuration.allowedOrigins = origins.compactMap { WebOrigin($0) }
+        let finding = try #require(try await doctor.examine()["server.allowedOrigins"])
+        #expect(finding.grade == .warn)
+        #expect(finding.text.hasPrefix("http://app.example has no TLS"), "\(finding)")
+        #expect(doctor.configuration.risks.count == 1)
+        doctor.configuration.allowedOrigins.removeLast()
+        #expect(try await doctor.examine()["server.allowedOrigins"] == nil)
+    }
+
     @Test(arguments: [
         ("log: {level: info}\n", 0, "ok   configuration: c.yaml"), ("nonsense: 1\n", 1, "fail configuration: c.yaml:1"),
     ])

@@ -173,7 +173,10 @@ import Testing
             #expect(response.fields[name] == full.fields[name])
             #expect(response.fields[name] != nil)
         }
-        let rest: Set<HTTPField.Name> = [.eTag, .cacheControl, .expires, .vary, .requestID, .contentTypeOptions]
+        let rest: Set<HTTPField.Name> = [
+            .eTag, .cacheControl, .expires, .vary, .requestID, .contentTypeOptions, .crossOriginResourcePolicy,
+            .referrerPolicy,
+        ]
         #expect(Set(response.fields.lines.map(\.name)) == rest)
     }
 

@@ -36,9 +36,14 @@ import Testing
     func send(
         _ sample: Sample,
         headers: [(String, String)],
-        signingKeys: SigningKeys
+        signingKeys: SigningKeys,
+        settings: ServerSettings = .forTests
     ) async throws -> (response: Response, fixture: ServerFixture) {
-        let fixture = try await ServerFixture(signingKeys: signingKeys, troubles: ["the disk is full"])
+        let fixture = try await ServerFixture(
+            settings: settings,
+            signingKeys: signingKeys,
+            troubles: ["the disk is full"]
+        )
         return (try await self.send(sample, headers: headers, to: fixture), fixture)
     }
 

@@ -33,7 +33,10 @@ import Testing
     }
 
     @Test func whatTheDocumentDoesNotHaveIsFound() async throws {
-        let fields = ["X-Request-Id": "a", "X-Content-Type-Options": "nosniff", "Cache-Control": "no-store"]
+        let fields = [
+            "X-Request-Id": "a", "X-Content-Type-Options": "nosniff", "Cache-Control": "no-store",
+            "Cross-Origin-Resource-Policy": "same-origin", "Referrer-Policy": "no-referrer",
+        ]
         func question(_ status: Int, _ fields: [String: String], _ body: String) -> Question {
             Question(route: "GET /healthz", status: status, type: "application/json", fields: fields, body: body)
         }

@@ -43,15 +43,22 @@ extension Response {
     /// Checks what belongs on every answer, whatever its status.
     func expectEnvelope(sourceLocation: SourceLocation = #_sourceLocation) {
         let names = self.fields.lines.map(\.name)
-        for name in [HTTPField.Name.cacheControl, .requestID, .contentTypeOptions] {
+        let once: [HTTPField.Name] = [
+            .cacheControl, .requestID, .contentTypeOptions, .crossOriginResourcePolicy, .referrerPolicy,
+        ]
+        for name in once {
             #expect(names.count { $0 == name } == 1, "\(name)", sourceLocation: sourceLocation)
         }
         #expect(names.count { $0 == .myToken } <= 1, sourceLocation: sourceLocation)
         // What a device may keep is one user's; lists are also compressed.
         let isKept = self.fields[.cacheControl]?.hasPrefix("private") == true
-        let isOneUsers = self.fields[.vary]?.hasPrefix("Authorization") == true
-        #expect(isOneUsers || !isKept && self.fields[.vary] == nil, sourceLocation: sourceLocation)
+        // Where pages of other origins are allowed, all answers vary by that.
+        let vary = self.fields.lines.filter { $0.name == .vary && $0.value != "Origin" }.map(\.value)
+        let isOneUsers = vary.first?.hasPrefix("Authorization") == true
+        #expect(isOneUsers && vary.count == 1 || !isKept && vary.isEmpty, sourceLocation: sourceLocation)
         #expect(self.fields[.contentTypeOptions] == "nosniff", sourceLocation: sourceLocation)
+        #expect(self.fields[.crossOriginResourcePolicy] == "same-origin", sourceLocation: sourceLocation)
+        #expect(self.fields[.referrerPolicy] == "no-referrer", sourceLocation: sourceLocation)
         let hasContent = !self.body.isEmpty || self.streamingBody != nil
         #expect(names.contains(.contentType) == hasContent, sourceLocation: sourceLocation)
         if self.status.code >= 400 { self.expectErrorForm(sourceLocation: sourceLocation) }

@@ -32,6 +32,16 @@ private func parsed(target: String, method: String = "GET") -> RequestHead? {
         #expect(head.target == (query.map { "\(path)?\($0)" } ?? path))
     }
 
+    @Test(arguments: [
+        ("Origin: null", true), ("oRIGIN:", true), ("Sec-Fetch-Site: none", true), ("SEC-FETCH-SITE: x", true),
+        ("X: Origin", false), ("Origins: x", false), ("Orig1n: x", false), ("Sec-Fetch-Mode: cors", false),
+        ("Sec-Fetch-Dest: empty", false), ("Referer: http://h/", false),
+    ])
+    func aBrowserNamesItsPageInOneOfTwoFields(line: String, isNamed: Bool) throws {
+        let head = try #require(RequestHead("GET / HTTP/1.1\r\nHost: h\r\nAccept: */*\r\n\(line)\r\nX-Last: x\r\n\r\n"))
+        #expect(head.namesItsPage == isNamed)
+    }
+
     @Test func anAsteriskIsForOptionsOnly() {
         #expect(parsed(target: "*", method: "OPTIONS")?.path == "*")
         #expect(parsed(target: "*") == nil)

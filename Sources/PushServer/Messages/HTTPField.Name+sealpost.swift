@@ -14,6 +14,9 @@ extension HTTPField.Name {
     static let contentDigest = Self(constant: "Content-Digest")
     static let signature = Self(constant: "Signature")
     static let signatureInput = Self(constant: "Signature-Input")
+    static let prefer = Self(constant: "Prefer")
+    static let secFetchSite = Self(constant: "Sec-Fetch-Site")
+    static let referrerPolicy = Self(constant: "Referrer-Policy")
 
     private init(constant name: String) {
         guard let parsed = Self(name) else { preconditionFailure("\(name) is not a field name") }

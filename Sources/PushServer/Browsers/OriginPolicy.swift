@@ -1,0 +1,114 @@
+internal import HTTPTypes
+internal import PushAPI
+internal import SocketHTTP
+
+/// Which pages may have a browser send requests here, with whatever credentials it keeps: those of the server's own origin, and
+/// of the origins that the configuration names. The requests of other pages are refused, and they can read nothing.
+///
+/// Clients that are no browsers send neither `Origin` nor `Sec-Fetch-Site`, and are not concerned.
+struct OriginPolicy: Sendable {
+    /// The fields that let the pages of an origin read an answer, by what browsers send as `Origin`.
+    private let readable: [String: ResponseFields]
+    /// The fields for everybody else: answers differ by `Origin`. `nil` if no origin is allowed.
+    let unreadable: ResponseFields?
+
+    init(allowed: Set<WebOrigin>) {
+        self.readable = Dictionary(uniqueKeysWithValues: allowed.map { ($0.description, Self.fields(for: $0)) })
+        self.unreadable = allowed.isEmpty ? nil : Self.vary
+    }
+
+    /// Throws a `cross-origin` problem for a request that a browser has sent for a foreign page, if it changes something, or if
+    /// its answer depends on who calls: such a `GET` may leave a receipt, take the events of a stream, or use up a quota.
+    func check(_ request: Request, for found: RouteTable.Match) throws(Problem) {
+        let method = request.head.method
+        guard !Self.isSafe(method) || found.needsCaller && method != .options else { return }
+        guard let sender = self.foreignSender(of: request) else { return }
+        throw Problem(.crossOrigin, sender)
+    }
+
+    /// The answer to a browser that asks whether a page of an allowed origin may use a method (Fetch §4.8); `nil` for every
+    /// other request. It needs no credentials, as browsers send none.
+    func preflight(_ head: RequestHead, for found: RouteTable.Match) -> Response? {
+        guard
+            head.method == .options, case .wrongMethod(let allowed, _) = found,
+            head.count(of: .accessControlRequestMethod) > 0, self.allows(head)
+        else { return nil }
+        var response = Response.noContent
+        response.fields.append(.accessControlAllowMethods, allowed.joined(separator: ", "))
+        response.fields.append(contentsOf: Self.preflightFields)
+        return response
+    }
+
+    /// The fields by which browsers and caches know to whom the answer to a request is readable; `nil` if no origin is allowed.
+    func fields(for head: RequestHead) -> ResponseFields? {
+        guard let unreadable else { return nil }
+        return head[.origin].flatMap { self.readable[$0] } ?? unreadable
+    }
+
+    // MARK: - Private
+
+    /// Words about the page that sent it; `nil` if it may.
+    private func foreignSender(of request: Request) -> String? {
+        let head = request.head
+        guard !self.allows(head) else { return nil }
+        let origin = head[.origin]
+        switch head[.secFetchSite] {
+        case nil, "none": return origin.flatMap { Self.isOwn($0, request) ? nil : Self.words($0) }
+        // The browser knows the address that the page used, where a proxy in between may have changed it.
+        case "same-origin": return origin == "null" ? Self.words("null") : nil
+        case .some(let site): return origin.map(Self.words) ?? "Sec-Fetch-Site is \"\(site.prefix(40))\""
+        }
+    }
+
+    private func allows(_ head: RequestHead) -> Bool {
+        head[.origin].map { self.readable[$0] != nil } ?? false
+    }
+
+    /// Whether an origin is the one at which the client has asked: `Host` as it was sent, and the scheme as far as it is known.
+    private static func isOwn(_ text: String, _ request: Request) -> Bool {
+        guard
+            let origin = WebOrigin(text), let scheme = HTTPScheme(origin.scheme),
+            let authority = request.head.authority
+        else { return false }
+        return WebOrigin("\(scheme.rawValue)://\(authority)") == origin && (request.scheme ?? scheme) == scheme
+    }
+
+    private static func words(_ origin: String) -> String {
+        "the origin \"\(origin.prefix(100))\" is neither the server's nor in server.allowedOrigins"
+    }
+
+    /// RFC 9110 section 9.2.1.
+    private static func isSafe(_ method: HTTPRequest.Method) -> Bool {
+        method == .get || method == .head || method == .options || method == .trace
+    }
+
+    // MARK: Fields
+
+    private static let vary: ResponseFields = [.vary: "Origin"]
+
+    /// The origin itself and no star, which would not let credentials through.
+    private static func fields(for origin: WebOrigin) -> ResponseFields {
+        [
+            .vary: "Origin", .accessControlAllowOrigin: origin.description, .accessControlAllowCredentials: "true",
+            .accessControlExposeHeaders: self.exposed.map(\.rawName).joined(separator: ", "),
+        ]
+    }
+
+    /// What a page may read beside the fields that it always may, such as `Content-Type` and `Expires`.
+    private static let exposed: [HTTPField.Name] = [
+        .myToken, .eTag, .location, .rateLimit, .rateLimitPolicy, .retryAfter, .requestID, .contentDigest,
+        .signatureInput, .signature,
+    ]
+
+    private static let preflightFields: ResponseFields = [
+        .accessControlAllowHeaders: Self.taken.map(\.rawName).joined(separator: ", "),
+        // Two hours, the most that Chromium takes.
+        .accessControlMaxAge: "7200",
+    ]
+
+    /// What the API reads. A star would not stand for `Authorization`, and for nothing where there are credentials.
+    private static let taken: [HTTPField.Name] = [
+        .authorization, .contentType, .myToken, .acceptSignature, .requestID, .idempotencyKey, .prefer, .lastEventID,
+        .ifMatch, .ifNoneMatch, .ifModifiedSince, .ifUnmodifiedSince,
+    ]
+}

@@ -1,0 +1,94 @@
+internal import Bytes
+internal import SocketHTTP
+
+/// Where a page comes from, as browsers name it in `Origin`: scheme, host and port (RFC 6454 §6.2).
+///
+/// The scheme may be an app's, such as `capacitor` or `chrome-extension`. `null`, which names no origin, is none.
+package struct WebOrigin: Sendable, Hashable, CustomStringConvertible {
+    /// In lower case.
+    let scheme: String
+    /// In lower case, with a port only if it is not the scheme's own.
+    package let description: String
+
+    /// Reads a scheme, a host and perhaps a port, with nothing behind them; `nil` for anything else. The host must be ASCII:
+    /// browsers send other names in their `xn--` form.
+    package init?(_ text: String) {
+        guard let scheme = Self.scheme(of: text.utf8) else { return nil }
+        let rest = text.utf8.dropFirst(scheme.utf8.count + "://".utf8.count)
+        guard let (host, port) = Self.parts(of: rest), let host = Self.canonical(host) else { return nil }
+        var number = ""
+        if let port {
+            guard let value = Self.number(port) else { return nil }
+            if value != Self.usualPort(scheme) { number = ":\(value)" }
+        }
+        self.scheme = scheme
+        self.description = "\(scheme)://\(host)\(number)"
+    }
+
+    /// Whether a page from here is in a browser as it was sent: over TLS, from the machine itself, or from an app.
+    package var isProtected: Bool {
+        guard self.scheme == HTTPScheme.http.rawValue else { return true }
+        let rest = self.description.utf8.dropFirst(self.scheme.utf8.count + "://".utf8.count)
+        guard let (bytes, _) = Self.parts(of: rest) else { return false }
+        let host = String(decoding: bytes, as: UTF8.self)
+        return host == "localhost" || host.hasSuffix(".localhost") || host == "[::1]"
+            || host.hasPrefix("127.") && IPAddress(host) != nil
+    }
+
+    // MARK: - Private
+
+    /// RFC 3986 §3.1, up to the two slashes.
+    private static func scheme(of text: String.UTF8View) -> String? {
+        guard let end = text.firstIndex(of: UInt8(ascii: ":")), text[end...].starts(with: "://".utf8) else {
+            return nil
+        }
+        let scheme = text[..<end]
+        guard
+            scheme.first?.isLetter == true,
+            scheme.allSatisfy({ $0.isLetterOrDigit || "+-.".utf8.contains($0) })
+        else { return nil }
+        return String(decoding: scheme, as: UTF8.self).lowercased()
+    }
+
+    /// The host, with its brackets if it has them, and the digits behind a colon.
+    private static func parts(of text: Substring.UTF8View) -> (host: Substring.UTF8View, port: Substring.UTF8View?)? {
+        var end = text.startIndex
+        if text.first == UInt8(ascii: "[") {
+            guard let bracket = text.firstIndex(of: UInt8(ascii: "]")) else { return nil }
+            end = text.index(after: bracket)
+        } else {
+            end = text.firstIndex(of: UInt8(ascii: ":")) ?? text.endIndex
+        }
+        let rest = text[end...]
+        guard let colon = rest.first else { return (text[..<end], nil) }
+        return colon == UInt8(ascii: ":") ? (text[..<end], rest.dropFirst()) : nil
+    }
+
+    /// A name in lower case, or an address in its one form.
+    private static func canonical(_ host: Substring.UTF8View) -> String? {
+        let text = String(decoding: host, as: UTF8.self).lowercased()
+        if host.first == UInt8(ascii: "[") {
+            // Not an IPv4 address, also where it is mapped into IPv6.
+            let address = IPAddress(text.dropFirst().dropLast())?.description
+            return address.flatMap { $0.contains(":") ? "[\($0)]" : nil }
+        }
+        guard !text.isEmpty, host.allSatisfy({ $0.isLetterOrDigit || "-._".utf8.contains($0) }) else { return nil }
+        // A name whose last label is a number is an address to browsers, which write it in one form only.
+        let isNumber = text.split(separator: ".").last?.utf8.allSatisfy(\.isDigit) == true
+        return !isNumber || IPAddress(text)?.description == text ? text : nil
+    }
+
+    private static func number(_ port: Substring.UTF8View) -> Int? {
+        guard (1...5).contains(port.count), port.allSatisfy(\.isDigit) else { return nil }
+        let value = port.reduce(0) { $0 * 10 + Int($1 - UInt8(ascii: "0")) }
+        return (1...65_535).contains(value) ? value : nil
+    }
+
+    private static func usualPort(_ scheme: String) -> Int? {
+        switch HTTPScheme(scheme) {
+        case .http: 80
+        case .https: 443
+        case nil: nil
+        }
+    }
+}
