@@ -2,7 +2,7 @@
 
 PACKAGES = libssl-dev libsqlite3-dev libcurl4-openssl-dev libargon2-dev libnghttp2-dev zlib1g-dev
 TEST_PACKAGES = curl haproxy nginx-light openssl python3 strace
-E2E_PACKAGES = $(TEST_PACKAGES) gcc iproute2 nghttp2-client slowhttptest squid varnish wrk
+E2E_PACKAGES = $(TEST_PACKAGES) chromium gcc iproute2 nghttp2-client slowhttptest squid varnish wrk
 BENCH_PACKAGES = curl nginx-light openssl postgresql python3 wrk
 # Optimising across modules and linking the standard library in saves a tenth of the processor time of a request each.
 RELEASE = --configuration release --static-swift-stdlib -Xswiftc -cross-module-optimization
@@ -70,8 +70,9 @@ sanitize: packages test-packages
 
 # The whole product at length: kill -9 in the middle of work and of a broadcast, a thousand restarts, proxies, clients and
 # caches of others, thousands of hostile, of idle and of busy connections, thousands of requests to each operation of
-# openapi.json, a million deliveries with faults, a provider down for hours, a search for secrets in all that leaves, payloads
-# that are read once over a proxy that cuts answers off, and guesses at passwords and at who has one.
+# openapi.json, hostile pages in a browser, a million deliveries with faults, a provider down for hours, a search for secrets
+# in all that leaves, payloads that are read once over a proxy that cuts answers off, schemas of the past, and guesses at
+# passwords and at who has one.
 e2e: release e2e-packages
 	SEALPOST_TEST_PROXIES=all swift test --filter EndToEnd
 	SEALPOST_TEST_FLIPS=10000 SEALPOST_TEST_ID_BITS=16 swift test --filter 'BitFlip|GuessedID'
@@ -86,6 +87,7 @@ e2e: release e2e-packages
 	scripts/e2e run restarts .build/release/sealpost --proxy squid --count 100
 	scripts/e2e run siege .build/release/sealpost
 	scripts/e2e run busy .build/release/sealpost
+	scripts/e2e run browsers .build/release/sealpost
 	scripts/e2e run ssrf .build/release/sealpost
 	scripts/e2e run bruteforce .build/release/sealpost
 	scripts/e2e run enumeration .build/release/sealpost --count 5000

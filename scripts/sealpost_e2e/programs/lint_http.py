@@ -24,12 +24,13 @@ SIGNED = {"Accept_Signature": 'sig=("@status" "content-digest" "mytoken";req)'}
 MISSING = "spt_" + "0" * 42
 # What is asked of the daemon's limits, so that each of them can be met.
 LIMITS = {"SERVER_LIMITS_HEADERTIMEOUT": 1, "SERVER_LIMITS_MAXCONNECTIONSPERADDRESS": 60, "STREAM_HEARTBEAT": 1}
+ORIGIN = "https://app.example"
 QUOTA = {"QUOTAS_PUBLISHER_REQUESTS": 3, "QUOTAS_PUBLISHER_WINDOW": 3600}
 
 
 class Site(outbox.Outbox):
     def __init__(self, sealpost):
-        super().__init__(sealpost, **LIMITS, **QUOTA)
+        super().__init__(sealpost, **LIMITS, **QUOTA, SERVER_ALLOWEDORIGINS=ORIGIN)
         self.statuses = collections.Counter()
         self.routes = collections.defaultdict(set)
         self.remarks = collections.defaultdict(set)
@@ -179,6 +180,9 @@ def tour(site):
         call(404 if order.get("ReadOnce") else 204, "DELETE /api/notifications/{id}", item)
         call(404, "GET /api/notifications/{id}", item)
     call(304, "GET /openapi.json", user=None, If_None_Match="*")
+    site.ask(204, "/api/notifications", "OPTIONS", user=None, Origin=ORIGIN, Access_Control_Request_Method="POST")
+    call(200, "GET /api/notifications", Origin=ORIGIN, Sec_Fetch_Site="cross-site")
+    call(304, "GET /api/notifications", Origin=ORIGIN, If_None_Match="*")
     for status, text in ((200, "once"), (200, "once"), (422, "twice")):
         call(status, "POST /api/notifications", body=text, Idempotency_Key='"one"')
     token = call(201, "POST /api/sessions")["Token"]
@@ -213,7 +217,10 @@ def refusals(site):
     site.ask(403, "/api/users", user="dora")
     token = site.ask(201, "/api/tokens", "POST", body={"User": "dora", "Scopes": ["fetch"]})["Token"]
     site.ask(403, "/api/register", user=f"Bearer {token}")
+    site.ask(403, "/api/register", "POST", Origin="https://evil.example", Sec_Fetch_Site="cross-site")
+    site.ask(403, "/api/register", Sec_Fetch_Site="same-site", **SIGNED)
     site.ask(404, item)
+    site.ask(404, item, Origin=ORIGIN)
     site.ask(404, item, **SIGNED)
     site.ask(404, "/nothing", user=None)
     site.ask(405, "/healthz", "POST", user=None)

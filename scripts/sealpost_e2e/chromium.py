@@ -1,0 +1,135 @@
+"""A headless Chromium that is driven over the DevTools protocol, through a pipe."""
+
+import json
+import os
+import pathlib
+import subprocess
+import threading
+
+# Every name is this machine, and nothing is asked of the Internet. Certificates are made for the run.
+FLAGS = [
+    "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
+    "--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-default-apps",
+    "--host-resolver-rules=MAP * 127.0.0.1", "--ignore-certificate-errors", "--remote-debugging-pipe",
+    "--disable-features=HttpsUpgrades,HttpsFirstBalancedModeAutoEnable",
+]
+# A password that was given to a server goes to it from the pages of all sites, and not only from its own: so it is in other
+# browsers, and here by the policy GloballyScopeHTTPAuthCacheEnabled. A foreign page can have nothing stronger.
+PREFERENCES = {"auth": {"globally_scoped_http_auth_cache_enabled": True}, "profile": {"cookie_controls_mode": 0}}
+
+
+class Failure(Exception):
+    """The browser has refused a command, or a script in it has thrown."""
+
+
+class Chromium:
+    """A browser with a profile of its own in `folder`; used with `with`."""
+
+    def __init__(self, folder, executable="chromium"):
+        (pathlib.Path(folder) / "Default").mkdir()
+        (pathlib.Path(folder) / "Default/Preferences").write_text(json.dumps(PREFERENCES))
+        self.command = [executable, *FLAGS, f"--user-data-dir={folder}", "about:blank"]
+        self.lock, self.arrived = threading.Lock(), threading.Condition()
+        self.number, self.answers, self.events = 0, {}, []
+        self.ended = False
+
+    def __enter__(self):
+        read, self.output = os.pipe()
+        self.input, write = os.pipe()
+        # It reads commands at number 3 and writes answers at number 4.
+        shell = f'exec "$0" "$@" 3<&{read} 4>&{write}'
+        self.process = subprocess.Popen(
+            ["/bin/bash", "-c", shell, *self.command], pass_fds=[read, write],
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        )
+        os.close(read)
+        os.close(write)
+        threading.Thread(target=self.listen, daemon=True).start()
+        return self
+
+    def __exit__(self, *_):
+        self.process.terminate()
+        try:
+            self.process.wait(timeout=20)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+
+    def listen(self):
+        """Takes in messages, each of which ends with a zero byte."""
+        rest = b""
+        while more := os.read(self.input, 65536):
+            *messages, rest = (rest + more).split(b"\0")
+            with self.arrived:
+                for message in map(json.loads, messages):
+                    if "id" in message:
+                        self.answers[message["id"]] = message
+                    else:
+                        self.events.append((message.get("sessionId"), message["method"]))
+                self.arrived.notify_all()
+        with self.arrived:
+            self.ended = True
+            self.arrived.notify_all()
+
+    def wait(self, condition, seconds, what):
+        """Waits until messages have made a condition true."""
+        with self.arrived:
+            if not self.arrived.wait_for(lambda: condition() or self.ended, seconds) or not condition():
+                raise Failure(f"{what}: Chromium has {'ended' if self.ended else 'not answered'}")
+
+    def call(self, method, session=None, **parameters):
+        """A command of the protocol. What it is answered with."""
+        with self.lock:
+            self.number += 1
+            number = self.number
+            message = {"id": number, "method": method, "params": parameters}
+            if session:
+                message["sessionId"] = session
+            os.write(self.output, json.dumps(message).encode() + b"\0")
+        self.wait(lambda: number in self.answers, 90, method)
+        answer = self.answers.pop(number)
+        if "error" in answer:
+            raise Failure(f"{method}: {answer['error']['message']}")
+        return answer["result"]
+
+    def open(self, url):
+        """A page of its own, loaded."""
+        page = Page(self)
+        page.navigate(url)
+        return page
+
+
+class Page:
+    def __init__(self, browser):
+        self.browser = browser
+        self.target = browser.call("Target.createTarget", url="about:blank")["targetId"]
+        self.session = browser.call("Target.attachToTarget", targetId=self.target, flatten=True)["sessionId"]
+        self.call("Page.enable")
+
+    def call(self, method, **parameters):
+        return self.browser.call(method, self.session, **parameters)
+
+    def loads(self):
+        return self.browser.events.count((self.session, "Page.loadEventFired"))
+
+    def navigate(self, url):
+        """Goes there, as by the address bar, and waits until it is loaded."""
+        before = self.loads()
+        result = self.call("Page.navigate", url=url)
+        if "errorText" in result:
+            raise Failure(f"{url}: {result['errorText']}")
+        self.wait_for_load(before, url)
+
+    def wait_for_load(self, before, what):
+        self.browser.wait(lambda: self.loads() > before, 60, what)
+
+    def evaluate(self, script):
+        """What an expression gives, or the promise that it makes."""
+        answer = self.call("Runtime.evaluate", expression=script, awaitPromise=True, returnByValue=True, userGesture=True)
+        if "exceptionDetails" in answer:
+            details = answer["exceptionDetails"]
+            raise Failure(f"{details.get('exception', {}).get('description', details['text'])} in {script[:300]}")
+        return answer["result"].get("value")
+
+    def close(self):
+        self.browser.call("Target.closeTarget", targetId=self.target)

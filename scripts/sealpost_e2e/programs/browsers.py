@@ -1,0 +1,437 @@
+"""Has Chromium, which keeps an administrator's password, visit pages of hostile and of allowed origins.
+
+Each attack runs on a page of another site, of the same site, and of an opaque origin: forms, scripts' requests, images and
+the like, frames, WebSockets and event streams. It must change nothing, read nothing, and must have arrived: the daemon's log
+has its refusal. Pages of the server's own origin and of an allowed one can do everything, and read all that the API says.
+
+1. Over TLS through a relay that takes out what the daemon goes by (`Origin` and `Sec-Fetch-Site`), where the same attacks
+   must do harm: otherwise this program could not fail.
+2. Over TLS of the daemon's own.
+3. In clear, where browsers send `Origin` alone, and that not with images, scripts and frames: these may leave receipts and
+   take pushes, and learn whether an id is there, and still read nothing.
+"""
+
+import collections
+import http.server
+import json
+import pathlib
+import re
+import socket
+import sqlite3
+import ssl
+import tempfile
+import threading
+import urllib.parse
+
+from sealpost_e2e import api, chromium, processes, rig, tls
+
+SERVER, APP = "push.example", "app.example"
+# The attackers' pages, by what the browser says of them. The last are sandboxed, which makes their origin `null`.
+HOSTILE = {"another site": "evil.example", "the same site": "blog.push.example", "no origin": "evil.example/sandboxed"}
+
+# MARK: Attacks
+
+# Each is JavaScript on a page, with `base`, the server's address, and `id`, a notification for the user. It gives what it
+# has read, or null. In clear, nothing tells whose page those were that begin with "get".
+TOOLS = """
+const read = async promise => { try { return (await (await promise).text()) || null } catch { return null } };
+const pause = time => new Promise(done => setTimeout(done, time));
+const tried = (tag, attributes) => new Promise(done => {
+    const element = Object.assign(document.createElement(tag), attributes);
+    element.onload = () => done([element, 'load']);
+    element.onerror = () => done([element, 'error']);
+    pause(5000).then(() => done([element, 'nothing']));
+    document.body.append(element);
+});
+const inserted = async (tag, attributes) => (await tried(tag, attributes))[0];
+// Once more where a busy machine has let an element wait too long.
+const outcomes = async (id, _, __, tries = 3) => {
+    const address = base + '/api/notifications/' + id, found = [];
+    for (const [tag, attributes] of [['img', {src: address}], ['script', {src: address}], ['iframe', {src: address}],
+        ['link', {rel: 'stylesheet', href: address}], ['object', {data: address}]]) found.push((await tried(tag, attributes))[1]);
+    return tries > 1 && found.includes('nothing') ? outcomes(id, _, __, tries - 1) : found.join();
+};
+const submitted = (path, enctype, fields) => {
+    const frame = document.createElement('iframe');
+    frame.name = 'f' + Math.random();
+    document.body.append(frame);
+    const form = Object.assign(document.createElement('form'), {action: base + path, method: 'post', enctype, target: frame.name});
+    for (const [name, value] of fields) form.append(Object.assign(document.createElement('input'), {name, value}));
+    document.body.append(form);
+    return new Promise(done => {
+        frame.onload = () => { try { done(frame.contentDocument.body.innerText || null) } catch { done(null) } };
+        form.submit();
+    });
+};
+const framed = path => inserted('iframe', {src: base + path}).then(frame => {
+    try { return frame.contentDocument.body.innerText || null } catch { return null }
+});
+const include = {credentials: 'include'};
+const user = name => JSON.stringify({Name: name, Password: 'correct horse battery', Role: 'admin'});
+"""
+ATTACKS = {
+    "form as text": """submitted('/api/users', 'text/plain', [[user(name).slice(0, -1) + ',"x":"', '"}']])""",
+    "form as form": "submitted('/api/notifications', 'application/x-www-form-urlencoded', [])",
+    "form with a file's type": "submitted('/api/notifications', 'multipart/form-data', [])",
+    "fetch without CORS": "read(fetch(base + '/api/users', {...include, method: 'POST', mode: 'no-cors', body: user(name)}))",
+    "fetch with CORS": "read(fetch(base + '/api/users', {...include, method: 'POST', body: user(name)}))",
+    "fetch of a list": "read(fetch(base + '/api/notifications', include))",
+    "fetch with a field": "read(fetch(base + '/api/notifications', {...include, headers: {MyToken: '1'}}))",
+    "fetch with a password": "read(fetch(base + '/api/notifications', {headers: {Authorization: basic}}))",
+    "PUT": "read(fetch(base + '/api/register/x', {...include, method: 'PUT', body: '{\"Platform\":\"stream\"}'}))",
+    "DELETE": "read(fetch(base + '/api/notifications/' + id, {...include, method: 'DELETE'}))",
+    "beacon": "Promise.resolve(navigator.sendBeacon(base + '/api/notifications', '\"beacon\"')).then(() => null)",
+    "WebSocket": """new Promise(done => {
+        const socket = new WebSocket(base.replace('http', 'ws') + '/api/stream');
+        socket.onopen = () => done('open');
+        socket.onmessage = event => done(event.data);
+        socket.onerror = () => done(null);
+    })""",
+    "event stream": """new Promise(done => {
+        const stream = new EventSource(base + '/api/stream', {withCredentials: true});
+        stream.onopen = () => done('open');
+        stream.onmessage = event => done(event.data);
+        stream.onerror = () => { stream.close(); done(null) };
+    })""",
+    "get image": "inserted('img', {src: base + '/api/notifications/' + id}).then(image => image.naturalWidth || null)",
+    "get script": """inserted('script', {src: base + '/api/notifications/' + id}).then(() => null)""",
+    "get style": """inserted('link', {rel: 'stylesheet', href: base + '/api/notifications'}).then(link => {
+        try { return link.sheet.cssRules.length || null } catch { return null }
+    })""",
+    # Whether an id is there, by what becomes of an element.
+    "get by trying": "Promise.all([id, 1].map(outcomes)).then(([there, missing]) => there === missing ? null : there + ' and ' + missing)",
+    "get without CORS": "read(fetch(base + '/api/notifications/' + id, {...include, mode: 'no-cors'}))",
+    "get frame": "framed('/api/notifications')",
+    "get frame of a stream": "Promise.race([framed('/api/stream'), pause(1500).then(() => null)])",
+}
+# Without protection these must have been seen to do harm, from a page of another site.
+HARMFUL = {
+    "form as text", "form as form", "fetch without CORS", "fetch with CORS", "fetch of a list", "beacon", "event stream",
+    "get image", "get script", "get style", "get without CORS", "get frame", "get frame of a stream",
+}
+
+# MARK: What an allowed page does
+
+APP_SCRIPT = """(async () => {
+    const ask = async (path, options = {}) => {
+        const response = await fetch(base + path, {cache: 'no-store', ...options, headers: {MyToken: '1000', ...options.headers}});
+        const fields = {};
+        for (const name of ['MyToken', 'ETag', 'Location', 'RateLimit', 'Retry-After', 'X-Request-Id', 'Content-Digest',
+            'Signature-Input', 'Signature', 'Strict-Transport-Security']) fields[name] = response.headers.get(name);
+        const text = await response.text();
+        return {status: response.status, fields, text};
+    };
+    const mine = {Authorization: basic}, sign = 'sig=("@status" "content-digest" "mytoken";req)';
+    const result = {};
+    result.id = JSON.parse((await ask('/api/register', {method: 'POST', headers: mine})).text);
+    result.registered = await ask('/api/register/' + result.id,
+        {method: 'PUT', headers: {...mine, 'Content-Type': 'application/json'}, body: '{"Platform":"stream"}'});
+    result.sent = await ask('/api/notifications', {method: 'POST', body: '{"Payload":"from the app"}',
+        headers: {...mine, 'Idempotency-Key': '"one"', 'Accept-Signature': sign, Prefer: 'return=minimal'}});
+    result.item = await ask(result.sent.fields.Location, {headers: mine});
+    result.unchanged = await ask(result.sent.fields.Location, {headers: {...mine, 'If-None-Match': result.item.fields.ETag}});
+    result.marked = await ask(result.sent.fields.Location, {method: 'PATCH', headers: mine, body: '{"Read":true}'});
+    result.stranger = await ask('/api/register', {credentials: 'omit'});
+    // With the password that the browser keeps.
+    result.ambient = await ask('/api/register', {credentials: 'include'});
+    result.event = await new Promise(done => {
+        const stream = new EventSource(base + '/api/stream', {withCredentials: true});
+        stream.onmessage = event => { stream.close(); done(event.data) };
+        stream.onerror = () => { stream.close(); done('an error') };
+    });
+    result.gone = await ask(result.sent.fields.Location, {method: 'DELETE', headers: mine});
+    return result;
+})()"""
+
+
+# MARK: Who is there
+
+
+class Pages:
+    """An empty page at each path of each name, over TLS if there is a context for that."""
+
+    def __init__(self, context):
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), self.Handler)
+        if context:
+            self.server.socket = context.wrap_socket(self.server.socket, server_side=True, do_handshake_on_connect=False)
+        self.port = self.server.server_address[1]
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            body = b"<!doctype html><title>page</title><body></body>"
+            self.send_response(200)
+            self.send_header("Content-Type", "text/html; charset=utf-8")
+            self.send_header("Content-Length", str(len(body)))
+            if self.path == "/sandboxed":
+                self.send_header("Content-Security-Policy", "sandbox allow-scripts allow-forms")
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_):
+            pass
+
+
+class Relay:
+    """TLS before the daemon's TLS, that takes the fields out of requests by which the daemon knows foreign pages."""
+
+    def __init__(self, context, port):
+        self.context, self.upstream = context, port
+        self.listener = socket.create_server(("127.0.0.1", 0), backlog=256)
+        self.port = self.listener.getsockname()[1]
+        threading.Thread(target=self.accept, daemon=True).start()
+
+    def accept(self):
+        while True:
+            connection, _ = self.listener.accept()
+            threading.Thread(target=self.serve, args=(connection,), daemon=True).start()
+
+    def serve(self, connection):
+        try:
+            with self.context.wrap_socket(connection, server_side=True) as client:
+                head, _, body = receive_until(client, b"\r\n\r\n").partition(b"\r\n\r\n")
+                first, *lines = head.split(b"\r\n")
+                kept = [line for line in lines if not re.match(rb"(?i)(origin|sec-fetch-[a-z]+|connection):", line)]
+                with tls.trusting().wrap_socket(socket.create_connection(("127.0.0.1", self.upstream))) as daemon:
+                    daemon.sendall(b"\r\n".join([first, *kept, b"Connection: close", b"", body]))
+                    threading.Thread(target=pump, args=(client, daemon), daemon=True).start()
+                    pump(daemon, client)
+        except OSError:
+            pass  # One of the two went.
+
+
+def receive_until(stream, end):
+    bytes = b""
+    while end not in bytes:
+        if not (more := stream.recv(65536)):
+            raise ConnectionError
+        bytes += more
+    return bytes
+
+
+def pump(source, sink):
+    try:
+        while more := source.recv(65536):
+            sink.sendall(more)
+    except (OSError, ValueError):
+        pass  # The other direction has ended it.
+
+
+class Site(rig.Rig):
+    """A daemon that takes pages of `APP` at the given port, and whose log is a file."""
+
+    def __init__(self, sealpost, scheme, pages_port, context_files=None):
+        settings = {"SERVER_ALLOWEDORIGINS": f"{scheme}://{APP}:{pages_port}", "LOG_LEVEL": "debug"}
+        if scheme == "https":
+            settings |= {"SERVER_TLS_CERTIFICATE": context_files[0], "SERVER_TLS_PRIVATEKEY": context_files[1]}
+        super().__init__(sealpost, role="admin", **settings)
+        self.context = tls.trusting() if scheme == "https" else None
+        self.log = self.folder / "log"
+
+    def serve(self):
+        with open(self.log, "a") as log:
+            process = self.start_daemon(stderr=log)
+        processes.wait_until(lambda: "serving" in self.log.read_text(), 60, "the daemon", process)
+        # Whose pushes wait until it comes, or somebody in its place.
+        api.ask(self.connect(), "PUT", "/api/register/device", {"Platform": "stream"})
+        return process
+
+    def connect(self):
+        return api.connect(self.port, context=self.context)
+
+    def requests(self):
+        """Method and status of each request so far."""
+        lines = re.findall(r"request answered (.*)", self.log.read_text())
+        return [tuple(re.search(rf"\b{name}=(\w+)", line)[1] for name in ("method", "status")) for line in lines]
+
+    def state(self):
+        """What a forged request could change, as the database has it."""
+        queries = {
+            "users": "select count(*) from user", "tokens": "select count(*) from token",
+            "devices": "select count(*) from device", "notifications": "select count(*) from notification",
+            "receipts": "select count(*) from recipient where fetched_at is not null",
+            "pushes": "select count(*) from delivery where state = 'accepted'",
+            "audit": "select count(*) from audit",
+        }
+        with sqlite3.connect(f"file:{self.folder / 'var/sealpost.db'}?mode=ro", uri=True, timeout=30) as database:
+            return {name: database.execute(query).fetchone()[0] for name, query in queries.items()}
+
+    def changes_since(self, before):
+        return {name: (before[name], value) for name, value in self.state().items() if value != before[name]}
+
+    def flush_receipts(self):
+        """Returns when all receipts of before are written: they are written in the order of the fetches."""
+        connection = self.connect()
+        id = api.post(connection, "fence")
+        before = self.state()["receipts"]
+        api.fetch(connection, id)
+        processes.wait_until(lambda: self.state()["receipts"] > before, 30, "a receipt")
+
+
+# MARK: The run
+
+
+def add_options(parser):
+    parser.add_argument("--chromium", default="chromium", help="the browser (chromium)")
+
+
+def run(options):
+    with tempfile.TemporaryDirectory(prefix="sealpost-") as folder:
+        files = tls.make_certificate(pathlib.Path(folder))
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(*files)
+        harm = attack_without_protection(options, context, files)
+        tls_counts = attack(options, "https", context, files)
+        clear_counts = attack(options, "http", None, files)
+    print(
+        f"{len(ATTACKS)} attacks from each of {len(HOSTILE)} pages. Without protection {len(harm)} changed something "
+        f"({', '.join(sorted(harm))}); over TLS 0 of {sum(tls_counts.values())}, {tls_counts['refused']} refused by the "
+        f"daemon and {tls_counts['stopped']} by the browser after its preflight; in clear 0 of "
+        f"{clear_counts['refused'] + clear_counts['stopped']}, and {clear_counts['passed']} that cannot be known read "
+        f"nothing. The server's own page and the allowed one did and read all."
+    )
+    missing = HARMFUL - harm
+    if missing:
+        raise SystemExit(f"without protection these did no harm, so that they prove nothing: {', '.join(sorted(missing))}")
+
+
+def attack_without_protection(options, context, files):
+    """The names of the attacks that did something, from the page of another site."""
+    pages = Pages(context)
+    with Site(options.sealpost, "https", pages.port, files) as site, browser(options) as chromium_:
+        daemon = site.serve()
+        relay = Relay(context, site.port)
+        base = f"https://{SERVER}:{relay.port}"
+        sign_in(chromium_, base)
+        harm = set()
+        for name, script in ATTACKS.items():
+            page, id, before = prepare(site, chromium_, f"https://{HOSTILE['another site']}:{pages.port}/")
+            run_attack(page, base, id, script, name)
+            try:
+                processes.wait_until(lambda: site.changes_since(before), 2, "a change")
+                harm.add(name)
+            except SystemExit:
+                pass  # It did nothing, which the caller judges.
+            page.close()
+        processes.terminate(daemon)
+    return harm
+
+
+def attack(options, scheme, context, files):
+    """All attacks; how many the daemon has refused, and how many went no further than their preflight."""
+    pages = Pages(context)
+    counts = collections.Counter()
+    with Site(options.sealpost, scheme, pages.port, files) as site, browser(options) as chromium_:
+        daemon = site.serve()
+        base = f"{scheme}://{SERVER}:{site.port}"
+        sign_in(chromium_, base)
+        check_own_page(site, chromium_, base)
+        site.flush_receipts()
+        visits = [
+            (scheme == "http" and name.startswith("get"), place, name) for place in HOSTILE for name in ATTACKS
+        ]
+        # Those that cannot be known come last: the daemon notices late that a stream which they have opened is left.
+        for is_unknown, place, name in sorted(visits, key=lambda visit: visit[0]):
+            host, _, path = HOSTILE[place].partition("/")
+            page, id, before = prepare(site, chromium_, f"{scheme}://{host}:{pages.port}/{path}")
+            asked = len(site.requests())
+            read = run_attack(page, base, id, ATTACKS[name], name)
+            processes.wait_until(lambda: len(site.requests()) > asked, 20, f"a request of \"{name}\" from {place}")
+            answers = set(site.requests()[asked:])
+            page.close()
+            stopped = answers <= {("OPTIONS", "401"), ("OPTIONS", "405")}
+            changes = site.changes_since(before)
+            if changes and not (is_unknown and changes.keys() <= {"receipts", "pushes"}):
+                raise SystemExit(f"\"{name}\" from {place} over {scheme} has changed {changes}")
+            # An object that is there is shown in its place, one that is missing is not: that much they learn in clear.
+            if read is not None and not (is_unknown and name == "get by trying"):
+                raise SystemExit(f"\"{name}\" from {place} over {scheme} has read {str(read)[:300]}")
+            if not stopped and not is_unknown and not all(status == "403" for _, status in answers):
+                raise SystemExit(f"\"{name}\" from {place} over {scheme} was answered with {answers}")
+            counts["passed" if is_unknown else "stopped" if stopped else "refused"] += 1
+        site.flush_receipts()
+        if scheme == "https":
+            check_receipts(site)
+        check_app(chromium_, f"{scheme}://{APP}:{pages.port}/", base)
+        processes.terminate(daemon)
+    return counts
+
+
+def browser(options):
+    """With a profile that goes with it."""
+    profile = tempfile.TemporaryDirectory(prefix="sealpost-browser-", ignore_cleanup_errors=True)
+
+    class Browser(chromium.Chromium):
+        def __exit__(self, *reasons):
+            super().__exit__(*reasons)
+            profile.cleanup()
+
+    return Browser(profile.name, options.chromium)
+
+
+def sign_in(browser, base):
+    """Gives the browser the administrator's password, as at the prompt; it keeps it for all below /api."""
+    credentials = f"alice:{urllib.parse.quote(api.PASSWORD)}@"
+    page = browser.open(base.replace("://", f"://{credentials}") + "/api/users")
+    if '"alice"' not in page.evaluate("document.body.innerText"):
+        raise SystemExit("the browser could not sign in")
+    page.close()
+
+
+def prepare(site, browser, url):
+    """A hostile page, a notification that nobody has fetched, and how all stands."""
+    connection = site.connect()
+    id = api.post(connection, "a secret")
+    connection.close()
+    return browser.open(url), id, site.state()
+
+
+def run_attack(page, base, id, script, name):
+    """What it has read."""
+    constants = {"base": base, "id": id, "name": f"mallory{id}", "basic": api.basic("alice")}
+    lines = "".join(f"const {name} = {json.dumps(value)};" for name, value in constants.items())
+    try:
+        return page.evaluate(f"(async () => {{ {lines} {TOOLS} return await ({script}); }})()")
+    except chromium.Failure as failure:
+        raise SystemExit(f"\"{name}\": {failure}") from None
+
+
+def check_own_page(site, browser, base):
+    """A page of the server's own origin acts with the password that the browser keeps: so it is sent unasked."""
+    before = site.state()
+    page = browser.open(base + "/healthz")
+    sent = page.evaluate("fetch('/api/notifications', {method: 'POST', body: '\"mine\"'}).then(answer => answer.text())")
+    listed = page.evaluate("fetch('/api/notifications').then(answer => answer.text())")
+    page.close()
+    if '"mine"' not in sent or '"mine"' not in listed or "notifications" not in site.changes_since(before):
+        raise SystemExit(f"the server's own page could not send: {sent[:300]} {listed[:300]}")
+
+
+def check_receipts(site):
+    """That only what the own page and the two fences have fetched was fetched."""
+    receipts = site.state()["receipts"]
+    if receipts != 3:
+        raise SystemExit(f"{receipts} receipts instead of 3, of the own page and of the two fences")
+
+
+def check_app(browser, url, base):
+    """That a page of the allowed origin can do all, and read what it needs."""
+    page = browser.open(url)
+    constants = f"const base = {json.dumps(base)}, basic = {json.dumps(api.basic('alice'))};"
+    result = page.evaluate(f"(() => {{ {constants} return {APP_SCRIPT}; }})()")
+    page.close()
+    statuses = {name: answer["status"] for name, answer in result.items() if isinstance(answer, dict)}
+    expected = {
+        "registered": 200, "sent": 201, "item": 200, "unchanged": 304, "marked": 200, "stranger": 401, "ambient": 200,
+        "gone": 204,
+    }
+    wrong = [f"{statuses} instead of {expected}"] if statuses != expected else []
+    wrong += [f"{name} without MyToken" for name in statuses if result[name]["fields"]["MyToken"] != "17003"]
+    sent, item = result["sent"]["fields"], result["item"]["fields"]
+    wrong += [f"no {name}" for name in ("Location", "RateLimit", "Content-Digest", "Signature", "Signature-Input", "X-Request-Id") if not sent[name]]
+    wrong += [] if item["ETag"] else ["no ETag"]
+    wrong += [] if '"from the app"' in result["item"]["text"] else [f"the item is {result['item']['text'][:300]}"]
+    wrong += [] if "urn:sealpost:problem:unauthorized" in result["stranger"]["text"] else ["the problem cannot be read"]
+    wrong += [] if '"secureId"' in result["event"] else [f"the event is {result['event']}"]
+    if wrong:
+        raise SystemExit(f"the allowed page: {'; '.join(wrong)}")
