@@ -107,7 +107,8 @@ let package = Package(
             "EndToEndTests",
             [
                 "HTTPSignatures", "PushAPI", "PushClient", "PushCore", "PushDelivery", "PushSQLite", "PushServer",
-                "PushSimulators", "PushStore", "PushTesting", "Reactor", "SocketHTTP", "sealpost", crypto, logging, yaml,
+                "PushSimulators", "PushStore", "PushTesting", "Reactor", "SocketHTTP", "sealpost", crypto, logging,
+                yaml,
             ]
         ),
         // The fuzzer's seeds once through its targets; the fuzzer itself is a package of its own, in `Fuzz`.
