@@ -1,0 +1,51 @@
+import Foundation
+import GRDB
+import PushCore
+import PushStore
+import PushTesting
+import Testing
+
+@testable import PushSQLite
+
+/// The rows of pushes to devices that are not there, which are in no index until their device comes.
+@Suite(.timeLimit(.minutes(5))) struct ParkingRowTests {
+    private let fixture: StoreFixture
+    private let alice: User
+    private let device: RegistrationID
+
+    init() async throws {
+        var options = StoreOptions()
+        options.isAway = { lane, _ in lane == "stream" }
+        self.fixture = try StoreFixture(options: options)
+        self.alice = try await self.fixture.addUser("alice")
+        self.device = try await self.fixture.addDevice(of: self.alice, platform: "stream", handle: "one")
+    }
+
+    private func parked() async throws -> Int {
+        try await self.fixture.sqlite.writer.write { db in
+            try Int.fetchOne(db, sql: "select count(*) from delivery where due_at is null and settled_at is null") ?? 0
+        }
+    }
+
+    private func wake(_ device: RegistrationID) async throws -> Int {
+        try await self.fixture.store.makeDue(for: [device], ofUser: self.alice.id, after: nil, now: self.fixture.now)
+    }
+
+    @Test func eachIsParkedUntilItsDeviceComes() async throws {
+        for number: Int64 in 1...3 { try await self.fixture.post(number, from: self.alice, to: "username:alice") }
+        #expect(try await self.parked() == 3)
+        #expect(try await self.wake(self.device) == 3)
+        #expect(try await self.parked() == 0)
+    }
+
+    /// Its recipient may have become one before the device last came: along the recipient's row it would not be found.
+    @Test func aDeviceOfALaterPageIsNotParked() async throws {
+        let other = try await self.fixture.addDevice(of: self.alice, platform: "stream", handle: "two")
+        try await self.fixture.post(1, from: self.alice, to: "username:alice", page: 1)
+        #expect(try await self.wake(self.device) == 1)
+        #expect(try await self.wake(other) == 0)
+        while try await self.fixture.store.expandFanout(page: 1, now: self.fixture.now) != nil {}
+        #expect(try await self.parked() == 0)
+        #expect(try await self.wake(other) == 1)
+    }
+}
