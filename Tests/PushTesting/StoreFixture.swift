@@ -92,6 +92,30 @@ package struct StoreFixture: Sendable {
         return id
     }
 
+    /// Registers a device for APNs under an id that the test has chosen.
+    package func register(
+        _ id: String,
+        handle: String,
+        of user: User,
+        within bounds: StorageBounds? = nil
+    ) async throws -> RegisterOutcome {
+        guard let registrationID = RegistrationID(id) else { throw Missing("\(id) is no id") }
+        guard let deviceHandle = DeviceHandle(handle) else { throw Missing("\(handle) is no handle") }
+        let registration = DeviceRegistration(
+            platform: Platform("apns"),
+            lane: Lane(Platform("apns")),
+            handle: deviceHandle,
+            tags: []
+        )
+        return try await self.store.register(
+            registration,
+            as: registrationID,
+            for: user,
+            within: bounds,
+            now: self.now
+        )
+    }
+
     /// Stores a notification with the payload `payload <number>`, sealed.
     @discardableResult
     package func post(
