@@ -1,0 +1,198 @@
+import Foundation
+import PushCore
+import PushStore
+import PushTesting
+import Testing
+
+/// Lists, page by page, as the store gives them.
+@Suite(.eachStore, .timeLimit(.minutes(5))) struct ListPageTests {
+    private let fixture: StoreFixture
+    private let alice: User
+
+    init() async throws {
+        self.fixture = try StoreFixture()
+        self.alice = try await self.fixture.addUser("alice")
+    }
+
+    private func page(
+        after start: Int64? = nil,
+        limit: Int = 500,
+        of user: User? = nil
+    ) async throws -> NotificationPage {
+        try await Self.page(in: self.fixture, after: start, limit: limit, of: user ?? self.alice)
+    }
+
+    private static func page(
+        in fixture: StoreFixture,
+        after start: Int64?,
+        limit: Int = 500,
+        of user: User
+    ) async throws -> NotificationPage {
+        try await fixture.reader.notifications(
+            ChangeRange(after: start, limit: limit, isUnreadOnly: false),
+            for: user.id,
+            now: fixture.now,
+            needsPayloads: { _ in true }
+        )
+    }
+
+    private func id(_ number: Int64) throws -> NotificationID {
+        try #require(NotificationID(rawValue: number))
+    }
+
+    // MARK: Numbers
+
+    @Test func numbersRiseAlsoOverTheNextOpening() async throws {
+        let keyring = Keyring.generateText()
+        let before = try StoreFixture(keyring: keyring)
+        let user = try await before.addUser("alice")
+        var ends: [Int64] = []
+        for number in Int64(1)...2 {
+            try await before.post(number, from: user, to: "username:alice")
+            ends.append(try await Self.page(in: before, after: nil, of: user).end)
+        }
+        #expect(ends[0] < ends[1])
+        await before.store.close()
+        let next = try StoreFixture(in: before.folder, keyring: keyring)
+        #expect(try await next.reader.newestChange(ofUser: user.id) > ends[1])
+        try await next.post(3, from: user, to: "username:alice")
+        #expect(try await Self.page(in: next, after: ends[1], of: user).entries.map(\.id.rawValue) == [3])
+        await next.store.close()
+    }
+
+    // MARK: Bounds
+
+    @Test func aPageOfLongPayloadsIsBoundedInBytes() async throws {
+        let length = 65_536
+        for number in Int64(1)...40 { try await self.post(number, length: length) }
+        var (seen, start): ([Int64], Int64?) = ([], nil)
+        while true {
+            let page = try await self.page(after: start)
+            #expect(
+                page.entries.map(\.sealedPayload.count).reduce(0, +) <= NotificationPage.maximumBytes + 40
+                    * Vault.overhead
+            )
+            seen += page.entries.map(\.id.rawValue)
+            start = page.end
+            if !page.hasMore { break }
+            #expect(page.entries.count == 16)
+        }
+        #expect(seen == Array(1...40))
+        let ids = try (1...40).map { try self.id($0) }
+        let named = try await self.fixture.reader.notifications(ids, for: self.alice.id, now: self.fixture.now) { _ in
+            true
+        }
+        #expect(named.entries.count == 16)
+        #expect(named.hasMore)
+    }
+
+    @Test func oneThatIsLongerThanAPageIsAPage() async throws {
+        for number in Int64(1)...2 { try await self.post(number, length: NotificationPage.maximumBytes + 1) }
+        let page = try await self.page()
+        #expect(page.entries.map(\.id.rawValue) == [1])
+        #expect(page.hasMore)
+        #expect(try await self.page(after: page.end).entries.map(\.id.rawValue) == [2])
+        let ids = try [1, 2].map { try self.id($0) }
+        let named = try await self.fixture.reader.notifications(ids, for: self.alice.id, now: self.fixture.now) { _ in
+            true
+        }
+        #expect(named.entries.map(\.id.rawValue) == [1])
+        #expect(named.hasMore)
+    }
+
+    /// One that takes more is not what was asked for, and no payload is read for it.
+    @Test func aPageBeyondItsBudgetIsGivenUp() async throws {
+        for number in Int64(1)...5 { try await self.post(number, length: 100) }
+        let ids = try (1...5).map { try self.id($0) }
+        let range = ChangeRange(after: nil, limit: 500, isUnreadOnly: false)
+        let (reader, user, now) = (self.fixture.reader, self.alice.id, self.fixture.now)
+        for (rows, bytes, isBeyond) in [(5, 500, false), (4, 500, true), (5, 499, true)] {
+            let budget = PageBudget(rows: rows, bytes: bytes)
+            var asked = 0
+            let needsPayloads = { (page: NotificationPage) in
+                asked += 1
+                return true
+            }
+            let pages = [
+                try await reader.notifications(
+                    range,
+                    for: user,
+                    now: now,
+                    within: budget,
+                    needsPayloads: needsPayloads
+                ),
+                try await reader.notifications(ids, for: user, now: now, within: budget, needsPayloads: needsPayloads),
+            ]
+            #expect(pages.map(\.isBeyondBudget) == [isBeyond, isBeyond])
+            #expect(asked == (isBeyond ? 0 : 2))
+            if !isBeyond { #expect(pages.map(\.entries.count) == [5, 5]) }
+        }
+    }
+
+    // MARK: Recall
+
+    /// Recipients noted one by one, or together.
+    @Test(arguments: [1000, 0]) func aRecallReachesEachRecipientOverPages(recallPage: Int) async throws {
+        let bob = try await self.fixture.addUser("bob")
+        for number in Int64(1)...5 {
+            try await self.fixture.post(number, from: self.alice, to: "username:alice", "username:bob")
+        }
+        let first = try await self.page(limit: 2)
+        let all = try await self.page()
+        for number in [Int64(2), 4, 1] { try await self.recall(number, page: recallPage) }
+        try await self.fixture.post(6, from: self.alice, to: "username:alice")
+        // One whose first pages were read before, one who had read all, and one who begins now.
+        #expect(try await self.collect(from: first.end, limit: 2) == [3, 5, -2, -4, -1, 6])
+        #expect(try await self.collect(from: all.end, limit: 2) == [-2, -4, -1, 6])
+        // Who begins now is told of what had gone only behind the first page.
+        #expect(try await self.collect(from: nil, limit: 500) == [3, 5, 6])
+        #expect(try await self.collect(from: nil, limit: 2) == [3, 5, -2, -4, -1, 6])
+        #expect(try await self.collect(from: nil, limit: 500, of: bob) == [3, 5])
+        #expect(try await self.collect(from: 0, limit: 1, of: bob) == [3, 5, -2, -4, -1])
+        let ids = try (1...6).map { try self.id($0) }
+        let named = try await self.fixture.reader.notifications(ids, for: self.alice.id, now: self.fixture.now) { _ in
+            false
+        }
+        #expect(named.entries.map(\.id.rawValue) == [3, 5, 6])
+    }
+
+    // MARK: - Private
+
+    private func recall(_ number: Int64, page: Int) async throws {
+        let id = try self.id(number)
+        #expect(
+            try await self.fixture.store.recall(id, by: .administrator, noting: nil, page: page, now: self.fixture.now)
+        )
+    }
+
+    /// The ids of all pages, negative where they are tombstones.
+    private func collect(from start: Int64?, limit: Int, of user: User? = nil) async throws -> [Int64] {
+        var (seen, start) = ([Int64](), start)
+        while true {
+            let page = try await self.page(after: start, limit: limit, of: user)
+            seen += page.entries.map { $0.isGone ? -$0.id.rawValue : $0.id.rawValue }
+            if !page.hasMore { return seen }
+            start = page.end
+        }
+    }
+
+    private func post(_ number: Int64, length: Int) async throws {
+        let id = try self.id(number)
+        let payload = Data(repeating: UInt8(ascii: "1"), count: length)
+        let outcome = try await self.fixture.store.post(
+            NewNotification(
+                id: id,
+                sender: self.alice.id,
+                sealedPayload: try self.fixture.store.vault.seal(payload, in: .payload(id, sender: self.alice.id)),
+                audience: Audience([try TagExpression("username:alice")], platforms: nil),
+                isStoredByClients: true,
+                isReadOnce: false,
+                priority: .high,
+                collapseID: nil,
+                createdAt: self.fixture.now,
+                expiresAt: self.fixture.now + 60
+            )
+        )
+        #expect(outcome == .stored(pushes: 0, hasWork: false))
+    }
+}
