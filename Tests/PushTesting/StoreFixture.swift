@@ -65,6 +65,19 @@ package struct StoreFixture: Sendable {
         return try await self.user(name)
     }
 
+    /// Makes users `user<number>` from 0 on; in the audit each has made itself, under the name `canary<number>`.
+    package func addUsersWithRecords(_ count: Int) async throws {
+        for number in 0..<count {
+            guard let name = Username("user\(number)") else { throw Missing("user\(number) is no name") }
+            let actor = AuditRecord.Actor(name: name, token: nil, client: "192.0.2.1", request: "r\(number)")
+            let record = AuditRecord(.addUser, of: "canary\(number)", by: actor, at: self.now)
+            let hash = PasswordHash(phc: "none")
+            guard try await self.store.addUser(name, role: .device, password: hash, by: record, now: self.now) else {
+                throw Missing("\(name) was there before")
+            }
+        }
+    }
+
     package func user(_ name: String) async throws -> User {
         guard let username = Username(name), let user = try await self.reader.user(named: username) else {
             throw Missing("user \(name) does not exist")

@@ -1,0 +1,68 @@
+import Foundation
+import PushCore
+import PushStore
+import PushTesting
+import Testing
+
+/// The audit, which tells who has changed what.
+@Suite(.eachStore, .timeLimit(.minutes(5))) struct AuditStoreTests {
+    private let fixture: StoreFixture
+
+    init() throws {
+        self.fixture = try StoreFixture()
+    }
+
+    private var store: any Store { self.fixture.store }
+
+    private func fault() async throws -> Int64? {
+        try await self.fixture.reader.auditFault()?.number
+    }
+
+    @Test func entriesComeBackAsTheyWereWritten() async throws {
+        try await self.fixture.addUsersWithRecords(2)
+        let entries = try await self.fixture.reader.auditEntries(before: nil, limit: 10)
+        #expect(entries.map(\.number) == [2, 1])
+        #expect(entries.map(\.subject) == ["canary1", "canary0"])
+        #expect(entries.map(\.actor) == ["user1", "user0"])
+        #expect(entries.map(\.client) == ["192.0.2.1", "192.0.2.1"])
+        #expect(entries.map(\.at) == [self.fixture.now, self.fixture.now])
+        #expect(try await self.fault() == nil)
+    }
+
+    @Test func whatWasNotDoneIsNotKept() async throws {
+        try await self.fixture.addUsersWithRecords(1)
+        let name = try #require(Username("USER0"))
+        let record = AuditRecord(.addUser, of: "canary")
+        let hash = PasswordHash(phc: "none")
+        #expect(try await !self.store.addUser(name, role: .device, password: hash, by: record, now: self.fixture.now))
+        #expect(try await self.fixture.reader.lastAuditNumber() == 1)
+    }
+
+    @Test func theFileDoesNotShowIt() async throws {
+        try await self.fixture.addUsersWithRecords(3)
+        let bytes = try self.store.bytesAtRest().reduce(into: Data()) { $0.append($1.bytes) }
+        #expect(bytes.count > 10_000)
+        #expect(bytes.range(of: Data("canary".utf8)) == nil)
+    }
+
+    @Test func theOldestAreDeletedAndTheChainGoesOn() async throws {
+        try await self.fixture.addUsersWithRecords(3)
+        self.fixture.clock.advance(by: 100)
+        let start = self.fixture.now
+        #expect(try await self.store.trimAudit(before: start, limit: 2) == 2)
+        #expect(try await self.fault() == nil)
+        #expect(try await self.store.trimAudit(before: start, limit: 2) == 1)
+        #expect(try await self.store.trimAudit(before: start, limit: 2) == 0)
+        #expect(try await self.fault() == nil)
+        let name = try #require(Username("bob"))
+        let actor = AuditRecord.Actor(name: nil, token: nil, client: "unix", request: "")
+        let record = AuditRecord(.addUser, of: "bob", by: actor, at: self.fixture.now)
+        let hash = PasswordHash(phc: "none")
+        #expect(try await self.store.addUser(name, role: .device, password: hash, by: record, now: self.fixture.now))
+        let entries = try await self.fixture.reader.auditEntries(before: nil, limit: 10)
+        #expect(entries.map(\.number) == [4])
+        #expect(entries.map(\.actor) == [""])
+        #expect(try await self.fault() == nil)
+        #expect(try await self.store.trimAudit(before: start, limit: 2) == 0)
+    }
+}
