@@ -1,6 +1,4 @@
-import Foundation
 import GRDB
-import PushCore
 import PushStore
 import PushTesting
 import Testing
