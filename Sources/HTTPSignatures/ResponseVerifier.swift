@@ -1,6 +1,6 @@
 public import Foundation
 
-/// Verifies signed answers against keys that are known beforehand.
+/// Verifies signed answers with keys that are known beforehand.
 ///
 /// ```swift
 /// let verifier = ResponseVerifier(keys: [pinned])
@@ -10,9 +10,10 @@ public import Foundation
 /// let message = SignedMessage(status: status, body: body, request: sent) { name in lines(of: name) }
 /// try verifier.verify(message, now: Date())
 /// ```
-/// An answer that passes was made by a holder of one of the keys, for a request with this method, path, query and token, and
-/// nothing of its status or content was changed on the way. The other fields of the answer are not signed, nor are the caller
-/// and the body of the request: a proxy that ends TLS can change a request, or send the same one from an account of its own.
+/// An answer that passes was made by a holder of one of the keys, for a request with this method, path, query and
+/// token, and its status and content were not changed on the way. The other fields of the answer are not signed, nor
+/// are the caller and the body of the request: a proxy that terminates TLS can change a request, or send the same one
+/// from an account of its own.
 public struct ResponseVerifier: Sendable {
     private let keys: [String: VerificationKey]
     private let coverage: SignatureCoverage
@@ -20,7 +21,7 @@ public struct ResponseVerifier: Sendable {
 
     /// A verifier that demands `coverage`, no less and no more.
     ///
-    /// `tolerance` is how far the clocks of both sides may be apart, including the time on the way.
+    /// `tolerance` is the largest difference between the clocks of both sides, including the time in transit.
     public init(
         keys: [VerificationKey],
         coverage: SignatureCoverage = .exchange,
@@ -46,11 +47,11 @@ public struct ResponseVerifier: Sendable {
         SignatureRequest.field(coverage, keyID: keyID)
     }
 
-    /// Returns if the answer is signed by one of the keys, over exactly what the verifier demands, and now.
+    /// Returns if the answer has a current signature by one of the keys, over exactly the demanded components.
     ///
-    /// A 304, which has no content, is signed over its `ETag` in the place of the digest.
+    /// A 304, which has no content, is signed over its `ETag` instead of the digest.
     ///
-    /// The algorithm is the key's, whatever the answer says. Signatures by other keys are not looked at.
+    /// The algorithm is always the key's. Signatures by other keys are ignored.
     public func verify(_ message: SignedMessage, now: Date) throws(SignatureFailure) {
         let (key, label, list) = try self.signatureInput(of: message)
         let signature = try self.signature(of: message, label: label)
@@ -108,7 +109,7 @@ public struct ResponseVerifier: Sendable {
         let covered = list.items.map(SignatureComponent.init)
         guard covered != demanded else { return }
         let isLess = Set(covered).isStrictSubset(of: demanded.map(Optional.some))
-        // Without the parameters, among which is the name of the key.
+        // Without the parameters, which include the name of the key.
         let text = InnerList(list.items).text
         throw SignatureFailure(
             isLess ? .insufficientCoverage : .wrongComponents,
@@ -116,7 +117,7 @@ public struct ResponseVerifier: Sendable {
         )
     }
 
-    /// The digest, which must be that of the content, or the `ETag` of a 304, which must have none.
+    /// The digest, which must match the content, or the `ETag` of a 304, which must have no content.
     private func validator(of message: SignedMessage) throws(SignatureFailure) -> String {
         guard message.status != 304 else {
             guard !message.etag.isEmpty else { throw SignatureFailure(.missing, "there is no ETag") }

@@ -1,13 +1,13 @@
 internal import Bytes
 
-/// Something that a signature is over (RFC 9421 §2): a field, or what is derived from a message, such as `@status`.
+/// A component that a signature covers (RFC 9421 §2): a field, or a value derived from a message, such as `@status`.
 public struct SignatureComponent: Sendable, Hashable, CustomStringConvertible {
-    /// In lower case.
+    /// The name, in lower case.
     public let name: String
-    /// Whether it is that of the request which is answered.
+    /// Whether it belongs to the request that is answered (`req`).
     public let isOfRequest: Bool
 
-    /// A component of that name, which is in lower case.
+    /// A component of that name, which must be in lower case.
     public init(_ name: String, isOfRequest: Bool = false) {
         self.name = name
         self.isOfRequest = isOfRequest
@@ -29,7 +29,7 @@ public struct SignatureComponent: Sendable, Hashable, CustomStringConvertible {
         return FieldItem(.string(self.name), parameters: parameters)
     }
 
-    /// As it stands in a signature's list.
+    /// The component as written in a signature's list.
     public var description: String { self.item.text }
 
     static let status = Self("@status")
@@ -43,15 +43,15 @@ public struct SignatureComponent: Sendable, Hashable, CustomStringConvertible {
 
 /// The text that is signed (RFC 9421 §2.5).
 public struct SignatureBase: Sendable, Hashable {
-    /// A line for each component, and one of parameters without an end.
+    /// One line for each component, and the parameters' line without a line end.
     public let text: String
-    /// What stands in `Signature-Input` behind the label, in the same bytes.
+    /// The value in `Signature-Input` after the label, byte for byte.
     public let parameters: String
 
-    /// Values in their order, and the parameters' text as it is to stand in `Signature-Input`, in front of which the
-    /// components are put.
+    /// The base of components with their values, in order, and of the parameters `created`, `keyid` and `alg`.
     ///
-    /// Throws if something appears twice, or a value could be taken for more than one line.
+    /// Throws if a component appears twice, or a value has a character other than printable ASCII and tabs: it could be
+    /// taken for more than one line.
     public init(
         _ components: [(component: SignatureComponent, value: String)],
         created: Int64,
@@ -69,9 +69,9 @@ public struct SignatureBase: Sendable, Hashable {
         return parameters
     }
 
-    /// The text under an answer: `validator` is its `Content-Digest`, or the `ETag` of a 304.
+    /// The base of an answer: `validator` is its `Content-Digest`, or the `ETag` of a 304.
     ///
-    /// Throws if the request lacks a component, too.
+    /// Also throws if the request lacks a component.
     init(
         _ coverage: SignatureCoverage,
         status: Int,

@@ -1,6 +1,6 @@
-/// Which components of an answer and of its request a signature covers.
+/// The components of an answer and of its request that a signature covers.
 public struct SignatureCoverage: Sendable, Hashable {
-    /// In their order in the signature's list, for an answer with a content of its own.
+    /// The components in the order of the signature's list, for an answer with content.
     private let components: [SignatureComponent]
 
     /// The answer's status and content, and the request's token, method, path and query.
@@ -10,12 +10,13 @@ public struct SignatureCoverage: Sendable, Hashable {
 
     /// The answer's status and content, and the request's token: weaker.
     ///
-    /// Everyone between client and server can put the answer to another request in the place of the right one, by sending
-    /// that request with the same token: an empty 200 to `HEAD /healthz` then passes for the answer to a registration that
+    /// Anyone between client and server can replace the right answer by that to another request, by sending that
+    /// request with the same token: an empty 200 to `HEAD /healthz` then passes for the answer to a registration that
     /// never reached the server.
     public static let answer = Self(known: [.status, .contentDigest, .requestToken])
 
-    /// What a list asks for; `nil` if it lacks a component of `answer`, or has one twice, or one that is not in `exchange`.
+    /// The coverage that a list asks for; `nil` if it lacks a component of `answer`, has one twice, or has one that is
+    /// not in `exchange`.
     init?(_ items: [FieldItem]) {
         let components = items.compactMap(SignatureComponent.init)
         let set = Set(components)
@@ -32,14 +33,14 @@ public struct SignatureCoverage: Sendable, Hashable {
 
     /// The components of an answer of that status, in their order.
     ///
-    /// A 304 has its `ETag` in the place of the digest: it has no content of its own, and a digest in it would overwrite that
-    /// of the stored answer (RFC 9111 §3.2).
+    /// A 304 has its `ETag` instead of the digest: it has no content of its own, and a digest in it would overwrite
+    /// that of the stored answer (RFC 9111 §3.2).
     func components(status: Int) -> [SignatureComponent] {
         guard status == 304 else { return self.components }
         return self.components.map { $0 == .contentDigest ? .etag : $0 }
     }
 
-    /// The list as it stands in a field.
+    /// The list as written in a field.
     func list(status: Int = 200) -> String {
         InnerList(self.components(status: status).map(\.item)).text
     }

@@ -1,10 +1,10 @@
 internal import Bytes
 
-/// Why a message's signature is not accepted.
+/// The reason why a message's signature is not accepted.
 public struct SignatureFailure: Error, Sendable, Hashable, CustomStringConvertible {
-    /// Which kind of failure it is.
+    /// The kind of failure.
     public let reason: Reason
-    /// For people and logs: what was expected, or seen.
+    /// A text for people and logs: what was expected, or seen.
     public let description: String
 
     init(_ reason: Reason, _ description: String) {
@@ -12,36 +12,36 @@ public struct SignatureFailure: Error, Sendable, Hashable, CustomStringConvertib
         self.description = description
     }
 
-    /// The kinds of it; there may be more of them one day.
+    /// The kinds of failure; later versions may add more.
     public struct Reason: Sendable, Hashable, CustomStringConvertible {
         /// A word or two.
         public let description: String
 
-        /// There is no signature, or not all that it should be over.
+        /// There is no signature, or something that it needs is missing.
         public static let missing = Self(description: "missing")
-        /// A field is not what its standard says.
+        /// A field does not follow its standard.
         public static let malformed = Self(description: "malformed")
-        /// None of its signatures is by a key that is known.
+        /// No signature is by a known key.
         public static let unknownKey = Self(description: "unknown key")
-        /// It is over less than it has to be over, so that it may fit another request or answer, too.
+        /// The signature covers too few components, so that it may fit another request or answer, too.
         public static let insufficientCoverage = Self(description: "insufficient coverage")
-        /// It is not over exactly what it has to be over.
+        /// The signature does not cover exactly the demanded components.
         public static let wrongComponents = Self(description: "wrong components")
-        /// It names another algorithm than its key has.
+        /// The signature names another algorithm than its key's.
         public static let wrongAlgorithm = Self(description: "wrong algorithm")
-        /// The content is not the one that the digest is of.
+        /// The content does not match its digest.
         public static let digestMismatch = Self(description: "digest mismatch")
-        /// Something that is signed has been changed, or belongs to another request.
+        /// A signed component was changed, or belongs to another request.
         public static let badSignature = Self(description: "bad signature")
-        /// It is good, but made too long ago, or in the future.
+        /// The signature is valid, but was made too long ago or in the future, or has expired.
         public static let stale = Self(description: "stale")
-        /// Something appears twice, of which one must not choose.
+        /// Something appears twice, and the verifier must not choose one.
         public static let duplicate = Self(description: "duplicate")
     }
 }
 
 extension StructuredFieldParser {
-    /// A dictionary out of all lines of the field called `name`.
+    /// The dictionary in all lines of the field called `name`.
     static func dictionary(_ lines: [String], of name: String) throws(SignatureFailure) -> FieldDictionary {
         do throws(StructuredFieldError) {
             return try self.dictionary(FieldLines.value(of: lines))
@@ -52,7 +52,7 @@ extension StructuredFieldParser {
 }
 
 enum FieldLines {
-    /// All lines of a field as one value: without blanks around them, and with commas between (RFC 9421 §2.1).
+    /// All lines of a field as one value: trimmed, and joined by commas (RFC 9421 §2.1).
     static func value(of lines: [String]) -> String {
         lines.map { line in
             let bytes = line.utf8

@@ -1,19 +1,19 @@
 public import Foundation
 
-/// The request that an answer is for, as far as signatures cover it.
+/// The parts of an answer's request that signatures can cover.
 public struct SignedRequest: Sendable, Hashable {
-    /// As it was sent: `GET`.
+    /// The method as sent, such as `GET`.
     public let method: String
-    /// The path as it stands in the request line, percent-encoded.
+    /// The path as in the request line, percent-encoded.
     public let path: String
-    /// What follows the question mark, percent-encoded; `nil`, which counts as empty, without one.
+    /// The text after the question mark, percent-encoded; `nil`, which counts as empty, without one.
     public let query: String?
-    /// `MyToken` as it was sent; `nil` without one.
+    /// `MyToken` as sent; `nil` without one.
     public let token: String?
 
-    /// A request by the parts of its target, as they are sent.
+    /// A request with the parts of its target as sent.
     ///
-    /// Behind a proxy that changes paths they are those of the server's side: the server signs what it has received.
+    /// Behind a proxy that changes paths, give the parts that the server receives: it signs those.
     public init(method: String, path: String, query: String?, token: String?) {
         self.method = method
         self.path = path
@@ -21,10 +21,10 @@ public struct SignedRequest: Sendable, Hashable {
         self.token = token
     }
 
-    /// A request to a URL that is sent unchanged.
+    /// A request to a URL that the client sends unchanged.
     ///
-    /// Clients normalise URLs before they send them: with dot segments, characters that must be encoded, or encoded ones that
-    /// need not be, ask yours what it has sent.
+    /// Clients normalise URLs before they send them: if yours has dot segments, characters that must be encoded, or
+    /// needlessly encoded ones, ask the client what it has sent.
     public init(method: String, url: URL, token: String?) {
         self.init(
             method: method,
@@ -41,7 +41,7 @@ public struct SignedRequest: Sendable, Hashable {
         case .method: self.method
         // An empty path is a slash (RFC 9421 §2.2.6), and the path of the asterisk is empty (RFC 9110 §7.1).
         case .path: ["", "*"].contains(self.path) ? "/" : self.path
-        // The question mark stands there without a query, too (RFC 9421 §2.2.7).
+        // The question mark is there even without a query (RFC 9421 §2.2.7).
         case .query: "?\(self.query ?? "")"
         default: nil
         }
