@@ -1,11 +1,11 @@
-/// Every error a client can be told about: a stable name, its status, and a title that never changes.
+/// Every error that a client can receive: a stable name, its status, and a title that never changes.
 ///
 /// The names are in `docs/errors.md`, each with its cause and remedy. A code is never renamed and never given another
 /// meaning.
 public enum ProblemCode: String, Sendable, CaseIterable {
     /// The request is not valid HTTP/1.1, or two parsers could read it differently.
     case malformedRequest = "malformed-request"
-    /// `MyToken` is not a decimal number of at most 126322567, or is there twice.
+    /// `MyToken` is not a decimal number of at most 126322567, or appears twice.
     case invalidToken = "invalid-mytoken"
     /// The body is not JSON, or nests deeper than 64 levels.
     case invalidJSON = "invalid-json"
@@ -15,7 +15,7 @@ public enum ProblemCode: String, Sendable, CaseIterable {
     case invalidParameter = "invalid-parameter"
     /// The server did not give this cursor to this user for this list; ask without it.
     case invalidCursor = "invalid-cursor"
-    /// `Idempotency-Key` is there twice, or is not 1 to 255 visible ASCII characters.
+    /// `Idempotency-Key` appears twice, or is not 1 to 255 visible ASCII characters.
     case invalidIdempotencyKey = "invalid-idempotency-key"
     /// `Accept-Signature` asks for a signature that the server cannot make.
     case unsupportedSignature = "unsupported-signature"
@@ -55,7 +55,7 @@ public enum ProblemCode: String, Sendable, CaseIterable {
     case registrationGone = "registration-gone"
     /// `If-Match`, `If-Unmodified-Since` or `If-None-Match` does not hold.
     case preconditionFailed = "precondition-failed"
-    /// The body or the payload is larger than the server takes.
+    /// The body or the payload is larger than the server accepts.
     case payloadTooLarge = "payload-too-large"
     /// Path and query together are longer than 8 KiB.
     case targetTooLong = "target-too-long"
@@ -71,18 +71,18 @@ public enum ProblemCode: String, Sendable, CaseIterable {
     case tooManyAttempts = "too-many-attempts"
     /// The user has used up the quota of the role; `Retry-After` says how long to wait.
     case rateLimited = "rate-limited"
-    /// The server made a mistake; its log has the reason under the id of the request.
+    /// The server failed; its log has the reason under the id of the request.
     case internalError = "internal-error"
     /// The server does not know the method or the transfer coding.
     case notImplemented = "not-implemented"
-    /// The server has too much to do; `Retry-After` says how long to wait.
+    /// The server is overloaded; `Retry-After` says how long to wait.
     case busy = "busy"
     /// The server speaks HTTP/1.1 and HTTP/1.0 only.
     case versionNotSupported = "version-not-supported"
     /// The disk of the server is full, and nothing was stored; `Retry-After` says how long to wait.
     case storageFull = "storage-full"
 
-    /// The HTTP status that goes with it.
+    /// The HTTP status of the problem.
     public var status: Int {
         switch self {
         case .malformedRequest, .invalidToken, .invalidJSON, .invalidMember, .invalidParameter: 400
@@ -110,7 +110,7 @@ public enum ProblemCode: String, Sendable, CaseIterable {
         }
     }
 
-    /// A short text for humans, the same each time.
+    /// A short text for people, always the same.
     public var title: String {
         switch self {
         case .malformedRequest: "The request is not valid HTTP"
