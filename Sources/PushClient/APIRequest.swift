@@ -9,9 +9,9 @@ struct APIRequest: Sendable {
     let path: String
     var query: [URLQueryItem] = []
     var body: JSONValue?
-    /// The validator of what is kept.
+    /// The validator of the cached answer.
     var tag: String?
-    /// Sent with both tries of a call that must not take effect twice.
+    /// Sent with both attempts of a call that must not take effect twice.
     var idempotencyKey: UUID?
     /// Whether it may be sent again after the connection was lost, when the server may or may not have acted on it.
     let isRepeatable: Bool
@@ -22,17 +22,18 @@ struct APIRequest: Sendable {
         self.isRepeatable = isRepeatable
     }
 
-    /// The query as it is sent; `nil` without one.
+    /// The query as sent; `nil` without one.
     ///
-    /// Everything but letters and digits is encoded: a handle may be a URL itself, and a plus stays one.
+    /// Everything but letters, digits, `-`, `_` and `.` is encoded: a handle may be a URL itself, and a plus sign stays
+    /// one.
     var percentEncodedQuery: String? {
         guard !self.query.isEmpty else { return nil }
         return self.query.map { "\($0.name)=\(Self.escaped($0.value ?? ""))" }.joined(separator: "&")
     }
 
-    /// What the server signs of this request.
+    /// The parts of this request that the server signs.
     ///
-    /// The server signs the path that it receives, and its API begins at the root: a proxy has taken away the path of the
+    /// The server signs the path that it receives, and its API begins at the root: a proxy has removed the path of the
     /// server's URL, if it has one.
     func signed(_ token: MyToken) -> SignedRequest {
         SignedRequest(

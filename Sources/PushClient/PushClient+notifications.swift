@@ -2,14 +2,14 @@ public import Foundation
 public import PushAPI
 
 extension PushClient {
-    /// Collects a notification by the `secureId` of its push.
+    /// Fetches a notification by the `secureId` of its push.
     ///
-    /// For a kept one the request is conditional, and it is `fresh` when the server says that it is unchanged. When the
-    /// server cannot be asked, a kept one is `cached`. One that the server says is gone is forgotten, and the call
-    /// throws.
+    /// For a cached notification the request is conditional, and the result is `fresh` when the server says that it is
+    /// unchanged. When the server cannot be reached, a cached notification is returned as `cached`. If the server says
+    /// that it is gone, it is deleted from the cache, and the call throws.
     ///
-    /// A payload that may be read only once (its `isReadOnce` is true) is not kept here, and the server gives it again
-    /// for a minute only, in case an answer is lost: show it or put it away, then call ``confirmTaken(_:)``.
+    /// A payload that may be read only once (its `isReadOnce` is true) is not cached, and the server returns it again
+    /// for one minute only, in case an answer is lost: show or store it, then call ``confirmTaken(_:)``.
     public func notification(_ id: Int64) async throws -> Fetched<NotificationItem> {
         let kept = self.records.item(id, now: self.now())
         do {
@@ -31,22 +31,22 @@ extension PushClient {
         }
     }
 
-    /// Tells the server that a payload that may be read only once has arrived, so that it is erased at once.
+    /// Confirms to the server that a payload that may be read only once has arrived, so that it is erased at once.
     ///
-    /// Call this when the payload has been shown, or is where it shall stay. Without the call, or where it throws because the
-    /// server cannot be reached, the server erases the payload by itself a minute after the first fetch: there is no need to
-    /// try again later. To confirm again does nothing. What is no such payload, or has not been fetched, throws
-    /// ``PushClientError/problem(_:)`` with the code `nothing-to-confirm`.
+    /// Call this once the payload is shown or stored. Without the call, or if it throws because the server cannot be
+    /// reached, the server erases the payload by itself a minute after the first fetch: there is no need to retry
+    /// later. A second confirmation does nothing. For a notification without such a payload, or one that was not
+    /// fetched, it throws ``PushClientError/problem(_:)`` with the code `nothing-to-confirm`.
     public func confirmTaken(_ id: Int64) async throws {
         do {
             _ = try await self.api.call(APIRequest("POST", Paths.taken(id)))
         } catch PushClientError.problem(let problem) where [404, 410].contains(problem.status) {
-            // It is gone already.
+            // It is already gone.
         }
         await self.forget([id])
     }
 
-    /// Marks a notification as read, or as not read, and returns it.
+    /// Marks a notification as read or unread, and returns it.
     @discardableResult
     public func markRead(_ id: Int64, _ isRead: Bool = true) async throws -> NotificationItem {
         var request = APIRequest("PATCH", Paths.notification(id))
@@ -57,11 +57,11 @@ extension PushClient {
         return item
     }
 
-    /// Marks up to 500 notifications as read in one request, and returns those that are read now.
+    /// Marks up to 500 notifications as read in one request, and returns the ids that are read now.
     ///
-    /// Ids of others' notifications, and of those that are gone, are absent. With more than 500 ids the server marks
-    /// none, and the call throws ``PushClientError/problem(_:)`` with the code `invalid-member`: call it for 500 at a
-    /// time. Without any, nothing is sent.
+    /// The ids of other users' notifications, and of deleted ones, are left out. With more than 500 ids the server
+    /// marks none, and the call throws ``PushClientError/problem(_:)`` with the code `invalid-member`: call it for 500
+    /// at a time. Without any, nothing is sent.
     @discardableResult
     public func markRead(_ ids: [Int64]) async throws -> [Int64] {
         if ids.isEmpty { return [] }
@@ -84,15 +84,15 @@ extension PushClient {
         do {
             _ = try await self.api.call(APIRequest("DELETE", Paths.notification(id)))
         } catch PushClientError.problem(let problem) where [404, 410].contains(problem.status) {
-            // It is gone already.
+            // It is already gone.
         }
         await self.forget([id])
     }
 
     /// Sends a text to the caller's own devices and returns the stored notification.
     ///
-    /// A request whose connection was lost is sent once more, with the same key, and so not stored twice. Give a key of
-    /// your own to try again later: the server knows it for 24 hours.
+    /// If the connection is lost, the request is sent once more with the same key, so the server does not store it
+    /// twice. To retry later, pass a key of your own: the server remembers it for 24 hours.
     ///
     /// The payload may have 64 KiB as JSON text, unless the server's operator has chosen another bound; a longer one
     /// throws ``PushClientError/problem(_:)`` with the code `payload-too-large`. The server may also bound how much a
@@ -106,10 +106,11 @@ extension PushClient {
 
     // MARK: - Kept
 
-    /// The item of an answer; keeps it if it may be kept.
+    /// The item of an answer; caches it if that is allowed.
     private func take(_ answer: Answer, _ id: Int64) throws(PushClientError) -> NotificationItem {
         let item = try answer.item(id)
-        // Signed answers are all `no-store`, for the caches of proxies; there the item itself tells.
+        // All signed answers are `no-store`, for proxies' caches; in those the item itself tells whether it may be
+        // cached.
         let json = answer.json ?? .null
         if answer.fields.isNoStore || json.isReadOnce || json.isNeverStored || item.payload == nil {
             self.records.forget(id)
@@ -120,7 +121,7 @@ extension PushClient {
         return item
     }
 
-    /// The item in the answer to a fetch or in the inbox, whichever the server confirmed last.
+    /// The cached item of a fetch or of the inbox, whichever the server confirmed last.
     private func kept(_ id: Int64) async -> (NotificationItem, Date)? {
         let now = self.now()
         let fetched = self.records.item(id, now: now).flatMap { kept in kept.item.map { ($0, kept.date) } }
