@@ -1,6 +1,6 @@
 package import Foundation
 
-/// What somebody did, as the audit keeps it: never a payload, a password or a token.
+/// An action, as the audit keeps it: never a payload, a password or a token.
 package struct AuditRecord: Sendable, Hashable {
     package enum Action: String, Sendable, CaseIterable {
         case beginSession = "session.begin"
@@ -8,7 +8,7 @@ package struct AuditRecord: Sendable, Hashable {
         case changeUser = "user.change"
         case deleteUser = "user.delete"
         case addToken = "token.add"
-        /// A session that its user ends, too.
+        /// Also the end of a session by its user.
         case revokeToken = "token.revoke"
         case registerDevice = "device.register"
         case unregisterDevice = "device.unregister"
@@ -16,19 +16,19 @@ package struct AuditRecord: Sendable, Hashable {
         case send = "notification.send"
         /// A payload that may be read once was given to a recipient, for the first time.
         case take = "notification.take"
-        /// The recipient said that it has arrived.
+        /// The recipient confirmed that the payload has arrived.
         case confirm = "notification.confirm"
         case dismiss = "notification.dismiss"
         case recall = "notification.recall"
-        /// Another keyring, which the operator had the server read.
+        /// The server read another keyring at the operator's command.
         case changeKeys = "keys.change"
     }
 
-    /// Who did it, and how that was known.
+    /// The actor, and how it was identified.
     package struct Actor: Sendable, Hashable {
         /// A user; `nil` for the operator at the command line.
         package let name: Username?
-        /// The token that was shown; `nil` where the user's password, or what is as good, was.
+        /// The token that was shown; `nil` if the user's password, or an equivalent, was.
         package let token: TokenPrefix?
         /// The client's numeric address, `unix` or `unknown`.
         package let client: String
@@ -45,9 +45,9 @@ package struct AuditRecord: Sendable, Hashable {
 
     package let actor: Actor
     package let action: Action
-    /// Whom or what it was done to: a user's name, a registration's or a notification's id.
+    /// The object of the action: a user's name, or a registration's or notification's id.
     package let subject: String
-    /// What changed, in words without a secret; may be empty.
+    /// A text about the change, without secrets; may be empty.
     package var detail: String
     package let at: Date
 
@@ -59,7 +59,7 @@ package struct AuditRecord: Sendable, Hashable {
         self.at = at
     }
 
-    /// What the operator does, at the command line or by a signal.
+    /// The record of an operator's action, at the command line or by a signal.
     package init(_ action: Action, of subject: String, detail: String = "", at: Date = Date()) {
         let actor = Actor(name: nil, token: nil, client: "unknown", request: "")
         self.init(action, of: subject, detail: detail, by: actor, at: at)

@@ -1,9 +1,9 @@
-/// Who is to blame that a provider does not know a device, which may be the device or us.
+/// The blame for a device that a provider does not know: the device's, or ours.
 package enum Blame: Sendable, Hashable {
     /// The device: others are accepted.
     case device
-    /// We are: the devices of several users are refused, and none is accepted.
+    /// Us: the devices of several users are refused, and none is accepted.
     case us
-    /// It cannot be told yet.
+    /// Not known yet.
     case unclear
 }

@@ -1,8 +1,8 @@
 package import Foundation
 
-/// Where one push to one device stands, and what the outcome of a try makes of it. Decides; does nothing.
+/// The state of one push to one device, and the settlement of each outcome. Decides; does nothing.
 package struct DeliveryState: Sendable, Hashable {
-    /// How many times it was handed to the sender, the running one included.
+    /// The number of attempts, the running one included.
     package let attempts: Int
     package let expiresAt: Date
 
@@ -19,11 +19,11 @@ package struct DeliveryState: Sendable, Hashable {
         now >= self.expiresAt
     }
 
-    /// The settlement of a try that ended so.
+    /// The settlement of an attempt with that outcome.
     ///
     /// - Parameters:
-    ///   - blame: Who is to blame that the provider does not know a device.
-    ///   - jitter: A random number from 0 to 1: of each wait that much is used, so that a crowd does not return at once.
+    ///   - blame: The blame for a device that the provider does not know.
+    ///   - jitter: A random number from 0 to 1: the used share of each wait, so that many pushes do not retry at once.
     package func settlement(of outcome: SendOutcome, blame: Blame, now: Date, jitter: Double) -> Settlement {
         switch outcome {
         case .success(let acceptance):
@@ -34,10 +34,10 @@ package struct DeliveryState: Sendable, Hashable {
             return .failed(reason: reason)
         case .failure(.misconfigured(let reason)), .failure(.credentialExpired(let reason)),
             .failure(.deviceUnknown(let reason)):
-            // Not the push's fault: it goes when its sender does.
+            // Not the push's fault: it is sent once its sender works again.
             return self.retry(reason, atLeast: .seconds(Int64(SenderHealth.pause)), now: now, jitter: jitter)
         case .failure(.offline(let reason)):
-            // Untried until the device is there, which makes it due.
+            // Not tried again until the device connects, which makes it due.
             return .retried(at: self.expiresAt, reason: reason)
         case .failure(.unavailable(let reason, let retryAfter)):
             return self.retry(reason, atLeast: retryAfter ?? .zero, now: now, jitter: jitter)
@@ -54,7 +54,7 @@ package struct DeliveryState: Sendable, Hashable {
     private func wait(jitter: Double) -> TimeInterval {
         let doublings = Double(min(max(self.attempts, 1) - 1, 20))
         let longest = min(Self.firstWait * pow(2, doublings), Self.longestWait)
-        // Never nothing: a provider that fails at once must not be asked in a tight loop.
+        // Never zero: a provider that fails at once must not be called in a tight loop.
         return max(longest * jitter, Self.firstWait / 10)
     }
 }

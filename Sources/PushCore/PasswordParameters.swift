@@ -6,7 +6,7 @@ package struct PasswordParameters: Sendable, Hashable, CustomStringConvertible {
     package static let passesBounds = 1...64
     package static let lanesBounds = 1...16
 
-    /// OWASP's first choice.
+    /// OWASP's minimum parameters: 19 MiB, two passes, one lane.
     package static let usual = PasswordParameters()
 
     /// Equally strong minima for one lane or more (OWASP, Password Storage Cheat Sheet): KiB and passes.

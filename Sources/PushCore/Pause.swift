@@ -1,21 +1,21 @@
 package import Foundation
 
-/// A time in which a lane sends nothing but a probe now and then, and why.
+/// A period in which a lane sends only occasional probes, and its cause.
 package struct Pause: Sendable, Hashable {
-    /// What makes a lane pause: the closed set of the log and the metrics.
+    /// The cause of a pause: a closed set for the log and the metrics.
     package enum Cause: String, Sendable, CaseIterable {
-        /// Calls in a row came to nothing.
+        /// Several calls in a row failed.
         case outage
         /// The provider asked for a rest.
         case overloaded
         /// The provider says that devices of several users in a row were sent too much.
         case throttled
-        /// The provider refuses our credentials or our set-up.
+        /// The provider refuses our credentials or our configuration.
         case misconfigured
-        /// The provider does not know the devices of several users in a row, and nobody else's was accepted.
+        /// The provider does not know the devices of several users in a row, and has accepted no other push.
         case devicesRefused = "devices_refused"
 
-        /// Whether it lasts until an operator mends something.
+        /// Whether the pause lasts until an operator fixes the cause.
         package var needsOperator: Bool {
             switch self {
             case .misconfigured, .devicesRefused: true
@@ -39,7 +39,7 @@ package struct Pause: Sendable, Hashable {
     }
 }
 
-/// What an operator is told of a lane's health.
+/// A change in a lane's health that operators are told about.
 package enum HealthEvent: Sendable, Hashable {
     case paused(Pause)
     /// The pause has another cause or reason now.
@@ -47,11 +47,11 @@ package enum HealthEvent: Sendable, Hashable {
     /// A probe was refused for the same reason as before; the next goes after `rest`.
     case prolonged(Pause, rest: TimeInterval)
     case resumed(Pause)
-    /// A device was refused before any other was accepted: with few users that is all there will ever be to see of a wrong
-    /// set-up.
+    /// A device was refused before any push was accepted: with few users this may be the only sign of a wrong
+    /// configuration.
     case doubted(reason: String)
 
-    /// The event that lies between two states; `nil` if there is no news in it.
+    /// The event between two states; `nil` if there is no news.
     init?(from old: Pause?, to new: Pause?, now: Date) {
         switch (old, new) {
         case (nil, nil): return nil

@@ -1,17 +1,17 @@
-/// Which of the pushes that are due shows best whether a provider takes pushes again.
+/// The choice of the due push that best shows whether a provider accepts pushes again.
 ///
-/// The choice keeps probes from users whose devices will be refused however well the provider is.
+/// It avoids users whose devices will be refused even by a healthy provider.
 package struct ProbeChoice: Sendable, Hashable {
-    /// What is preferred.
+    /// The preferred kind of address.
     package enum Address: Sendable, Hashable {
-        /// One at which a push was accepted before: a refusal says more about us than about the device.
+        /// One that had an accepted push before: a refusal says more about us than about the device.
         case known
-        /// One at which none was: it may have been registered under the set-up that we have now.
+        /// One that never had an accepted push: it may have been registered under our present configuration.
         case new
     }
 
     package let address: Address
-    /// Users whose pushes go only if there are no others.
+    /// Users whose pushes are probes only if there are no others.
     package let avoidedUsers: Set<Int64>
 
     package init(_ address: Address, avoiding users: Set<Int64>) {

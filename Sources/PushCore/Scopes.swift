@@ -1,12 +1,12 @@
-/// What a token is good for, within what its user's role may do.
+/// What a token allows, within the rights of its user's role.
 package struct Scopes: OptionSet, Sendable, Hashable, CustomStringConvertible {
-    /// Collect the user's own notifications.
+    /// Fetch the user's own notifications.
     package static let fetch = Scopes(rawValue: 1)
-    /// Send, to whom the role may.
+    /// Send to the users that the role allows.
     package static let send = Scopes(rawValue: 2)
     /// Register, list and remove the user's own devices.
     package static let register = Scopes(rawValue: 4)
-    /// Manage users and tokens, and so get any other scope.
+    /// Manage users and tokens, and so gain any other scope.
     package static let manage = Scopes(rawValue: 8)
 
     package static let all: Scopes = [.fetch, .send, .register, .manage]
@@ -21,7 +21,7 @@ package struct Scopes: OptionSet, Sendable, Hashable, CustomStringConvertible {
         self.rawValue = rawValue
     }
 
-    /// The one scope of that name; `nil` if there is none.
+    /// The scope of that name; `nil` if there is none.
     package init?(named name: some StringProtocol) {
         guard let scope = Self.named.first(where: { $0.name == name })?.scope else { return nil }
         self = scope
@@ -32,15 +32,15 @@ package struct Scopes: OptionSet, Sendable, Hashable, CustomStringConvertible {
         self = description.split(separator: " ").reduce(into: []) { $0.formUnion(Scopes(named: $1) ?? []) }
     }
 
-    /// The names of these, in one order.
+    /// The names of these scopes, in a fixed order.
     package var names: [String] { Self.named.filter { self.contains($0.scope) }.map(\.name) }
 
-    /// The names with blanks in between, as OAuth has it (RFC 6749 section 3.3).
+    /// The names separated by spaces, as in OAuth (RFC 6749 section 3.3).
     package var description: String { self.names.joined(separator: " ") }
 }
 
 extension Role {
-    /// What a token of such a user can be good for.
+    /// All scopes that a token of such a user can have.
     package var scopes: Scopes {
         switch self {
         case .device, .publisher: [.fetch, .send, .register]
@@ -48,10 +48,10 @@ extension Role {
         }
     }
 
-    /// What a token is good for that names no scopes: everything but `manage`, which must be meant.
+    /// The scopes of a token for which none are named: all but `manage`, which must be asked for.
     package var usualScopes: Scopes { self.scopes.subtracting(.manage) }
 
-    /// Those of them that have these names. Throws `ScopeError` for any other name, and for none at all.
+    /// The role's scopes of these names. Throws `ScopeError` for any other name, and for an empty list.
     package func scopes(named names: [String]) throws(ScopeError) -> Scopes {
         var scopes: Scopes = []
         for name in names {

@@ -1,12 +1,12 @@
 package import Foundation
 
-/// How a try to send a push ended: the one vocabulary from a provider's table to the lane and the outbox.
+/// The outcome of an attempt to send a push: the one vocabulary from a provider's table to the lane and the outbox.
 ///
-/// What it means for the push, `DeliveryState` says; for the provider's other pushes, `SenderHealth`; for the device,
-/// `retirement`; for the sender's credentials, the sender itself.
+/// `DeliveryState` decides the consequences for the push, `SenderHealth` those for the provider's other pushes,
+/// `retirement` those for the device, and the sender itself those for its credentials.
 package typealias SendOutcome = Result<Acceptance, SendFailure>
 
-/// The provider's yes.
+/// The provider has accepted the push.
 package struct Acceptance: Sendable, Hashable {
     /// The provider's own name for the push, for support.
     package let providerID: String?
@@ -15,33 +15,35 @@ package struct Acceptance: Sendable, Hashable {
         self.providerID = providerID
     }
 
-    /// What an event stream calls all that it has taken: by it the store finds what may have been lost with a connection.
+    /// The id of each push that an event stream has taken: by it the store finds pushes that a lost connection may have
+    /// lost.
     package static let byStream = "stream"
 }
 
-/// The provider's no, sorted by what it asks of us. Reasons are the provider's words, safe to store and to log.
+/// The provider's refusal, classified by the reaction it needs. Reasons are the provider's words, safe to store and to
+/// log.
 ///
-/// Whatever a device's own handle or a publisher's collapse key can bring about is never `misconfigured`: one device
-/// must not be able to stop the others.
+/// A refusal that a device's handle or a publisher's collapse key can cause is never `misconfigured`: one device must
+/// not be able to stop the others.
 package enum SendFailure: Error, Sendable, Hashable {
-    /// The provider or the way to it has a problem: this push is tried later, at the earliest after `retryAfter`.
-    /// Several in a row without a success are an outage.
+    /// The provider or the network has a problem: this push is retried, at the earliest after `retryAfter`. Several in
+    /// a row without a success are an outage.
     case unavailable(reason: String, retryAfter: Duration? = nil)
-    /// The provider asked in so many words to be left alone: nothing at all is sent to it before.
+    /// The provider asked explicitly for a rest: nothing at all is sent to it before `retryAfter`.
     case overloaded(reason: String, retryAfter: Duration)
-    /// This one device has been sent too much; the others are not concerned.
+    /// This device has been sent too much; the others are not affected.
     case deviceBusy(reason: String, retryAfter: Duration)
-    /// The device is not connected. The push waits, without being tried, until it is.
+    /// The device is not connected. The push waits, without attempts, until it is.
     case offline(reason: String)
-    /// The address is dead; `since`, if known, is when the provider last saw that, and a later registration lives.
+    /// The address is dead; `since`, if known, is when the provider last saw that: a registration after it is alive.
     case deviceGone(reason: String, since: Date? = nil)
-    /// The address is dead, or ours is the wrong app, project or environment for it: only other devices' pushes tell.
+    /// The address is dead, or we use the wrong app, project or environment for it: only other devices' pushes tell.
     case deviceUnknown(reason: String)
     /// This push will never be accepted; the device and the sender are fine.
     case rejected(reason: String)
-    /// Our credentials or set-up are wrong: nothing gets through until an operator acts.
+    /// Our credentials or configuration are wrong: no push gets through until an operator acts.
     case misconfigured(reason: String)
-    /// Our access token is too old. Its sender tries once more with a fresh one; a second no is `misconfigured`.
+    /// Our access token has expired. The sender retries once with a fresh one; a second refusal is `misconfigured`.
     case credentialExpired(reason: String)
 
     /// In the provider's words.
@@ -57,8 +59,8 @@ package enum SendFailure: Error, Sendable, Hashable {
     /// The date since which a device that has not registered again is retired; `nil`: the device stays.
     ///
     /// - Parameters:
-    ///   - sentAt: When the push was handed to the sender.
-    ///   - blame: Who is to blame that the provider does not know a device.
+    ///   - sentAt: When the sender received the push.
+    ///   - blame: The blame for a device that the provider does not know.
     package func retirement(sentAt: Date, blame: Blame) -> Date? {
         switch self {
         case .deviceGone(_, let since): min(since ?? sentAt, sentAt)

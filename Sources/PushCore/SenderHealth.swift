@@ -1,46 +1,46 @@
 package import Foundation
 
-/// Whether a provider may be called, after what it has answered so far: a circuit breaker. Decides; does nothing.
+/// Whether a provider may be called, judged by its answers so far: a circuit breaker. Decides; does nothing.
 ///
-/// It pauses when the provider asks for that, when nothing gets through, and when we are refused; afterwards one push goes
-/// first, and the others follow only if the provider takes notice of it. What one user's devices can bring about never
-/// makes it pause: where a refusal may be the device's fault or ours, it counts users, and believes the first push that is
-/// accepted more than all of them.
+/// It pauses when the provider asks for it, when calls fail in a row, and when the provider refuses us. Afterwards it
+/// sends one push as a probe, and resumes only if the provider's answer shows that it has recovered. One user's devices
+/// alone never make it pause: where a refusal may be the device's fault or ours, it counts users, and one accepted push
+/// outweighs all of them.
 package struct SenderHealth: Sendable {
     package enum Admission: Sendable, Hashable {
         case go
-        /// This one only, to see whether the provider is back.
+        /// This push only, to see whether the provider has recovered.
         case probe
         case rest(until: Date)
-        /// The probe is on its way.
+        /// The probe is under way.
         case wait
     }
 
-    /// So many calls in a row that came to nothing are an outage.
+    /// This many failed calls in a row are an outage.
     package static let failuresInARow = 10
-    /// So many users in a row whose devices are all said to be sent too much are the provider's own limit.
+    /// When the provider says of this many users in a row that their devices are sent too much, the limit is its own.
     package static let busyUsersInARow = 5
-    /// So many users in a row whose devices are unknown to the provider, and the fault is ours.
+    /// When the provider does not know the devices of this many users in a row, the fault is ours.
     package static let refusedUsersInARow = 5
-    /// For so long, a push that was accepted rules out a fault of ours.
+    /// For this many seconds, an accepted push rules out a fault of ours.
     package static let trust: TimeInterval = 600
     /// The first rest of an outage; each later one is twice as long, up to `longestRest`.
     package static let firstRest: TimeInterval = 1
     package static let longestRest: TimeInterval = 300
-    /// The first rest after a refusal that an operator must mend; each later one is twice as long, up to `longestPause`.
+    /// The first rest after a refusal that an operator must fix; each later one is twice as long, up to `longestPause`.
     package static let pause: TimeInterval = 60
     package static let longestPause: TimeInterval = 900
-    /// The longest rest after a probe to an address at which nothing was ever accepted.
+    /// The longest rest after a probe to an address that never had an accepted push.
     package static let longestRestForNew: TimeInterval = 60
-    /// How many users are remembered of each kind.
+    /// The number of users that each set remembers.
     private static let rememberedUsers = 1000
 
-    /// The pause that it is in; `nil` while all is well.
+    /// The current pause; `nil` while the provider is healthy.
     package private(set) var pause: Pause?
     private var isProbing = false
     private var failures = 0
     private var busyUsers: Set<Int64> = []
-    /// Users with a device that the provider does not know, since a push was last accepted.
+    /// Users with a device that the provider does not know, counted since the last accepted push.
     private var refusedUsers: Set<Int64> = []
     private var acceptedAt: Date?
     private var rests = 0
@@ -48,38 +48,39 @@ package struct SenderHealth: Sendable {
 
     package init() {}
 
-    /// Whether a push may go now. Who is told `probe` reports its answer with `note`, and its end, whatever it was, with
-    /// `endProbe`.
+    /// Whether a push may go now. A caller that gets `probe` reports the probe's answer with `note`, and its end, in
+    /// every case, with `endProbe`.
     package mutating func admit(now: Date) -> Admission {
         let admission = self.admission(now: now)
         if admission == .probe { self.isProbing = true }
         return admission
     }
 
-    /// What `admit` would say, without beginning a probe.
+    /// The answer of `admit`, without beginning a probe.
     package func admission(now: Date) -> Admission {
         guard let pause = self.pause else { return .go }
         if self.isProbing { return .wait }
         return pause.until > now ? .rest(until: pause.until) : .probe
     }
 
-    /// Which push is to be the next probe.
+    /// The choice of the next probe.
     package var probeChoice: ProbeChoice {
-        // After a change of our own, such as another VAPID key, it is the known addresses that are refused, and some that
-        // are new that are accepted. They take turns, known ones first.
+        // After a change on our side, such as another VAPID key, the provider refuses known addresses and accepts some
+        // new ones. So the two take turns, known ones first.
         let takesTurns = self.pause?.cause == .devicesRefused && self.rests.isMultiple(of: 2)
         return ProbeChoice(takesTurns ? .new : .known, avoiding: self.refusedUsers.union(self.busyUsers))
     }
 
-    /// Who is to blame that the provider does not know a device, after `note` has taken that in.
+    /// The blame for a device that the provider does not know, once `note` has recorded that.
     ///
-    /// Once a push was accepted, the device: until as many users are refused in a row as make a fault of ours likely.
+    /// After an accepted push it is the device, until so many users in a row are refused that a fault of ours is
+    /// likely.
     package var blame: Blame {
         if self.pause?.cause == .devicesRefused { return .us }
         return self.acceptedAt != nil && self.refusedUsers.count < Self.refusedUsersInARow ? .device : .unclear
     }
 
-    /// Takes in how a call for a device of `user` ended; returns what an operator must know of that.
+    /// Records the outcome of a call for a device of `user`; returns an event if an operator must know about it.
     ///
     /// - Parameters:
     ///   - isKnown: Whether a push was accepted at the address before.
@@ -94,7 +95,7 @@ package struct SenderHealth: Sendable {
         let (old, wasProbing) = (self.pause, self.isProbing)
         switch outcome {
         case .success: self.trust(now: now)
-        // No, but an answer of a provider that is well.
+        // A refusal, but from a healthy provider.
         case .failure(.rejected), .failure(.deviceGone), .failure(.offline): self.recover()
         case .failure(.deviceUnknown(let reason)):
             self.suspect(reason, user: user, isKnown: isKnown, now: now)
@@ -117,17 +118,17 @@ package struct SenderHealth: Sendable {
             self.pause(.misconfigured, reason, isKnown: isKnown, now: now)
         }
         let event = HealthEvent(from: old, to: self.pause, now: now)
-        // The others that were on their way may make a rest a little longer, which is no news.
+        // Other pushes that were under way may make a rest a little longer, which is no news.
         if case .prolonged = event, !wasProbing { return nil }
         return event
     }
 
-    /// Takes in that the probe has ended. Without an answer it has shown nothing, and another goes in its place.
+    /// Ends the probe. If it had no answer, it has shown nothing, and another probe follows.
     package mutating func endProbe() {
         self.isProbing = false
     }
 
-    /// Forgets all trouble, as after new credentials; returns what an operator must know of that.
+    /// Forgets all failures, as after new credentials; returns an event if that ends a pause.
     package mutating func reset() -> HealthEvent? {
         let old = self.pause
         self = SenderHealth()
@@ -139,7 +140,7 @@ package struct SenderHealth: Sendable {
     private mutating func trust(now: Date) {
         self.acceptedAt = now
         self.refusedUsers.removeAll()
-        // The proof that it is not our fault, even if it was on its way before.
+        // This proves that the fault is not ours, even if the push was under way before the pause.
         if self.pause?.cause == .devicesRefused { self.endPause() }
         self.recover()
     }
@@ -147,7 +148,7 @@ package struct SenderHealth: Sendable {
     private mutating func recover() {
         self.failures = 0
         self.busyUsers.removeAll()
-        // What was on its way when the rest began does not end it.
+        // A push that was under way when the rest began does not end it.
         if self.isProbing { self.endPause() }
     }
 
@@ -161,7 +162,7 @@ package struct SenderHealth: Sendable {
         Self.remember(user, in: &self.refusedUsers)
         let isTrusted = self.acceptedAt.map { now.timeIntervalSince($0) < Self.trust } ?? false
         if isTrusted || self.refusedUsers.count < Self.refusedUsersInARow { return self.recover() }
-        // The others that were on their way are the same evidence.
+        // Other pushes that were under way are the same evidence.
         if self.pause?.cause == .devicesRefused, !self.isProbing { return }
         let words = "devices of \(Self.refusedUsersInARow) users in a row refused, none accepted: \(reason)"
         self.pause(.devicesRefused, words, isKnown: isKnown, now: now)
@@ -179,7 +180,7 @@ package struct SenderHealth: Sendable {
             self.rests += 1
             return
         }
-        // The others that were on their way are the same outage, unless they tell of something worse.
+        // Other pushes that were under way belong to the same outage, unless they report something worse.
         let isWorse = cause.needsOperator && !pause.cause.needsOperator
         self.pause = Pause(
             isWorse ? cause : pause.cause,
@@ -189,10 +190,10 @@ package struct SenderHealth: Sendable {
         )
     }
 
-    /// How long the next rest is. Addresses that anybody may have made up do not make it long for the others.
+    /// The length of the next rest. An address that anybody may have invented does not make it long for the others.
     private func length(from first: TimeInterval, to longest: TimeInterval, isKnown: Bool) -> TimeInterval {
         let bound = self.isProbing && !isKnown ? min(longest, Self.longestRestForNew) : longest
-        // What was on its way does not make the rest that runs another one.
+        // A push that was under way lengthens the current rest, and does not start another one.
         let doublings = self.pause == nil || self.isProbing ? self.rests : self.rests - 1
         return min(first * pow(2, Double(min(doublings, 20))), bound)
     }
