@@ -4,9 +4,9 @@ package import PushCore
 package import PushStore
 internal import ServiceLifecycle
 
-/// Brings what is in the outbox to the providers: claim, send, settle, and again.
+/// Delivers the outbox's pushes to the providers: lease, send, settle, and again.
 ///
-/// Each lane has its own loop, so that a slow provider delays nobody else. A crash anywhere leaves leases that end.
+/// Each lane has its own loop, so that a slow provider delays no other. After a crash the leases expire.
 package struct DeliveryService {
     private let store: any Store
     private let lanes: [(settings: LaneSettings, reader: any StoreReader)]
@@ -18,7 +18,8 @@ package struct DeliveryService {
     private let now: @Sendable () -> Date
     private let executor: (any TaskExecutor)?
 
-    /// `settlements` learns what is written down; `executor` is where the senders' calls run: best on the loop that their connections are on.
+    /// `settlements` receives the stored settlements; `executor` runs the senders' calls: best on the loop of their
+    /// connections.
     ///
     /// Throws `StoreError` if the outbox cannot be read.
     package init(
@@ -43,11 +44,11 @@ package struct DeliveryService {
         self.now = now
     }
 
-    /// Sends until shutdown; pushes that are on the way then are finished first.
+    /// Sends until shutdown; pushes that are then under way are finished first.
     package func run() async throws {
         try await self.store.reclaimLeases(now: self.now())
         try await withThrowingDiscardingTaskGroup { group in
-            // A service runs until it is told to stop, also when no sender is configured.
+            // A service runs until shutdown, also when no sender is configured.
             group.addTask { try await gracefulShutdown() }
             let fanout = FanoutLoop(
                 store: self.store,

@@ -4,29 +4,29 @@ internal import PushCore
 internal import PushStore
 internal import ServiceLifecycle
 
-/// The loop of one lane: has pushes leased, sent and written down, all three at the same time.
+/// The loop of one lane: leases pushes, sends them and stores the results, all three concurrently.
 struct LaneLoop: Sendable {
-    /// Pushes that are leased at a time.
+    /// The number of pushes that are leased at a time.
     private static let batch = 250
-    /// How long it waits after a failure of the store, which the next try would most likely meet again.
+    /// The wait after a failure of the store, which an immediate retry would most likely meet again.
     private static let restAfterFailure = Duration.seconds(1)
 
     let lane: LaneSettings
     let store: any OutboxStore & DeviceStore
     let reader: any OutboxReader
     let settings: DeliverySettings
-    /// Learns what is written down.
+    /// Receives the settlements that are stored.
     let settlements: SettlementWatch
     let logger: Logger
     let now: @Sendable () -> Date
-    /// Where the calls run; `nil`: anywhere.
+    /// The executor of the calls; `nil`: no preference.
     let executor: (any TaskExecutor)?
     let state: SharedLane
 
-    /// Work to do, something that ended, shutdown: whatever happens rings this bell, and the loop looks around anew.
+    /// Rung for each event: due work, a finished push or write, shutdown. The loop then checks its state again.
     let signal: Signal
 
-    /// Works until graceful shutdown or cancellation; returns when nothing is on the way any more.
+    /// Works until graceful shutdown or cancellation; returns once nothing is under way.
     func run() async {
         await self.signal.signallingAtShutdown { await self.work() }
     }
@@ -43,7 +43,7 @@ struct LaneLoop: Sendable {
         }
     }
 
-    /// Sends nothing more; `true` once nothing is left to be ended.
+    /// Starts no further push; `true` once nothing is left to finish.
     private func stop() -> Bool {
         self.state.withLock { state in
             state.stop()
@@ -57,7 +57,7 @@ struct LaneLoop: Sendable {
 
     // MARK: - Leasing
 
-    /// Has pushes leased, if any are due and there is room; returns how long nothing will be due.
+    /// Starts a claim if pushes are due and there is room; returns how long the loop may wait before it looks again.
     private func beginLeasing(_ group: inout DiscardingTaskGroup) async -> Duration {
         let now = self.now()
         if let until = self.state.withLock({ $0.beginRest(now: now) }) { return self.rest(until: until, now) }
@@ -74,7 +74,7 @@ struct LaneLoop: Sendable {
         return self.settings.rest
     }
 
-    /// When the next push of a queue is due; none if the outbox cannot be read.
+    /// The time at which the next push of each queue is due; empty if the outbox cannot be read.
     private func nextDue() async -> [Queue: Date] {
         do {
             var dates: [Queue: Date] = [:]
@@ -132,7 +132,7 @@ struct LaneLoop: Sendable {
 
     private func rest(after error: any Error) async {
         self.logger.report("push lease failed; it is retried", error, self.metadata([:]))
-        // What is due stays due: without a rest the loop would ask again at once. Ended early by cancellation.
+        // Due pushes stay due: without a rest the loop would ask again at once. Cancellation ends the sleep early.
         try? await Task.sleep(for: Self.restAfterFailure)
     }
 
@@ -158,7 +158,7 @@ struct LaneLoop: Sendable {
             self.state.withLock { $0.endSettling() }
         } catch {
             self.logger.report("push results not saved; they are saved later", error, self.metadata([:]))
-            // Ended early by cancellation.
+            // Cancellation ends the sleep early.
             try? await Task.sleep(for: Self.restAfterFailure)
             let kept = Task.isCancelled ? [] : ended
             self.state.withLock { $0.endSettling(butKeeping: kept) }

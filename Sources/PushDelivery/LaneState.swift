@@ -2,23 +2,23 @@ internal import Foundation
 internal import PushCore
 internal import PushStore
 
-/// Where a lane stands: what it has leased, how its provider is, and what is still to be written down. Decides; does
-/// nothing.
+/// The state of a lane: its leased pushes, its provider's health, and the results that are not stored yet. Decides;
+/// does nothing.
 ///
-/// Only how long settlements have been gathered is measured here, by the monotonic clock: tests have `now` stand.
+/// Only the age of gathered settlements is measured here, by the monotonic clock: in tests, `now` does not advance.
 struct LaneState: Sendable {
-    /// What a worker is to do next.
+    /// The next step of a worker.
     enum Step {
         case send(LeasedDelivery)
-        /// Nothing is there to be sent, or nothing more may be under way.
+        /// No push can be sent, or the bound on pushes in flight is reached.
         case stop
-        /// Nothing may be sent before.
+        /// No push may be sent before `until`.
         case rest(until: Date)
     }
 
     /// What to lease.
     enum Claim: Sendable, Hashable {
-        /// So many pushes, of these queues in this order.
+        /// Up to this number of pushes, from these queues in this order.
         case batch(Int, [Queue])
         case probe(ProbeChoice)
     }
@@ -26,20 +26,20 @@ struct LaneState: Sendable {
     private let concurrency: Int
     private let bound: Int
     private var leased = LeasedPushes()
-    /// The push that was leased to be a probe.
+    /// The push that was leased as a probe and is not sent yet.
     private var candidate: LeasedDelivery?
     private var isClaiming = false
     private var workers = 0
-    /// With workers.
+    /// The pushes that workers are sending.
     private var underWay = 0
     private var settlements = PendingSettlements()
     private var isStopping = false
     private var health = SenderHealth()
-    /// The push that shows whether the provider is back.
+    /// The probe that is under way: its result shows whether the provider has recovered.
     private var probe: LeasedDelivery?
     private var pacer: Pacer?
     private var events: [HealthEvent] = []
-    /// How many pauses there have been; one whose cause changed is one of either cause.
+    /// The number of pauses by cause; a pause whose cause changes counts once for each cause.
     private(set) var pauses: [Pause.Cause: Int] = [:]
 
     init(_ settings: LaneSettings, inFlight: Int) {
@@ -48,7 +48,7 @@ struct LaneState: Sendable {
         self.pacer = settings.rate.map(Pacer.init)
     }
 
-    /// Under way, or not yet written down.
+    /// The pushes that are under way or whose results are not stored yet.
     private var inFlight: Int { self.underWay + self.settlements.count }
 
     // MARK: - The lane as a whole
@@ -56,10 +56,10 @@ struct LaneState: Sendable {
     /// The pause that the lane is in; `nil` while all is well.
     var pause: Pause? { self.health.pause }
 
-    /// Whether nothing is left that this lane must end.
+    /// Whether the lane has no push, worker or claim left to finish.
     var isEmpty: Bool { self.inFlight == 0 && self.workers == 0 && !self.isClaiming }
 
-    /// Sends nothing that is not under way; what is leased is given back.
+    /// Starts no further push, and releases the leased ones.
     mutating func stop() {
         self.isStopping = true
         self.giveBackAll()
@@ -71,16 +71,16 @@ struct LaneState: Sendable {
         self.probe = nil
     }
 
-    /// Takes out what an operator must know.
+    /// Removes and returns the events that an operator must know about.
     mutating func takeEvents() -> [HealthEvent] {
-        // Asked with each push, and hardly ever anything.
+        // This runs for each push, and there is hardly ever an event.
         if self.events.isEmpty { return [] }
         defer { self.events.removeAll() }
         return self.events
     }
 
-    /// Until when nothing may be sent, if so. While the lane is paused, what is leased is given back: a probe is chosen
-    /// among all that is due.
+    /// The time before which nothing may be sent; `nil` if there is none. While the lane is paused, its leased pushes
+    /// are released: the probe is chosen among all due pushes.
     mutating func beginRest(now: Date) -> Date? {
         switch self.health.admission(now: now) {
         case .go: return nil
@@ -95,7 +95,7 @@ struct LaneState: Sendable {
 
     // MARK: - Leasing
 
-    /// What to lease now of the queues that have something due, if anything.
+    /// What to lease now from the queues that have due pushes; `nil` if nothing.
     mutating func beginClaim(of due: [Queue], batch: Int, now: Date) -> Claim? {
         if self.isStopping || self.isClaiming { return nil }
         let claim: Claim
@@ -119,7 +119,7 @@ struct LaneState: Sendable {
         if self.isStopping { self.giveBackAll() }
     }
 
-    /// Takes in the push that is to be the probe, if there is one.
+    /// Stores the push that was leased as the probe, if there is one.
     mutating func endClaim(probe: LeasedDelivery?) {
         self.isClaiming = false
         self.candidate = probe
@@ -128,7 +128,7 @@ struct LaneState: Sendable {
 
     // MARK: - Sending
 
-    /// How many workers to start, which are counted as started.
+    /// The number of workers to start; they count as started.
     mutating func beginWorkers(now: Date) -> Int {
         let work = self.sendable(now: now)
         let count = max(0, min(self.concurrency - self.workers, self.bound - self.inFlight, work))
@@ -140,7 +140,7 @@ struct LaneState: Sendable {
         self.workers -= 1
     }
 
-    /// What a worker is to do; a push that it gives out is under way until `end`.
+    /// The next step of a worker; a push in it is under way until `end`.
     mutating func next(now: Date) -> Step {
         if self.isStopping || self.inFlight >= self.bound { return .stop }
         if self.leased.isEmpty, self.candidate == nil { return .stop }
@@ -154,9 +154,9 @@ struct LaneState: Sendable {
         return .send(delivery)
     }
 
-    /// Takes in how sending a push ended, for the health of the provider; `jitter` is a random number from 0 to 1.
+    /// Records the outcome of a push in the provider's health; `jitter` is a random number from 0 to 1.
     ///
-    /// Returns who is to blame if the provider does not know the device.
+    /// Returns the blame in case the provider does not know the device.
     mutating func note(_ outcome: SendOutcome, of delivery: LeasedDelivery, now: Date, jitter: Double) -> Blame {
         let event = self.health.note(
             outcome,
@@ -169,8 +169,8 @@ struct LaneState: Sendable {
         return self.health.blame
     }
 
-    /// Takes in the settlement of a push that `next` gave out, sent or not; `true` if the loop must look at
-    /// that.
+    /// Records the settlement of a push that `next` returned, whether it was sent or not; `true` if the loop must wake
+    /// up for it.
     mutating func end(_ delivery: LeasedDelivery, as settlement: Settlement) -> Bool {
         if self.probe == delivery {
             self.probe = nil
@@ -184,25 +184,25 @@ struct LaneState: Sendable {
 
     // MARK: - Writing down
 
-    /// The settlements that are due: gathered for that long, or many enough.
+    /// The settlements that are due: old enough, or numerous enough.
     mutating func beginSettling(after patience: Duration) -> [PendingSettlements.Entry] {
         self.settlements.beginWriting(after: self.isStopping ? .zero : patience, at: .now)
     }
 
-    /// How long until the gathered settlements are due; `nil` if there are none, or the last write still runs.
+    /// The time until the gathered settlements are due; `nil` if there are none, or the last write still runs.
     func untilSettling(after patience: Duration) -> Duration? {
         self.settlements.untilDue(after: patience, at: .now)
     }
 
-    /// Takes in that they are written down, all but those that could not be: they are tried again, or, if the lane ends
-    /// before, sent once more by the next process under the same ids.
+    /// Ends a write of settlements. Those that could not be stored are kept and retried; if the lane ends first, the
+    /// next process sends their pushes again under the same ids.
     mutating func endSettling(butKeeping kept: [PendingSettlements.Entry] = []) {
         self.settlements.endWriting(butKeeping: kept)
     }
 
     // MARK: - Private
 
-    /// How many of the leased pushes may be sent now.
+    /// The number of leased pushes that may be sent now.
     private func sendable(now: Date) -> Int {
         switch self.health.admission(now: now) {
         case .go: self.leased.count + (self.candidate == nil ? 0 : 1)
@@ -216,7 +216,7 @@ struct LaneState: Sendable {
         self.events.append(event)
         switch event {
         case .paused(let pause): self.pauses[pause.cause, default: 0] += 1
-        // Other words for the same are no other pause.
+        // Another reason for the same cause is not another pause.
         case .changed(let old, let new): if new.cause != old.cause { self.pauses[new.cause, default: 0] += 1 }
         case .prolonged, .resumed, .doubted: break
         }

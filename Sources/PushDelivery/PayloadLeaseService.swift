@@ -6,11 +6,11 @@ internal import ServiceLifecycle
 
 /// Erases payloads that may be read once when the leases of their recipients end.
 package struct PayloadLeaseService: Sendable {
-    /// The rest between two looks: leases that end meanwhile are ended together.
+    /// The pause between two runs: leases that end meanwhile are ended together.
     private static let pause = 0.2
-    /// When to try again after a failure, in seconds.
+    /// The pause before a retry after a failure, in seconds.
     private static let retryPause = 1.0
-    /// Small enough that a post behind it does not notice.
+    /// Small enough not to delay a post that waits behind it noticeably.
     private static let batch = 250
 
     private let store: any NotificationStore
@@ -23,20 +23,20 @@ package struct PayloadLeaseService: Sendable {
         self.now = now
     }
 
-    /// Works at once, for what has ended while no process ran, and then whenever a lease ends, until shutdown.
+    /// Runs at once, for leases that ended while no process ran, and then whenever a lease ends, until shutdown.
     package func run() async throws {
         await cancelWhenGracefulShutdown {
             while !Task.isCancelled {
                 let rest = await self.endLeases()
-                // Ended early by shutdown, which the loop's condition sees.
+                // Shutdown ends the sleep early, and the loop's condition sees it.
                 try? await Task.sleep(for: .seconds(rest))
             }
         }
     }
 
-    /// Ends the leases that are over; returns the seconds until the next look.
+    /// Ends the expired leases; returns the seconds until the next run.
     private func endLeases() async -> TimeInterval {
-        // All leases have one length: what is leased after this look ends later than the longest rest.
+        // All leases have the same length: one that begins after this run ends after the longest rest.
         let longest = PayloadLease.length.timeInterval
         do {
             while !Task.isCancelled {
