@@ -12,7 +12,7 @@ extension SQLiteStore {
         now: Date
     ) async throws -> Bool {
         try await self.write(by: record) { [sealing] db in
-            // Known beforehand, since the name is sealed to it; nobody else writes.
+            // The id is read beforehand, because the name is sealed to it; there is no other writer.
             let id = try Int64.fetchOne(db, sql: "select seq + 1 from sqlite_sequence where name = 'user'") ?? 1
             try db.execute(
                 sql: """
@@ -79,8 +79,8 @@ extension SQLiteStore {
         }
     }
 
-    /// Ends the sessions of a user whose role rises: a token on an old phone must not be able to do more than when it was
-    /// given.
+    /// Ends the sessions of a user whose role rises: a token on an old phone must not gain rights that it did not have
+    /// when it was issued.
     private static func endSessions(of key: Data, below role: Role, _ db: Database) throws {
         for lower in Role.allCases where lower < role {
             try db.execute(

@@ -4,7 +4,7 @@ package import PushCore
 package import PushStore
 
 extension SQLiteStore {
-    /// How many ids a user may have been given without telling a handle; the oldest beyond that are forgotten.
+    /// The most registration ids of a user without a handle; older ones are deleted.
     private static let unusedLimit = 20
 
     package func requestRegistration(
@@ -54,7 +54,7 @@ extension SQLiteStore {
             now: now
         )
         guard let device, case .registered(var moved) = outcome else { return outcome }
-        // More than a page, in transactions of their own: what ends before is moved when it is claimed.
+        // Each further page has its own transaction: a push that is claimed before its page is moved then.
         var last = moved
         while last == page {
             last = try await self.writer.write { try Self.moveQueued($0, ofDevice: device, page: page, now: now) }
@@ -63,7 +63,7 @@ extension SQLiteStore {
         return .registered(moved: moved)
     }
 
-    /// Does it, and moves the first page; also returns the device's number.
+    /// Stores the registration, and moves the first page of pushes; also returns the device's number.
     private func save(
         _ registration: DeviceRegistration,
         as id: RegistrationID,
@@ -94,12 +94,12 @@ extension SQLiteStore {
                 arguments: [registration.platform.description, key, id.description]
             )
             let oldLane = try known?["lane"] as String?
-            // One that is there already is not one more.
+            // A device that is already registered does not add to the number.
             if oldLane == nil, try bounds?.isUsedUp(db, byDevicesOf: userID, butFor: holder?["number"]) ?? false {
                 return (.tooMany, nil)
             }
             if let holder {
-                // An id that was never issued must not take an address away from somebody else.
+                // An id that was never issued must not take an address from another user.
                 if known == nil, try holder["user_id"] != userID {
                     return (.gone(reason: "the handle is registered to another account"), nil)
                 }
@@ -107,12 +107,12 @@ extension SQLiteStore {
             }
             if holder != nil || known != nil { writer.noteErasure() }
             let device = try Self.save(db, registration, sealing, id: id, user: userID, userTag: userTag, now: now)
-            // What was accepted at another address says nothing about this one.
+            // Pushes accepted at another address say nothing about this one.
             let oldKey = try known?["handle_key"] as Data?
             if let oldLane, oldLane != registration.lane.description || oldKey != key {
                 try db.cachedStatement(sql: "delete from device_push where device = ?").execute(arguments: [device])
             }
-            // A device registers often and moves seldom.
+            // A device registers often, and rarely changes its lane.
             guard let oldLane, oldLane != registration.lane.description else { return (.registered(moved: 0), device) }
             try Self.unpark(device: device, db, now: now)
             return (.registered(moved: try Self.moveQueued(db, ofDevice: device, page: page, now: now)), device)
@@ -188,7 +188,7 @@ extension SQLiteStore {
         return ids.first.flatMap(RegistrationID.init)
     }
 
-    /// How many tombstones of a user are kept; an id that was forgotten may be registered again.
+    /// The number of tombstones kept for each user; a deleted one's id may be registered again.
     private static let tombstoneLimit = 100
 
     private static func retire(_ db: Database, device: Int64, reason: String, now: Date) throws {
@@ -203,7 +203,7 @@ extension SQLiteStore {
         try Self.unpark(device: device, db, now: now)
         try Self.cancel(db, where: "device = \(device) and due_at is not null", reason: reason, now: now)
         try db.execute(sql: "delete from device_tag where device = ?", arguments: [device])
-        // Along an index: a user may have many devices.
+        // This uses an index, because a user may have many devices.
         try db.cachedStatement(
             sql: """
                 delete from device where number in (
@@ -223,7 +223,7 @@ extension SQLiteStore {
         userTag: Tag,
         now: Date
     ) throws -> Int64 {
-        // The number first, since what follows is sealed to it.
+        // The number first, because the values stored next are sealed to it.
         let number = try Int64.fetchOne(
             db.cachedStatement(
                 sql: """

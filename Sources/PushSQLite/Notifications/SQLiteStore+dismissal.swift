@@ -77,7 +77,8 @@ extension SQLiteStore {
         }
     }
 
-    /// Recipients to whom a recall is noted one by one; beyond, it is noted once, for all who look.
+    /// The most recipients whose rows a recall changes one by one; for more, one note in the notification's row stands
+    /// for all.
     static let recallPage = 1000
 
     private static func noteRecall(
@@ -97,7 +98,7 @@ extension SQLiteStore {
             try db.execute(sql: "update notification set recall_change = ? where id = ?", arguments: [change, id])
             return
         }
-        // Who has put it away knows already that it is gone.
+        // A user who has dismissed it already knows that it is gone.
         try db.execute(
             sql: """
                 update recipient set change = ?, changed_at = ? where notification_id = ? and dismissed_at is null
@@ -133,6 +134,6 @@ extension SQLiteStore {
         }
     }
 
-    /// Why a push is not sent whose notification was recalled.
+    /// The reason of a push that was cancelled because its notification was recalled.
     static let recalled = "recalled"
 }

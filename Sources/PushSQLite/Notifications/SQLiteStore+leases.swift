@@ -55,7 +55,7 @@ extension SQLiteStore {
 
     package func endLeases(now: Date, limit: Int) async throws -> Date? {
         try await self.writer.write(.housekeeping) { [writer, changes] db in
-            // One more tells when the next one ends.
+            // The extra row gives the end of the next lease.
             let leases = try db.all(prepared: Self.nextLeases, limit + 1) {
                 (notification: $0.integer(0), user: $0.integer(1), end: $0.integer(2))
             }
@@ -73,13 +73,13 @@ extension SQLiteStore {
         order by leased_until limit ?
         """
 
-    /// Notes that a recipient waits for a payload no more; `true` if the payload is erased with that.
+    /// Records that a recipient no longer waits for a payload; `true` if this erases the payload.
     static func noteTaken(_ db: Database, _ id: Int64, by user: Int64) throws -> Bool {
         let noted = try db.run(prepared: "delete from untaken where notification_id = ? and user_id = ?", id, user)
         return try noted > 0 && Self.eraseIfTaken(db, id)
     }
 
-    /// Erases a payload that may be read once and that nobody waits for, nor will; `true` if it did.
+    /// Erases a payload that may be read once if no recipient waits for it and no fanout is left; `true` if it did.
     @discardableResult
     static func eraseIfTaken(_ db: Database, _ id: Int64) throws -> Bool {
         try db.run(
@@ -93,7 +93,7 @@ extension SQLiteStore {
         ) > 0
     }
 
-    /// The notifications that only a user who is about to be deleted may still wait for.
+    /// The notifications whose payload a user, who is about to be deleted, still waits for.
     static func untaken(by user: Int64, _ db: Database) throws -> [Int64] {
         try db.all(prepared: Self.untakenByUser, user) { $0.integer(0) }
     }
@@ -137,7 +137,7 @@ extension SQLiteStore {
             now.milliseconds
         ) { row -> TakeOutcome in
             let (isReadOnce, isDismissed) = (row.flag(TakingColumn.isReadOnce), row.flag(TakingColumn.isDismissed))
-            // Who has dismissed it without having fetched it has never had it.
+            // A user who dismissed it without a fetch has never had the payload.
             if isReadOnce, isDismissed { return row.flag(TakingColumn.isFetched) ? .takenBefore : .missing }
             guard row.flag(TakingColumn.hasPayload), !isDismissed else { return .missing }
             guard isReadOnce else { return .notReadOnce }
@@ -146,7 +146,7 @@ extension SQLiteStore {
         return outcome ?? .missing
     }
 
-    /// Ends a lease; `true` if the payload is erased with that.
+    /// Ends a lease; `true` if this erases the payload.
     private static func endLease(
         of id: NotificationID,
         by user: Int64,
@@ -154,7 +154,7 @@ extension SQLiteStore {
         _ changes: ChangeNumbers,
         now: Date
     ) throws -> Bool {
-        // Of what was recalled or has expired meanwhile, the user is told so.
+        // If the notification was recalled or has expired meanwhile, the user is told that instead.
         let isChanged = try db.run(
             prepared: """
                 update recipient set dismissed_at = ?3, change = ?4, changed_at = ?3
@@ -171,7 +171,7 @@ extension SQLiteStore {
     }
 }
 
-/// What tells whether a payload can be taken.
+/// The columns that decide whether a payload can be taken.
 private enum TakingColumn: Int32, SelectedColumn {
     case isReadOnce, hasPayload, isDismissed, isFetched, isLeased
 

@@ -9,14 +9,14 @@ extension SQLiteReader {
     }
 }
 
-/// Looks for the due push that is the best probe.
+/// Searches the due pushes for the best probe.
 ///
-/// It passes all that are older and do not fit, of which a user can have a million; so it is a reader's work, and keeps no
-/// writer waiting.
+/// The search steps over all older pushes that do not fit, and one user can have a million of those; so it runs on a
+/// reader, and blocks no writer.
 struct ProbeSearch {
-    /// Which pushes fit.
+    /// The condition that a push must meet.
     private struct Wish {
-        /// Whether a push must have been accepted at the address, or must not; `nil`: either.
+        /// `true`: a push must have been accepted at the address before; `false`: none may have been; `nil`: either.
         let isKnown: Bool?
         let avoids: Bool
     }
@@ -37,7 +37,7 @@ struct ProbeSearch {
         self.avoided = "[\(choice.avoidedUsers.map(String.init).joined(separator: ","))]"
     }
 
-    /// The best that is there, if anything is due.
+    /// The best probe, if any push is due.
     func first(_ db: Database) throws -> DuePush? {
         for wish in self.wishes {
             for queue in Queue.allCases {
@@ -54,7 +54,7 @@ struct ProbeSearch {
         }
     }
 
-    /// `cross join` has SQLite walk along what is due and stop at the first that fits.
+    /// `cross join` makes SQLite scan the due pushes in order and stop at the first that fits.
     static let search = """
         select d.notification_id, d.device from delivery d cross join device v on v.number = d.device
         where d.lane = ?1 and d.is_bulk = ?2 and d.state = 'queued' and d.due_at <= ?3

@@ -30,7 +30,7 @@ extension SQLiteStore {
         now: Date
     ) async throws -> LeasedDelivery? {
         try await self.writer.write(.delivery) { [writer, sealing] db in
-            // It was found by a reader, and may have been cancelled since.
+            // A reader found it, and it may have been cancelled since.
             guard try ProbeSearch.isDue(push, in: lane, db, now: now) else { return nil }
             var tally = TallyCount()
             let leasing = Leasing(
@@ -57,11 +57,11 @@ extension SQLiteStore {
         update delivery indexed by delivery_by_lease set state = 'queued', due_at = ? where state = 'sending'
         """
 
-    /// Why a push waits for the time of its device.
+    /// The reason of a push that waits because of its device's interval.
     static let paced = "the device was woken a short time ago"
 }
 
-/// How the pushes of a lane are leased.
+/// Leases the pushes of a lane.
 private struct Leasing {
     let writer: Writer
     let sealing: Sealing
@@ -70,14 +70,14 @@ private struct Leasing {
     var isProbe = false
     let now: Date
 
-    /// Leases a push; `nil` if it is not to be sent, or not yet.
+    /// Leases a push; `nil` if it must not be sent, or not yet.
     func lease(_ key: DuePush, _ db: Database, _ tally: inout TallyCount) throws -> LeasedDelivery? {
         do {
             let needsAcceptance = self.interval != nil || self.isProbe
             let delivery = try DueDelivery.fetch(db, key, needsAcceptance: needsAcceptance, self.sealing)
             return try delivery.flatMap { try self.lease($0, db, &tally) }
         } catch let error as DatabaseError where !error.concernsAll {
-            // What is damaged must not stop the others, nor be met again by the next lease.
+            // A damaged row must not block the others, nor fail the next lease again.
             try DueDelivery.settle(key, db, as: .failed, reason: "the row is damaged", now: self.now)
             tally.add(.failed, lane: self.lane.description)
             self.writer.noteSetAside(.push(notification: key.notification, device: key.device))
@@ -117,7 +117,7 @@ private struct Leasing {
                 isAddressKnown: self.isProbe && delivery.isAddressKnown
             )
         case .wait(let date):
-            // Told apart by the reason: such a one is not needed any more once the device has fetched.
+            // The reason marks such a push: it is no longer needed once the device has fetched.
             try delivery.postpone(db, until: date, reason: SQLiteStore.paced)
         case .settle(let state, let reason):
             try delivery.settle(db, as: state, reason: reason, now: self.now)
