@@ -2,7 +2,7 @@ internal import CurlHTTP
 internal import PushCore
 
 extension HTTPClient {
-    /// Sends a request; a call without an answer is sorted for the push.
+    /// Sends a request, and turns a call without an answer into a `SendFailure`.
     ///
     /// `host`: the pattern by which a device may name the host; `nil` if the operator has named it.
     func answer(to request: OutboundRequest, at host: HostPattern? = nil) async throws(SendFailure) -> OutboundResponse
@@ -16,13 +16,13 @@ extension HTTPClient {
 }
 
 extension SendFailure {
-    /// A host that only its device has named, and that does not answer, is asked again after this.
+    /// The wait before a host that only its device has named, and that cannot be connected to, is tried again.
     private static let restOfNamedHost = Duration.seconds(60)
 
-    /// What a call without an answer means for the push.
+    /// The failure of a call without an answer.
     ///
-    /// A name under a star is the device's invention, perhaps of a host that never was: that it does not answer must
-    /// not count as an outage of the others'.
+    /// A device can invent a name under a wildcard, and the host may never have existed: a failure to connect to it
+    /// must not count as an outage for the other devices.
     init(_ error: OutboundError, at host: HostPattern? = nil) {
         switch error {
         case .couldNotConnect where host?.isWildcard == true, .tls where host?.isWildcard == true:

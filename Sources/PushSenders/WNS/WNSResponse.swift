@@ -2,11 +2,11 @@ internal import CurlHTTP
 internal import Foundation
 internal import PushCore
 
-/// Reads WNS' answers, which stand in the header; the body is empty.
+/// Reads WNS' answers, which are in the header; the body is empty.
 enum WNSResponse {
     private static let restOfChannel = Duration.seconds(600)
     private static let restWhenThrottled = RetryAfter.longest
-    /// Ours, for a 410 that is about the sender.
+    /// Our own word for a 410 that is about the sender.
     private static let blocked = "blocked"
 
     static let table = OutcomeTable(
@@ -17,9 +17,9 @@ enum WNSResponse {
                 .deviceBusy(reason: $0.reason, retryAfter: $0.retryAfter ?? restOfChannel)
             },
             .init(401...401) { .credentialExpired(reason: $0.reason) },
-            // A channel of another app, one that WNS does not know, or something that is no channel.
+            // A channel of another app, one that WNS does not know, or a URL that is not a channel.
             .init(403...405) { .deviceUnknown(reason: $0.reason) },
-            // Throttled, whatever HTTP says the number means.
+            // WNS uses 406 for throttling, unlike HTTP.
             .init(406...406) { .overloaded(reason: $0.reason, retryAfter: $0.retryAfter ?? restWhenThrottled) },
             .init(408...408) { .unavailable(reason: $0.reason, retryAfter: $0.retryAfter) },
             .init(410...410, [blocked]) { .misconfigured(reason: $0.reason) },
@@ -28,13 +28,13 @@ enum WNSResponse {
             .init(429...429) { $0.overloadedIfTimed() },
             .init(503...503) { $0.overloadedIfTimed() },
             .init(500...599) { .unavailable(reason: $0.reason, retryAfter: $0.retryAfter) },
-            // A redirect is the channel's, which a device has named: it says nothing about the others.
+            // A redirect comes from the channel, which a device has named: it says nothing about the others.
             .init(300...499) { .rejected(reason: $0.reason) },
         ]
     )
 
     static func outcome(_ response: OutboundResponse, now: Date) -> SendOutcome {
-        // The overview of raw pushes calls the header by the longer name.
+        // The overview of raw pushes gives the longer header name.
         let status = (response.header("x-wns-status") ?? response.header("x-wns-notificationstatus"))?.lowercased()
         let description = response.header("x-wns-error-description")
         let isBlocked = response.status == 410 && self.isBlocked(description)
@@ -51,8 +51,8 @@ enum WNSResponse {
         )
     }
 
-    /// WNS also answers 410 when it has blocked the sender, and then every device would seem gone. Only the sentence
-    /// tells, and its wording is not documented.
+    /// WNS also answers 410 when it has blocked the sender, and then every device would seem gone. Only the error
+    /// description tells, and its wording is not documented.
     private static func isBlocked(_ description: String?) -> Bool {
         let text = (description ?? "").lowercased()
         return ["block", "domain", "suspend", "ban"].contains { text.contains($0) }

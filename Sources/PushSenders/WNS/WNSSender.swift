@@ -3,9 +3,9 @@ package import Foundation
 package import PushCore
 package import Reactor
 
-/// Sends raw notifications through WNS, with a token of Microsoft Entra. `close()` it before its loop is stopped.
+/// Sends raw notifications through WNS, with a token from Microsoft Entra. Call `close()` before its loop stops.
 ///
-/// Two clients: the token endpoint is the operator's word, the channels are the devices'.
+/// It has two clients: the operator names the token endpoint, and devices name the channels.
 package final class WNSSender: PushSender {
     private let request: WNSRequest
     private let sender: TokenSender
@@ -55,7 +55,7 @@ package final class WNSSender: PushSender {
         }
     }
 
-    /// Fails what is under way and closes the connections.
+    /// Fails the requests under way and closes the connections.
     package func close() async {
         await self.sender.client.close()
         await self.tokenClient.close()

@@ -3,12 +3,12 @@ package import Foundation
 package import PushCore
 package import Reactor
 
-/// Sends to browsers through whichever push service they have named. `close()` it before its loop is stopped.
+/// Sends to browsers through the push services of their subscriptions. Call `close()` before its loop stops.
 ///
-/// Each allowed host has a client of its own, so that one push service that hangs costs the others no connection.
+/// Each allowed host has its own client, so that a push service that hangs takes no connection from the others.
 package final class WebPushSender: PushSender {
     private let request: WebPushRequest
-    /// What subscriptions it sends to, and through which push services.
+    /// The subscriptions that it sends to, and their push services.
     package let handles: WebPushHandleRule
     private let clients: [HostPattern: HTTPClient]
     private let now: @Sendable () -> Date
@@ -43,7 +43,7 @@ package final class WebPushSender: PushSender {
         return try WebPushResponse.outcome(response, now: self.now()).get()
     }
 
-    /// Fails what is under way and closes the connections.
+    /// Fails the requests under way and closes the connections.
     package func close() async {
         for client in self.clients.values { await client.close() }
     }
