@@ -5,15 +5,15 @@ internal import PushAPI
 internal import PushStore
 internal import SocketHTTP
 
-/// The fields that every answer carries, whatever its status: the echo of `MyToken`, the request's id, the rest of the quota,
-/// what browsers go by, and the signature.
+/// The fields that every answer carries, for each status: the echo of `MyToken`, the request's id, the rest of the
+/// quota, the security and CORS fields for browsers, and the signature.
 struct Envelope: Sendable {
     private let signer: AnswerSigner
     private let origins: OriginPolicy
     /// `Strict-Transport-Security`, for connections with TLS.
     private let hsts: ResponseFields?
     private let logger: Logger
-    /// Asked of the logger once, which copies its handler to tell.
+    /// Read from the logger once, because each access to its level copies its handler.
     private let logsRequests: Bool
 
     init(signer: AnswerSigner, origins: OriginPolicy, hsts: Int?, logger: Logger) {
@@ -24,18 +24,19 @@ struct Envelope: Sendable {
         self.logsRequests = logger.logLevel <= .debug
     }
 
-    /// Reads what the answer repeats. Throws a problem if it cannot, or if a signature is asked for that cannot be made.
+    /// Reads the token that the answer echoes. Throws a problem if it is invalid, or if a requested signature cannot be
+    /// made.
     func read(_ exchange: Exchange) throws {
         let head = exchange.request.head
         exchange.token = try MyToken(of: head)
         if exchange.isToBeSigned { try self.signer.check(head) }
     }
 
-    /// The answer to a request that the HTTP server refuses; `nil` if it has not read its head.
+    /// The answer to a request that the HTTP server refuses; `head` is `nil` if it was not read.
     func refuse(_ refusal: Refusal, head: RequestHead?) -> Response {
         let id = RequestID(head)
         var response = Response(Problem(refusal), request: id)
-        // A token that is not one has no echo; the refusal stands all the same.
+        // An invalid token is not echoed; the refusal stands all the same.
         let token = head.flatMap { try? MyToken(of: $0) }
         let sharing = if let head { self.origins.fields(for: head) } else { self.origins.unreadable }
         Self.address(&response, sharing, id: id, token: token)
@@ -43,18 +44,18 @@ struct Envelope: Sendable {
         return self.signer.signed(response, for: head)
     }
 
-    /// An answer that no handler makes.
+    /// Completes an answer that no handler made.
     func finish(_ response: Response, in exchange: Exchange) -> Response {
         var response = response
         self.complete(&response, exchange.quota, in: exchange)
         return response
     }
 
-    // Not inlined: a connection keeps what the frames of waiting functions have taken once.
+    // Not inlined: a connection keeps the memory that the frames of its suspended functions have once taken.
 
     @inline(never)
     func finish(_ response: consuming Response, of context: RequestContext, in exchange: Exchange) -> Response {
-        // Some requests have a price that is known only when they are answered.
+        // The cost of some requests is known only once they are answered.
         let quota = context.caller?.quota?.state(now: context.now)
         self.complete(&response, quota, in: exchange)
         return response
@@ -75,11 +76,11 @@ struct Envelope: Sendable {
         let request = exchange.request
         if let hsts, request.isEncrypted { response.fields.append(contentsOf: hsts) }
         Self.address(&response, self.origins.fields(for: request.head), id: exchange.id, token: exchange.token)
-        // Last of all, for it is over what goes out.
+        // Last, because the signature covers the answer as it is sent.
         if exchange.isToBeSigned { response = self.signer.signed(response, for: request.head) }
     }
 
-    /// `sharing` are the fields by which browsers know to whom the answer is readable.
+    /// `sharing` are the fields that tell browsers which origins may read the answer.
     private static func address(
         _ response: inout Response,
         _ sharing: ResponseFields?,
@@ -110,7 +111,7 @@ struct Envelope: Sendable {
         )
     }
 
-    /// Words for the client, who learns the code; the log learns the reason.
+    /// The answer to an error: the client gets the code, and the log the reason.
     private func response(to error: any Error, id: RequestID) -> Response {
         switch error {
         case let problem as Problem:
@@ -131,7 +132,7 @@ struct Envelope: Sendable {
             self.logger.warning("write refused; the write queue is full", metadata: ["request": "\(id)"])
             return Response(Problem(.busy, "the write queue is full"), request: id)
         case StoreError.full:
-            // The store has told it once.
+            // The store has logged this once.
             return Response(Problem(.storageFull), request: id)
         default:
             self.logger.error("request failed", metadata: ["request": "\(id)", "error": "\(error)"])
@@ -140,13 +141,14 @@ struct Envelope: Sendable {
     }
 }
 
-/// A request, with what its answer repeats or depends on. A class, as it goes through many hands; it stays on its loop.
+/// A request and the state that its answer depends on. A class, because many functions pass it on; it stays on its
+/// loop.
 final class Exchange {
     let request: Request
     let id: RequestID
     let isToBeSigned: Bool
     var token: MyToken?
-    /// What the caller has left, if it has a quota.
+    /// The rest of the caller's quota, if it has one.
     var quota: QuotaPolicy.State?
 
     init(_ request: Request) {
@@ -156,7 +158,7 @@ final class Exchange {
     }
 }
 
-/// A path that there is, with a method that it does not know.
+/// A path that exists, requested with a method that it does not support.
 struct WrongMethod: Error {
     let allowed: [String]
 }

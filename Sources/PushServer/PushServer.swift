@@ -6,7 +6,8 @@ package import PushCore
 package import PushStore
 package import SocketHTTP
 
-/// The API: finds out who calls, hands each request to the handler of its route, and puts every answer into the envelope.
+/// The API: identifies the caller, passes each request to the handler of its route, and puts every answer into the
+/// envelope.
 package final class PushServer: Responder {
     let routes: RouteTable
     private let envelope: Envelope
@@ -56,7 +57,7 @@ package final class PushServer: Responder {
                 store: store,
                 pool: lists,
                 tags: tags,
-                // A list of another form needs another name: its empty answer has the cursor for a validator.
+                // A list of another form needs another key name: the cursor is the validator of its empty answer.
                 cursors: CursorMaker(key: secret.derive("cursor")),
                 signer: signer,
                 maxAge: settings.listMaxAge,
@@ -119,7 +120,7 @@ package final class PushServer: Responder {
             try self.envelope.read(exchange)
             let found = self.routes.match(method: request.head.method, path: request.head.path)
             if request.head.namesItsPage {
-                // Before credentials are looked at: for a foreign page they prove nothing.
+                // Before the check of credentials: for a foreign page they prove nothing.
                 try self.origins.check(request, for: found)
                 if let preflight = self.origins.preflight(request.head, for: found) {
                     return .now(self.envelope.finish(preflight, in: exchange))
@@ -142,7 +143,7 @@ package final class PushServer: Responder {
 
     // MARK: - Private
 
-    /// Goes on with a request whose caller is not known at once.
+    /// Continues a request whose caller could not be identified without waiting.
     private func respond(in exchange: Exchange, signingIn found: RouteTable.Match, now: Date) async -> Response {
         do {
             let caller = try await self.signIn(exchange.request, now: now)
@@ -152,7 +153,7 @@ package final class PushServer: Responder {
         }
     }
 
-    /// Goes on once it is known who calls.
+    /// Continues a request once its caller is identified.
     private func respond(
         in exchange: Exchange,
         to caller: Caller?,
@@ -178,7 +179,8 @@ package final class PushServer: Responder {
         }
     }
 
-    /// A caller that is not signed in learns nothing about what exists. `nil` if that must be waited for.
+    /// The caller, if the route needs one; `nil` also if its check must wait. It runs first, so that an unknown caller
+    /// learns nothing about what exists.
     private func knownCaller(of request: Request, for found: RouteTable.Match, now: Date) throws -> Caller? {
         guard found.needsCaller else { return nil }
         self.identityField?.countIfIgnored(in: request)
@@ -199,7 +201,7 @@ package final class PushServer: Responder {
         )
     }
 
-    /// Takes the request from the caller's quota before anything is done for it, also before its body is read.
+    /// Charges the request to the caller's quota before any work for it, also before its body is read.
     private func admit(
         _ caller: Caller?,
         to found: RouteTable.Match,
@@ -229,7 +231,7 @@ package final class PushServer: Responder {
         }
     }
 
-    /// Rounds down to what the database keeps, so that what is answered before storing is what is answered after it.
+    /// Rounds down to the database's precision, so that answers are the same before and after storing.
     private func wholeMilliseconds(_ date: Date) -> Date {
         Date(timeIntervalSince1970: (date.timeIntervalSince1970 * 1000).rounded(.down) / 1000)
     }

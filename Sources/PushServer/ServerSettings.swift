@@ -2,13 +2,13 @@ internal import PushAPI
 package import PushCore
 package import PushStore
 
-/// What operators decide about notifications and devices.
+/// The operator's settings for notifications and devices.
 package struct ServerSettings: Sendable {
-    /// What a name of the configuration's `senders` stands for at registration.
+    /// The rule for devices that register for a name of the configuration's `senders`.
     package struct PlatformRule: Sendable {
-        /// What handles its devices may have.
+        /// Which handles its devices may have.
         package let handles: any HandleRule
-        /// What browsers subscribe with, if the platform is Web Push.
+        /// The key that browsers subscribe with, if the platform is Web Push.
         package let applicationServerKey: String?
 
         package init(_ handles: any HandleRule, applicationServerKey: String? = nil) {
@@ -24,28 +24,28 @@ package struct ServerSettings: Sendable {
 
     /// Ids are below two to this power; 31 for clients that read them into a 32-bit integer.
     package var idBits: Int
-    /// What is sent when nothing is given, as by the tutorial's button.
+    /// The payload that is stored when a request has none, as from the tutorial's button.
     package var emptyPayload: String
-    /// Bytes of a payload as JSON text.
+    /// The longest payload, in bytes of JSON text.
     package var maximumPayload: Int
-    /// How long a payload is kept unless its sender says otherwise, and at most.
+    /// How long a payload is kept, by default and at most.
     package var lifetime: Duration
-    /// For how long a phone may answer from its cache.
+    /// How long a client may use its cached answer.
     package var cacheMaxAge: Duration
-    /// The same for lists; zero: never without asking.
+    /// The same for lists; zero: never without revalidation.
     package var listMaxAge: Duration
-    /// How long a token is good that was got by signing in, unless less is asked for.
+    /// The lifetime of a token that a sign-in issues, unless the client asks for less.
     package var sessionLifetime: Duration
-    /// How often an event stream shows that it lives, and looks whether its caller still may have it.
+    /// How often an event stream sends a heartbeat, and checks whether its caller is still authorized.
     package var streamHeartbeat: Duration
-    /// Where trusted proxies say whom they have signed in; `nil`: they do not.
+    /// The field in which trusted proxies name the user whom they have signed in; `nil`: they sign in no user.
     package var identityField: IdentityField?
     /// The origins, beside the server's own, whose pages may send requests and read the answers.
     package var allowedOrigins: Set<WebOrigin>
-    /// For how many seconds browsers come back over TLS only (RFC 6797), told on the server's own TLS; `nil`: not told.
+    /// The seconds for which browsers return over TLS only (RFC 6797), sent on the server's own TLS; `nil`: not sent.
     package var hsts: Int?
     package var platforms: [Platform: PlatformRule]
-    /// What users of a role may have stored at a time; a role that is not here, as much as they like.
+    /// The storage bounds of each user of a role; a role without an entry has none.
     package var storage: [Role: StorageBounds]
 
     package init(
@@ -78,29 +78,29 @@ package struct ServerSettings: Sendable {
         self.storage = storage
     }
 
-    /// The platform of that name. Throws an `unknown-platform` problem that lists those there are.
+    /// The platform of that name. Throws an `unknown-platform` problem that lists the known ones.
     func platform(named name: String) throws -> Platform {
         try self.rule(named: name).platform
     }
 
-    /// The same, and what is asked of its devices.
+    /// The platform of that name and its rule. Throws an `unknown-platform` problem that lists the known ones.
     func rule(named name: String) throws -> (platform: Platform, rule: PlatformRule) {
         let platform = Platform(name)
         guard let rule = self.platforms[platform] else { throw self.unknownPlatform(name) }
         return (platform, rule)
     }
 
-    /// A handle of whatever platform, as a client wrote it; `nil` if it can be none.
+    /// A handle of any platform, as a client wrote it; `nil` if it is valid for none.
     func handle(of text: String) -> DeviceHandle? {
         for rule in self.platforms.values {
             guard case .object(let canonical) = rule.handles.form else { continue }
-            // What this platform cannot read may be another's.
+            // A handle that this platform cannot read may be another platform's.
             if let handle = try? canonical(text) { return handle }
         }
         return DeviceHandle(text)
     }
 
-    /// What browsers subscribe with: the key of the platform `webpush`, or of the first that has one.
+    /// The key that browsers subscribe with: that of the platform `webpush`, or of the first platform that has one.
     var applicationServerKey: String? {
         let platforms = self.platforms.filter { $0.value.applicationServerKey != nil }
         let first = platforms.min { $0.key.description < $1.key.description }?.value

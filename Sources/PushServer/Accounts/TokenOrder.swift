@@ -2,12 +2,13 @@ internal import Foundation
 internal import PushAPI
 internal import PushCore
 
-/// What a token is asked to be good for, and for how long.
+/// The requested scopes and lifetime of a token.
 struct TokenOrder {
     let scopes: Scopes
     let lifetime: Duration
 
-    /// Without a lifetime the usual one holds; without scopes all of the role but `manage`.
+    /// Reads a request's body. The default lifetime is `usual`, and the default scopes are all of the role but
+    /// `manage`.
     ///
     /// Throws an `invalid-member` problem for a scope that the role cannot have, or a lifetime beyond the maximum.
     init(_ body: JSONBody, role: Role, usual: Duration, maximum: Duration) throws(Problem) {
@@ -19,7 +20,7 @@ struct TokenOrder {
         self.lifetime = lifetime
     }
 
-    /// What the audit keeps of a token that is good until `end`.
+    /// The audit's text about a token that is valid until `end`.
     func summary(until end: Date) -> String {
         "scopes \(self.scopes), until \(end.rfc3339)"
     }

@@ -4,7 +4,7 @@ internal import PushCore
 internal import PushStore
 internal import SocketHTTP
 
-/// Manages users while the daemon runs, which no other process can.
+/// Manages users while the daemon runs, when no other process can.
 struct UserHandler: Handler {
     let store: any AccountStore
     let reports: ReportReader
@@ -63,7 +63,7 @@ struct UserHandler: Handler {
         return Response(uncached: user.json)
     }
 
-    /// All of it holds from the next request on; a new password ends the sessions of the old one.
+    /// All changes take effect with the next request; a new password ends the sessions of the old one.
     private func changeUser(_ context: RequestContext) async throws -> Response {
         let body = try JSONBody(try await context.request.body.collect())
         let role = try self.role(body)
@@ -105,7 +105,7 @@ struct UserHandler: Handler {
         }
     }
 
-    /// Needs the present password, so that a token alone cannot take an account over.
+    /// Requires the current password, so that a token alone cannot take over an account.
     private func changeOwnPassword(_ context: RequestContext) async throws -> Response {
         let body = try JSONBody(try await context.request.body.collect())
         let (current, new) = (try body.requiredString("Current"), try body.requiredString("New"))
@@ -120,7 +120,7 @@ struct UserHandler: Handler {
                 reader: context.reader
             )
         }
-        // Not 401: who called is known, and a client would only ask for the credentials again.
+        // Not 401: the caller is authenticated, and a client would only ask for the credentials again.
         guard isChanged else { throw Problem(.forbidden, "Current is not the current password") }
         return .noContent
     }
@@ -145,7 +145,7 @@ struct UserHandler: Handler {
         }
     }
 
-    /// Runs `body`, and turns what is wrong with a password into a problem of the member that it stands in.
+    /// Runs `body`, and turns an error in a password into a problem with its member.
     private func naming<Value>(_ member: String, _ body: () async throws -> Value) async throws -> Value {
         do {
             return try await body()
@@ -157,7 +157,7 @@ struct UserHandler: Handler {
 }
 
 extension String {
-    /// Of a user's name: one segment of a path. The number sign alone means something in a URL.
+    /// A user's name as one path segment. Of its characters, only the number sign has a meaning in a URL.
     fileprivate var percentEncoded: String { self.replacing("#", with: "%23") }
 }
 

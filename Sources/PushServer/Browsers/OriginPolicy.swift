@@ -2,14 +2,15 @@ internal import HTTPTypes
 internal import PushAPI
 internal import SocketHTTP
 
-/// Which pages may have a browser send requests here, with whatever credentials it keeps: those of the server's own origin, and
-/// of the origins that the configuration names. The requests of other pages are refused, and they can read nothing.
+/// Decides which pages may have a browser send requests here, with any credentials that it keeps: those of the server's
+/// own origin, and of the origins in the configuration. Other pages' requests are refused, and those pages can read no
+/// answer.
 ///
-/// Clients that are no browsers send neither `Origin` nor `Sec-Fetch-Site`, and are not concerned.
+/// Clients other than browsers send neither `Origin` nor `Sec-Fetch-Site`, and are not affected.
 struct OriginPolicy: Sendable {
     /// The fields that let the pages of an origin read an answer, by what browsers send as `Origin`.
     private let readable: [String: ResponseFields]
-    /// The fields for everybody else: answers differ by `Origin`. `nil` if no origin is allowed.
+    /// The fields for all other requests: answers differ by `Origin`. `nil` if no origin is allowed.
     let unreadable: ResponseFields?
 
     init(allowed: Set<WebOrigin>) {
@@ -17,8 +18,9 @@ struct OriginPolicy: Sendable {
         self.unreadable = allowed.isEmpty ? nil : Self.vary
     }
 
-    /// Throws a `cross-origin` problem for a request that a browser has sent for a foreign page, if it changes something, or if
-    /// its answer depends on who calls: such a `GET` may leave a receipt, take the events of a stream, or use up a quota.
+    /// Throws a `cross-origin` problem for a request that a browser has sent for a foreign page, if it may change
+    /// something, or if it needs a caller: such a `GET` may leave a receipt, take the events of a stream, or use up a
+    /// quota.
     func check(_ request: Request, for found: RouteTable.Match) throws(Problem) {
         let method = request.head.method
         guard !Self.isSafe(method) || found.needsCaller && method != .options else { return }
@@ -26,8 +28,8 @@ struct OriginPolicy: Sendable {
         throw Problem(.crossOrigin, sender)
     }
 
-    /// The answer to a browser that asks whether a page of an allowed origin may use a method (Fetch §4.8); `nil` for every
-    /// other request. It needs no credentials, as browsers send none.
+    /// The answer to a CORS preflight of a page of an allowed origin (Fetch §4.8); `nil` for every other request. It
+    /// needs no credentials, as browsers send none.
     func preflight(_ head: RequestHead, for found: RouteTable.Match) -> Response? {
         guard
             head.method == .options, case .wrongMethod(let allowed, _) = found,
@@ -39,7 +41,7 @@ struct OriginPolicy: Sendable {
         return response
     }
 
-    /// The fields by which browsers and caches know to whom the answer to a request is readable; `nil` if no origin is allowed.
+    /// The fields that tell browsers and caches which origins may read the answer; `nil` if no origin is allowed.
     func fields(for head: RequestHead) -> ResponseFields? {
         guard let unreadable else { return nil }
         return head[.origin].flatMap { self.readable[$0] } ?? unreadable
@@ -47,14 +49,14 @@ struct OriginPolicy: Sendable {
 
     // MARK: - Private
 
-    /// Words about the page that sent it; `nil` if it may.
+    /// A description of the foreign page that sent the request; `nil` if the request is allowed.
     private func foreignSender(of request: Request) -> String? {
         let head = request.head
         guard !self.allows(head) else { return nil }
         let origin = head[.origin]
         switch head[.secFetchSite] {
         case nil, "none": return origin.flatMap { Self.isOwn($0, request) ? nil : Self.words($0) }
-        // The browser knows the address that the page used, where a proxy in between may have changed it.
+        // The browser knows the address that the page used, while a proxy in between may have changed it.
         case "same-origin": return origin == "null" ? Self.words("null") : nil
         case .some(let site): return origin.map(Self.words) ?? "Sec-Fetch-Site is \"\(site.prefix(40))\""
         }
@@ -64,7 +66,8 @@ struct OriginPolicy: Sendable {
         head[.origin].map { self.readable[$0] != nil } ?? false
     }
 
-    /// Whether an origin is the one at which the client has asked: `Host` as it was sent, and the scheme as far as it is known.
+    /// Whether an origin is the server's own as the client sees it: `Host` as sent, and the scheme as far as it is
+    /// known.
     private static func isOwn(_ text: String, _ request: Request) -> Bool {
         guard
             let origin = WebOrigin(text), let scheme = HTTPScheme(origin.scheme),
@@ -86,7 +89,7 @@ struct OriginPolicy: Sendable {
 
     private static let vary: ResponseFields = [.vary: "Origin"]
 
-    /// The origin itself and no star, which would not let credentials through.
+    /// The origin itself: with `*`, browsers allow no credentials.
     private static func fields(for origin: WebOrigin) -> ResponseFields {
         [
             .vary: "Origin", .accessControlAllowOrigin: origin.description, .accessControlAllowCredentials: "true",
@@ -94,7 +97,7 @@ struct OriginPolicy: Sendable {
         ]
     }
 
-    /// What a page may read beside the fields that it always may, such as `Content-Type` and `Expires`.
+    /// The fields that a page may read beside those that are always readable, such as `Content-Type` and `Expires`.
     private static let exposed: [HTTPField.Name] = [
         .myToken, .eTag, .location, .rateLimit, .rateLimitPolicy, .retryAfter, .requestID, .contentDigest,
         .signatureInput, .signature,
@@ -102,11 +105,12 @@ struct OriginPolicy: Sendable {
 
     private static let preflightFields: ResponseFields = [
         .accessControlAllowHeaders: Self.taken.map(\.rawName).joined(separator: ", "),
-        // Two hours, the most that Chromium takes.
+        // Two hours, the most that Chromium accepts.
         .accessControlMaxAge: "7200",
     ]
 
-    /// What the API reads. A star would not stand for `Authorization`, and for nothing where there are credentials.
+    /// The request fields that the API reads. `*` does not cover `Authorization`, and covers nothing for requests with
+    /// credentials.
     private static let taken: [HTTPField.Name] = [
         .authorization, .contentType, .myToken, .acceptSignature, .requestID, .idempotencyKey, .prefer, .lastEventID,
         .ifMatch, .ifNoneMatch, .ifModifiedSince, .ifUnmodifiedSince,

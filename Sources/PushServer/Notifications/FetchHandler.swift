@@ -5,8 +5,8 @@ internal import PushCore
 internal import PushStore
 internal import SocketHTTP
 
-/// Hands out payloads, one at a time. A class, since every phone of a broadcast comes here: a struct's members would each be
-/// counted at each request.
+/// Returns payloads, one per request. A class, because every phone of a broadcast comes here: a struct's members would
+/// each be reference-counted at each request.
 final class FetchHandler: Handler {
     private let store: any NotificationStore
     private let visible: VisibleNotifications
@@ -28,7 +28,7 @@ final class FetchHandler: Handler {
         ]
     }
 
-    /// The answer if it can be had without waiting; `nil`: `fetch` answers.
+    /// The answer, if it needs no wait; `nil`: `fetch` answers.
     private func fetchAtOnce(_ context: RequestContext) throws -> Response? {
         guard let reader = context.reader.immediate else { return nil }
         let user = try context.user
@@ -43,7 +43,7 @@ final class FetchHandler: Handler {
             ? try await self.lease(id, found, to: user, context) : try self.show(id, found, to: user, context)
     }
 
-    /// Answers a payload that may be fetched again.
+    /// The answer with a payload that may be fetched again.
     private func show(
         _ id: NotificationID,
         _ found: StoredNotification,
@@ -62,7 +62,7 @@ final class FetchHandler: Handler {
         return response
     }
 
-    /// Whether the client has this already. Throws a `precondition-failed` problem if it expects another state.
+    /// Whether the client already has this state. Throws a `precondition-failed` problem if it expects another one.
     @inline(never)
     private func isUnchanged(_ view: NotificationView, for context: RequestContext) throws(Problem) -> Bool {
         switch Preconditions(context.request.head).outcome(for: view.validators, now: context.now) {
@@ -72,8 +72,8 @@ final class FetchHandler: Handler {
         }
     }
 
-    /// Answers a payload that may be read once, and leases it to the user: an answer can be lost on its way, and is given again
-    /// until the lease ends. `HEAD` begins no lease.
+    /// The answer with a payload that may be read once, which is leased to the user: if an answer is lost, the payload
+    /// is returned again until the lease ends. `HEAD` begins no lease.
     private func lease(
         _ id: NotificationID,
         _ found: StoredNotification,
@@ -81,11 +81,11 @@ final class FetchHandler: Handler {
         _ context: RequestContext
     ) async throws -> Response {
         let view = self.visible.view(of: id, found, for: user, now: context.now)
-        // Nobody can have it already, but it may be asked for only in a certain state.
+        // No client can have it cached, but the request may demand a certain state.
         if context.request.head.isConditional { _ = try self.isUnchanged(view, for: context) }
         let payload = try self.visible.payload(of: id, found)
         if context.request.head.method == .get, found.leasedUntil == nil {
-            // Before the answer: if a crash lost the lease, nothing would end it.
+            // Stored before the answer: if a crash lost the lease, nothing would end it.
             let lease = try await self.store.lease(
                 id,
                 to: user.id,

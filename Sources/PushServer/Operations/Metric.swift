@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// What is measured; `docs/operations.md` lists all.
+/// The names of all metrics; `docs/operations.md` describes them.
 package enum MetricName: String, CaseIterable, Sendable {
     case startTime = "sealpost_start_time_seconds"
     case deliveries = "sealpost_deliveries_total"
@@ -78,7 +78,7 @@ package struct MetricSample: Sendable, Hashable {
     /// A line of Prometheus' text format 0.0.4.
     fileprivate var line: String {
         let labels = self.labels.map { "\($0[0])=\"\(Self.escaped($0[1]))\"" }.joined(separator: ",")
-        // Whole numbers without a point, as they are counted.
+        // Whole numbers have no decimal point, because they are counts.
         let value = Int(exactly: self.value).map(String.init) ?? "\(self.value)"
         return "\(self.name.rawValue)\(labels.isEmpty ? "" : "{\(labels)}") \(value)\n"
     }
@@ -89,7 +89,7 @@ package struct MetricSample: Sendable, Hashable {
 }
 
 extension Collection<MetricSample> {
-    /// All of them in Prometheus' text format 0.0.4, the values of a metric together.
+    /// All samples in Prometheus' text format 0.0.4, grouped by metric.
     var exposition: String {
         MetricName.allCases.map { name in
             let lines = self.filter { $0.name == name }.map(\.line).sorted()

@@ -7,8 +7,9 @@ internal import SocketHTTP
 extension Authenticator {
     /// A hash for an unknown name that takes as long to check as the hash of some user.
     ///
-    /// The share of unknown names that take the time of an old, weaker hash is the share of users who have one, and a name
-    /// keeps its time until that user's hash is replaced. So neither a time nor its change tells which names exist.
+    /// The share of unknown names that take the time of an old, weaker hash equals the share of users who have one, and
+    /// a name keeps its time until that user's hash is replaced. So neither a time nor its change reveals which names
+    /// exist.
     func decoy(for name: Username, reader: any AccountReader) async throws -> PasswordHash {
         let number = Fingerprint(of: name.key[...], code: self.nameCode).withUnsafeBytes {
             $0.loadUnaligned(as: UInt64.self)
@@ -16,7 +17,7 @@ extension Authenticator {
         return .decoy(try await reader.password(chosenBy: number)?.parameters ?? self.parameters)
     }
 
-    /// Hashes a right password anew if its hash is weaker than those that are made now.
+    /// Rehashes a right password if its hash is weaker than new ones.
     func strengthen(
         _ hash: PasswordHash,
         of password: Secret<String>,
@@ -34,9 +35,9 @@ extension Authenticator {
         try? await self.store.rehashPassword(of: user, from: hash, to: new)
     }
 
-    /// Hashes a password that a caller chose for a user, off the event loop; it waits its turn as a sign-in of the caller does.
+    /// Hashes a password that a caller chose for a user, off the event loop; it queues like a sign-in of the caller.
     ///
-    /// Throws `PasswordError` for a bad choice, and a `busy` problem.
+    /// Throws `PasswordError` for an unacceptable password, and a `busy` problem.
     func hash(
         _ password: Secret<String>,
         chosenFor name: Username,
@@ -49,11 +50,11 @@ extension Authenticator {
         }.get()
     }
 
-    /// Gives a user who shows the present password another one, and ends the user's sessions; `false` if it is not the
-    /// present one.
+    /// Changes the password of a user who shows the current one, and ends the user's sessions; `false` if it is not the
+    /// current one.
     ///
-    /// Throws `PasswordError` for a bad choice, `TryLater` if too many were wrong before, and an `unauthorized` problem if
-    /// the user was changed meanwhile.
+    /// Throws `PasswordError` for an unacceptable password, `TryLater` if too many were wrong before, and an
+    /// `unauthorized` problem if the user was changed meanwhile.
     func changePassword(
         of user: User,
         from current: Secret<String>,
@@ -101,7 +102,7 @@ extension Authenticator {
                 now: now
             )
         } catch let error as TryLater where error.isGuessing {
-            // Whoever guesses from the owner's address must not find the password in the cache, where no attempt is counted.
+            // A guesser at the owner's address must not find the password in the cache, where no attempt is counted.
             self.cache.forget(name)
             throw error
         }

@@ -14,12 +14,12 @@ package final class Authenticator: Sendable {
     let store: any AccountStore & TokenStore & KeyStore
     let cache = CredentialCache()
     let pool: HashingPool
-    /// Before each check of what is not remembered.
+    /// Guards each check of credentials that are not cached.
     let gate: SignInGuard
     private let quotas: Quotas
     /// The parameters of new password hashes; a sign-in replaces weaker hashes by one with these.
     let parameters: PasswordParameters
-    /// Chooses for an unknown name the user whose hash it takes the time of.
+    /// Selects, for an unknown name, the user whose hash sets the time of its check.
     let nameCode: KeyedHash
 
     package init(
@@ -34,18 +34,18 @@ package final class Authenticator: Sendable {
         self.quotas = Quotas(quotas)
         self.gate = SignInGuard(pool: self.pool, logger: logger)
         self.parameters = parameters
-        // The same after a restart: otherwise a name whose time changes would be known to be unknown.
+        // The key survives restarts: otherwise a change of its time would show that a name is unknown.
         self.nameCode = KeyedHash(key: store.indexSecret.derive("unknown names"))
     }
 
     // MARK: Who calls
 
-    /// The caller with these credentials, as far as that is known without waiting; `nil`: call `signIn`.
+    /// The caller with these credentials, if that can be decided without waiting; `nil`: call `signIn`.
     ///
     /// `reader` is the reader of the connection's loop if that never waits. Wrong credentials are counted against `origin`.
     ///
-    /// Throws an `unauthorized` or `invalid-token` problem, the same for each reason, and `TryLater` where there were too
-    /// many of those.
+    /// Throws an `unauthorized` or `invalid-token` problem, the same for each reason, and `TryLater` after too many of
+    /// those.
     func caller(
         by credentials: Credentials,
         from origin: @autoclosure () -> PeerAddress?,
@@ -56,7 +56,7 @@ package final class Authenticator: Sendable {
         case .basic(let field):
             return self.cache.caller(for: self.cache.key(ofBasic: field, from: origin()), now: now)
         case .bearer(let text):
-            // The hash is the one that is stored, so that it is made only once.
+            // The stored hash is used as the cache's key, too, so that it is made only once.
             let token = Fingerprint(of: text)
             let key = self.cache.key(of: token)
             if let caller = self.cache.caller(for: key, now: now) { return caller }
@@ -73,7 +73,8 @@ package final class Authenticator: Sendable {
         }
     }
 
-    /// The same as `caller`, for what takes a wait: a password is hashed off the loop. Also throws a `busy` problem.
+    /// The same as `caller`, for credentials whose check must wait: a password is hashed off the loop. Also throws a
+    /// `busy` problem.
     func signIn(
         by credentials: Credentials,
         from origin: PeerAddress?,
@@ -129,9 +130,9 @@ package final class Authenticator: Sendable {
         return caller
     }
 
-    /// Whether the credentials of an admitted caller are still valid, for event streams, which outlast an answer.
+    /// Whether the credentials of an admitted caller are still valid, for event streams, which outlive the first check.
     ///
-    /// A password that has not been changed is not hashed again.
+    /// An unchanged password is not hashed again.
     func isStillGood(
         _ caller: Caller,
         by credentials: Credentials,
@@ -147,7 +148,7 @@ package final class Authenticator: Sendable {
         return user.passwordNumber == caller.user.passwordNumber
     }
 
-    /// The caller, if there is one. Throws a refusal, which is counted, where there is none.
+    /// Returns the caller. Without one, throws and counts a refusal.
     private func admit(
         _ caller: Caller?,
         by credentials: Credentials,
@@ -159,7 +160,7 @@ package final class Authenticator: Sendable {
         return caller
     }
 
-    /// The user whom a certificate's authority, or a trusted proxy, names; `nil` if there is none who may sign in.
+    /// The user that a certificate or a trusted proxy names; `nil` if there is none, or it is disabled.
     private func caller(vouchedFor user: User?, now: Date) -> Caller? {
         guard let user, !user.isDisabled else { return nil }
         return Caller(user, quota: self.quotas.quota(ofUser: user.id, as: user.role, now: now))
@@ -180,15 +181,15 @@ package final class Authenticator: Sendable {
         return caller
     }
 
-    /// What the metrics say about sign-ins and quotas.
+    /// The metrics of sign-ins and quotas.
     var samples: [MetricSample] { self.gate.samples + self.quotas.samples }
 
-    /// To be called after a user was changed or deleted, and before the answer.
+    /// Call this after a user was changed or deleted, before the answer.
     func accountChanged(_ name: Username) {
         self.cache.forget(name)
     }
 
-    /// To be called after a token was deleted, and before the answer.
+    /// Call this after a token was deleted, before the answer.
     func tokenEnded(_ fingerprint: Fingerprint) {
         self.cache.forget(fingerprint)
     }

@@ -1,18 +1,18 @@
-/// For whom a password is hashed, which decides the place in the queue.
+/// The requester of a password hash, which decides its place in the queue.
 struct HashingRequester: Sendable, Hashable {
-    /// `nil`: counts in the sum only.
+    /// `nil`: counts for the total bound only.
     let account: UInt64?
     let address: UInt64?
     /// The lowest goes first; 0 for a requester whose address is known, which does not count for the address's bound.
     let rank: Int
 }
 
-/// The queue of passwords to be hashed: its order, and its bounds for an account, an address and in all.
+/// The queue of passwords to hash: its order, and its bounds per account, per address and in total.
 struct HashingQueue<Job: Sendable>: Sendable {
     enum Admission {
-        /// To be run at once, by one more worker.
+        /// The job runs at once, on one more worker.
         case starts
-        /// Another may have had to make room, and is to be told.
+        /// The job waits; `instead` is the job that was dropped to make room, if any, and must be told.
         case waits(instead: Job?)
         case full
     }
@@ -22,7 +22,7 @@ struct HashingQueue<Job: Sendable>: Sendable {
         let job: Job
     }
 
-    /// How many wait, at most.
+    /// The most jobs that wait.
     static var bound: Int { 256 }
     static var boundOfAccount: Int { 8 }
     static var boundOfAddress: Int { 32 }
@@ -37,7 +37,7 @@ struct HashingQueue<Job: Sendable>: Sendable {
 
     var count: Int { self.waiting.count }
 
-    /// Adds a job. When a bound is exceeded, the last job in the order that counts for it is dropped.
+    /// Adds a job. When a bound is exceeded, the last job in the order that counts for that bound is dropped.
     mutating func add(_ job: Job, _ requester: HashingRequester) -> Admission {
         if self.running < self.workers {
             self.running += 1
@@ -53,7 +53,7 @@ struct HashingQueue<Job: Sendable>: Sendable {
         return .waits(instead: loser.job)
     }
 
-    /// What a worker does next that has finished; `nil`: it ends.
+    /// The next job of a worker that has finished one; `nil`: the worker ends.
     mutating func next() -> Job? {
         guard let index = self.waiting.indices.min(by: self.goesBefore) else {
             self.running -= 1
@@ -62,8 +62,8 @@ struct HashingQueue<Job: Sendable>: Sendable {
         return self.waiting.remove(at: index).job
     }
 
-    /// The waiting job that a new one competes with for a place: the last of its account's, of its address's or of all,
-    /// whichever bound is reached first; `nil` if there is room.
+    /// The waiting job that a new one competes with for a place: the last one of its account, of its address or of all,
+    /// by the first bound that is reached; `nil` if there is room.
     private func rival(of requester: HashingRequester) -> Int? {
         if requester.account != nil,
             let rival = self.lastIfFull(of: Self.boundOfAccount, { $0.account == requester.account })
@@ -78,7 +78,7 @@ struct HashingQueue<Job: Sendable>: Sendable {
         return self.lastIfFull(of: Self.bound) { _ in true }
     }
 
-    /// The last in the order of those, if there are so many.
+    /// The last in the order of the jobs that `isOne` selects, if there are at least `bound`.
     private func lastIfFull(of bound: Int, _ isOne: (HashingRequester) -> Bool) -> Int? {
         let ones = self.waiting.indices.filter { isOne(self.waiting[$0].requester) }
         guard ones.count >= bound else { return nil }
@@ -89,10 +89,10 @@ struct HashingQueue<Job: Sendable>: Sendable {
         Self.goesFirst(self.waiting[one].requester.rank, self.waiting[other].requester.rank, isEarlier: one < other)
     }
 
-    /// Whether a job goes before another one, which it is earlier than or later.
+    /// Whether a job goes before another one; `isEarlier`: it was added before that one.
     ///
-    /// The lower rank goes first. Of the known, whose rank is 0, the earliest does; of strangers of one rank the latest: a
-    /// newcomer does not stand behind a burst of others.
+    /// The lower rank goes first. Among known requesters, of rank 0, the earliest goes first; among strangers of the
+    /// same rank, the latest: a newcomer does not wait behind a burst of others.
     private static func goesFirst(_ rank: Int, _ other: Int, isEarlier: Bool) -> Bool {
         if rank != other { return rank < other }
         return rank == 0 ? isEarlier : !isEarlier

@@ -1,37 +1,37 @@
 internal import Foundation
 
-/// The failed sign-ins of late, and who may try again: the rules of `SignInLimiter`, without its lock and its hashes.
+/// The recent failed sign-ins, and who may try again: the rules of `SignInLimiter`, without its lock and its hashes.
 ///
-/// A pair is an account and an address; an account is a name that was tried, whether there is such a user or not. An attempt
-/// counts as failed from its beginning, so that a thousand at once are no thousand free ones.
+/// A pair is an account and an address; an account is a name that was tried, whether such a user exists or not. An
+/// attempt counts as failed from its beginning, so that a thousand concurrent attempts are not a thousand free ones.
 struct SignInFailures: Sendable {
-    /// What stands for a name, an address, a password or several of them.
+    /// The hash of a name, an address, a password or several of them.
     typealias Key = UInt64
 
     enum Verdict: Sendable, Hashable {
         case mayTry(SignInAttempt)
-        /// `isGuessing`: so many attempts were refused that the right password no longer passes either.
+        /// `isGuessing`: so many attempts were refused that even the right password no longer passes.
         case mustWait(TimeInterval, isGuessing: Bool = false)
     }
 
-    /// Failures of strangers that make an attack.
+    /// The number of strangers' failures that count as an attack on the account.
     static let attack = 20
-    /// Entries: of pairs, and of those who have signed in.
+    /// The most entries in a table; the smaller tables hold a part of it.
     private static let bound = 98_304
 
     private var pairs = BoundedTable<Key, FailureCount>(bound: Self.bound)
     private var accounts = BoundedTable<Key, FailureCount>(bound: Self.bound / 2)
     private var addresses = BoundedTable<Key, FailureCount>(bound: Self.bound / 2)
-    /// The pairs and the addresses of the networks around IPv6 addresses. Tables of their own, so that an attacker with many
-    /// addresses does not evict the failures of the others.
+    /// The pairs and the addresses of the networks around IPv6 addresses. They have their own tables, so that an
+    /// attacker with many addresses does not evict other clients' failures.
     private var widePairs = BoundedTable<Key, FailureCount>(bound: Self.bound / 2)
     private var wideAddresses = BoundedTable<Key, FailureCount>(bound: Self.bound / 2)
-    /// Addresses by invalid credentials that name no account. A table of its own, since a failure here costs no hash: a
-    /// flood of them must not evict the other entries.
+    /// Invalid credentials that name no account, by address. They have their own table, because such a failure costs no
+    /// hash: a flood of them must not evict the other entries.
     private var invalidCredentials = BoundedTable<Key, FailureCount>(bound: Self.bound / 2)
     /// The pairs that have signed in, with the password that was right.
     private var known = BoundedTable<Key, Key>(bound: Self.bound)
-    /// Known pairs, by attempts that were refused during a wait.
+    /// The attempts of known pairs that were refused during a wait.
     private var refused = BoundedTable<Key, FailureCount>(bound: Self.bound / 8)
 
     var count: Int {
@@ -39,16 +39,16 @@ struct SignInFailures: Sendable {
             + self.invalidCredentials.count + self.known.count + self.refused.count
     }
 
-    /// How an address stands to an account that it tries.
+    /// The relation of an address to an account that it tries.
     private enum Standing {
-        /// It has signed in to the account before. `isRight`: the password is the one that was right.
+        /// The address has signed in to the account before. `isRight`: the password is the same as then.
         case known(isRight: Bool)
-        /// It has not. `isNew`: nor has it failed to lately.
+        /// The address has not signed in to it. `isNew`: it has no recent failure on it, either.
         case stranger(isNew: Bool)
     }
 
-    /// Begins an attempt that costs a hash, and counts it as failed, or says how long it must wait. A wait is not prolonged
-    /// by asking.
+    /// Begins an attempt that costs a hash, and counts it as failed, or returns how long it must wait. A refused
+    /// attempt does not prolong the wait.
     ///
     /// | the address is | waits for failures of | its rank | the failure counts for |
     /// |---|---|---|---|
@@ -57,11 +57,12 @@ struct SignInFailures: Sendable {
     /// | a new stranger | the pair, the address, both of the networks around it | 1, and one for each failure of pair or address | the pair, the account, the address, both of the networks |
     /// | a stranger again | the same | the same | the pair, the account, the pairs of the networks |
     ///
-    /// An account's further failures are the pair's affair: an address is slowed for trying many accounts.
+    /// Further failures on the same account count for the pair: an address is slowed for trying many accounts.
     ///
-    /// The owner of an account shares an address with others in an office or behind a provider's NAT. Their wrong attempts
-    /// make the pair wait, but not the password that was right there before. Each attempt that is refused meanwhile is one
-    /// comparison with that password, so there are at most some hundred a day: beyond, the right password waits, too.
+    /// The owner of an account may share an address with others, in an office or behind a provider's NAT. Their wrong
+    /// attempts make the pair wait, but not the password that was right there before. Each attempt that is refused
+    /// during a wait is one comparison with that password, so at most some hundred a day are free: beyond that, the
+    /// right password waits, too.
     mutating func begin(_ attempt: SignInAttempt, now: Date) -> Verdict {
         let failures = self.level(self.pairs[attempt.pair], now, .pair)
         let standing = self.standing(of: attempt, failures: failures)
@@ -90,7 +91,7 @@ struct SignInFailures: Sendable {
         self.known[attempt.pair].map { .known(isRight: $0 == attempt.password) } ?? .stranger(isNew: failures == 0)
     }
 
-    /// Seconds; 0 or less: none.
+    /// The wait in seconds; 0 or less: none.
     private func wait(of attempt: SignInAttempt, _ standing: Standing, now: Date) -> TimeInterval {
         let own = self.pairs[attempt.pair]?.remaining(at: now) ?? 0
         switch standing {
@@ -122,7 +123,7 @@ struct SignInFailures: Sendable {
         (self.refused[attempt.pair]?.remaining(at: now) ?? 0) > 0
     }
 
-    /// The password was right. The failures of the address on other accounts stay.
+    /// Ends an attempt whose password was right. The address's failures on other accounts stay.
     mutating func succeed(_ attempt: SignInAttempt, now: Date) {
         if !attempt.isKnown {
             self.accounts.takeBack(attempt.account, now, .account)
@@ -133,13 +134,14 @@ struct SignInFailures: Sendable {
         self.known[attempt.pair] = attempt.password
     }
 
-    /// The password was not looked at for lack of time. For the address it counts all the same: those who come again and
-    /// again stand behind those who have just come.
+    /// Ends an attempt whose password was not checked for lack of time. It still counts for the address: repeated
+    /// attempts rank behind those of newcomers.
     mutating func withdraw(_ attempt: SignInAttempt, now: Date) {
         self.pairs.takeBack(attempt.pair, now, attempt.rule)
         guard !attempt.isKnown else { return }
         self.accounts.takeBack(attempt.account, now, .account)
-        // Not for its networks: after a restart all phones of a carrier come at once, and most of them find no time.
+        // It does not count for the networks: after a restart all phones of a carrier sign in at once, and most of them
+        // find no time.
         self.takeBackNetworks(of: attempt, now)
     }
 
@@ -150,7 +152,7 @@ struct SignInFailures: Sendable {
         }
     }
 
-    /// Counts invalid credentials that name no account; the seconds to wait if there were too many before.
+    /// Counts invalid credentials that name no account; returns the seconds to wait if there were too many before.
     mutating func countInvalidCredentials(of address: Key, now: Date) -> TimeInterval? {
         if let wait = self.invalidCredentials[address]?.remaining(at: now), wait > 0 { return wait }
         self.invalidCredentials.add(address, now, .credentials)
@@ -169,7 +171,7 @@ extension BoundedTable<SignInFailures.Key, FailureCount> {
         self[key] = failures
     }
 
-    /// Without a trace where nothing else is left.
+    /// Takes one failure back, and deletes the entry if no other is left.
     fileprivate mutating func takeBack(_ key: Key, _ now: Date, _ rule: FailureCount.Rule) {
         guard var failures = self[key] else { return }
         failures.takeBack(at: now, rule)

@@ -5,16 +5,16 @@ internal import PushAPI
 internal import PushCore
 internal import SocketHTTP
 
-/// Stands before every check of credentials that are not remembered: the only way to have a password compared, and to
-/// have anything else refused.
+/// Guards every check of credentials that are not cached: the only way to compare a password, and to refuse any other
+/// credentials.
 ///
-/// What it does is the same for names that there are and that there are not.
+/// It does the same for existing and for unknown names.
 final class SignInGuard: Sendable {
     private let pool: HashingPool
     private let limiter = SignInLimiter()
     private let checks = SharedChecks()
     private let counts: SignInCounts
-    /// Of this process: memory holds no plain hash of a password.
+    /// A key of this process: memory holds no plain hash of a password.
     private let code = KeyedHash(key: SymmetricKey(size: .bits256))
 
     init(pool: HashingPool, logger: Logger) {
@@ -24,10 +24,11 @@ final class SignInGuard: Sendable {
 
     var samples: [MetricSample] { self.counts.samples }
 
-    /// Whether the password is that of `hash`, and may sign in; off the event loop. Takes as long if it may not.
+    /// Whether the password matches `hash` and its user may sign in; hashed off the event loop. Takes as long if the
+    /// user may not.
     ///
-    /// The same password shown many times at once, as by the fetches of one phone, is one attempt. `origin` is whom a
-    /// wrong one is counted against, `nil` where that would be everybody.
+    /// The same password shown many times at once, as by the fetches of one phone, is one attempt. `origin` is the
+    /// address that a wrong password counts against, `nil` if that would be everybody's.
     /// Throws `TryLater` if too many were wrong before, and a `busy` problem.
     func isRight(
         _ password: Secret<String>,
@@ -45,8 +46,7 @@ final class SignInGuard: Sendable {
         return try outcome.get()
     }
 
-    /// What to answer to credentials that are wrong and name no account that could be guessed at: a problem of that code,
-    /// or `TryLater`.
+    /// The error for wrong credentials that name no account to guess at: a problem of that code, or `TryLater`.
     func refusal(_ code: ProblemCode, from origin: PeerAddress?, now: Date) -> any Error {
         do {
             try self.limiter.countInvalidCredentials(from: origin, now: now)
@@ -58,12 +58,12 @@ final class SignInGuard: Sendable {
         }
     }
 
-    /// Whom a hash is made for that is no attempt to sign in.
+    /// The requester of a hash that is not part of a sign-in.
     func requester(_ account: Username, from origin: PeerAddress?) -> HashingRequester {
         self.limiter.requester(account, from: origin)
     }
 
-    /// Counts credentials that are no password and were right.
+    /// Counts valid credentials other than a password.
     func noteRight(now: Date) {
         self.counts.note(.right, from: nil, now: now)
     }

@@ -5,15 +5,15 @@ internal import Logging
 internal import PushAPI
 internal import SocketHTTP
 
-/// Signs answers for clients that ask for it (RFC 9421), over status, content and the request's own `MyToken`, and over its
-/// method, path and query as far as they ask for these.
+/// Signs answers for clients that ask for it (RFC 9421), over status, content and the request's own `MyToken`, and, if
+/// they ask for these, over its method, path and query.
 struct AnswerSigner: Sendable {
     let keys: SigningKeys
     let logger: Logger
     let now: @Sendable () -> Date
 
-    /// Throws an `unsupported-signature` problem if the request, which has an `Accept-Signature`, asks for one that cannot be
-    /// made: before anything is done, for the answer to that would be unsigned.
+    /// Throws an `unsupported-signature` problem if the request's `Accept-Signature` asks for a signature that cannot
+    /// be made. Called before anything is done, because that answer would be unsigned.
     @inline(never)
     func check(_ head: RequestHead) throws(Problem) {
         do throws(SignatureFailure) {
@@ -26,21 +26,22 @@ struct AnswerSigner: Sendable {
         }
     }
 
-    /// Has what will be signed its digest already, where the body is long and this is no loop.
+    /// Adds the digest of an answer to be signed here, where the body is long and no event loop is blocked.
     func addDigest(to response: inout Response, for head: RequestHead) {
         guard head.count(of: .acceptSignature) > 0, head.method == .get, response.status == .ok else { return }
         response.fields.append(.contentDigest, ContentDigest.field(of: response.body))
     }
 
-    /// The answer as it goes out to a request that asks for a signature: nothing that is signed may change after this.
+    /// The signed answer to a request that asks for a signature: nothing that is signed may change after this.
     ///
-    /// Not signed is what is asked for wrongly, and a streaming body, such as an event stream's.
+    /// The answer to an invalid request for a signature stays unsigned, and so does a streaming body, such as an event
+    /// stream's.
     @inline(never)
     func signed(_ response: Response, for head: RequestHead) -> Response {
         let tokens = head.values(.myToken)
         guard
             response.streamingBody == nil, tokens.count == 1,
-            // Which has been answered with a problem.
+            // An invalid field was answered with a problem.
             let request = try? SignatureRequest(acceptSignature: head.values(.acceptSignature))
         else { return response }
         let validator: String
@@ -67,13 +68,13 @@ struct AnswerSigner: Sendable {
             }
             response.fields.append(.signatureInput, signature.input)
             response.fields.append(.signature, signature.signature)
-            // It belongs to this one request: whoever got it from a cache could not verify it.
+            // It belongs to this one request: a client that got it from a cache could not verify it.
             response.fields.remove(.cacheControl)
             response.fields.remove(.expires)
             response.fields.append(.cacheControl, "no-store")
             return response
         } catch is SignatureFailure {
-            // A token that is not of ASCII, which has been answered with a problem, too.
+            // A token that is not ASCII, which was answered with a problem, too.
             return response
         } catch {
             self.logger.error("answer signing failed; sent unsigned", metadata: ["error": "\(error)"])
