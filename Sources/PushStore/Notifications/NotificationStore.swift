@@ -3,10 +3,10 @@ package import PushCore
 
 /// Reads notifications as their users may see them.
 package protocol NotificationReader: Sendable {
-    /// The notification, if the user is a recipient, or its sender and asks as such, and it has not expired.
+    /// The notification, if it has not expired and the user is a recipient, or is its sender and asks as such.
     ///
-    /// What may be read once is its recipients' alone. Throws `StoreError.damaged` if the row that makes the user a
-    /// recipient was not written by the store.
+    /// A payload that may be read once is visible to its recipients only. Throws `StoreError.damaged` if the row that
+    /// makes the user a recipient was not written by the store.
     func notification(
         _ id: NotificationID,
         for user: Int64,
@@ -14,10 +14,11 @@ package protocol NotificationReader: Sendable {
         now: Date
     ) async throws(StoreError) -> StoredNotification?
 
-    /// The next of a user's changes, the last of each notification, oldest first.
+    /// The next changes of a user, the latest of each notification, oldest first.
     ///
-    /// Payloads are read only if `needsPayloads` says so about the page, which is not asked about one beyond the budget.
-    /// Throws `StoreError.damaged` if one of the rows that make the user a recipient was not written by the store.
+    /// Payloads are read only if `needsPayloads` returns `true` for the page; it is not called for a page beyond the
+    /// budget. Throws `StoreError.damaged` if one of the rows that make the user a recipient was not written by the
+    /// store.
     func notifications(
         _ range: ChangeRange,
         for user: Int64,
@@ -26,7 +27,7 @@ package protocol NotificationReader: Sendable {
         needsPayloads: (NotificationPage) -> Bool
     ) async throws(StoreError) -> NotificationPage
 
-    /// Those of these notifications that the user is a recipient of, oldest change first; `hasMore` if not all fit.
+    /// The notifications among `ids` that the user is a recipient of, oldest change first; `hasMore` if not all fit.
     func notifications(
         _ ids: [NotificationID],
         for user: Int64,
@@ -35,16 +36,16 @@ package protocol NotificationReader: Sendable {
         needsPayloads: (NotificationPage) -> Bool
     ) async throws(StoreError) -> NotificationPage
 
-    /// The number of the newest change of what the user sees, or a higher one.
+    /// The number of the newest change that the user sees, or a higher one.
     func newestChange(ofUser user: Int64) async throws(StoreError) -> Int64
 }
 
-/// Stores notifications, and what becomes of them with their recipients.
+/// Stores notifications and their states for each recipient.
 package protocol NotificationStore: Sendable {
     /// Stores a notification, its recipients and one outbox row for each device, together or not at all.
     ///
-    /// For more than a `page` of devices it stores the first of them, and the work of finding the others; `nil`: as many
-    /// as the store likes. A request that has to be answered `once` is noted with it, unless it has been before.
+    /// For more than a `page` of devices it stores the first page of rows, and a fanout that creates the others; `nil`:
+    /// the store's own page size. An idempotent request (`once`) is stored with the notification, unless it was before.
     func post(
         _ notification: NewNotification,
         once request: IdempotentRequest?,
@@ -53,9 +54,9 @@ package protocol NotificationStore: Sendable {
         page: Int?
     ) async throws -> PostOutcome
 
-    /// Notes that a recipient has read a notification, or has not. The first time that it was read is kept.
+    /// Marks a notification as read or unread for a recipient. The time of the first read is kept.
     ///
-    /// `ifStill` is the mark that it must have had before, if any.
+    /// `ifStill` is the mark that the notification must have beforehand, if any.
     func mark(
         _ id: NotificationID,
         as mark: ReadMark,
@@ -64,12 +65,12 @@ package protocol NotificationStore: Sendable {
         now: Date
     ) async throws -> MarkOutcome
 
-    /// Notes that a recipient has read notifications, all in one transaction; returns those that are read now, and leaves
-    /// out those that the user cannot see.
+    /// Marks notifications as read for a recipient, all in one transaction; returns those that are read now, without
+    /// those that the user cannot see.
     func markRead(_ ids: [NotificationID], by user: Int64, now: Date) async throws -> [NotificationID]
 
-    /// Dismisses a notification for one of its recipients, whose pushes of it are cancelled; `false` if the user can
-    /// see no such notification, or has marked it otherwise than expected.
+    /// Dismisses a notification for one of its recipients, and cancels its pushes to that user; `false` if the user
+    /// sees no such notification, or its mark is not the expected one.
     func dismiss(
         _ id: NotificationID,
         by user: Int64,
@@ -80,7 +81,7 @@ package protocol NotificationStore: Sendable {
 
     /// Leases a payload that may be read once to a recipient, who may fetch it until the lease ends.
     ///
-    /// The first call decides when that is. The recipient sees no change until then, or until `take`.
+    /// The first call sets the end of the lease. The recipient sees no change until then, or until `take`.
     func lease(
         _ id: NotificationID,
         to user: Int64,
@@ -89,10 +90,10 @@ package protocol NotificationStore: Sendable {
         now: Date
     ) async throws -> PayloadLease
 
-    /// Ends a recipient's lease of a payload that may be read once, since the payload has arrived.
+    /// Ends a recipient's lease of a payload that may be read once, because the payload has arrived.
     ///
-    /// The recipient's row stays and tells the user's other devices, whose pushes are cancelled. With the last recipient the
-    /// payload is erased.
+    /// The recipient's row stays and informs the user's other devices, whose pushes are cancelled. When the last
+    /// recipient has taken it, the payload is erased.
     func take(
         _ id: NotificationID,
         by user: Int64,
@@ -100,15 +101,15 @@ package protocol NotificationStore: Sendable {
         now: Date
     ) async throws -> TakeOutcome
 
-    /// Ends the next of the leases that are over, at most `limit`, as `take` does; returns when the next one ends, which is not
-    /// after `now` if there are more, and `nil` if there is none.
+    /// Ends expired leases, at most `limit`, as `take` does; returns when the next one ends, which is not after `now`
+    /// if more have expired, and `nil` if there is none.
     func endLeases(now: Date, limit: Int) async throws -> Date?
 
-    /// Recalls a notification from all recipients: its payload is gone at once, and nothing of it is sent any more.
+    /// Recalls a notification from all recipients: its payload is deleted at once, and it is not sent any more.
     ///
-    /// Returns `false` if there is no such notification, or it is another's. The pushes are cancelled with
-    /// `cancelRecalled`; those that are due before it comes to them are cancelled then. To more than a `page` of
-    /// recipients the recall is noted once for all; `nil`: as many as the store likes.
+    /// Returns `false` if there is no such notification, or it is another sender's. `cancelRecalled` cancels the
+    /// pushes; one that is due before that is cancelled when it is due. For more than a `page` of recipients one note
+    /// stands for all of them; `nil`: the store's own page size.
     func recall(
         _ id: NotificationID,
         by recaller: Recaller,
@@ -117,24 +118,24 @@ package protocol NotificationStore: Sendable {
         now: Date
     ) async throws -> Bool
 
-    /// Cancels a page of the pushes of a notification that was recalled, behind a device's number; returns the last
-    /// number that it has come to, or `nil` after the last page.
+    /// Cancels a page of the pushes of a recalled notification, after a device number; returns the last number of the
+    /// page, or `nil` after the last page.
     func cancelRecalled(_ id: NotificationID, after device: Int64, page: Int?, now: Date) async throws -> Int64?
 
-    /// Notes that a recipient has fetched the payloads, the first time. Not awaited, and may be lost with a crash.
+    /// Records the first fetch of payloads by a recipient. Not awaited, and may be lost in a crash.
     ///
-    /// A push that still waits for its time is then cancelled, if it must have been its device that fetched.
+    /// A push that still waits is then cancelled, if the fetch must have come from its device.
     func noteFetches(of ids: [NotificationID], by user: Int64, now: Date)
 
-    /// Returns once all receipts that were noted before are written, or could not be.
+    /// Returns once all receipts recorded before are written, or could not be.
     func writeReceipts() async throws
 
-    /// Deletes the next part of what has expired; `false` once there is nothing more.
+    /// Deletes the next part of the expired data; `false` once there is nothing more.
     ///
-    /// A broadcast has a row for each of its devices: they go page by page, so that no caller waits long behind them.
+    /// A broadcast has a row for each of its devices: they are deleted page by page, so that no other write waits long.
     func deleteExpired(now: Date, page: Int) async throws -> Bool
 
-    /// Forgets some of the requests that were remembered for long enough; returns how many, at most `limit`.
+    /// Deletes expired idempotent requests; returns the number deleted, at most `limit`.
     func deleteExpiredIdempotency(now: Date, limit: Int) async throws -> Int
 }
 
@@ -159,12 +160,12 @@ extension NotificationStore {
         try await self.recall(id, by: recaller, noting: record, page: nil, now: now)
     }
 
-    /// Cancels a page of pushes, as large as the store likes.
+    /// Cancels a page of pushes, of the store's own page size.
     package func cancelRecalled(_ id: NotificationID, after device: Int64, now: Date) async throws -> Int64? {
         try await self.cancelRecalled(id, after: device, page: nil, now: now)
     }
 
-    /// Notes that a recipient has fetched a payload.
+    /// Records a recipient's fetch of a payload.
     package func noteFetch(of id: NotificationID, by user: Int64, now: Date) {
         self.noteFetches(of: [id], by: user, now: now)
     }

@@ -1,14 +1,14 @@
 internal import Foundation
 package import PushCore
 
-/// A push that this process has leased: no other sends it until it is settled or the process ends.
+/// A push that this process has leased: no other process sends it until it is settled or this process ends.
 package struct LeasedDelivery: Sendable, Hashable {
     /// The device's number.
     package let device: Int64
     package let user: Int64
     package let push: Push
     package let state: DeliveryState
-    /// Whether a push was accepted at the address before; looked up for probes, and `false` for all others.
+    /// Whether the address had an accepted push before; looked up for probes, and `false` for all others.
     package let isAddressKnown: Bool
 
     package init(device: Int64, user: Int64, push: Push, state: DeliveryState, isAddressKnown: Bool = false) {
@@ -22,18 +22,18 @@ package struct LeasedDelivery: Sendable, Hashable {
 
 /// The two queues of a lane.
 package enum Queue: Int, Sendable, CaseIterable {
-    /// Notices for few; they go first.
+    /// Notices to few devices; they go first.
     case direct
-    /// Broadcasts, which a single notice must not wait for.
+    /// Broadcasts, which must not delay a single notice.
     case bulk
 }
 
-/// How many pushes are leased, and from which queue.
+/// The number of pushes to lease, and their queue.
 package struct LeaseRequest: Sendable, Hashable {
     package let lane: Lane
     package let queue: Queue
     package let limit: Int
-    /// The least time between two pushes to one device, of which then only the latest is sent; `nil`: none.
+    /// The least time between two pushes to one device; of those due meanwhile only the latest is sent; `nil`: none.
     package let interval: Duration?
 
     package init(_ limit: Int, from lane: Lane, _ queue: Queue, interval: Duration? = nil) {
@@ -44,7 +44,7 @@ package struct LeaseRequest: Sendable, Hashable {
     }
 }
 
-/// The outbox's name for a push.
+/// The outbox's key of a push.
 package struct DuePush: Sendable, Hashable {
     package let notification: Int64
     /// The device's number.

@@ -1,27 +1,27 @@
 package import Foundation
 package import PushCore
 
-/// Reads the pushes and what became of them.
+/// Reads pushes and their states.
 package protocol OutboxReader: Sendable {
-    /// When the next push of a queue is due that is not leased.
+    /// The time at which the next push of a queue that is not leased is due.
     func nextDue(in lane: Lane, _ queue: Queue) async throws(StoreError) -> Date?
 
-    /// The push that is due and that the choice prefers: of what is preferred alike, the oldest, and single notices first.
-    /// Without one that fits, the oldest to a user who is not avoided; without such a user, the oldest of all.
+    /// The due push that the choice prefers: among equally preferred ones, single notices first, then the oldest. If
+    /// none fits, the oldest to a user who is not avoided; without such a user, the oldest of all.
     func probe(in lane: Lane, _ choice: ProbeChoice, now: Date) async throws(StoreError) -> DuePush?
 
-    /// Whether the notification is there, not recalled, and the user's, if one is given.
+    /// Whether the notification exists, is not recalled, and belongs to the sender, if one is given.
     func isThere(_ id: NotificationID, from sender: Int64?, now: Date) async throws(StoreError) -> Bool
 
-    /// A notification's pushes behind a device's number, at most `limit`.
+    /// A notification's pushes after a device number, at most `limit`.
     func deliveries(
         of id: NotificationID,
         after device: Int64,
         limit: Int
     ) async throws(StoreError) -> [DeliveryEntry]
 
-    /// Counts the next `limit` pushes of a notification, behind a device's number; `last` is the number that it has come
-    /// to, and `nil` after the end.
+    /// Counts the next `limit` pushes of a notification after a device number; `last` is the last number counted, and
+    /// `nil` after the end.
     func countDeliveries(
         of id: NotificationID,
         after device: Int64,
@@ -32,35 +32,36 @@ package protocol OutboxReader: Sendable {
     func tallies() async throws(StoreError) -> [String: Tally]
 }
 
-/// Leases pushes to those who send them, and writes down how the tries ended.
+/// Leases pushes to lanes, and stores the results of their attempts.
 package protocol OutboxStore: Sendable {
     /// Leases pushes that are due, oldest first.
     ///
-    /// Those that shall not be sent any more are settled on the way, so that fewer may come than there are, or none.
+    /// Pushes that must not be sent any more are settled on the way, so the result may have fewer than are due, or
+    /// none.
     func lease(_ request: LeaseRequest, now: Date) async throws -> [LeasedDelivery]
 
-    /// Leases a push that `probe` has found; `nil` if it is not due any more, or is settled because it shall not be sent.
+    /// Leases a push that `probe` found; `nil` if it is no longer due, or was settled because it must not be sent.
     func leaseProbe(_ push: DuePush, from lane: Lane, interval: Duration?, now: Date) async throws -> LeasedDelivery?
 
-    /// Makes due at once what was on its way when the last process ended: no other can be sending it.
+    /// Makes pushes due at once that were leased when the last process ended: no other process can be sending them.
     func reclaimLeases(now: Date) async throws
 
-    /// Writes down how tries ended, all in one transaction.
+    /// Stores the results of attempts, all in one transaction.
     ///
-    /// A push that was withdrawn meanwhile is not tried again, and one that was settled meanwhile stays so. A push that is
-    /// tried again, or was refused at an address that the device has left meanwhile, goes to the address that the device
-    /// has now.
+    /// A push that was cancelled meanwhile is not retried, and one that was settled meanwhile stays so. A push that is
+    /// retried, or was refused at an address that the device has left meanwhile, goes to the device's present address.
     func settle(_ ended: [(LeasedDelivery, Settlement)], now: Date) async throws
 
-    /// Takes the oldest running broadcast one page further; `nil` if there is none, else how many pushes that made.
+    /// Expands the oldest running broadcast by one page; returns the number of pushes created, or `nil` if no broadcast
+    /// runs.
     ///
-    /// `page` is how many devices are looked at; `nil`: as many as the store likes. A broadcast whose row does not decode
-    /// is set aside: it goes no further, is kept until it expires, and stops no other.
+    /// `page` is the number of devices that are examined; `nil`: the store's own page size. A broadcast whose row does
+    /// not decode is set aside: it is not expanded, is kept until it expires, and blocks no other.
     func expandFanout(page: Int?, now: Date) async throws -> Int?
 }
 
 extension OutboxStore {
-    /// Takes the oldest running broadcast one page further, as large as the store likes.
+    /// Expands the oldest running broadcast by one page of the store's own size.
     package func expandFanout(now: Date) async throws -> Int? {
         try await self.expandFanout(page: nil, now: now)
     }
