@@ -1,7 +1,7 @@
 internal import Bytes
 package import HTTPTypes
 
-/// A request's line and fields, in the bytes they came in; strings are made only of what is asked for.
+/// A request's line and fields, as the bytes received; strings are made only of the parts that are read.
 package struct RequestHead: Sendable {
     /// One field line.
     struct Line: Sendable {
@@ -23,7 +23,7 @@ package struct RequestHead: Sendable {
 
     init() {}
 
-    /// Reads a whole head, for handlers' tests. `nil` unless the server would take it.
+    /// Parses a whole head, for handlers' tests. `nil` unless the server would accept it.
     ///
     /// ```swift
     /// RequestHead("GET /healthz HTTP/1.1\r\nHost: example\r\n\r\n")
@@ -31,7 +31,7 @@ package struct RequestHead: Sendable {
     package init?(_ text: String, limits: ServerLimits = ServerLimits()) {
         let bytes = Array(text.utf8)
         var parser = HeadParser(limits: limits)
-        // A refusal's reason is of no use to a test that wants a head.
+        // A test that needs a head has no use for a refusal's reason.
         guard (try? parser.parse(bytes.span)) == bytes.count else { return nil }
         self = parser.head
     }
@@ -50,22 +50,22 @@ package struct RequestHead: Sendable {
         self.place.path.isEmpty ? "/" : self.string(self.place.path)
     }
 
-    /// What follows the question mark, still percent-encoded.
+    /// The text after the question mark, still percent-encoded.
     package var query: String? {
         self.place.query.map(self.string)
     }
 
-    /// Host and port that the client meant, as sent: of absolute-form, else of `Host`, which HTTP/1.0 may lack.
+    /// The host and port that the client addresses, as sent: of absolute-form, else of `Host`, which HTTP/1.0 may lack.
     package var authority: String? {
         (self.place.authority ?? self.host).map(self.string)
     }
 
     // MARK: Fields
 
-    /// How many field lines there are.
+    /// The number of field lines.
     package var count: Int { self.lines.count }
 
-    /// The value, several lines joined by a comma; what is not UTF-8 is repaired.
+    /// The value, several lines joined by a comma; invalid UTF-8 is repaired.
     package subscript(_ name: HTTPField.Name) -> String? {
         var value: String?
         self.forEachValue(of: name.canonicalName) { range in
@@ -79,14 +79,14 @@ package struct RequestHead: Sendable {
         self.values(canonicalName: name.canonicalName)
     }
 
-    /// The value of each line of that name, which is given in lower case.
+    /// The value of each line of that name, which must be in lower case.
     func values(canonicalName: String) -> [String] {
         var values: [String] = []
         self.forEachValue(of: canonicalName) { values.append(self.string($0)) }
         return values
     }
 
-    /// Whether there is a field whose name begins with `If-`, as those do by which a request depends on a state.
+    /// Whether there is a field whose name begins with `If-`, as all conditional fields do.
     package var isConditional: Bool {
         let bytes = self.bytes.span
         for line in self.lines where line.name.count > 3 {
@@ -100,8 +100,8 @@ package struct RequestHead: Sendable {
         return false
     }
 
-    /// Whether there is a field by which browsers say whose page has sent a request: `Origin` or `Sec-Fetch-Site`. Found in one
-    /// look at all names, as every request is asked.
+    /// Whether there is a field by which browsers name the page that has sent a request: `Origin` or `Sec-Fetch-Site`.
+    /// One pass over all names, because this runs for each request.
     package var namesItsPage: Bool {
         let bytes = self.bytes.span
         for line in self.lines {
