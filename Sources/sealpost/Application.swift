@@ -8,7 +8,7 @@ import ServiceLifecycle
 import SocketHTTP
 import UnixSignals
 
-/// The daemon, wired: the one builder for production, the demonstration and the tests.
+/// The assembled daemon: the one builder for production, the demonstration and the tests.
 struct Application: Sendable {
     let parts: ApplicationParts
     private let server: HTTPServer
@@ -17,11 +17,11 @@ struct Application: Sendable {
     var store: any Store { self.parts.store }
     var status: SenderStatus { self.parts.status }
 
-    /// Opens the database and listens; answers nobody before `run()`.
+    /// Opens the database and listens; answers no request before `run()`.
     ///
-    /// `listeners`, if there are any, take the place of the configuration's `server.listen`.
+    /// `listeners`, if there are any, replace the configuration's `server.listen`.
     ///
-    /// Throws `ConfigurationError`, `StoreError` or `SystemError` with the thing that is wrong.
+    /// Throws `ConfigurationError`, `StoreError` or `SystemError` with the cause.
     init(
         _ configuration: Configuration,
         logger: Logger,
@@ -55,10 +55,10 @@ struct Application: Sendable {
         )
     }
 
-    /// The addresses it listens on; a port 0 of the configuration has become a number.
+    /// The addresses that it listens on; a configured port 0 is replaced by the actual port.
     var addresses: [SocketAddress] { self.server.addresses }
 
-    /// The scheme of what is served over TCP.
+    /// The URL scheme of the TCP listeners.
     var scheme: String { self.parts.tls == nil ? "http" : "https" }
 
     /// Serves and sends until `stop()` or a signal; running requests and pushes are finished first.
@@ -74,7 +74,7 @@ struct Application: Sendable {
         try result.get()
     }
 
-    /// Ends `run()`, gracefully. From anywhere.
+    /// Ends `run()` gracefully. May be called from any task.
     func stop() async {
         await self.services.triggerGracefulShutdown()
     }

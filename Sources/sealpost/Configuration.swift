@@ -6,21 +6,21 @@ import PushStore
 import Reactor
 import SocketHTTP
 
-/// Everything an operator can set, with the values that hold when nothing is.
+/// Everything that an operator can set, with its defaults.
 ///
 /// `config/sealpost.yaml` shows each key with its default and its meaning.
 struct Configuration: Sendable {
     var listen = ["127.0.0.1:8080"]
-    /// How many event loops serve.
+    /// The number of event loops.
     var loops = CoreCount.current
-    /// Blocks of addresses, or `unix`.
+    /// Address blocks, or `unix`.
     var trustedProxies: [String] = []
     var forwardedField = TrustedProxies.Field.xForwardedFor.rawValue
-    /// The field in which those proxies name whom they have signed in; `nil`: they sign in nobody.
+    /// The field in which those proxies name the user whom they have signed in; `nil`: they sign in no user.
     var identityHeader: String?
     /// The origins whose pages may use the API, beside the server's own.
     var allowedOrigins: [WebOrigin] = []
-    /// `nil`: the server speaks in clear.
+    /// `nil`: the server speaks plain HTTP.
     var tls: TLS?
     var handshakeTimeout = Duration.seconds(10)
     var limits = ServerLimits()
@@ -39,35 +39,35 @@ struct Configuration: Sendable {
     /// For how long the audit is kept.
     var auditKept = Duration.seconds(31_536_000)
     var passwords = PasswordParameters.usual
-    /// How many requests the users of a role may make; a role that is not here, as many as they like.
+    /// The request quota of each user of a role; a role without an entry has none.
     var quotas = [
         Role.device: Quota(requests: 1200, window: 60), .publisher: Quota(requests: 60_000, window: 60),
         .admin: Quota(requests: 60_000, window: 60),
     ].compactMapValues(\.self)
-    /// What the users of a role may have stored at a time; a role that is not here, as much as they like.
+    /// The storage bounds of each user of a role; a role without an entry has none.
     var storage = [
         Role.device: StorageBounds(devices: 100, notifications: 10_000, bytes: 1 << 26),
         .publisher: StorageBounds(devices: 1000, notifications: 20_000_000, bytes: 100 << 30),
         .admin: StorageBounds(devices: 1000, notifications: 20_000_000, bytes: 100 << 30),
     ].compactMapValues(\.self)
-    /// Pushes of one sender that may be sent and not yet written down as such.
+    /// The pushes of one sender that may be in flight: under way, or with a result that is not stored yet.
     var inFlight = 1000
-    /// Without any, streams, which need no provider.
+    /// By default event streams only, which need no provider.
     var senders: [Platform: SenderConfiguration] = [Platform("stream"): .stream]
     var streamHeartbeat = Duration.seconds(15)
 
     /// The files of the server's TLS, all PEM.
     struct TLS: Sendable, Hashable {
         struct Identity: Sendable, Hashable {
-            /// With its chain, the server's own first.
+            /// The certificate chain, the server's own certificate first.
             var certificate: String
             var privateKey: String
         }
 
-        /// For clients that ask for no name, or for one that no certificate has.
+        /// For clients that send no server name, or one that no certificate covers.
         var identity: Identity
         var additional: [Identity] = []
-        /// Whose certificates clients may show instead of a password.
+        /// The authorities whose client certificates are accepted instead of a password.
         var clientCA: String?
         /// The seconds of `Strict-Transport-Security`; `nil`: the field is not sent.
         var hsts: Int?
@@ -75,7 +75,7 @@ struct Configuration: Sendable {
 }
 
 extension Configuration {
-    /// The proxies, whose spelling has been checked.
+    /// The trusted proxies; their spelling is checked before.
     var proxies: TrustedProxies {
         TrustedProxies(
             networks: self.trustedProxies.compactMap(IPNetwork.init),
@@ -85,7 +85,7 @@ extension Configuration {
     }
 }
 
-/// A sender by its `type`, checked as far as that is possible without its files.
+/// A sender by its `type`, checked as far as possible without its files.
 enum SenderConfiguration: Sendable, Hashable {
     case apns(APNs)
     case fcm(FCM)
@@ -107,9 +107,9 @@ enum SenderConfiguration: Sendable, Hashable {
         var caFile: String?
         var connections = 1
         var streams = 100
-        /// Pushes a second; `nil`: as many as come.
+        /// Pushes a second; `nil`: unlimited.
         var rate: Int?
-        /// Seconds between two background pushes to one device, of which only the latest is sent.
+        /// Seconds between two background pushes to one device; of those due meanwhile only the latest is sent.
         var backgroundInterval = 1200
     }
 
@@ -121,7 +121,7 @@ enum SenderConfiguration: Sendable, Hashable {
         var caFile: String?
         var connections = 1
         var streams = 100
-        /// Pushes a second: by default what Google allows a project.
+        /// Pushes a second; the default is Google's limit for a project.
         var rate = 10_000
     }
 
@@ -129,15 +129,15 @@ enum SenderConfiguration: Sendable, Hashable {
         var tenantID: String
         var clientID: String
         var clientSecretFile: String
-        /// When Microsoft ends the secret, which nothing but the portal says.
+        /// The expiry of the secret, which Microsoft shows in its portal only.
         var clientSecretExpires: Date?
         var tokenEndpoint: String?
         var allowedHosts = ["*.notify.windows.com"]
-        /// Whether those hosts may be at addresses that are not the public Internet's.
+        /// Whether those hosts may resolve to addresses outside the public Internet.
         var allowsPrivateAddresses = false
         var caFile: String?
         var connections = 8
-        /// Pushes a second; `nil`: as many as come.
+        /// Pushes a second; `nil`: unlimited.
         var rate: Int?
     }
 
@@ -145,11 +145,11 @@ enum SenderConfiguration: Sendable, Hashable {
         var subject: String
         var keyFile = "var/vapid.pem"
         var allowedHosts = WebPushSettings.publicHosts
-        /// Whether those hosts may be at addresses that are not the public Internet's.
+        /// Whether those hosts may resolve to addresses outside the public Internet.
         var allowsPrivateAddresses = false
         var caFile: String?
         var connections = 4
-        /// Pushes a second to each push service; `nil`: as many as come.
+        /// Pushes a second to each push service; `nil`: unlimited.
         var rate: Int?
     }
 
@@ -158,7 +158,7 @@ enum SenderConfiguration: Sendable, Hashable {
         var secretFile: String
         var caFile: String?
         var connections = 4
-        /// Pushes a second; `nil`: as many as come.
+        /// Pushes a second; `nil`: unlimited.
         var rate: Int?
     }
 }

@@ -12,7 +12,7 @@ enum SecretFile {
             throw ConfigurationError("\(key): \(file) cannot be read: \(String(cString: strerror(errno)))")
         }
         let handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
-        // Asked of what was opened: a name may lead through links, whose own modes mean nothing.
+        // Checked on the open file: a path may lead through links, whose own modes mean nothing.
         var status = stat()
         guard fstat(descriptor, &status) == 0, status.st_mode & 0o007 == 0 else {
             throw ConfigurationError(

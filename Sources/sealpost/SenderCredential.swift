@@ -3,21 +3,22 @@ import PushCore
 import PushSenders
 import Synchronization
 
-/// A sender and the file with its credentials: built from it at the start, and again when the file has changed.
+/// A sender and its credentials file: it is built from the file at the start, and again when the file has changed.
 final class SenderCredential: Sendable {
     typealias Made = (sender: any PushSender, close: @Sendable () async -> Void)
 
-    /// What pushes are sent with, whichever sender is behind it.
+    /// The sender of all pushes; it forwards to the current sender.
     let sender: ReplaceableSender
     private let file: String
     private let key: String
     private let make: @Sendable (Secret<String>) throws -> Made
-    // A lock: a reload comes at any time, and building a sender waits for nothing.
+    // A lock, because a reload may come at any time, and building a sender does not block.
     private let current: Mutex<(text: String, close: @Sendable () async -> Void)>
 
     /// Reads the file, which the configuration's `key` names.
     ///
-    /// Throws `ConfigurationError` if it cannot be read, or all users may read it, and what `make` throws.
+    /// Throws `ConfigurationError` if it cannot be read, or if all users may read or change it, and rethrows the errors
+    /// of `make`.
     init(file: String, key: String, make: @escaping @Sendable (Secret<String>) throws -> Made) throws {
         let text = try SecretFile.text(of: file, key: key)
         let made = try make(Secret(text))
@@ -28,9 +29,9 @@ final class SenderCredential: Sendable {
         self.current = Mutex((text, made.close))
     }
 
-    /// Reads the file again; true if another sender has taken over. If this throws, the old one stays.
+    /// Reads the file again; `true` if a new sender has replaced the old one. If this throws, the old one stays.
     ///
-    /// A file with the same content changes nothing: its access token is still good.
+    /// A file with the same content changes nothing: the sender's access token is still valid.
     func reload() throws -> Bool {
         try self.current.withLock { current in
             let text = try SecretFile.text(of: self.file, key: self.key)
@@ -42,7 +43,7 @@ final class SenderCredential: Sendable {
         }
     }
 
-    /// Fails what is under way and closes the connections.
+    /// Fails the requests under way and closes the connections.
     func close() async {
         await self.current.withLock { $0.close }()
     }

@@ -4,12 +4,12 @@ import PushCore
 import SocketTLS
 import Synchronization
 
-/// The server's TLS: what the configuration names, read from its files at the start and again at each reload.
+/// The server's TLS: certificates and keys, read from the configured files at the start and at each reload.
 struct TLSSetup: Sendable {
     let acceptor: TLSAcceptor
     private let ends: Expiries
     private let configuration: Configuration.TLS
-    /// The same after a reload, so that sessions can still be resumed.
+    /// Kept across reloads, so that sessions can still be resumed.
     private let ticketKeys: TicketKeys
     private let logger: Logger
 
@@ -25,8 +25,7 @@ struct TLSSetup: Sendable {
         }
     }
 
-    /// Reads the files again, for connections that are still to come; whatever is wrong with them is logged, and the
-    /// old ones stay.
+    /// Reads the files again, for new connections; an error in them is logged, and the old certificates stay in use.
     func reload() {
         do {
             let (context, ends) = try Self.context(
@@ -45,10 +44,10 @@ struct TLSSetup: Sendable {
         }
     }
 
-    /// When the certificates in use end, each with its chain, and those of the client authorities.
+    /// The expiry dates of the certificates in use, each with its chain, and of the client authorities.
     var expiries: [CredentialExpiry] { self.ends.all }
 
-    /// Reads the files once, to see whether they can be used. Throws `ConfigurationError` with the key that is wrong.
+    /// Reads the files once, to check that they are usable. Throws `ConfigurationError` with the key that is wrong.
     static func inspect(_ configuration: Configuration.TLS, logger: Logger) throws -> [CredentialExpiry] {
         try self.context(configuration, ticketKeys: TicketKeys(), logger: logger).ends
     }
@@ -124,7 +123,7 @@ struct TLSSetup: Sendable {
 }
 
 private final class Expiries: Sendable {
-    // A lock: a reload comes at any time.
+    // A lock, because a reload may come at any time.
     private let current: Mutex<[CredentialExpiry]>
 
     init(_ expiries: [CredentialExpiry]) {
