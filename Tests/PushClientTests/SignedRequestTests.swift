@@ -82,7 +82,14 @@ import Testing
         "/a%2fb%2Fc", "/a?b?c/d", "/a:b@c", "/a?!$&'()*,=:@", "/...", "/a.?..", "/a?b#c",
     ])
     func aURLIsSignedAsItIsSent(text: String) async throws {
-        try await ScriptedPeer.run({ request, _ in .answer(PeerAnswer(to: request, key: Self.key)) }) { peer in
+        let script: ScriptedPeer.Script = { request, _ in
+            var answer = PeerAnswer(to: request, key: Self.key)
+            // The shared session keeps connections, for which the peer would wait at its end.
+            answer["Connection"] = "close"
+            answer.hangsUp = true
+            return .answer(answer)
+        }
+        try await ScriptedPeer.run(script) { peer in
             let url = try #require(URL(string: peer.url.absoluteString + text))
             for method in ["GET", "PUT", "DELETE"] {
                 var request = URLRequest(url: url)
