@@ -131,9 +131,12 @@ private struct ShardState {
 
     func isForgotten(_ user: User, _ key: CredentialCache.Key, since epoch: Int) -> Bool {
         if epoch < self.floor { return true }
+        // Asked for each request, and hardly ever is there anything.
         guard self.forgotten.count > 0 else { return false }
-        return [Forgotten.user(user.name), .token(key.credentials)].contains { subject in
-            self.forgotten[subject].map { $0 > epoch } ?? false
-        }
+        return self.lastForgotten(.user(user.name)) > epoch || self.lastForgotten(.token(key.credentials)) > epoch
+    }
+
+    private func lastForgotten(_ subject: Forgotten) -> Int {
+        self.forgotten[subject] ?? 0
     }
 }
