@@ -17,12 +17,17 @@ extension SQLiteDatabase {
             throw .cannotOpen(place: path, reason: "the file already exists")
         }
         try self.copy(to: partial) { () throws(StoreError) in
-            if let line = try SQLiteDatabase(path: partial).inspect().damage.first {
-                throw .failed(reason: "the backup is damaged: \(line)")
-            }
+            _ = try SQLiteDatabase(path: partial).inspectBackup()
             try Self.move(partial, to: path)
         }
         try Self.syncFolder(of: path)
+    }
+
+    /// Reads all of a backup. Throws `StoreError` if it is damaged.
+    func inspectBackup() throws(StoreError) -> StoreInspection {
+        let inspection = try self.inspect()
+        if let line = inspection.damage.first { throw .failed(reason: "the backup is damaged: \(line)") }
+        return inspection
     }
 
     /// Writes a copy as it is at one moment to a new file for the owner only, synced; removes it if `use` throws.

@@ -48,8 +48,7 @@ extension SQLiteDatabase {
     }
 
     private func verify(_ keyring: Keyring) throws(StoreError) {
-        let inspection = try self.inspect()
-        if let line = inspection.damage.first { throw .failed(reason: "the backup is damaged: \(line)") }
+        let inspection = try self.inspectBackup()
         if let migration = inspection.unknownMigration { throw .tooNew(migration: migration) }
         if let migration = inspection.changedMigration { throw .changedMigration(migration) }
         let keys = try self.dataKeys()
