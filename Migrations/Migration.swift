@@ -17,5 +17,6 @@ package struct Migration: Sendable {
             name: "M0003_payload_lease",
             sql: String(decoding: PackageResources.M0003_payload_lease_sql, as: UTF8.self)
         ),
+        Migration(name: "M0004_user_tag", sql: String(decoding: PackageResources.M0004_user_tag_sql, as: UTF8.self)),
     ]
 }

@@ -309,6 +309,19 @@ administrator who is not disabled: a change that would leave none is 409.""",
     answers={204: ("It is changed.", None, {})}, problems=[404, 409],
 )
 operation(
+    "GET", "/api/users/{id}/tags", "showUserTags", "administration", "Show a user's tags",
+    "Shows the tags that the user was given, in order; not those that its devices have given themselves.",
+    "publisher", "manage", parameters=(USER,), answers=ok("The tags.", schema("UserTags")), problems=[404],
+)
+operation(
+    "PUT", "/api/users/{id}/tags", "setUserTags", "administration", "Give a user tags",
+    """\
+Replaces the tags of a user. They hold for all its devices, and the user may read what is sent to them, also without a
+device. They count for what is sent afterwards; what was sent before stays readable.""",
+    "publisher", "manage", parameters=(USER,), body=json("UserTags", "All tags that the user shall have."),
+    answers={204: ("The user has these tags.", None, {})}, problems=[404],
+)
+operation(
     "DELETE", "/api/users/{id}", "deleteUser", "administration", "Delete a user",
     "Deletes a user with all devices and tokens, at once. The last administrator stays: 409.",
     "admin", "manage", parameters=(USER,), answers={204: ("The user is gone.", None, {})}, problems=[404, 409],

@@ -215,7 +215,7 @@ SCHEMAS = {
     "Tags": either(
         "array", maxItems=60,
         items={"type": "string", "pattern": TAG, "not": {"pattern": "^([Uu][Ss][Ee][Rr][Nn][Aa][Mm][Ee]|[Ff][Rr][Oo][Mm]):"}},
-        description="What the device wants to hear of; compared without case. The tag `username:` and the user's name is added by the server, and no client may give a tag that begins with `username:` or `from:`.",
+        description="Topics that the device joins; compared without case. Every user may join any topic: for what only some may read, users are given tags (`PUT /api/users/{id}/tags`). The tag `username:` and the user's name is added by the server, and no device may give itself a tag that begins with `username:`, `from:` or another prefix of the configuration's `tags.reserved`, by default `role:`; with `tags.open: false` it may give itself none.",
         examples=[["news", "region:eu"]],
     ),
     "DeviceRegistration": {
@@ -380,6 +380,15 @@ SCHEMAS = {
         ["Name", "Role", "CreatedAt", "Disabled"],
         {"Name": schema("Username"), "Role": schema("Role"), "CreatedAt": time("When the user was made."), "Disabled": {"type": "boolean"}},
         description="A user.",
+    ),
+    "UserTags": thing(
+        ["Tags"],
+        {"Tags": {
+            "type": "array", "maxItems": 60,
+            "items": {"type": "string", "pattern": TAG, "not": {"pattern": "^([Uu][Ss][Ee][Rr][Nn][Aa][Mm][Ee]|[Ff][Rr][Oo][Mm]):"}},
+            "description": "All tags of the user; compared without case, and listed in lower case.",
+        }},
+        description="The tags that a user was given.", examples=[{"Tags": ["board", "role:nurse"]}],
     ),
     "UserList": thing(
         ["Users", "More"],

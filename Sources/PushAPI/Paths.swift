@@ -37,6 +37,9 @@ public enum Paths {
     /// One user, by a name that is percent-encoded.
     public static func user(_ name: String) -> String { "\(self.users)/\(name)" }
 
+    /// The tags given to a user, whose name is percent-encoded.
+    public static func userTags(_ name: String) -> String { "\(self.user(name))/tags" }
+
     /// One token, by its prefix.
     public static func token(_ prefix: String) -> String { "\(self.tokens)/\(prefix)" }
 

@@ -7,6 +7,8 @@ package struct AuditRecord: Sendable, Hashable {
         case addUser = "user.add"
         case changeUser = "user.change"
         case deleteUser = "user.delete"
+        /// Tags were given to a user, or taken away.
+        case setTags = "user.tags"
         case addToken = "token.add"
         /// Also the end of a session by its user.
         case revokeToken = "token.revoke"

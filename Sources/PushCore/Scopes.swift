@@ -6,7 +6,7 @@ package struct Scopes: OptionSet, Sendable, Hashable, CustomStringConvertible {
     package static let send = Scopes(rawValue: 2)
     /// Register, list and remove the user's own devices.
     package static let register = Scopes(rawValue: 4)
-    /// Manage users and tokens, and so gain any other scope.
+    /// Manage users and tokens, and so gain any other scope; for publishers, only give tags to users.
     package static let manage = Scopes(rawValue: 8)
 
     package static let all: Scopes = [.fetch, .send, .register, .manage]
@@ -43,8 +43,8 @@ extension Role {
     /// All scopes that a token of such a user can have.
     package var scopes: Scopes {
         switch self {
-        case .device, .publisher: [.fetch, .send, .register]
-        case .admin: .all
+        case .device: [.fetch, .send, .register]
+        case .publisher, .admin: .all
         }
     }
 

@@ -12,6 +12,8 @@ package enum SealedPlace: Sendable, Hashable {
     case expressions(Int64)
     /// An entry of the audit, by its number.
     case audit(Int64)
+    /// The tags given to a user, by the user's number.
+    case userTags(Int64)
     /// The one secret that the keys for keyed hashes are derived from.
     case indexSecret
 
@@ -38,6 +40,7 @@ package enum SealedPlace: Sendable, Hashable {
         case .expressions(let notification): (5, notification, 0)
         case .indexSecret: (6, 1, 0)
         case .audit(let number): (7, number, 0)
+        case .userTags(let user): (8, user, 0)
         }
     }
 }

@@ -62,7 +62,13 @@ package final class SQLiteStore: Store {
             }
             let notes = TransactionNotes()
             self.audit = AuditTrail(vault: self.sealing.vault, key: self.sealing.secret.derive("audit"), notes: notes)
-            self.pusher = Pusher(sealing: self.sealing, changes: self.changes, notes: notes, isAway: options.isAway)
+            self.pusher = Pusher(
+                sealing: self.sealing,
+                changes: self.changes,
+                tags: options.tags,
+                notes: notes,
+                isAway: options.isAway
+            )
             self.writer = try Writer(
                 connection,
                 wiper: wiper,

@@ -93,6 +93,7 @@ package final class PushServer: Responder {
                 logger: logger
             ),
             UserHandler(store: store, reports: reports, authenticator: authenticator),
+            UserTagHandler(store: store),
             AuditHandler(reports: reports),
             MetricHandler(
                 store: store,

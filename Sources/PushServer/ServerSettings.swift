@@ -45,6 +45,8 @@ package struct ServerSettings: Sendable {
     /// The seconds for which browsers return over TLS only (RFC 6797), sent on the server's own TLS; `nil`: not sent.
     package var hsts: Int?
     package var platforms: [Platform: PlatformRule]
+    /// The tags that devices may give themselves.
+    package var tags: TagPolicy
     /// The storage bounds of each user of a role; a role without an entry has none.
     package var storage: [Role: StorageBounds]
 
@@ -61,6 +63,7 @@ package struct ServerSettings: Sendable {
         allowedOrigins: Set<WebOrigin> = [],
         hsts: Int? = nil,
         platforms: [Platform: PlatformRule] = [:],
+        tags: TagPolicy = TagPolicy(),
         storage: [Role: StorageBounds] = [:]
     ) {
         self.idBits = idBits
@@ -75,6 +78,7 @@ package struct ServerSettings: Sendable {
         self.allowedOrigins = allowedOrigins
         self.hsts = hsts
         self.platforms = platforms
+        self.tags = tags
         self.storage = storage
     }
 

@@ -68,6 +68,8 @@ package struct StoreOptions: Sendable {
     /// Whether a device, given by lane and registration id, cannot be reached until it connects; its pushes wait for
     /// `makeDue`.
     package var isAway: @Sendable (_ lane: String, _ device: String) -> Bool = { _, _ in false }
+    /// Which tags of devices count.
+    package var tags = TagPolicy()
     /// Called from any thread; after `broken` no write is acknowledged.
     package var onEvent: @Sendable (StoreEvent) -> Void = { _ in }
 

@@ -162,6 +162,7 @@ extension StoreOptions {
         self.isAway = { lane, device in
             streamLanes.contains(lane) && DeviceHandle(device).map(streams.isListening) == false
         }
+        self.tags = configuration.tags
         self.onEvent = { logger.log($0) }
     }
 }
@@ -181,6 +182,7 @@ extension ServerSettings {
             allowedOrigins: Set(configuration.allowedOrigins),
             hsts: configuration.tls?.hsts,
             platforms: platforms,
+            tags: configuration.tags,
             storage: configuration.storage
         )
     }

@@ -31,6 +31,7 @@ extension Configuration {
         try configuration.readPasswords(root.section("passwords"))
         try configuration.readQuotas(root.section("quotas"))
         try configuration.readStorage(root.section("storage"))
+        try configuration.readTags(root.section("tags"))
         configuration.database = try root.string("database") ?? configuration.database
         configuration.keyring = try root.string("keyring") ?? configuration.keyring
         let signing = try root.section("signing")
@@ -157,6 +158,15 @@ extension Configuration {
             )
             try own.finish()
         }
+        try section.finish()
+    }
+
+    private mutating func readTags(_ section: ConfigurationSection) throws {
+        let reserved = try section.strings("reserved") ?? self.tags.reserved
+        for prefix in reserved where Tag(prefix) == nil {
+            throw section.error("reserved", nil, "\"\(prefix)\" must be \(Tag.rule)")
+        }
+        self.tags = TagPolicy(reserved: reserved, isOpen: try section.bool("open") ?? self.tags.isOpen)
         try section.finish()
     }
 

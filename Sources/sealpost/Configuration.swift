@@ -52,6 +52,8 @@ struct Configuration: Sendable {
     ].compactMapValues(\.self)
     /// The pushes of one sender that may be in flight: under way, or with a result that is not stored yet.
     var inFlight = 1000
+    /// The tags that devices may give themselves.
+    var tags = TagPolicy()
     /// By default event streams only, which need no provider.
     var senders: [Platform: SenderConfiguration] = [Platform("stream"): .stream]
     var streamHeartbeat = Duration.seconds(15)

@@ -102,8 +102,9 @@ import Testing
     }
 
     @Test(arguments: Role.allCases)
-    func onlyAdministratorsManage(role: Role) {
-        #expect(role.scopes.contains(.manage) == (role == .admin))
+    func onlyPublishersAndAdministratorsManage(role: Role) {
+        #expect(role.scopes.contains(.manage) == (role != .device))
+        #expect(!role.usualScopes.contains(.manage))
         #expect(role.scopes.isSuperset(of: [.fetch, .send, .register]))
     }
 }

@@ -25,6 +25,7 @@ import Testing
         "POST /api/tokens": (.admin, .manage), "GET /api/tokens": (.admin, .manage),
         "DELETE /api/tokens/{id}": (.admin, .manage), "POST /api/users": (.admin, .manage),
         "PATCH /api/users/{id}": (.admin, .manage), "DELETE /api/users/{id}": (.admin, .manage),
+        "GET /api/users/{id}/tags": (.publisher, .manage), "PUT /api/users/{id}/tags": (.publisher, .manage),
         "GET /api/webpush/key": (.device, .register), "GET /healthz": nil, "GET /.well-known/sealpost-keys": nil,
         "GET /readyz": nil, "GET /openapi.json": nil,
         "GET /metrics": (.admin, .manage), "GET /api/audit": (.admin, .manage),

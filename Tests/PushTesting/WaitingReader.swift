@@ -38,6 +38,11 @@ package struct WaitingReader: StoreReader {
         return try await self.base.userEntry(named: name)
     }
 
+    package func tags(ofUser name: Username) async throws(StoreError) -> [PushCore.Tag]? {
+        await Task.yield()
+        return try await self.base.tags(ofUser: name)
+    }
+
     package func user(
         withToken fingerprint: Fingerprint,
         now: Date

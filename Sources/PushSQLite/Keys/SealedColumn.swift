@@ -16,6 +16,7 @@ struct SealedColumn: Sendable {
     static let all = [
         SealedColumn(table: "index_secret", key: "id", column: "secret") { _, _ in .indexSecret },
         SealedColumn(table: "user", key: "id", column: "name") { row, _ in .username(row) },
+        SealedColumn(table: "user", key: "id", column: "tags") { row, _ in .userTags(row) },
         SealedColumn(table: "device", key: "number", column: "handle") { row, _ in .handle(row) },
         SealedColumn(table: "device", key: "number", column: "tags") { row, _ in .tags(row) },
         SealedColumn(table: "fanout", key: "notification_id", column: "expressions") { row, _ in .expressions(row) },

@@ -12,7 +12,7 @@ extension SQLiteStore {
         page: Int?
     ) async throws -> PostOutcome {
         let (pusher, page) = (self.pusher, page ?? Self.fanoutPage)
-        let audience = HashedAudience(notification.audience, pusher.sealing.index)
+        let audience = HashedAudience(notification.audience, pusher.sealing.index, pusher.tags)
         let draft = record.map(self.audit.draft)
         return try await self.writer.write(bytes: notification.sealedPayload.count) { [audit] db -> PostOutcome in
             if let request, let earlier = try Self.earlierOutcome(db, of: request, now: notification.createdAt) {

@@ -2,29 +2,57 @@ internal import GRDB
 internal import PushCore
 internal import PushStore
 
-extension Audience {
+/// The SQL conditions that a tag expression stands for.
+struct TagConditions {
+    let index: BlindIndex
+    let policy: TagPolicy
+
     /// A condition on a row of `device`, here called `d`, that holds for the living devices of the audience.
-    func condition(_ index: BlindIndex) -> SQL {
+    func onDevice(_ audience: Audience) -> SQL {
         let meant: SQL
-        switch self.aim {
+        switch audience.aim {
         case .expressions(let expressions):
-            meant = "(\(expressions.map { "(\($0.condition(index)))" as SQL }.joined(separator: " or ")))"
+            meant = Self.any(expressions.map { self.condition($0, onTag: self.onDevice) })
         case .device(let id, let user): meant = "d.id = \(id.description) and d.user_id = \(user)"
         }
         let living: SQL = "d.retired_at is null and d.handle is not null and \(meant)"
-        guard let platforms else { return living }
+        guard let platforms = audience.platforms else { return living }
         return "\(living) and d.platform in \(platforms.map(\.description))"
     }
-}
 
-extension TagExpression {
-    fileprivate func condition(_ index: BlindIndex) -> SQL {
-        switch self {
-        case .tag(let tag):
-            "exists (select 1 from device_tag t where t.tag = \(index.hash(tag)) and t.device = d.number)"
-        case .not(let expression): "not (\(expression.condition(index)))"
-        case .and(let left, let right): "(\(left.condition(index))) and (\(right.condition(index)))"
-        case .or(let left, let right): "(\(left.condition(index))) or (\(right.condition(index)))"
+    /// A condition on a row of `user`, here called `u`, that holds if an expression holds for the tags given to the user
+    /// and the user's name, whatever the tags of its devices are.
+    func onUser(_ audience: Audience) -> SQL {
+        Self.any(audience.expressions.map { self.condition($0, onTag: self.onUser) })
+    }
+
+    // MARK: - Private
+
+    private func onDevice(_ tag: Tag) -> SQL {
+        let hash = self.index.hash(tag)
+        let own: SQL = "exists (select 1 from device_tag t where t.tag = \(hash) and t.device = d.number)"
+        let given: SQL = "exists (select 1 from user_tag g where g.tag = \(hash) and g.user_id = d.user_id)"
+        if tag.isReserved { return own }
+        return self.policy.isOpen(tag) ? "(\(own) or \(given))" : given
+    }
+
+    private func onUser(_ tag: Tag) -> SQL {
+        if let name = tag.username { return "u.name_key = \(self.index.hash(name))" }
+        return "exists (select 1 from user_tag g where g.tag = \(self.index.hash(tag)) and g.user_id = u.id)"
+    }
+
+    private func condition(_ expression: TagExpression, onTag: (Tag) -> SQL) -> SQL {
+        switch expression {
+        case .tag(let tag): onTag(tag)
+        case .not(let expression): "not (\(self.condition(expression, onTag: onTag)))"
+        case .and(let left, let right):
+            "(\(self.condition(left, onTag: onTag))) and (\(self.condition(right, onTag: onTag)))"
+        case .or(let left, let right):
+            "(\(self.condition(left, onTag: onTag))) or (\(self.condition(right, onTag: onTag)))"
         }
+    }
+
+    private static func any(_ conditions: [SQL]) -> SQL {
+        "(\(conditions.map { "(\($0))" as SQL }.joined(separator: " or ")))"
     }
 }

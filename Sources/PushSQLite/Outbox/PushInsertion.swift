@@ -17,6 +17,8 @@ struct PushTarget {
 struct Pusher: Sendable {
     let sealing: Sealing
     let changes: ChangeNumbers
+    /// Which tags of devices count.
+    let tags: TagPolicy
     let notes: TransactionNotes
     /// Whether a device, named by its lane and registration id, cannot be reached until it connects by itself.
     let isAway: @Sendable (_ lane: String, _ device: String) -> Bool
@@ -47,9 +49,17 @@ struct PushInsertion {
         self.change = pusher.changes.next()
     }
 
+    /// Makes the users of the page recipients, and inserts pushes to its devices.
+    mutating func insert(_ page: AudiencePage, _ db: Database) throws {
+        for device in page.devices { try self.insert(device, db) }
+        for user in page.users { _ = try self.addRecipient(user, db) }
+    }
+
+    // MARK: - Private
+
     /// Makes the device's user a recipient, and inserts a push into the outbox, unless the device already has one, the user
     /// has dismissed the notification, or the device has a newer notification with the same collapse key.
-    mutating func insert(_ device: AudienceDevice, _ db: Database) throws {
+    private mutating func insert(_ device: AudienceDevice, _ db: Database) throws {
         guard try self.addRecipient(device.user, db), try self.isNewest(for: device, db) else { return }
         let schedule = self.schedule(of: device)
         guard try self.enqueue(device, schedule, db) else { return }
@@ -57,8 +67,6 @@ struct PushInsertion {
         self.count += 1
         if case .now = schedule { self.dueCount += 1 }
     }
-
-    // MARK: - Private
 
     /// When the delivery looks at a push.
     private enum Schedule {

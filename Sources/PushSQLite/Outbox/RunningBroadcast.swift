@@ -15,7 +15,8 @@ struct RunningBroadcast {
     }
 
     /// Reads the row; `nil` if there is none. Throws if the row is damaged.
-    init?(_ db: Database, _ id: Int64, _ sealing: Sealing) throws {
+    init?(_ db: Database, _ id: Int64, by pusher: Pusher) throws {
+        let sealing = pusher.sealing
         let row = try Row.fetchOne(
             db.cachedStatement(
                 sql: """
@@ -32,11 +33,11 @@ struct RunningBroadcast {
             collapseID: row["collapse_id"],
             isReadOnce: row["is_read_once"],
             expiresAt: Date(milliseconds: row["expires_at"]),
-            audience: HashedAudience(Self.audience(of: row, sealing), sealing.index)
+            audience: HashedAudience(Self.audience(of: row, sealing), sealing.index, pusher.tags)
         )
         self.walk = try AudienceWalk(branch: row["branch"], cursor: row["cursor"])
         self.isRecalled = try (row["recalled_at"] as Int64?) != nil
-        guard (0..<(self.target.audience.branches?.count ?? 1)).contains(self.walk.branch) else {
+        guard self.target.audience.branches.indices.contains(self.walk.branch) else {
             throw StoreError.damaged(row: "broadcast \(id)")
         }
     }

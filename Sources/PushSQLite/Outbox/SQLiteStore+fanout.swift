@@ -11,11 +11,11 @@ extension SQLiteStore {
 
     package func expandFanout(page: Int?, now: Date) async throws -> Int? {
         let (pusher, page) = (self.pusher, page ?? Self.fanoutStep)
-        return try await self.writer.write(.housekeeping) { [writer, sealing] db in
+        return try await self.writer.write(.housekeeping) { [writer] db in
             guard let id = try Self.oldestFanout(db) else { return nil }
             let broadcast: RunningBroadcast?
             do {
-                broadcast = try RunningBroadcast(db, id, sealing)
+                broadcast = try RunningBroadcast(db, id, by: pusher)
             } catch  where !(error is DatabaseError) {
                 try db.run(prepared: "update fanout set is_set_aside = 1 where notification_id = ?", id)
                 writer.noteSetAside(.broadcast(notification: id))
@@ -27,9 +27,8 @@ extension SQLiteStore {
                 return 0
             }
             var pushes = PushInsertion(broadcast.target, by: pusher, isBulk: true, now: now)
-            let isLast = try broadcast.walk.take(page, of: broadcast.target.audience, db) { device in
-                try pushes.insert(device, db)
-            }
+            let (found, isLast) = try broadcast.walk.take(page, of: broadcast.target.audience, db)
+            try pushes.insert(found, db)
             if isLast {
                 try Self.endFanout(db, id)
                 // All recipients may have taken the payload before the broadcast ended.
@@ -64,7 +63,9 @@ extension SQLiteStore {
         var walk = AudienceWalk()
         var isLast = false
         repeat {
-            isLast = try walk.take(page, of: target.audience, db) { try pushes.insert($0, db) }
+            let found: AudiencePage
+            (found, isLast) = try walk.take(page, of: target.audience, db)
+            try pushes.insert(found, db)
             // A small audience may still have several branches.
         } while !isLast && !isBulk
         if !isLast { try RunningBroadcast(target: target, walk: walk).insert(db, pusher.sealing) }

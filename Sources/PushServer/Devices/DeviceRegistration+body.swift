@@ -8,7 +8,9 @@ extension DeviceRegistration {
         let (platform, rule) = try settings.rule(named: try body.requiredString("Platform"))
         let handle = try Self.handle(body, id: id, rule.handles.form, platform)
         let part = try Self.checked(platform) { () throws(HandleFlaw) in try rule.handles.part(of: handle) }
-        let tags = try Self.tags(body.strings("Tags") ?? [])
+        let tags = try Set<Tag>(body, atMost: Tag.maximumPerDevice) { tag throws(Problem) in
+            try Self.check(tag, settings.tags)
+        }
         self.init(platform: platform, lane: Lane(platform, part: part), handle: handle, tags: tags)
     }
 
@@ -54,23 +56,14 @@ extension DeviceRegistration {
         }
     }
 
-    private static func tags(_ texts: [String]) throws -> Set<Tag> {
-        guard texts.count <= Tag.maximumPerDevice else {
-            throw Problem(.invalidMember, "Tags has more than \(Tag.maximumPerDevice) elements")
-        }
-        return Set(
-            try texts.map { text in
-                guard let tag = Tag(text) else {
-                    throw Problem(
-                        .invalidMember,
-                        "Tags has an element that is not 1 to 120 characters of A-Z a-z 0-9 - _ @ # . :"
-                    )
-                }
-                guard !tag.isReserved else {
-                    throw Problem(.invalidMember, "Tags has a reserved element: \(tag)")
-                }
-                return tag
-            }
+    /// Throws a problem if a device may not give itself the tag.
+    private static func check(_ tag: Tag, _ policy: TagPolicy) throws(Problem) {
+        guard !policy.isOpen(tag) else { return }
+        throw Problem(
+            .invalidMember,
+            policy.isOpen
+                ? "Tags has a reserved element: \(tag)"
+                : "Tags must be empty: on this server only administrators and publishers give tags, to users"
         )
     }
 }

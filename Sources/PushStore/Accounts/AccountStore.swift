@@ -20,6 +20,9 @@ package protocol AccountReader: Sendable {
 
     /// The user of that name as lists show it.
     func userEntry(named name: Username) async throws(StoreError) -> UserEntry?
+
+    /// The tags given to the user of that name, sorted; `nil` if there is no such user.
+    func tags(ofUser name: Username) async throws(StoreError) -> [Tag]?
 }
 
 /// Changes users and their passwords.
@@ -46,6 +49,12 @@ package protocol AccountStore: Sendable {
         by record: AuditRecord?,
         now: Date
     ) async throws -> UserChange
+
+    /// Replaces the tags given to a user; `false` if there is no such user.
+    ///
+    /// A tag counts for notifications that are stored afterwards. The record's detail becomes a text about the tags that
+    /// were added and removed.
+    func setTags(_ tags: Set<Tag>, ofUser name: Username, by record: AuditRecord?) async throws -> Bool
 
     /// Deletes a user with all tokens and devices, and with its part in the notifications that it received.
     func deleteUser(_ name: Username, by record: AuditRecord?) async throws -> UserChange

@@ -1,0 +1,44 @@
+internal import HTTPTypes
+internal import PushAPI
+internal import PushCore
+internal import PushStore
+internal import SocketHTTP
+
+/// Gives tags to users: what is sent to such a tag is for all their devices, and theirs to read.
+struct UserTagHandler: Handler {
+    let store: any AccountStore
+
+    var routes: [Route] {
+        [
+            Route(.get, Paths.userTags("{id}"), .atLeast(.publisher, .manage)) { try await self.showTags($0) },
+            Route(.put, Paths.userTags("{id}"), .atLeast(.publisher, .manage)) { try await self.setTags($0) },
+        ]
+    }
+
+    private func showTags(_ context: RequestContext) async throws -> Response {
+        guard let name = Username(context.parameter), let tags = try await context.reader.tags(ofUser: name) else {
+            throw Problem(.notFound)
+        }
+        return Response(uncached: .object([.init("Tags", .array(tags.map { .string($0.description) }))]))
+    }
+
+    /// Replaces all tags of the user.
+    private func setTags(_ context: RequestContext) async throws -> Response {
+        let body = try JSONBody(try await context.request.body.collect())
+        guard body.value("Tags") != nil else { throw Problem(.invalidMember, "Tags is missing") }
+        let tags = try Set<Tag>(body, atMost: Tag.maximumPerUser) { tag throws(Problem) in
+            guard !tag.isReserved else {
+                throw Problem(.invalidMember, "Tags has an element that only the server gives: \(tag)")
+            }
+        }
+        guard
+            let name = Username(context.parameter),
+            try await self.store.setTags(
+                tags,
+                ofUser: name,
+                by: context.record(.setTags, of: name.description)
+            )
+        else { throw Problem(.notFound) }
+        return .noContent
+    }
+}
