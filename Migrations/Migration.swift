@@ -18,5 +18,9 @@ package struct Migration: Sendable {
             sql: String(decoding: PackageResources.M0003_payload_lease_sql, as: UTF8.self)
         ),
         Migration(name: "M0004_user_tag", sql: String(decoding: PackageResources.M0004_user_tag_sql, as: UTF8.self)),
+        Migration(
+            name: "M0005_vouched_session",
+            sql: String(decoding: PackageResources.M0005_vouched_session_sql, as: UTF8.self)
+        ),
     ]
 }

@@ -185,21 +185,31 @@ package final class PushServer: Responder {
     private func knownCaller(of request: Request, for found: RouteTable.Match, now: Date) throws -> Caller? {
         guard found.needsCaller else { return nil }
         self.identityField?.countIfIgnored(in: request)
-        return try self.authenticator.caller(
+        let caller = try self.authenticator.caller(
             by: Credentials(of: request, identityField: self.identityField),
             from: request.origin,
             reader: self.readers[request.loopIndex].immediate,
             now: now
         )
+        if let caller { try self.checkVoucher(of: caller, request) }
+        return caller
     }
 
     private func signIn(_ request: Request, now: Date) async throws -> Caller {
-        try await self.authenticator.signIn(
+        let caller = try await self.authenticator.signIn(
             by: Credentials(of: request, identityField: self.identityField),
             from: request.origin,
             reader: self.readers[request.loopIndex],
             now: now
         )
+        try self.checkVoucher(of: caller, request)
+        return caller
+    }
+
+    private func checkVoucher(of caller: Caller, _ request: Request) throws(Problem) {
+        // Nearly all tokens need none.
+        guard self.identityField != nil || caller.token?.isVouched == true else { return }
+        try Voucher(of: request, identityField: self.identityField).check(caller)
     }
 
     /// Charges the request to the caller's quota before any work for it, also before its body is read.

@@ -85,6 +85,14 @@ struct AccessRow: Sendable {
             missing: 404,
             body: #"{"Role":"admin"}"#
         ),
+        "GET /api/users/{id}/tags": AccessRow(resource: .user, own: 200, foreign: 200, missing: 404),
+        "PUT /api/users/{id}/tags": AccessRow(
+            resource: .user,
+            own: 204,
+            foreign: 204,
+            missing: 404,
+            body: #"{"Tags":["board"]}"#
+        ),
         // The only administrator stays.
         "DELETE /api/users/{id}": AccessRow(resource: .user, own: 409, foreign: 204, missing: 404),
         "GET /api/webpush/key": AccessRow(resource: .nothing, own: 200),

@@ -20,7 +20,7 @@ import Testing
         "POST /api/sessions": [.beginSession], "DELETE /api/sessions/current": [.revokeToken],
         "POST /api/tokens": [.addToken], "DELETE /api/tokens/{id}": [.revokeToken], "POST /api/users": [.addUser],
         "PATCH /api/users/{id}": [.changeUser], "DELETE /api/users/{id}": [.deleteUser],
-        "PUT /api/users/current/password": [.changeUser],
+        "PUT /api/users/current/password": [.changeUser], "PUT /api/users/{id}/tags": [.setTags],
     ]
 
     private let fixture: ServerFixture

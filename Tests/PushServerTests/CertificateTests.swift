@@ -73,4 +73,27 @@ import Testing
         #expect(try await self.list("bob").json == .array([]))
         try await self.list(nil).expectProblem(.unauthorized)
     }
+
+    @Test(arguments: ["alice", "ALICE"])
+    func aSessionBegunByACertificateEndsWithIt(renewed: String) async throws {
+        let begun = try await self.send("POST /api/sessions HTTP/1.1\r\n", body: "", "alice")
+        #expect(begun.status == .created)
+        let bearer = "Bearer \(try #require(begun.json["Token"]?.text))"
+        for _ in 0..<2 {
+            // The first request looks it up, and the second finds it remembered.
+            #expect(try await self.list(renewed, authorization: [bearer]).json != .array([]))
+            for other in [nil, "bob", "nobody", ""] {
+                try await self.list(other, authorization: [bearer]).expectProblem(.invalidBearerToken)
+            }
+        }
+    }
+
+    @Test func aSessionBegunByAPasswordNeedsNoCertificate() async throws {
+        let basic = "Authorization: \(ServerFixture.basic("alice"))\r\n"
+        let begun = try await self.send("POST /api/sessions HTTP/1.1\r\n\(basic)", body: "", "bob")
+        let bearer = "Bearer \(try #require(begun.json["Token"]?.text))"
+        for certificate in [nil, "bob", "alice"] {
+            #expect(try await self.list(certificate, authorization: [bearer]).json != .array([]))
+        }
+    }
 }

@@ -158,4 +158,43 @@ import Testing
     func whatIsNoNameOfAFieldIsNone(name: String) {
         #expect(IdentityField(name) == nil)
     }
+
+    private func session(_ fields: [(String, String)]) async throws -> (String, String) {
+        let lines = fields.map { "\($0): \($1)\r\n" }.joined()
+        let request = Request(
+            head: try #require(RequestHead("POST /api/sessions HTTP/1.1\r\nHost: x\r\n\(lines)\r\n")),
+            body: RequestBody([]),
+            peer: .unix,
+            loopIndex: 0,
+            proxies: Self.proxies
+        )
+        let begun = await self.fixture.server.respond(to: request).response
+        return ("Authorization", "Bearer \(try #require(begun.json["Token"]?.text))")
+    }
+
+    @Test func aSessionBegunThroughAProxyEndsWithItsSignOn() async throws {
+        let token = try await self.session([(Self.field, "alice")])
+        for _ in 0..<2 {
+            #expect(try await self.list([(Self.field, "Alice"), token]).json != .array([]))
+            try await self.list([(Self.field, "bob"), token]).expectProblem(.invalidBearerToken)
+            try await self.list([(Self.field, "nobody"), token]).expectProblem(.invalidBearerToken)
+            try await self.list([token]).expectProblem(.invalidBearerToken)
+            let stranger = try self.address("192.0.2.1")
+            try await self.list([(Self.field, "alice"), token], from: stranger).expectProblem(.invalidBearerToken)
+            #expect(try await self.list([token], certificate: "alice").json != .array([]))
+        }
+    }
+
+    /// A token narrows what its user may do, also where a proxy names the user.
+    @Test func aTokenOfTheServersOwnCountsBesideTheProxysWord() async throws {
+        let fetching = try await self.fixture.storage.store.addToken(
+            for: #require(Username("alice")),
+            scopes: .fetch,
+            expiresAt: .distantFuture,
+            now: self.fixture.clock.now
+        )
+        let token = ("Authorization", "Bearer \(try #require(fetching).text.exposed)")
+        try await self.list([(Self.field, "alice"), token]).expectProblem(.insufficientScope)
+        try await self.list([(Self.field, "bob"), token]).expectProblem(.invalidBearerToken)
+    }
 }

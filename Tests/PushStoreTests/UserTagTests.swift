@@ -85,8 +85,10 @@ import Testing
 
     @Test(arguments: [
         (TagPolicy(), "own", ["a-1", "alice", "carol"]), (TagPolicy(), "role:chief", ["carol"]),
-        (TagPolicy(reserved: ["OWN"]), "own", ["carol"]), (TagPolicy(reserved: []), "role:chief", ["a-1", "alice", "carol"]),
-        (TagPolicy(isOpen: false), "own", ["carol"]), (TagPolicy(isOpen: false), "!own", ["a-1", "b-1", "a-2", "alice", "bob"]),
+        (TagPolicy(reserved: ["OWN"]), "own", ["carol"]),
+        (TagPolicy(reserved: []), "role:chief", ["a-1", "alice", "carol"]),
+        (TagPolicy(isOpen: false), "own", ["carol"]),
+        (TagPolicy(isOpen: false), "!own", ["a-1", "b-1", "a-2", "alice", "bob"]),
         (TagPolicy(isOpen: false), "username:bob", ["b-1", "bob"]),
         (TagPolicy(isOpen: false), "own && !beta", ["carol"]),
     ])

@@ -32,9 +32,17 @@ extension TokenStore {
         for user: User,
         scopes: Scopes,
         expiresAt: Date,
+        isVouched: Bool = false,
         now: Date
     ) async throws -> NewSession? {
-        try await self.addSession(for: user, scopes: scopes, expiresAt: expiresAt, by: nil, now: now)
+        try await self.addSession(
+            for: user,
+            scopes: scopes,
+            expiresAt: expiresAt,
+            isVouched: isVouched,
+            by: nil,
+            now: now
+        )
     }
 
     /// Ends a token without a record in the audit.

@@ -26,7 +26,8 @@ extension SQLiteReader {
                 prefix: prefix,
                 scopes: Scopes(row.text(TokenColumn.scopes)),
                 expiresAt: Date(milliseconds: row.integer(TokenColumn.expiresAt)),
-                usedAt: row.date(TokenColumn.usedAt)
+                usedAt: row.date(TokenColumn.usedAt),
+                isVouched: row.integer(TokenColumn.isVouched) != 0
             )
             return (user, grant)
         }
@@ -86,7 +87,7 @@ extension TokenEntry {
 
 /// The columns of `tokenInUse`.
 private enum TokenColumn: Int32, SelectedColumn {
-    case prefix, scopes, expiresAt, usedAt, userID, name, role, passwordNumber, mac
+    case prefix, scopes, expiresAt, usedAt, isVouched, userID, name, role, passwordNumber, mac
 
     var sql: String {
         switch self {
@@ -94,6 +95,7 @@ private enum TokenColumn: Int32, SelectedColumn {
         case .scopes: "t.scopes"
         case .expiresAt: "t.expires_at"
         case .usedAt: "t.used_at"
+        case .isVouched: "t.is_vouched"
         case .userID: "u.id"
         case .name: "u.name"
         case .role: "u.role"

@@ -29,6 +29,7 @@ extension SQLiteStore {
         for user: User,
         scopes: Scopes,
         expiresAt: Date,
+        isVouched: Bool,
         by record: AuditRecord?,
         now: Date
     ) async throws -> NewSession? {
@@ -46,6 +47,7 @@ extension SQLiteStore {
                 db,
                 user: user.id,
                 isSession: true,
+                isVouched: isVouched,
                 scopes: scopes,
                 expiresAt: expiresAt,
                 now: now
@@ -114,6 +116,7 @@ extension SQLiteStore {
         _ db: Database,
         user: Int64,
         isSession: Bool,
+        isVouched: Bool = false,
         scopes: Scopes,
         expiresAt: Date,
         now: Date
@@ -123,12 +126,14 @@ extension SQLiteStore {
             let token = BearerToken.random()
             try db.execute(
                 sql: """
-                    insert into token (hash, prefix, user_id, is_session, scopes, created_at, expires_at, mac)
-                    values (?, ?, ?, ?, ?, ?, ?, ?) on conflict (prefix) do nothing
+                    insert into token (hash, prefix, user_id, is_session, is_vouched, scopes, created_at, expires_at,
+                        mac)
+                    values (?, ?, ?, ?, ?, ?, ?, ?, ?) on conflict (prefix) do nothing
                     """,
                 arguments: [
-                    token.fingerprint.bytes, token.prefix.description, user, isSession, scopes.description,
-                    now.milliseconds, expiresAt.milliseconds, self.sealing.rows.token(token.fingerprint, user: user),
+                    token.fingerprint.bytes, token.prefix.description, user, isSession, isVouched,
+                    scopes.description, now.milliseconds, expiresAt.milliseconds,
+                    self.sealing.rows.token(token.fingerprint, user: user),
                 ]
             )
             if db.changesCount == 1 { return token }

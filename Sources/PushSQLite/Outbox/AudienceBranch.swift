@@ -14,6 +14,15 @@ enum AudienceBranch {
     /// Nothing: the tag is not given in that way.
     case nothing
 
+    /// Whether it certainly has no rows; looks at one row at most.
+    func isEmpty(_ db: Database) throws -> Bool {
+        switch self {
+        case .nothing: true
+        case .usersWith: try self.count(db, atMost: 1) == 0
+        case .devices, .devicesWith, .user: false
+        }
+    }
+
     /// The number of its rows, counted up to a limit.
     func count(_ db: Database, atMost limit: Int) throws -> Int {
         let count: Int64? =
@@ -55,7 +64,9 @@ enum AudienceBranch {
             ) { $0.integer(0) }
         case .usersWith(let tag):
             try db.first(
-                prepared: "select user_id from user_tag where tag = ? and user_id > ? order by user_id limit 1 offset ?",
+                prepared: """
+                    select user_id from user_tag where tag = ? and user_id > ? order by user_id limit 1 offset ?
+                    """,
                 tag,
                 start,
                 page - 1

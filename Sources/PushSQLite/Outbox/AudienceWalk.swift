@@ -39,14 +39,14 @@ struct AudienceWalk {
         let end = try branch.end(db, from: self.cursor, page: page)
         let found = try Self.page(of: branch, audience, self.cursor, end ?? .max, db)
         self.cursor = end ?? 0
-        if end == nil { self.moveToNextBranch(of: audience) }
+        if end == nil { try self.moveToNextBranch(of: audience, db) }
         return (found, self.branch == audience.branches.count)
     }
 
-    private mutating func moveToNextBranch(of audience: HashedAudience) {
+    private mutating func moveToNextBranch(of audience: HashedAudience, _ db: Database) throws {
         repeat {
             self.branch += 1
-        } while self.branch < audience.branches.count && audience.branches[self.branch].isNothing
+        } while try self.branch < audience.branches.count && audience.branches[self.branch].isEmpty(db)
     }
 
     private static func page(
@@ -68,10 +68,14 @@ struct AudienceWalk {
             if audience.isOneTag {
                 return AudiencePage(devices: try db.all(prepared: Self.tagged, tag, start, end) { AudienceDevice($0) })
             }
-            let range: SQL = "select device from device_tag where tag = \(tag) and device > \(start) and device <= \(end)"
+            let range: SQL = """
+                select device from device_tag where tag = \(tag) and device > \(start) and device <= \(end)
+                """
             return AudiencePage(devices: try audience.devices(where: "d.number in (\(range))", db))
         case .usersWith(let tag):
-            let range: SQL = "select user_id from user_tag where tag = \(tag) and user_id > \(start) and user_id <= \(end)"
+            let range: SQL = """
+                select user_id from user_tag where tag = \(tag) and user_id > \(start) and user_id <= \(end)
+                """
             return AudiencePage(
                 devices: try audience.devices(where: "d.user_id in (\(range))", db),
                 users: try audience.users(where: "u.id in (\(range))", db)
@@ -83,10 +87,6 @@ struct AudienceWalk {
         select d.number, d.user_id, d.lane, d.id from device_tag t cross join device d on d.number = t.device
         where t.tag = ? and t.device > ? and t.device <= ? and d.retired_at is null and d.handle is not null
         """
-}
-
-extension AudienceBranch {
-    fileprivate var isNothing: Bool { if case .nothing = self { true } else { false } }
 }
 
 extension AudienceDevice {

@@ -19,7 +19,8 @@ struct SessionHandler: Handler {
         ]
     }
 
-    /// Gives the caller a token in place of the password. One token cannot get another, or none would ever end.
+    /// Gives the caller a token in place of the password. One token cannot get another, or none would ever end. The token
+    /// of a caller whom a certificate or a proxy has identified is valid only together with one.
     private func beginSession(_ context: RequestContext) async throws -> Response {
         guard try context.token == nil else {
             throw Problem(.forbidden, "a session starts with the password, not with a token")
@@ -33,6 +34,7 @@ struct SessionHandler: Handler {
             for: user,
             scopes: order.scopes,
             expiresAt: expiresAt,
+            isVouched: context.known.isVouched,
             by: context.record(.beginSession, of: user.name.description, detail: order.summary(until: expiresAt)),
             now: context.now
         )

@@ -163,7 +163,7 @@ package final class Authenticator: Sendable {
     /// The user that a certificate or a trusted proxy names; `nil` if there is none, or it is disabled.
     private func caller(vouchedFor user: User?, now: Date) -> Caller? {
         guard let user, !user.isDisabled else { return nil }
-        return Caller(user, quota: self.quotas.quota(ofUser: user.id, as: user.role, now: now))
+        return Caller(user, isVouched: true, quota: self.quotas.quota(ofUser: user.id, as: user.role, now: now))
     }
 
     private func remember(

@@ -8,12 +8,15 @@ final class Caller: Sendable {
     let user: User
     /// The token of the request; `nil` if the user signed in with the password or an equivalent.
     let token: TokenGrant?
+    /// Whether a certificate or a trusted proxy has identified the user.
+    let isVouched: Bool
     /// `nil`: no limit.
     let quota: CallerQuota?
 
-    init(_ user: User, token: TokenGrant? = nil, quota: CallerQuota? = nil) {
+    init(_ user: User, token: TokenGrant? = nil, isVouched: Bool = false, quota: CallerQuota? = nil) {
         self.user = user
         self.token = token
+        self.isVouched = isVouched
         self.quota = quota
     }
 

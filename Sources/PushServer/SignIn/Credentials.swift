@@ -16,13 +16,14 @@ enum Credentials: Sendable {
 
     private static let bearerScheme = Array("bearer".utf8)
 
-    /// The name from a trusted proxy takes precedence, as such proxies often pass on the `Authorization` that was meant
-    /// for them. Otherwise an `Authorization` field takes precedence over a certificate.
+    /// The name from a trusted proxy takes precedence over an `Authorization` field, which such proxies often pass on
+    /// though it was meant for them, unless that is one of the server's own tokens. Otherwise an `Authorization` field
+    /// takes precedence over a certificate.
     ///
     /// Throws an `unauthorized` problem if there are no credentials, or more than one `Authorization` field.
     init(of request: Request, identityField: IdentityField?) throws(Problem) {
         if let name = identityField?.name(in: request) {
-            self = .identity(name: name)
+            self = Self.token(of: request) ?? .identity(name: name)
             return
         }
         switch request.head.count(of: .authorization) {
@@ -34,6 +35,17 @@ enum Credentials: Sendable {
         default:
             throw Problem(.unauthorized)
         }
+    }
+
+    /// The bearer token of a request, if it has the form of the server's tokens.
+    private static func token(of request: Request) -> Credentials? {
+        guard
+            request.head.count(of: .authorization) == 1,
+            let field = request.head[.authorization],
+            case .bearer(let text) = Credentials(field: field),
+            BearerToken(String(text)) != nil
+        else { return nil }
+        return .bearer(text)
     }
 
     init(field: String) {

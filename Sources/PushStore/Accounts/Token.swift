@@ -7,12 +7,16 @@ package struct TokenGrant: Sendable, Hashable {
     package let scopes: Scopes
     package let expiresAt: Date
     package let usedAt: Date?
+    /// Whether it is a session that began by a client certificate or a trusted proxy: it is valid only together with
+    /// one that names its user.
+    package let isVouched: Bool
 
-    package init(prefix: TokenPrefix, scopes: Scopes, expiresAt: Date, usedAt: Date?) {
+    package init(prefix: TokenPrefix, scopes: Scopes, expiresAt: Date, usedAt: Date?, isVouched: Bool) {
         self.prefix = prefix
         self.scopes = scopes
         self.expiresAt = expiresAt
         self.usedAt = usedAt
+        self.isVouched = isVouched
     }
 }
 

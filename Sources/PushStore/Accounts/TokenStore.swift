@@ -32,11 +32,13 @@ package protocol TokenStore: Sendable {
     /// Creates a token for a user who has signed in; `nil` if the password was changed, or the user disabled or
     /// deleted, meanwhile.
     ///
-    /// The user's oldest sessions end if there are more than `NewSession.maximumCount`.
+    /// The user's oldest sessions end if there are more than `NewSession.maximumCount`. `isVouched` tells that the user
+    /// has signed in by a certificate or a trusted proxy.
     func addSession(
         for user: User,
         scopes: Scopes,
         expiresAt: Date,
+        isVouched: Bool,
         by record: AuditRecord?,
         now: Date
     ) async throws -> NewSession?

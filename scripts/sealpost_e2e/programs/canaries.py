@@ -108,6 +108,8 @@ def tour(client, caller, results):
     name = f"{NAME}-toured-{caller.number}"
     client.send(caller, "POST /api/users", body={"Name": name, "Password": f"{SECRET} made"})
     client.send(caller, "PATCH /api/users/{id}", f"/api/users/{name}", {"Role": "publisher"})
+    client.send(caller, "PUT /api/users/{id}/tags", f"/api/users/{name}/tags", {"Tags": [f"{NAME}-given"]})
+    client.send(caller, "GET /api/users/{id}/tags", f"/api/users/{name}/tags")
     client.send(caller, "DELETE /api/users/{id}", f"/api/users/{name}")
 
 

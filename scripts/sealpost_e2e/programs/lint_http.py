@@ -195,6 +195,8 @@ def tour(site):
     call(409, "POST /api/users", body={"Name": "eve", "Password": api.PASSWORD})
     call(200, "GET /api/users/{id}", "/api/users/eve")
     call(204, "PATCH /api/users/{id}", "/api/users/eve", body={"Role": "publisher"})
+    call(204, "PUT /api/users/{id}/tags", "/api/users/eve/tags", body={"Tags": ["board"]})
+    call(200, "GET /api/users/{id}/tags", "/api/users/eve/tags")
     call(204, "DELETE /api/users/{id}", "/api/users/eve")
     call(409, "DELETE /api/users/{id}", "/api/users/root")
     call(204, "PUT /api/users/current/password", user="dora", body={"Current": api.PASSWORD, "New": api.PASSWORD})

@@ -1,0 +1,31 @@
+internal import PushAPI
+internal import PushCore
+internal import PushStore
+internal import SocketHTTP
+
+/// The user whom someone other than the server has identified for a request: a trusted proxy, or the authority that has
+/// issued the client's certificate.
+///
+/// RFC 8705 binds tokens to the bytes of a certificate; here it is to the name, so that a renewed certificate continues
+/// a session.
+struct Voucher {
+    /// A proxy's word, which counts for every caller of its requests; `nil` without one.
+    private let proxied: String?
+    private let certified: String?
+
+    init(of request: Request, identityField: IdentityField?) {
+        self.proxied = identityField?.name(in: request)
+        self.certified = request.certificateName
+    }
+
+    /// Throws an `invalid-token` problem for a token that is not its user's any more: of another user than the proxy
+    /// names, or of a session that began by a certificate or a proxy while none now names the user.
+    func check(_ caller: Caller) throws(Problem) {
+        guard let token = caller.token else { return }
+        if let proxied {
+            guard Username(proxied) == caller.user.name else { throw Problem(.invalidBearerToken) }
+        } else if token.isVouched {
+            guard let certified, Username(certified) == caller.user.name else { throw Problem(.invalidBearerToken) }
+        }
+    }
+}
