@@ -104,7 +104,7 @@ enum SenderConfiguration: Sendable, Hashable {
         var keyID: String
         var teamID: String
         var topic: String
-        var envelope = "background"
+        var envelope: AppleEnvelope
         var endpoint = "https://api.push.apple.com"
         var caFile: String?
         var connections = 1
@@ -120,6 +120,8 @@ enum SenderConfiguration: Sendable, Hashable {
         var endpoint = "https://fcm.googleapis.com"
         /// `nil`: Google's, whatever the service account says.
         var tokenEndpoint: String?
+        /// How pushes appear on Apple devices; `nil`: not at all.
+        var apple: AppleEnvelope?
         var caFile: String?
         var connections = 1
         var streams = 100
@@ -128,11 +130,13 @@ enum SenderConfiguration: Sendable, Hashable {
     }
 
     struct WNS: Sendable, Hashable {
-        var tenantID: String
+        /// `nil`: the app is registered in Partner Center, and not in Microsoft Entra.
+        var tenantID: String?
         var clientID: String
         var clientSecretFile: String
         /// The expiry of the secret, which Microsoft shows in its portal only.
         var clientSecretExpires: Date?
+        var content = WNSContent.raw
         var tokenEndpoint: String?
         var allowedHosts = ["*.notify.windows.com"]
         /// Whether those hosts may resolve to addresses outside the public Internet.

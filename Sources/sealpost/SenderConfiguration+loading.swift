@@ -1,4 +1,5 @@
 import PushCore
+import PushSenders
 
 extension SenderConfiguration {
     /// Throws `ConfigurationError` for a bad name, an unknown key or a bad value.
@@ -25,9 +26,9 @@ extension SenderConfiguration.APNs {
             keyFile: try section.requiredString("keyFile"),
             keyID: try section.requiredString("keyID"),
             teamID: try section.requiredString("teamID"),
-            topic: try section.requiredString("topic")
+            topic: try section.requiredString("topic"),
+            envelope: try section.requiredAppleEnvelope("envelope")
         )
-        self.envelope = try section.string("envelope", oneOf: ["background", "alert"]) ?? self.envelope
         self.endpoint = try section.string("endpoint") ?? self.endpoint
         self.caFile = try section.string("caFile")
         self.connections = try section.integer("connections", in: 1...100) ?? self.connections
@@ -42,6 +43,7 @@ extension SenderConfiguration.FCM {
         self.init(serviceAccount: try section.requiredString("serviceAccount"))
         self.endpoint = try section.string("endpoint") ?? self.endpoint
         self.tokenEndpoint = try section.string("tokenEndpoint")
+        self.apple = try section.appleEnvelope("apple")
         self.caFile = try section.string("caFile")
         self.connections = try section.integer("connections", in: 1...100) ?? self.connections
         self.streams = try section.integer("streams", in: 1...1000) ?? self.streams
@@ -52,11 +54,14 @@ extension SenderConfiguration.FCM {
 extension SenderConfiguration.WNS {
     fileprivate init(_ section: ConfigurationSection) throws {
         self.init(
-            tenantID: try section.requiredString("tenantID"),
+            tenantID: try section.string("tenantID"),
             clientID: try section.requiredString("clientID"),
             clientSecretFile: try section.requiredString("clientSecretFile")
         )
         self.clientSecretExpires = try section.day("clientSecretExpires")
+        let text = try section.constant("toastText") ?? "New notification"
+        let envelope = try section.string("envelope", oneOf: ["raw", "toast"])
+        if envelope == "toast" { self.content = .toast(text: text) }
         self.tokenEndpoint = try section.string("tokenEndpoint")
         self.allowedHosts = try section.strings("allowedHosts") ?? self.allowedHosts
         self.allowsPrivateAddresses = try section.bool("allowPrivateAddresses") ?? self.allowsPrivateAddresses
@@ -87,5 +92,52 @@ extension SenderConfiguration.Webhook {
         self.caFile = try section.string("caFile")
         self.connections = try section.integer("connections", in: 1...100) ?? self.connections
         self.rate = try section.integer("rate", in: 1...1_000_000)
+    }
+}
+
+extension ConfigurationSection {
+    /// How pushes appear on Apple devices, with the texts of the section `alert`; `nil` if the key is missing.
+    fileprivate func appleEnvelope(_ key: String) throws -> AppleEnvelope? {
+        let placeholder = try AlertPlaceholder(self.section("alert"))
+        return switch try self.string(key, oneOf: ["alert", "background"]) {
+        case "alert": .alert(placeholder)
+        case "background": .background
+        default: nil
+        }
+    }
+
+    /// The same where the operator must choose, because each has its price.
+    fileprivate func requiredAppleEnvelope(_ key: String) throws -> AppleEnvelope {
+        if let envelope = try self.appleEnvelope(key) { return envelope }
+        throw self.error(
+            key,
+            nil,
+            "choose alert (shown at once, replaced by the app's extension) or background (silent, a few an hour)"
+        )
+    }
+
+    /// A text that is sent with every push: at most 100 bytes without control characters.
+    fileprivate func constant(_ key: String) throws -> String? {
+        guard let text = try self.string(key) else { return nil }
+        let isPrintable = text.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control }
+        guard (1...100).contains(text.utf8.count), isPrintable else {
+            throw self.error(key, nil, "must be 1 to 100 bytes of text without control characters")
+        }
+        return text
+    }
+}
+
+extension AlertPlaceholder {
+    fileprivate init(_ section: ConfigurationSection) throws {
+        self.init()
+        self.titleKey = try section.constant("titleKey")
+        self.bodyKey = try section.constant("bodyKey") ?? self.bodyKey
+        self.sound = try section.isNull("sound") ? nil : section.constant("sound") ?? self.sound
+        self.category = try section.constant("category")
+        self.thread = try section.constant("thread")
+        let levels = InterruptionLevel.allCases.map(\.rawValue)
+        self.interruptionLevel = try section.string("interruptionLevel", oneOf: levels)
+            .flatMap(InterruptionLevel.init)
+        try section.finish()
     }
 }

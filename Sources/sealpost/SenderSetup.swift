@@ -60,14 +60,13 @@ struct SenderSetup {
     {
         let path = "senders.\(name)"
         let tokens = APNsProviderTokens()
-        let envelope = APNsSettings.Envelope(rawValue: apns.envelope) ?? .background
         let credential = try SenderCredential(file: apns.keyFile, key: "\(path).keyFile") { key in
             let settings = APNsSettings(
                 key: key,
                 keyID: apns.keyID,
                 teamID: apns.teamID,
                 topic: apns.topic,
-                envelope: envelope,
+                envelope: apns.envelope,
                 endpoint: apns.endpoint,
                 connection: ConnectionSettings(
                     caFile: apns.caFile,
@@ -79,7 +78,7 @@ struct SenderSetup {
             let sender = try APNsSender(settings, on: loop)
             return (sender, sender.close)
         }
-        let isPaced = envelope == .background && apns.backgroundInterval > 0
+        let isPaced = apns.envelope == .background && apns.backgroundInterval > 0
         return SenderSetup(
             LaneSettings(
                 Lane(name),
@@ -100,6 +99,7 @@ struct SenderSetup {
                 serviceAccount: account,
                 endpoint: fcm.endpoint,
                 tokenEndpoint: fcm.tokenEndpoint,
+                apple: fcm.apple,
                 connection: ConnectionSettings(
                     caFile: fcm.caFile,
                     connections: fcm.connections,
@@ -127,7 +127,9 @@ struct SenderSetup {
             let settings = WNSSettings(
                 clientID: wns.clientID,
                 clientSecret: Secret(secret.exposed.trimmingCharacters(in: .whitespacesAndNewlines)),
-                tokenEndpoint: wns.tokenEndpoint ?? WNSSettings.entraTokenEndpoint(tenantID: wns.tenantID),
+                tokenEndpoint: wns.tokenEndpoint ?? wns.usualTokenEndpoint,
+                scope: wns.tenantID == nil ? WNSSettings.storeScope : WNSSettings.entraScope,
+                content: wns.content,
                 allowedHosts: wns.allowedHosts,
                 addresses: wns.allowsPrivateAddresses ? .any : .globalOnly,
                 connection: ConnectionSettings(caFile: wns.caFile, connections: wns.connections)
@@ -145,5 +147,12 @@ struct SenderSetup {
             CredentialExpiry(name: "\(path).clientSecretFile", expiresAt: $0)
         }
         return setup
+    }
+}
+
+extension SenderConfiguration.WNS {
+    /// Microsoft's token endpoint for the kind of app.
+    var usualTokenEndpoint: String {
+        self.tenantID.map(WNSSettings.entraTokenEndpoint) ?? WNSSettings.storeTokenEndpoint
     }
 }

@@ -203,11 +203,15 @@ import Testing
     @Test(arguments: [
         ("nonsense: 1", "sealpost: bad.yaml:1: nonsense: is not known here"),
         (
-            "senders: {apns: {type: apns, keyFile: none.p8, keyID: AAAAAAAAAA, teamID: BBBBBBBBBB, topic: t}}",
+            """
+            senders: {apns: {type: apns, keyFile: none.p8, keyID: AAAAAAAAAA, teamID: BBBBBBBBBB, topic: t, envelope: alert}}
+            """,
             "sealpost: senders.apns.keyFile: none.p8 cannot be read"
         ),
         (
-            "senders: {apns: {type: apns, keyFile: bad.yaml, keyID: AAAAAAAAAA, teamID: BBBBBBBBBB, topic: t}}",
+            """
+            senders: {apns: {type: apns, keyFile: bad.yaml, keyID: AAAAAAAAAA, teamID: BBBBBBBBBB, topic: t, envelope: alert}}
+            """,
             "sealpost: senders.apns.key"
         ),
         ("senders: {fcm: {type: fcm, serviceAccount: bad.yaml}}", "sealpost: senders.fcm.serviceAccount"),

@@ -1,6 +1,7 @@
 import Foundation
 import PushCore
 import PushSQLite
+import PushSenders
 import PushServer
 import PushStore
 import PushTesting
@@ -36,12 +37,21 @@ import Testing
                 "SEALPOST_SERVER_LISTEN": "[127.0.0.1:3, 'unix:/tmp/x']", "SEALPOST_SERVER_LIMITS_BODYBYTES": "3000",
                 "SEALPOST_LOG_LEVEL": "debug", "SEALPOST_SENDERS_A_KEYFILE": "k", "SEALPOST_SENDERS_A_KEYID": "i",
                 "SEALPOST_SENDERS_A_TEAMID": "t", "SEALPOST_SENDERS_A_TOPIC": "o",
+                "SEALPOST_SENDERS_A_ENVELOPE": "alert", "SEALPOST_SENDERS_A_ALERT_TITLEKEY": "T",
             ]
         )
         #expect(configuration.listen == ["127.0.0.1:3", "unix:/tmp/x"])
         #expect(configuration.limits.bodyBytes == 3000)
         #expect(configuration.logLevel == "debug")
-        let apns = SenderConfiguration.APNs(keyFile: "k", keyID: "i", teamID: "t", topic: "o")
+        var placeholder = AlertPlaceholder()
+        placeholder.titleKey = "T"
+        let apns = SenderConfiguration.APNs(
+            keyFile: "k",
+            keyID: "i",
+            teamID: "t",
+            topic: "o",
+            envelope: .alert(placeholder)
+        )
         #expect(configuration.senders == [Platform("a"): .apns(apns)])
     }
 
@@ -84,6 +94,17 @@ import Testing
         ("senders: {x: {}}", "senders.x: type is missing"),
         ("senders: {x: {type: pigeon}}", "senders.x.type: must be one of apns, fcm, wns, webpush, webhook, stream"),
         ("senders: {x: {type: apns, keyID: a}}", "senders.x: keyFile is missing"),
+        (
+            "senders: {x: {type: apns, keyFile: k, keyID: i, teamID: t, topic: o}}",
+            "senders.x.envelope: choose alert (shown at once"
+        ),
+        ("senders: {x: {type: fcm, serviceAccount: a, apple: loud}}", "senders.x.apple: must be one of alert, backg"),
+        ("senders: {x: {type: fcm, serviceAccount: a, alert: {body: b}}}", "senders.x.alert.body: is not known here"),
+        (
+            "senders: {x: {type: fcm, serviceAccount: a, alert: {bodyKey: \"\\n\"}}}",
+            "senders.x.alert.bodyKey: must be 1 to 100 bytes"
+        ),
+        ("senders: {x: {type: wns, clientID: a, clientSecretFile: b, envelope: tile}}", "must be one of raw, toast"),
         ("senders: {x: {type: webpush}}", "senders.x: subject is missing"),
         ("senders: {x: {type: webhook, url: a}}", "senders.x: secretFile is missing"),
         ("senders: {x: {type: webpush, subject: a, connections: 0}}", "senders.x.connections: must be a whole number"),

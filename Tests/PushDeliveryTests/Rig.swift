@@ -92,6 +92,7 @@ struct Rig: Sendable {
                 keyID: apns.credentials.keyID,
                 teamID: apns.credentials.teamID,
                 topic: apns.credentials.topic,
+                envelope: .background,
                 endpoint: apns.endpoint,
                 connection: ConnectionSettings(caFile: self.fixture.folder.file("ca.pem"), timeout: timeout)
             ),

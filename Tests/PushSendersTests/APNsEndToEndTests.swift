@@ -22,6 +22,7 @@ import Testing
                 keyID: apns.credentials.keyID,
                 teamID: apns.credentials.teamID,
                 topic: apns.credentials.topic,
+                envelope: .background,
                 endpoint: apns.endpoint,
                 connection: connection
             )
@@ -35,8 +36,8 @@ import Testing
         }
     }
 
-    @Test(arguments: APNsSettings.Envelope.allCases)
-    func aPushIsAcceptedAndCarriesTheIdAndNothingElse(envelope: APNsSettings.Envelope) async throws {
+    @Test(arguments: [AppleEnvelope.background, .alert(AlertPlaceholder())])
+    func aPushIsAcceptedAndCarriesTheIdAndNothingElse(envelope: AppleEnvelope) async throws {
         let push = try Samples.push(priority: .high, sharedCollapseID: "inbox")
         let (outcome, received) = try await self.withAPNs {
             $0.envelope = envelope

@@ -10,7 +10,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) struct APNsRequestTests {
     private func request(
         _ push: Push,
-        _ envelope: APNsSettings.Envelope = .background,
+        _ envelope: AppleEnvelope = .background,
         endpoint: String = "https://api.push.apple.com"
     ) throws -> OutboundRequest {
         let endpoint = try #require(OutboundURL(endpoint))
@@ -39,14 +39,34 @@ import Testing
 
     @Test(arguments: [(Push.Priority.high, "10"), (.normal, "5")])
     func anAlertIsExactlyThis(priority: Push.Priority, expected: String) throws {
-        let request = try self.request(Samples.push(id: 9_007_199_254_740_991, priority: priority), .alert)
+        let push = try Samples.push(id: 9_007_199_254_740_991, priority: priority)
+        let request = try self.request(push, .alert(AlertPlaceholder()))
         #expect(request.header("apns-push-type") == "alert")
         #expect(request.header("apns-priority") == expected)
         #expect(
             request.bodyText
-                == #"{"aps":{"alert":{"loc-key":"SEALPOST_NOTIFICATION"},"mutable-content":1},"#
+                == #"{"aps":{"alert":{"loc-key":"New notification"},"sound":"default","mutable-content":1},"#
                 + #""secureId":"9007199254740991"}"#
         )
+    }
+
+    @Test func anAlertHasTheTextsThatAreConfigured() throws {
+        var placeholder = AlertPlaceholder()
+        placeholder.titleKey = "TITLE"
+        placeholder.bodyKey = #"A "body""#
+        placeholder.sound = "ping.caf"
+        placeholder.category = "LETTER"
+        placeholder.thread = "letters"
+        placeholder.interruptionLevel = .timeSensitive
+        #expect(
+            try self.request(Samples.push(), .alert(placeholder)).bodyText
+                == #"{"aps":{"alert":{"title-loc-key":"TITLE","loc-key":"A \"body\""},"sound":"ping.caf","#
+                + #""category":"LETTER","thread-id":"letters","interruption-level":"time-sensitive","mutable-content":1},"#
+                + #""secureId":"7"}"#
+        )
+        placeholder = AlertPlaceholder()
+        placeholder.sound = nil
+        #expect(try !self.request(Samples.push(), .alert(placeholder)).bodyText.contains("sound"))
     }
 
     @Test func theCollapseIDOfSeveralPushesIsSentInPlaceOfTheirOwn() throws {
@@ -211,7 +231,8 @@ import Testing
         key: Secret(Samples.key.pemRepresentation),
         keyID: "ABC123DEFG",
         teamID: "DEF123GHIJ",
-        topic: "com.example.app"
+        topic: "com.example.app",
+        envelope: .background
     )
 
     private func error(_ change: (inout APNsSettings) -> Void) throws -> SenderSettingsError? {

@@ -8,9 +8,10 @@ import Testing
 @testable import PushSenders
 
 @Suite(.timeLimit(.minutes(5))) struct FCMRequestTests {
-    private func request(_ push: Push) throws -> OutboundRequest {
+    private func request(_ push: Push, apple: AppleEnvelope? = nil) throws -> OutboundRequest {
         let url = try #require(OutboundURL("https://fcm.googleapis.com/v1/projects/p/messages:send"))
-        return try FCMRequest(url: url, timeout: .seconds(9)).make(push, token: Secret("TOKEN"), now: Samples.now)
+        return try FCMRequest(url: url, apple: apple, timeout: .seconds(9))
+            .make(push, token: Secret("TOKEN"), now: Samples.now)
     }
 
     @Test func aMessageIsExactlyThis() throws {
@@ -25,6 +26,29 @@ import Testing
             request.bodyText
                 == #"{"message":{"token":"tok:en","data":{"secureId":"7"},"#
                 + #""android":{"priority":"HIGH","ttl":"86400s","collapse_key":"inbox"}}}"#
+        )
+    }
+
+    @Test(arguments: [
+        (AppleEnvelope.background, "background", "5", #"{"content-available":1}"#),
+        (
+            .alert(AlertPlaceholder()), "alert", "10",
+            #"{"alert":{"loc-key":"New notification"},"sound":"default","mutable-content":1}"#
+        ),
+    ])
+    func appleDevicesGetWhatAPNsWouldBeSent(
+        envelope: AppleEnvelope,
+        type: String,
+        priority: String,
+        aps: String
+    ) throws {
+        let body = try self.request(Samples.push(priority: .high), apple: envelope).bodyText
+        #expect(
+            body.hasSuffix(
+                #","apns":{"headers":{"apns-push-type":"\#(type)","apns-priority":"\#(priority)","#
+                    + #""apns-expiration":"1800086400","apns-collapse-id":"8c2f9f437d2d4d8b9a550c1e8e6c2a11"},"#
+                    + #""payload":{"aps":\#(aps)}}}}"#
+            )
         )
     }
 

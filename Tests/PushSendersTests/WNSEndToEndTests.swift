@@ -8,7 +8,7 @@ import Testing
 /// The sender against the simulator, over TLS, access tokens included.
 @Suite(.timeLimit(.minutes(5))) struct WNSEndToEndTests {
     private func withWNS<Result: Sendable>(
-        change: @Sendable (inout WNSSettings) -> Void = { _ in },
+        change: @Sendable (inout WNSSettings, WNSSimulator) -> Void = { _, _ in },
         _ body: @Sendable (WNSSender, WNSSimulator) async throws -> Result
     ) async throws -> Result {
         try await withProvider { authority, connection, loop in
@@ -21,7 +21,7 @@ import Testing
                 addresses: .any,
                 connection: connection
             )
-            change(&settings)
+            change(&settings, wns)
             let sender = try WNSSender(settings, on: loop)
             return try await wns.whileRunning { wns in
                 let result = try await body(sender, wns)
@@ -45,6 +45,33 @@ import Testing
         let request = try #require(received.first?.request)
         #expect(channel.hasSuffix(request.path))
         #expect(request.body == Array("7".utf8))
+    }
+
+    @Test func aToastReachesAnAppOfPartnerCenter() async throws {
+        let (outcome, received) = try await self.withWNS { settings, wns in
+            settings.tokenEndpoint = wns.storeTokenEndpoint
+            settings.scope = WNSSettings.storeScope
+            settings.content = .toast(text: "It's new & good")
+        } _: { sender, wns in
+            (await sender.outcome(of: try Samples.push(handle: wns.makeChannel())), wns.pushes.received)
+        }
+        guard case .success = outcome else {
+            Issue.record("unexpected: \(outcome)")
+            return
+        }
+        #expect(received.map(\.verdict) == [.accepted])
+    }
+
+    @Test func theScopeOfTheOtherKindOfAppIsAWrongSetUp() async throws {
+        let outcome = try await self.withWNS { settings, _ in
+            settings.scope = WNSSettings.storeScope
+        } _: { sender, wns in
+            await sender.outcome(of: try Samples.push(handle: wns.makeChannel()))
+        }
+        guard case .failure(.misconfigured) = outcome else {
+            Issue.record("unexpected: \(outcome)")
+            return
+        }
     }
 
     @Test func anExpiredChannelIsGone() async throws {
@@ -72,8 +99,8 @@ import Testing
     }
 
     @Test func aWrongSecretIsAWrongSetUp() async throws {
-        let outcome = try await self.withWNS {
-            $0.clientSecret = Secret("hunter2")
+        let outcome = try await self.withWNS { settings, _ in
+            settings.clientSecret = Secret("hunter2")
         } _: { sender, wns in
             await sender.outcome(of: try Samples.push(handle: wns.makeChannel()))
         }
@@ -86,8 +113,8 @@ import Testing
     }
 
     @Test func aListedNameThatLeadsInsideIsNotConnectedTo() async throws {
-        let (outcome, received) = try await self.withWNS {
-            $0.addresses = .globalOnly
+        let (outcome, received) = try await self.withWNS { settings, _ in
+            settings.addresses = .globalOnly
         } _: { sender, wns in
             (await sender.outcome(of: try Samples.push(handle: wns.makeChannel())), wns.pushes.received)
         }
@@ -97,8 +124,8 @@ import Testing
 
     /// Under a star anybody can name a host that never was: only that device is put off.
     @Test func aNamedHostThatCannotBeReachedIsNoOutage() async throws {
-        let outcomes = try await self.withWNS {
-            $0.allowedHosts += ["*.does-not-exist.invalid", "does-not-exist.invalid"]
+        let outcomes = try await self.withWNS { settings, _ in
+            settings.allowedHosts += ["*.does-not-exist.invalid", "does-not-exist.invalid"]
         } _: { sender, wns in
             var outcomes: [SendOutcome] = []
             for host in ["a.does-not-exist.invalid", "does-not-exist.invalid"] {

@@ -40,9 +40,9 @@ private let channel = "https://db3.notify.windows.com/?token=AwY%2fA%2b%3D%3d"
 }
 
 @Suite(.timeLimit(.minutes(5))) struct WNSRequestTests {
-    private func request(_ push: Push) throws -> OutboundRequest {
+    private func request(_ push: Push, _ content: WNSContent = .raw) throws -> OutboundRequest {
         let handles = try WNSHandleRule(allowedHosts: ["*.notify.windows.com"])
-        return try WNSRequest(handles: handles, timeout: .seconds(9))
+        return try WNSRequest(handles: handles, content: content, timeout: .seconds(9))
             .make(push, token: Secret("TOKEN"), now: Samples.now)
     }
 
@@ -62,6 +62,17 @@ private let channel = "https://db3.notify.windows.com/?token=AwY%2fA%2b%3D%3d"
             ]
         )
         #expect(request.bodyText == "7")
+    }
+
+    @Test func aToastIsExactlyThis() throws {
+        let request = try self.request(Samples.push(handle: channel), .toast(text: "You & <me>"))
+        #expect(request.header("x-wns-type") == "wns/toast")
+        #expect(request.header("content-type") == "text/xml")
+        #expect(
+            request.bodyText
+                == #"<toast launch="secureId=7"><visual><binding template="ToastGeneric">"#
+                + "<text>You &amp; &lt;me&gt;</text></binding></visual></toast>"
+        )
     }
 
     @Test(arguments: [(-5.0, "1"), (1, "1"), (2_592_000, "2592000"), (9e9, "2592000")])
@@ -84,6 +95,7 @@ private let channel = "https://db3.notify.windows.com/?token=AwY%2fA%2b%3D%3d"
             at: url,
             clientID: "id",
             clientSecret: Secret("a+b/c="),
+            scope: WNSSettings.entraScope,
             timeout: .seconds(1)
         )
         #expect(

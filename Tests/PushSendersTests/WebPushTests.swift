@@ -137,6 +137,9 @@ private func subscription(
     }
 
     @Test(arguments: [
+        ("mailto:ops@localhost", false), ("mailto:ops@host.local", false), ("mailto:ops@push.test", false),
+        ("mailto:ops@[::1]", false), ("mailto:ops@127.0.0.1", false), ("mailto:ops@mail", false),
+        ("https://localhost/contact", false), ("https://10.0.0.1", false), ("https://a..com", false),
         ("mailto:a@example.com", true), ("https://example.com/contact", true), ("", false), ("ops@example.com", false),
         ("mailto:", false), ("mailto:a", false), ("mailto:@b", false), ("mailto:a@b@c", false), ("https://", false),
         ("http://a", false), ("mailto:a b@c", false),

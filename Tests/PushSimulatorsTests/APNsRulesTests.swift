@@ -11,12 +11,14 @@ import Testing
             HeaderField("apns-topic", "app"),
             HeaderField("apns-push-type", "alert"),
         ],
-        body: Array("{}".utf8)
+        body: Array(#"{"aps":{"alert":{"loc-key":"k"},"mutable-content":1}}"#.utf8)
     )
+    private static let silent = #"{"aps":{"content-available":1}}"#
 
     /// The good request with headers set, or with `nil` taken away.
-    private static func request(_ changes: KeyValuePairs<String, String?>) -> SimulatedRequest {
+    private static func request(_ changes: KeyValuePairs<String, String?>, body: String? = nil) -> SimulatedRequest {
         var request = self.good
+        if let body { request.body = Array(body.utf8) }
         for (name, value) in changes {
             request.headers.removeAll { $0.name == name }
             if let value { request.headers.append(HeaderField(name, value)) }
@@ -43,7 +45,8 @@ import Testing
         Self.request(["authorization": "Bearer good"]),
         Self.request(["apns-priority": "10"]), Self.request(["apns-priority": "5"]),
         Self.request(["apns-priority": "1"]),
-        Self.request(["apns-push-type": "background", "apns-priority": "5"]),
+        Self.request(["apns-push-type": "background", "apns-priority": "5"], body: Self.silent),
+        Self.request([:], body: #"{"aps":{"sound":"default"}}"#), Self.request([:], body: #"{"aps":{"badge":0}}"#),
         Self.request(["apns-push-type": "voip", "apns-topic": "app.voip"]),
         Self.request(["apns-expiration": "0"]), Self.request(["apns-expiration": "1800000000"]),
         Self.request(["apns-collapse-id": String(repeating: "x", count: 64)]),
@@ -62,6 +65,8 @@ import Testing
         (Self.request(["apns-topic": "other"]), .badTopic),
         (Self.request(["apns-topic": "app.voip"]), .badTopic),
         (Self.request(["apns-push-type": nil]), .invalidPushType),
+        (Self.request([:], body: Self.silent), .invalidPushType), (Self.request([:], body: "{}"), .invalidPushType),
+        (Self.request(["apns-push-type": "background", "apns-priority": "5"]), .invalidPushType),
         (Self.request(["apns-push-type": "Alert"]), .invalidPushType),
         (Self.request(["apns-push-type": "mdm"]), .topicDisallowed),
         (Self.request(["apns-push-type": "background"]), .badPriority),
@@ -112,7 +117,8 @@ import Testing
     ])
     func thePayloadsSizeIsLimited(type: String, topic: String, size: Int, reason: APNsRefusal.Reason?) {
         var request = Self.request(["apns-push-type": type, "apns-topic": topic])
-        request.body = Array(#"{"x":""#.utf8) + [UInt8](repeating: 0x61, count: size - 8) + Array(#""}"#.utf8)
+        let (start, end) = (#"{"aps":{"alert":""#, #""}}"#)
+        request.body = Array((start + String(repeating: "a", count: size - start.count - end.count) + end).utf8)
         #expect(request.body.count == size)
         #expect(self.refusal(of: request) == reason)
     }

@@ -23,6 +23,8 @@ import Testing
         ]
     }
 
+    private static let silent = #"{"aps":{"content-available":1}}"#
+
     @Test func aGoodPushOverHTTP2IsAcceptedAndKeptByteForByte() async throws {
         let id = UUID().uuidString.lowercased()
         let payload = #"{"aps":{"content-available":1},"id":"42"}"#
@@ -50,7 +52,7 @@ import Testing
             try await Curl(trusting: self.authority).send(
                 apns.endpoint + "/3/device/abcd",
                 headers: self.headers(id: UUID().uuidString.lowercased()),
-                body: "{}"
+                body: Self.silent
             )
         }
         #expect(answer.status == 410)
@@ -89,7 +91,7 @@ import Testing
                     try await Curl(trusting: self.authority).send(
                         apns.endpoint + "/3/device/abcd",
                         headers: self.headers(id: UUID().uuidString.lowercased()),
-                        body: "{}"
+                        body: Self.silent
                     )
                 )
             }
@@ -120,7 +122,7 @@ import Testing
         func status(issued: Date, on connection: Int) throws -> Int {
             var headers = try self.headers(id: UUID().uuidString.lowercased())
             headers[0] = HeaderField("authorization", "bearer \(try Tokens.provider(of: apns, issued: issued))")
-            var request = SimulatedRequest(path: "/3/device/abcd", headers: headers, body: Array("{}".utf8))
+            var request = SimulatedRequest(path: "/3/device/abcd", headers: headers, body: Array(Self.silent.utf8))
             request.connection = connection
             return apns.judge(request).response.status
         }
@@ -149,7 +151,7 @@ import Testing
             try await Curl(trusting: self.authority).send(
                 apns.endpoint + "/3/device/[100000-100999]",
                 headers: self.headers(id: UUID().uuidString.lowercased()),
-                body: "{}",
+                body: Self.silent,
                 options: ["--http2", "--write-out", "%{num_connects}"]
             )
         }

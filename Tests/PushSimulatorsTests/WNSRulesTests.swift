@@ -16,6 +16,10 @@ import Testing
         )
     }
 
+    private static func binding(_ text: String) -> String {
+        #"<binding template="ToastGeneric"><text>\#(text)</text></binding>"#
+    }
+
     private func status(of request: SimulatedRequest) -> Int {
         var rules = WNSRules()
         rules.channels = ["/w/?token=a%2fb": .open, "/w/?token=old": .expired]
@@ -41,6 +45,20 @@ import Testing
     @Test(arguments: Self.headers)
     func eachHeaderIsLookedAt(name: String, value: String?, status: Int) {
         #expect(self.status(of: Self.request([name: value])) == status)
+    }
+
+    @Test(arguments: [
+        (#"<toast launch="secureId=7"><visual>\#(binding("New"))</visual></toast>"#, 200),
+        ("<toast><visual>\(binding("a &amp; b"))</visual></toast>", 200),
+        ("<toast><visual>\(binding("a & b"))</visual></toast>", 400),
+        ("<toast><visual>\(binding(""))</visual></toast>", 400), ("<toast><visual></visual></toast>", 400),
+        ("7", 400), ("<toast>", 400),
+    ])
+    func aToastMustBeOne(body: String, status: Int) {
+        let type = ["x-wns-type": "wns/toast", "content-type": "text/xml"] as KeyValuePairs<String, String?>
+        var request = Self.request(type, size: body.utf8.count)
+        request.body = Array(body.utf8)
+        #expect(self.status(of: request) == status)
     }
 
     @Test(arguments: [(0, 400), (1, 200), (5000, 200), (5001, 413)])

@@ -8,7 +8,7 @@ from sealpost_e2e import processes, tls
 STREAMS = 300
 CONFIGURATION = """
 senders:
-  apns: {{type: apns, keyFile: key.p8, keyID: ABC123DEFG, teamID: DEF123GHIJ, topic: com.example.app,
+  apns: {{type: apns, keyFile: key.p8, keyID: ABC123DEFG, teamID: DEF123GHIJ, topic: com.example.app, envelope: background,
     endpoint: "{endpoint}", caFile: "{authorities}", streams: %d}}
 """ % STREAMS
 

@@ -2,21 +2,13 @@ package import PushCore
 
 /// The settings of the APNs sender.
 package struct APNsSettings: Sendable {
-    /// How a push appears on the device.
-    package enum Envelope: String, Sendable, CaseIterable {
-        /// Silent: iOS decides when to wake the app.
-        case background
-        /// A placeholder that the app's extension replaces before it is shown.
-        case alert
-    }
-
     /// The content of `AuthKey_….p8`.
     package var key: Secret<String>
     package var keyID: String
     package var teamID: String
     /// The app's bundle identifier.
     package var topic: String
-    package var envelope: Envelope
+    package var envelope: AppleEnvelope
     package var endpoint: String
     package var connection: ConnectionSettings
     /// Shared by all senders of the process.
@@ -27,7 +19,7 @@ package struct APNsSettings: Sendable {
         keyID: String,
         teamID: String,
         topic: String,
-        envelope: Envelope = .background,
+        envelope: AppleEnvelope,
         endpoint: String = "https://api.push.apple.com",
         connection: ConnectionSettings = ConnectionSettings(),
         tokens: APNsProviderTokens = APNsProviderTokens()

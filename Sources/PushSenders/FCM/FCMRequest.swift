@@ -9,6 +9,8 @@ struct FCMRequest: Sendable {
     private static let longestTimeToLive = 2_419_200
 
     let url: OutboundURL
+    /// How pushes appear on Apple devices; `nil`: FCM is not told.
+    let apple: AppleEnvelope?
     let timeout: Duration
 
     /// Throws `deviceGone` if the handle is not a registration token.
@@ -23,17 +25,35 @@ struct FCMRequest: Sendable {
             OutboundRequest.Header("authorization", "Bearer " + token.exposed),
             .init("content-type", "application/json"),
         ]
-        let body = Array(Self.body(of: push, to: device, now: now).utf8)
+        let body = Array(self.body(of: push, to: device, now: now).utf8)
         return OutboundRequest(.post, self.url, headers: headers, body: body, timeout: self.timeout)
     }
 
-    private static func body(of push: Push, to device: String, now: Date) -> String {
-        let seconds = Int(min(max(0, push.expiresAt.timeIntervalSince(now)), TimeInterval(self.longestTimeToLive)))
-        var android = "\"priority\":\"\(push.priority == .high ? "HIGH" : "NORMAL")\",\"ttl\":\"\(seconds)s\""
-        // Only if several pushes share the key: FCM keeps four collapse keys per device.
-        if push.replacesOlder { android += ",\"collapse_key\":" + JSONText.quoted(push.collapseID) }
-        let token = JSONText.quoted(device)
+    /// FCM ignores the part that is for another kind of device than the token's.
+    private func body(of push: Push, to device: String, now: Date) -> String {
         let id = push.notification.rawValue
-        return "{\"message\":{\"token\":\(token),\"data\":{\"secureId\":\"\(id)\"},\"android\":{\(android)}}}"
+        let parts = [
+            "\"token\":\(JSONText.quoted(device))", "\"data\":{\"secureId\":\"\(id)\"}",
+            "\"android\":{\(Self.android(push, now: now))}",
+            self.apple.map { "\"apns\":{\(Self.apple(push, in: $0))}" },
+        ]
+        return "{\"message\":{\(parts.compactMap(\.self).joined(separator: ","))}}"
+    }
+
+    private static func android(_ push: Push, now: Date) -> String {
+        let seconds = Int(min(max(0, push.expiresAt.timeIntervalSince(now)), TimeInterval(self.longestTimeToLive)))
+        let text = "\"priority\":\"\(push.priority == .high ? "HIGH" : "NORMAL")\",\"ttl\":\"\(seconds)s\""
+        // Only if several pushes share the key: FCM keeps four collapse keys per device.
+        return push.replacesOlder ? "\(text),\"collapse_key\":\(JSONText.quoted(push.collapseID))" : text
+    }
+
+    /// The same headers and payload as are sent to APNs itself; FCM adds the message's `data` to the payload.
+    private static func apple(_ push: Push, in envelope: AppleEnvelope) -> String {
+        let headers = [
+            ("apns-push-type", envelope.pushType), ("apns-priority", envelope.priority(of: push)),
+            ("apns-expiration", String(max(0, Int(push.expiresAt.timeIntervalSince1970)))),
+            ("apns-collapse-id", push.collapseID),
+        ].map { "\"\($0)\":\(JSONText.quoted($1))" }.joined(separator: ",")
+        return "\"headers\":{\(headers)},\"payload\":{\"aps\":\(envelope.aps)}"
     }
 }

@@ -7,17 +7,21 @@ package struct FCMSettings: Sendable {
     package var endpoint: String
     /// The endpoint for access tokens, if it is not Google's.
     package var tokenEndpoint: String?
+    /// How pushes appear on Apple devices that have registered with FCM; `nil`: FCM is not told, and shows nothing there.
+    package var apple: AppleEnvelope?
     package var connection: ConnectionSettings
 
     package init(
         serviceAccount: Secret<String>,
         endpoint: String = "https://fcm.googleapis.com",
         tokenEndpoint: String? = nil,
+        apple: AppleEnvelope? = nil,
         connection: ConnectionSettings = ConnectionSettings()
     ) {
         self.serviceAccount = serviceAccount
         self.endpoint = endpoint
         self.tokenEndpoint = tokenEndpoint
+        self.apple = apple
         self.connection = connection
     }
 }

@@ -5,11 +5,11 @@ internal import PushCore
 /// Writes a push as WNS wants it:
 /// https://learn.microsoft.com/windows/apps/develop/notifications/push-notifications/push-request-response-headers
 struct WNSRequest: Sendable {
-    private static let scope = "https://wns.windows.com/.default"
     /// The longest life of a channel.
     private static let longestTimeToLive = 30 * 86_400
 
     let handles: WNSHandleRule
+    let content: WNSContent
     let timeout: Duration
 
     /// Throws `rejected` if the channel's host is not allowed.
@@ -23,16 +23,15 @@ struct WNSRequest: Sendable {
         let seconds = Int(min(max(1, push.expiresAt.timeIntervalSince(now)), TimeInterval(Self.longestTimeToLive)))
         let headers = [
             OutboundRequest.Header("Authorization", "Bearer " + token.exposed),
-            // WNS requires this type for every raw push, regardless of its content.
-            .init("Content-Type", "application/octet-stream"),
-            .init("X-WNS-Type", "wns/raw"),
+            .init("Content-Type", self.content.mediaType),
+            .init("X-WNS-Type", self.content.type),
             // Without it, a device that is offline never gets the push.
             .init("X-WNS-Cache-Policy", "cache"),
             .init("X-WNS-TTL", String(seconds)),
             .init("X-WNS-PRIORITY", push.priority == .high ? "1" : "3"),
             .init("X-WNS-RequestForStatus", "true"),
         ]
-        let body = Array(push.notification.description.utf8)
+        let body = Array(self.content.body(of: push).utf8)
         return OutboundRequest(.post, channel, headers: headers, body: body, timeout: self.timeout)
     }
 
@@ -41,13 +40,14 @@ struct WNSRequest: Sendable {
         at url: OutboundURL,
         clientID: String,
         clientSecret: Secret<String>,
+        scope: String,
         timeout: Duration
     ) -> OutboundRequest {
         let form = FormText.encoded([
             ("grant_type", "client_credentials"),
             ("client_id", clientID),
             ("client_secret", clientSecret.exposed),
-            ("scope", self.scope),
+            ("scope", scope),
         ])
         let headers = [OutboundRequest.Header("content-type", "application/x-www-form-urlencoded")]
         return OutboundRequest(.post, url, headers: headers, body: Array(form.utf8), timeout: timeout)

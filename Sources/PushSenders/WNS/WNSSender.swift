@@ -3,7 +3,7 @@ package import Foundation
 package import PushCore
 package import Reactor
 
-/// Sends raw notifications through WNS, with a token from Microsoft Entra. Call `close()` before its loop stops.
+/// Sends notifications through WNS, with a token from Microsoft Entra or of a Microsoft account. Call `close()` before its loop stops.
 ///
 /// It has two clients: the operator names the token endpoint, and devices name the channels.
 package final class WNSSender: PushSender {
@@ -28,13 +28,14 @@ package final class WNSSender: PushSender {
             at: tokenURL,
             clientID: settings.clientID,
             clientSecret: settings.clientSecret,
+            scope: settings.scope,
             timeout: timeout
         )
         let tokens = AccessTokenCache(now: now) { () throws(SendFailure) in
             try await AccessToken.fetched(with: tokenRequest, by: tokenClient, now: now())
         }
         self.tokenClient = tokenClient
-        self.request = WNSRequest(handles: handles, timeout: timeout)
+        self.request = WNSRequest(handles: handles, content: settings.content, timeout: timeout)
         self.sender = TokenSender(
             tokens: tokens,
             client: try settings.connection.makeClient(

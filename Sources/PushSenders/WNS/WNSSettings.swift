@@ -3,10 +3,13 @@ package import PushCore
 
 /// The settings of the WNS sender.
 package struct WNSSettings: Sendable {
-    /// The app registration in Microsoft Entra.
+    /// The app registration in Microsoft Entra, or the package's SID.
     package var clientID: String
     package var clientSecret: Secret<String>
     package var tokenEndpoint: String
+    /// The scope of the access token.
+    package var scope: String
+    package var content: WNSContent
     /// Hosts that a device may name in its channel; see `HostPattern`.
     package var allowedHosts: [String]
     /// The addresses that those names may resolve to.
@@ -17,6 +20,8 @@ package struct WNSSettings: Sendable {
         clientID: String,
         clientSecret: Secret<String>,
         tokenEndpoint: String,
+        scope: String = Self.entraScope,
+        content: WNSContent = .raw,
         allowedHosts: [String] = ["*.notify.windows.com"],
         addresses: AddressPolicy = .globalOnly,
         // HTTP/2 is not guaranteed, so a connection may carry only one push at a time.
@@ -25,10 +30,19 @@ package struct WNSSettings: Sendable {
         self.clientID = clientID
         self.clientSecret = clientSecret
         self.tokenEndpoint = tokenEndpoint
+        self.scope = scope
+        self.content = content
         self.allowedHosts = allowedHosts
         self.addresses = addresses
         self.connection = connection
     }
+
+    /// For channels of apps that are registered in Microsoft Entra (Windows App SDK).
+    package static let entraScope = "https://wns.windows.com/.default"
+    /// For channels of apps that are registered in Partner Center (UWP).
+    package static let storeScope = "notify.windows.com"
+    /// Microsoft's token endpoint for apps that are registered in Partner Center.
+    package static let storeTokenEndpoint = "https://login.live.com/accesstoken.srf"
 
     /// Microsoft's token endpoint for a tenant.
     package static func entraTokenEndpoint(tenantID: String) -> String {

@@ -1,4 +1,5 @@
 internal import Bytes
+internal import CurlHTTP
 internal import Foundation
 internal import PushCore
 internal import Synchronization
@@ -26,10 +27,14 @@ final class VAPIDTokens: Sendable {
     private let subject: String
     private let tokens = Mutex<[String: Token]>([:])
 
-    /// Throws unless `subject` is a contact: `mailto:` with an address, or an https URL.
+    /// Throws unless `subject` is a contact on the Internet: `mailto:` with an address, or an https URL. Apple refuses
+    /// tokens with another one (`BadJwtToken`).
     init(key: VAPIDKey, subject: String) throws(SenderSettingsError) {
         guard Self.isContact(subject) else {
-            throw .badValue(field: "subject", expected: "mailto: and an address, or an https URL")
+            throw .badValue(
+                field: "subject",
+                expected: "mailto: and an address, or an https URL, at a public host name"
+            )
         }
         self.key = key
         self.subject = subject
@@ -58,8 +63,20 @@ final class VAPIDTokens: Sendable {
 
     private static func isContact(_ text: String) -> Bool {
         guard text.utf8.allSatisfy(\.isVisible) else { return false }
+        if text.hasPrefix("https://") {
+            return OutboundURL(text).map { Self.isPublicName($0.host) } ?? false
+        }
         let address = text.dropFirst("mailto:".count).split(separator: "@", omittingEmptySubsequences: false)
-        return text.hasPrefix("https://") && text.utf8.count > "https://".utf8.count
-            || text.hasPrefix("mailto:") && address.count == 2 && address.allSatisfy { !$0.isEmpty }
+        return text.hasPrefix("mailto:") && address.count == 2 && !address[0].isEmpty
+            && Self.isPublicName(String(address[1]))
+    }
+
+    /// Whether a host name may exist on the Internet: it has two labels or more, and its last one is not reserved for
+    /// other uses (RFC 6761 and RFC 6762).
+    private static func isPublicName(_ host: String) -> Bool {
+        let labels = host.lowercased().split(separator: ".", omittingEmptySubsequences: false)
+        guard labels.count > 1, let last = labels.last, !labels.contains(where: \.isEmpty) else { return false }
+        return !["localhost", "local", "test", "invalid", "example", "internal"].contains(last)
+            && !last.utf8.allSatisfy(\.isDigit) && !host.contains(where: { "[]:".contains($0) })
     }
 }

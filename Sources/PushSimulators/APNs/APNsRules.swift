@@ -3,8 +3,8 @@ package import Foundation
 
 /// The rules of APNs for a request, without connection and clock.
 ///
-/// Stricter than Apple in two ways, to avoid surprises: the push type is required, and the payload must be a JSON
-/// object.
+/// Stricter than Apple in three ways, to avoid surprises: the push type is required, the payload must be a JSON object,
+/// and an alert or a background push must have the payload of its type; Apple may drop others silently.
 package struct APNsRules: Sendable {
     /// Returns when a provider token was issued, or throws if it is not the known provider's.
     package typealias TokenCheck = @Sendable (String) throws(APNsRefusal) -> Date
@@ -84,9 +84,10 @@ package struct APNsRules: Sendable {
         guard !body.isEmpty else { throw APNsRefusal(.payloadEmpty) }
         guard body.count <= type.payloadLimit else { throw APNsRefusal(.payloadTooLarge) }
         // The answer is the same wherever the JSON is broken.
-        guard (try? JSONSerialization.jsonObject(with: Data(body))) is [String: Any] else {
+        guard let payload = (try? JSONSerialization.jsonObject(with: Data(body))) as? [String: Any] else {
             throw APNsRefusal(.payloadNotJSON)
         }
+        guard type.agrees(with: payload["aps"] as? [String: Any] ?? [:]) else { throw APNsRefusal(.invalidPushType) }
     }
 
     // MARK: - Forms
@@ -129,6 +130,16 @@ enum APNsPushType: String {
         case .pushtotalk: ".voip-ptt"
         case .voip: ".voip"
         case .widgets: ".push-type.widgets"
+        }
+    }
+
+    /// Whether a payload's member `aps` is one of this type.
+    func agrees(with aps: [String: Any]) -> Bool {
+        let isVisible = ["alert", "sound", "badge"].contains { aps[$0] != nil }
+        return switch self {
+        case .alert: isVisible
+        case .background: !isVisible && aps["content-available"] as? Int == 1
+        default: true
         }
     }
 

@@ -10,7 +10,7 @@ package struct WNSRefusal: Error, Hashable {
     }
 }
 
-/// The rules of WNS for a raw notification, without connection and access token.
+/// The rules of WNS for a raw notification and a toast, without connection and access token.
 package struct WNSRules: Sendable {
     package enum Channel: Sendable {
         case open, expired
@@ -20,6 +20,8 @@ package struct WNSRules: Sendable {
     package var channels: [String: Channel] = [:]
 
     private static let bodyLimit = 5000
+    /// The content type that each type of notification must have.
+    private static let mediaTypes = ["wns/raw": "application/octet-stream", "wns/toast": "text/xml"]
 
     package init() {}
 
@@ -41,9 +43,14 @@ package struct WNSRules: Sendable {
     }
 
     private static func checkHeaders(_ request: SimulatedRequest) throws(WNSRefusal) {
-        guard request.header("x-wns-type") == "wns/raw" else { throw WNSRefusal(400, "X-WNS-Type must be wns/raw.") }
-        guard request.header("content-type") == "application/octet-stream" else {
-            throw WNSRefusal(400, "Content-Type must be application/octet-stream.")
+        guard let mediaType = request.header("x-wns-type").flatMap({ Self.mediaTypes[$0] }) else {
+            throw WNSRefusal(400, "X-WNS-Type must be wns/raw or wns/toast.")
+        }
+        guard request.header("content-type") == mediaType else {
+            throw WNSRefusal(400, "Content-Type must be \(mediaType).")
+        }
+        guard mediaType != "text/xml" || Self.isToast(request.body) else {
+            throw WNSRefusal(400, "The notification payload is not a toast.")
         }
         guard request.header("content-length").flatMap(Int.init) == request.body.count else {
             throw WNSRefusal(400, "Content-Length is required.")
@@ -60,5 +67,16 @@ package struct WNSRules: Sendable {
         for name in ["x-wns-suppresspopup", "x-wns-group", "x-wns-match"] where request.header(name) != nil {
             throw WNSRefusal(400, "\(name) is for phones only.")
         }
+    }
+
+    /// Whether the text is a toast that shows a text, in the form that Microsoft's examples have.
+    private static func isToast(_ body: [UInt8]) -> Bool {
+        let text = String(decoding: body, as: UTF8.self)
+        let start = /<toast( launch="[^"<&]*")?><visual><binding template="ToastGeneric">/
+        let end = "</binding></visual></toast>"
+        guard text.hasSuffix(end), let found = text.prefixMatch(of: start) else { return false }
+        let inside = text[found.range.upperBound...].dropLast(end.count)
+        let texts = /(<text>([^<&]|&(amp|lt|gt|quot|apos);)+<\/text>)+/
+        return inside.wholeMatch(of: texts) != nil
     }
 }

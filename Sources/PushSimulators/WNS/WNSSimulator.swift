@@ -1,7 +1,8 @@
 internal import Foundation
 internal import Synchronization
 
-/// Windows Push Notification Services for raw notifications, with the token endpoint of Microsoft Entra.
+/// Windows Push Notification Services for raw notifications and toasts, with the token endpoints of Microsoft Entra and
+/// of Microsoft accounts.
 ///
 /// ```swift
 /// let wns = try WNSSimulator(authority: authority)
@@ -34,7 +35,6 @@ package final class WNSSimulator: PushSimulator {
     private let server: SimulatorServer
 
     private static let tokenLife = 86399
-    private static let scope = "https://wns.windows.com/.default"
 
     /// Makes credentials and starts to listen.
     ///
@@ -60,10 +60,19 @@ package final class WNSSimulator: PushSimulator {
     /// The port on 127.0.0.1.
     package var port: UInt16 { self.server.port }
 
-    /// The URL of the token endpoint.
-    package var tokenEndpoint: String { self.endpoint + self.tokenPath }
+    /// The URL of Microsoft Entra's token endpoint, for apps of the Windows App SDK.
+    package var tokenEndpoint: String { self.endpoint + self.entraPath }
 
-    private var tokenPath: String { "/\(self.credentials.tenantID)/oauth2/v2.0/token" }
+    /// The URL of the token endpoint for apps of Partner Center (UWP).
+    package var storeTokenEndpoint: String { self.endpoint + Self.storePath }
+
+    private var entraPath: String { "/\(self.credentials.tenantID)/oauth2/v2.0/token" }
+    private static let storePath = "/accesstoken.srf"
+
+    /// The scope that a token endpoint gives tokens for.
+    private var scopes: [String: String] {
+        [self.entraPath: "https://wns.windows.com/.default", Self.storePath: "notify.windows.com"]
+    }
 
     /// Opens a channel and returns its URL, which must be used byte for byte: it has escapes that decoding would
     /// change.
@@ -93,7 +102,7 @@ package final class WNSSimulator: PushSimulator {
     /// Serves until the task is cancelled.
     package func run() async throws {
         try await self.server.serve { request in
-            if request.path == self.tokenPath {
+            if self.scopes[request.path] != nil {
                 self.tokenRequests.answer(request, judge: self.judgeTokenRequest)
             } else {
                 self.pushes.answer(request, judge: self.judgePush)
@@ -132,7 +141,7 @@ package final class WNSSimulator: PushSimulator {
         guard form["client_secret"] == self.credentials.clientSecret else {
             return .oauthError("invalid_client", "AADSTS7000215: invalid client secret.", status: 401)
         }
-        guard form["scope"] == Self.scope else {
+        guard form["scope"] == self.scopes[request.path] else {
             return .oauthError("invalid_scope", "AADSTS70011: the scope is not valid.")
         }
         let now = self.now()

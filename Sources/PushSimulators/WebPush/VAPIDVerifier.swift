@@ -33,7 +33,9 @@ package struct VAPIDVerifier: Sendable {
         let end = Date(timeIntervalSince1970: claims.exp)
         guard
             claims.aud == self.audience, end > now, end <= now + Self.longestLife,
-            claims.sub.hasPrefix("mailto:") && claims.sub.contains("@") || claims.sub.hasPrefix("https://")
+            // Apple refuses a contact at localhost as well.
+            claims.sub.hasPrefix("mailto:") && claims.sub.contains("@") || claims.sub.hasPrefix("https://"),
+            !claims.sub.hasSuffix("localhost")
         else { throw WebPushRefusal(403, "BadJwtToken") }
         return key
     }

@@ -1,5 +1,6 @@
 import Foundation
 import PushCore
+import PushSenders
 import PushSimulators
 
 /// The simulated providers with their credentials in files, as real ones would give them.
@@ -48,7 +49,8 @@ struct Providers: Sendable {
             keyFile: "\(self.folder)/AuthKey.p8",
             keyID: self.apns.credentials.keyID,
             teamID: self.apns.credentials.teamID,
-            topic: self.apns.credentials.topic
+            topic: self.apns.credentials.topic,
+            envelope: .background
         )
         apns.endpoint = self.apns.endpoint
         apns.caFile = ca
@@ -77,7 +79,8 @@ struct Providers: Sendable {
             "apns": """
               apns: {type: apns, keyFile: \(self.folder)/AuthKey.p8, keyID: "\(self.apns.credentials.keyID)",
                 teamID: "\(self.apns.credentials.teamID)", topic: \(self.apns.credentials.topic),
-                endpoint: "\(self.apns.endpoint)", caFile: \(self.folder)/ca.pem, backgroundInterval: 0}
+                endpoint: "\(self.apns.endpoint)", caFile: \(self.folder)/ca.pem, envelope: background,
+                backgroundInterval: 0}
 
             """,
             "fcm": """

@@ -19,7 +19,7 @@ extension SenderConfiguration {
         switch self {
         case .apns(let apns): [apns.endpoint]
         case .fcm(let fcm): [fcm.endpoint, fcm.tokenEndpoint ?? "https://oauth2.googleapis.com/token"]
-        case .wns(let wns): [wns.tokenEndpoint ?? WNSSettings.entraTokenEndpoint(tenantID: wns.tenantID)]
+        case .wns(let wns): [wns.tokenEndpoint ?? wns.usualTokenEndpoint]
         case .webhook(let webhook): [webhook.url]
         case .webPush, .stream: []
         }

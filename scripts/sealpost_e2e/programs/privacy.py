@@ -114,9 +114,10 @@ def configure(site, providers):
     hosts = {platform: [url.removeprefix("https://")] for platform, url in urls.items()}
     senders = {
         "apns": {"keyFile": "key.p8", "keyID": "ABC123DEFG", "teamID": "DEF123GHIJ", "topic": "com.example.app",
-            "endpoint": urls.get("apns"), "backgroundInterval": 0},
-        "fcm": {"serviceAccount": "account.json", "endpoint": urls.get("fcm"), "tokenEndpoint": f"{urls.get('fcm')}/token"},
-        "wns": {"tenantID": "t", "clientID": "c", "clientSecretFile": "wns.secret", "allowPrivateAddresses": True,
+            "endpoint": urls.get("apns"), "envelope": "alert"},
+        "fcm": {"serviceAccount": "account.json", "endpoint": urls.get("fcm"), "tokenEndpoint": f"{urls.get('fcm')}/token",
+            "apple": "alert"},
+        "wns": {"tenantID": "t", "envelope": "toast", "clientID": "c", "clientSecretFile": "wns.secret", "allowPrivateAddresses": True,
             "tokenEndpoint": f"{urls.get('wns')}/token", "allowedHosts": hosts.get("wns")},
         "webpush": {"subject": "mailto:operator@example.com", "allowPrivateAddresses": True,
             "allowedHosts": hosts.get("webpush")},

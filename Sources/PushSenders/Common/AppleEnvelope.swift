@@ -1,0 +1,34 @@
+internal import PushCore
+
+/// How a push appears on an Apple device, sent by APNs itself or by FCM.
+package enum AppleEnvelope: Sendable, Hashable {
+    /// Silent: iOS decides when to wake the app.
+    case background
+    /// A placeholder that the app's extension replaces before it is shown.
+    case alert(AlertPlaceholder)
+
+    /// The value of `apns-push-type`, with which the payload must agree.
+    var pushType: String {
+        switch self {
+        case .background: "background"
+        case .alert: "alert"
+        }
+    }
+
+    /// The value of `apns-priority`. Apple rejects 10 for a background push, so the publisher's choice does not count
+    /// there.
+    func priority(of push: Push) -> String {
+        switch self {
+        case .background: "5"
+        case .alert: push.priority == .high ? "10" : "5"
+        }
+    }
+
+    /// The payload's member `aps`, as JSON.
+    var aps: String {
+        switch self {
+        case .background: "{\"content-available\":1}"
+        case .alert(let placeholder): placeholder.aps
+        }
+    }
+}
