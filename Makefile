@@ -71,7 +71,8 @@ sanitize: packages test-packages
 # The whole product at length: kill -9 in the middle of work and of a broadcast, a thousand restarts, proxies, clients and
 # caches of others, thousands of hostile, of idle and of busy connections, thousands of requests to each operation of
 # openapi.json, hostile pages in a browser, a million deliveries with faults, a provider down for hours, a search for secrets
-# in all that leaves, payloads that are read once over a proxy that cuts answers off, schemas of the past, and guesses at
+# in all that leaves, senders behind a Squid, payloads that are read once over a proxy that cuts answers off, schemas of the
+# past, and guesses at
 # passwords and at who has one.
 e2e: release e2e-packages
 	SEALPOST_TEST_PROXIES=all swift test --filter EndToEnd
@@ -89,6 +90,7 @@ e2e: release e2e-packages
 	scripts/e2e run busy .build/release/sealpost
 	scripts/e2e run browsers .build/release/sealpost
 	scripts/e2e run ssrf .build/release/sealpost
+	scripts/e2e run egress .build/release/sealpost
 	scripts/e2e run bruteforce .build/release/sealpost
 	scripts/e2e run enumeration .build/release/sealpost --count 5000
 	scripts/e2e run privacy .build/release/sealpost

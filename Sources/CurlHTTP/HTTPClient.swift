@@ -9,7 +9,7 @@ package import Reactor
 /// await client.close()
 /// ```
 /// Cheapest from tasks of that loop; a call from another task switches to the loop and back. Never follows a redirect,
-/// never uses a proxy from the environment. `close()` it before its loop is stopped.
+/// uses the proxy of its settings and never one from the environment. `close()` it before its loop is stopped.
 package final class HTTPClient: Sendable {
     private let loop: EventLoop
     private let dispatcher: Dispatcher

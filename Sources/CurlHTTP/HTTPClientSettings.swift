@@ -16,7 +16,10 @@ package struct HTTPClientSettings: Sendable, Hashable {
     package var allowsPlainHTTP: Bool
     /// `nil`: every host.
     package var allowedHosts: [HostPattern]?
+    /// Applies to the proxy's address if there is a proxy: the hosts' addresses are then the proxy's to judge.
     package var addresses: AddressPolicy
+    /// `nil`: calls go to their hosts directly.
+    package var proxy: OutboundProxy?
 
     package init(
         connectionsPerHost: Int = 1,
@@ -28,7 +31,8 @@ package struct HTTPClientSettings: Sendable, Hashable {
         caFile: String? = nil,
         allowsPlainHTTP: Bool = false,
         allowedHosts: [HostPattern]? = nil,
-        addresses: AddressPolicy = .globalOnly
+        addresses: AddressPolicy = .globalOnly,
+        proxy: OutboundProxy? = nil
     ) {
         self.connectionsPerHost = connectionsPerHost
         self.streamsPerConnection = streamsPerConnection
@@ -40,5 +44,6 @@ package struct HTTPClientSettings: Sendable, Hashable {
         self.allowsPlainHTTP = allowsPlainHTTP
         self.allowedHosts = allowedHosts
         self.addresses = addresses
+        self.proxy = proxy
     }
 }

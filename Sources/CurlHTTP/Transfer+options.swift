@@ -7,9 +7,7 @@ extension Transfer {
         ccurl_set_text(easy, CURLOPT_PROTOCOLS_STR, protocols)
         ccurl_set_text(easy, CURLOPT_REDIR_PROTOCOLS_STR, protocols)
         ccurl_set_long(easy, CURLOPT_FOLLOWLOCATION, 0)
-        // Otherwise https_proxy and similar environment variables would choose a proxy.
-        ccurl_set_text(easy, CURLOPT_PROXY, "")
-        ccurl_set_text(easy, CURLOPT_NOPROXY, "*")
+        Self.configure(easy, settings.proxy)
         ccurl_set_long(easy, CURLOPT_PATH_AS_IS, 1)
 
         ccurl_set_long(easy, CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_2TLS))
@@ -38,5 +36,20 @@ extension Transfer {
             // Debian's libcurl also uses its directory of authorities unless this is unset.
             ccurl_set_text(easy, CURLOPT_CAPATH, nil)
         }
+    }
+
+    /// Environment variables such as https_proxy never choose a proxy.
+    private static func configure(_ easy: UnsafeMutableRawPointer, _ proxy: OutboundProxy?) {
+        ccurl_set_text(easy, CURLOPT_PROXY, proxy?.url.text ?? "")
+        ccurl_set_text(easy, CURLOPT_NOPROXY, proxy == nil ? "*" : "")
+        guard let proxy else { return }
+        ccurl_set_long(easy, CURLOPT_HTTPPROXYTUNNEL, 1)
+        ccurl_set_long(easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
+        ccurl_set_long(easy, CURLOPT_PROXY_SSLVERSION, Int(CURL_SSLVERSION_TLSv1_2))
+        guard let credentials = proxy.credentials else { return }
+        ccurl_set_long(easy, CURLOPT_PROXYAUTH, 1)  // CURLAUTH_BASIC, a macro that is not imported
+        // libcurl decodes percent escapes in both.
+        ccurl_set_text(easy, CURLOPT_PROXYUSERNAME, credentials.name.replacing("%", with: "%25"))
+        ccurl_set_text(easy, CURLOPT_PROXYPASSWORD, credentials.password.replacing("%", with: "%25"))
     }
 }

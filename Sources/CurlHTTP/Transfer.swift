@@ -131,13 +131,20 @@ final class Transfer {
         return status
     }
 
+    /// The status with which the proxy has refused the tunnel; `nil` if it has not.
+    private var proxyRefusal: Int? {
+        var status = 0
+        ccurl_get_long(self.easy, CURLINFO_HTTP_CONNECTCODE, &status)
+        return status >= 300 ? status : nil
+    }
+
     private static let interruptions = [
         CURLE_RECV_ERROR, CURLE_SEND_ERROR, CURLE_GOT_NOTHING, CURLE_PARTIAL_FILE, CURLE_HTTP2, CURLE_HTTP2_STREAM,
     ]
 
     /// Whether the call lost its connection before a 2xx status told that the peer has handled it.
     private func isInterrupted(_ code: CURLcode) -> Bool {
-        guard !(200..<300).contains(self.status) else { return false }
+        guard !(200..<300).contains(self.status), self.proxyRefusal == nil else { return false }
         return Self.interruptions.contains(code)
     }
 
@@ -210,10 +217,12 @@ final class Transfer {
 
     private func error(for code: CURLcode) -> OutboundError {
         let detail = String(cString: curl_easy_strerror(code))
+        if let status = self.proxyRefusal { return .couldNotConnect("the proxy refuses the tunnel with \(status)") }
         switch code {
         case CURLE_UNSUPPORTED_PROTOCOL, CURLE_URL_MALFORMAT: return .badRequest(detail)
         case CURLE_COULDNT_CONNECT where self.sawRefusedAddress: return .refusedAddress
-        case CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_CONNECT: return .couldNotConnect(detail)
+        case CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_RESOLVE_PROXY, CURLE_COULDNT_CONNECT:
+            return .couldNotConnect(detail)
         case CURLE_SSL_CONNECT_ERROR, CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CACERT_BADFILE,
             CURLE_SSL_CIPHER, CURLE_SSL_ISSUER_ERROR, CURLE_SSL_CERTPROBLEM:
             return .tls(detail)

@@ -46,7 +46,8 @@ struct ApplicationParts: Sendable {
         self.loops = try EventLoopGroup(count: configuration.loops)
         self.outboundLoop = try EventLoop(index: 0, name: "outbound")
         self.senders = try configuration.senders.map { [streams, outboundLoop] name, sender in
-            (name, try SenderSetup(sender, name: name, on: outboundLoop, streams: streams))
+            let egress = try configuration.egress(of: name)
+            return (name, try SenderSetup(sender, name: name, on: outboundLoop, streams: streams, egress: egress))
         }
         self.tls = try configuration.tls.map {
             try TLSSetup($0, handshakeTimeout: configuration.handshakeTimeout, logger: logger)

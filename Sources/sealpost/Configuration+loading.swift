@@ -43,10 +43,13 @@ extension Configuration {
         let stream = try root.section("stream")
         configuration.streamHeartbeat = try stream.seconds("heartbeat") ?? configuration.streamHeartbeat
         try stream.finish()
+        configuration.proxy = try Proxy(root.section("proxy"))
         let senders = try root.section("senders")
         if !senders.names.isEmpty { configuration.senders = [:] }
         for name in senders.names {
-            configuration.senders[Platform(name)] = try SenderConfiguration(senders.section(name), name: name)
+            let section = try senders.section(name)
+            if try section.bool("direct") == true { configuration.directSenders.insert(Platform(name)) }
+            configuration.senders[Platform(name)] = try SenderConfiguration(section, name: name)
         }
         try root.finish()
         try source.finish()

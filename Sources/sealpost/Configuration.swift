@@ -54,9 +54,22 @@ struct Configuration: Sendable {
     var inFlight = 1000
     /// The tags that devices may give themselves.
     var tags = TagPolicy()
+    /// The proxy to the providers; `nil`: none.
+    var proxy: Proxy?
+    /// The senders that do not use it.
+    var directSenders: Set<Platform> = []
     /// By default event streams only, which need no provider.
     var senders: [Platform: SenderConfiguration] = [Platform("stream"): .stream]
     var streamHeartbeat = Duration.seconds(15)
+
+    /// A proxy on the way to the providers.
+    struct Proxy: Sendable, Hashable {
+        var url: String
+        /// A file with a name, a colon and a password.
+        var credentialsFile: String?
+        /// Whether hosts that devices name are called through it, too.
+        var includesDeviceHosts = false
+    }
 
     /// The files of the server's TLS, all PEM.
     struct TLS: Sendable, Hashable {

@@ -11,7 +11,8 @@ extension SenderSetup {
     static func webPush(
         _ webPush: SenderConfiguration.WebPush,
         name: Platform,
-        on loop: EventLoop
+        on loop: EventLoop,
+        _ egress: Egress
     ) throws -> SenderSetup {
         let text = try PrivateFile.load(
             webPush.keyFile,
@@ -24,7 +25,7 @@ extension SenderSetup {
             subject: webPush.subject,
             allowedHosts: webPush.allowedHosts,
             addresses: webPush.allowsPrivateAddresses ? .any : .globalOnly,
-            connection: ConnectionSettings(caFile: webPush.caFile, connections: webPush.connections)
+            connection: ConnectionSettings(caFile: webPush.caFile, connections: webPush.connections, egress: egress)
         )
         let sender = try WebPushSender(settings, on: loop)
         let lanes = sender.handles.services.map { service in
@@ -45,14 +46,15 @@ extension SenderSetup {
     static func webhook(
         _ webhook: SenderConfiguration.Webhook,
         name: Platform,
-        on loop: EventLoop
+        on loop: EventLoop,
+        _ egress: Egress
     ) throws -> SenderSetup {
         let key = "senders.\(name).secretFile"
         let credential = try SenderCredential(file: webhook.secretFile, key: key) { secret in
             let settings = WebhookSettings(
                 url: webhook.url,
                 secret: secret,
-                connection: ConnectionSettings(caFile: webhook.caFile, connections: webhook.connections)
+                connection: ConnectionSettings(caFile: webhook.caFile, connections: webhook.connections, egress: egress)
             )
             let sender = try WebhookSender(settings, on: loop)
             return (sender, sender.close)

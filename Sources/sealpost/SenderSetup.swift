@@ -18,16 +18,22 @@ struct SenderSetup {
 
     /// Reads the files that the configuration names. Throws `ConfigurationError` with the key that is wrong.
     ///
-    /// `streams` holds the server's open event streams.
-    init(_ configuration: SenderConfiguration, name: Platform, on loop: EventLoop, streams: StreamHub) throws {
+    /// `streams` holds the server's open event streams; `egress` is the way to the provider.
+    init(
+        _ configuration: SenderConfiguration,
+        name: Platform,
+        on loop: EventLoop,
+        streams: StreamHub,
+        egress: Egress
+    ) throws {
         let path = "senders.\(name)"
         do {
             switch configuration {
-            case .apns(let apns): self = try Self.apns(apns, name: name, on: loop)
-            case .fcm(let fcm): self = try Self.fcm(fcm, name: name, on: loop)
-            case .wns(let wns): self = try Self.wns(wns, name: name, on: loop)
-            case .webPush(let webPush): self = try Self.webPush(webPush, name: name, on: loop)
-            case .webhook(let webhook): self = try Self.webhook(webhook, name: name, on: loop)
+            case .apns(let apns): self = try Self.apns(apns, name: name, on: loop, egress)
+            case .fcm(let fcm): self = try Self.fcm(fcm, name: name, on: loop, egress)
+            case .wns(let wns): self = try Self.wns(wns, name: name, on: loop, egress)
+            case .webPush(let webPush): self = try Self.webPush(webPush, name: name, on: loop, egress)
+            case .webhook(let webhook): self = try Self.webhook(webhook, name: name, on: loop, egress)
             case .stream: self = SenderSetup(streamsOf: name, streams)
             }
         } catch let error as SenderSettingsError {
@@ -56,8 +62,12 @@ struct SenderSetup {
         self.init([lane], rule: .init(StreamHandleRule()), close: {})
     }
 
-    private static func apns(_ apns: SenderConfiguration.APNs, name: Platform, on loop: EventLoop) throws -> SenderSetup
-    {
+    private static func apns(
+        _ apns: SenderConfiguration.APNs,
+        name: Platform,
+        on loop: EventLoop,
+        _ egress: Egress
+    ) throws -> SenderSetup {
         let path = "senders.\(name)"
         let tokens = APNsProviderTokens()
         let credential = try SenderCredential(file: apns.keyFile, key: "\(path).keyFile") { key in
@@ -71,7 +81,8 @@ struct SenderSetup {
                 connection: ConnectionSettings(
                     caFile: apns.caFile,
                     connections: apns.connections,
-                    streams: apns.streams
+                    streams: apns.streams,
+                    egress: egress
                 ),
                 tokens: tokens
             )
@@ -92,7 +103,12 @@ struct SenderSetup {
         )
     }
 
-    private static func fcm(_ fcm: SenderConfiguration.FCM, name: Platform, on loop: EventLoop) throws -> SenderSetup {
+    private static func fcm(
+        _ fcm: SenderConfiguration.FCM,
+        name: Platform,
+        on loop: EventLoop,
+        _ egress: Egress
+    ) throws -> SenderSetup {
         let path = "senders.\(name)"
         let credential = try SenderCredential(file: fcm.serviceAccount, key: "\(path).serviceAccount") { account in
             let settings = FCMSettings(
@@ -103,7 +119,8 @@ struct SenderSetup {
                 connection: ConnectionSettings(
                     caFile: fcm.caFile,
                     connections: fcm.connections,
-                    streams: fcm.streams
+                    streams: fcm.streams,
+                    egress: egress
                 )
             )
             let sender = try FCMSender(settings, on: loop)
@@ -121,7 +138,12 @@ struct SenderSetup {
         )
     }
 
-    private static func wns(_ wns: SenderConfiguration.WNS, name: Platform, on loop: EventLoop) throws -> SenderSetup {
+    private static func wns(
+        _ wns: SenderConfiguration.WNS,
+        name: Platform,
+        on loop: EventLoop,
+        _ egress: Egress
+    ) throws -> SenderSetup {
         let path = "senders.\(name)"
         let credential = try SenderCredential(file: wns.clientSecretFile, key: "\(path).clientSecretFile") { secret in
             let settings = WNSSettings(
@@ -132,7 +154,7 @@ struct SenderSetup {
                 content: wns.content,
                 allowedHosts: wns.allowedHosts,
                 addresses: wns.allowsPrivateAddresses ? .any : .globalOnly,
-                connection: ConnectionSettings(caFile: wns.caFile, connections: wns.connections)
+                connection: ConnectionSettings(caFile: wns.caFile, connections: wns.connections, egress: egress)
             )
             let sender = try WNSSender(settings, on: loop)
             return (sender, sender.close)

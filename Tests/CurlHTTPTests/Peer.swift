@@ -8,6 +8,8 @@ enum Reply: Sendable {
     case text(String)
     /// The same for each further request of the connection.
     case each(String)
+    /// One after the other for the requests of the connection.
+    case inTurn([String])
     case silence
     case reset
 }
@@ -58,15 +60,23 @@ extension Result {
     }
 }
 
+/// Runs `body` with a peer and a client. With `asProxy` the peer is the client's proxy, which `credentials` are shown to.
 func withPeer<Value: Sendable>(
     _ reply: Reply,
     _ settings: HTTPClientSettings = .loopback,
+    asProxy isProxy: Bool = false,
+    credentials: String? = nil,
     _ body: @Sendable @escaping (Exchange) async throws -> Value
 ) async throws -> Value {
     let loop = try EventLoop(index: 0)
     defer { loop.stop() }
     let listener = try Listener(.tcp(host: "127.0.0.1", port: 0))
     let (requests, received) = AsyncStream.makeStream(of: String.self)
+    var settings = settings
+    if isProxy {
+        let url = try #require(OutboundURL("http://\(listener.address)"))
+        settings.proxy = OutboundProxy(url, credentials: credentials)
+    }
     let client = try HTTPClient(settings, on: loop)
     let exchange = Exchange(client: client, base: "http://\(listener.address)", requests: requests, loop: loop)
     return try await withThrowingTaskGroup(of: Value?.self) { group in
@@ -111,6 +121,12 @@ private func serve(
             while !text.isEmpty {
                 await write(answer, to: stream)
                 text = (try? await readRequest(stream)) ?? ""
+            }
+        case .inTurn(let answers):
+            for answer in answers where !text.isEmpty {
+                await write(answer, to: stream)
+                text = (try? await readRequest(stream)) ?? ""
+                if !text.isEmpty { received.yield(text) }
             }
         case .silence:
             try? await stream.waitToRead(until: .now + .seconds(60))

@@ -105,6 +105,8 @@ import Testing
             "senders.x.alert.bodyKey: must be 1 to 100 bytes"
         ),
         ("senders: {x: {type: wns, clientID: a, clientSecretFile: b, envelope: tile}}", "must be one of raw, toast"),
+        ("proxy: {url: proxy.example}", "proxy.url: must be http:// or https://, a host and a port"),
+        ("proxy: {deviceHost: true}", "proxy.deviceHost: is not known here"),
         ("senders: {x: {type: webpush}}", "senders.x: subject is missing"),
         ("senders: {x: {type: webhook, url: a}}", "senders.x: secretFile is missing"),
         ("senders: {x: {type: webpush, subject: a, connections: 0}}", "senders.x.connections: must be a whole number"),

@@ -8,17 +8,20 @@ package struct ConnectionSettings: Sendable, Hashable {
     package var connections: Int
     package var streams: Int
     package var timeout: Duration
+    package var egress: Egress
 
     package init(
         caFile: String? = nil,
         connections: Int = 1,
         streams: Int = 100,
-        timeout: Duration = .seconds(15)
+        timeout: Duration = .seconds(15),
+        egress: Egress = Egress()
     ) {
         self.caFile = caFile
         self.connections = connections
         self.streams = streams
         self.timeout = timeout
+        self.egress = egress
     }
 
     /// Makes a client for hosts that the operator has named; with `allowedHosts`, for the hosts of that list that a
@@ -36,6 +39,7 @@ package struct ConnectionSettings: Sendable, Hashable {
             throw .badValue(field: "streams", expected: "a number from 1 to 1000")
         }
         guard self.timeout > .zero else { throw .badValue(field: "timeout", expected: "more than nothing") }
+        let proxy = allowedHosts == nil || self.egress.includesDeviceHosts ? self.egress.proxy : nil
         let settings = HTTPClientSettings(
             connectionsPerHost: self.connections,
             streamsPerConnection: self.streams,
@@ -44,7 +48,9 @@ package struct ConnectionSettings: Sendable, Hashable {
             maximumCalls: max(1024, 2 * self.connections * self.streams),
             caFile: self.caFile,
             allowedHosts: allowedHosts,
-            addresses: addresses
+            // The operator has named the proxy.
+            addresses: proxy == nil ? addresses : .any,
+            proxy: proxy
         )
         do throws(OutboundError) {
             return try HTTPClient(settings, on: loop)

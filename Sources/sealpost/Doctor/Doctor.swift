@@ -3,6 +3,7 @@ import Glibc
 import HTTPSignatures
 import Logging
 import PushCore
+import PushSenders
 import PushServer
 import PushStore
 import Reactor
@@ -30,7 +31,10 @@ struct Doctor: Sendable {
         defer { loop.stop() }
         for (name, sender) in self.configuration.senders.sorted(by: { $0.key.description < $1.key.description }) {
             findings += await self.credentials(of: sender, name: name, on: loop)
-            if online { findings += await sender.reachability(name: name, on: loop) }
+            // Credentials of the proxy that cannot be used are a finding already.
+            if online, let egress = try? self.configuration.egress(of: name) {
+                findings += await sender.reachability(name: name, on: loop, through: egress.proxy)
+            }
         }
         return findings
     }
@@ -141,7 +145,8 @@ struct Doctor: Sendable {
 
     private func credentials(of sender: SenderConfiguration, name: Platform, on loop: EventLoop) async -> [Finding] {
         do {
-            let setup = try SenderSetup(sender, name: name, on: loop, streams: StreamHub())
+            let egress = try self.configuration.egress(of: name)
+            let setup = try SenderSetup(sender, name: name, on: loop, streams: StreamHub(), egress: egress)
             await setup.close()
             let finding = Finding(.ok, "senders.\(name)", "the credentials can be used")
             return [finding] + (setup.expiry.map { [self.judge($0)] } ?? [])

@@ -6,10 +6,11 @@ import Reactor
 
 extension SenderConfiguration {
     /// Sends a request to each endpoint of the sender: any answer shows that name, route, TLS and trust are right.
-    func reachability(name: Platform, on loop: EventLoop) async -> [Finding] {
+    func reachability(name: Platform, on loop: EventLoop, through proxy: OutboundProxy?) async -> [Finding] {
+        let settings = HTTPClientSettings(caFile: self.caFile, addresses: .any, proxy: proxy)
         var findings: [Finding] = []
         for endpoint in self.endpoints {
-            findings.append(await Self.reach(endpoint, caFile: self.caFile, name: name, on: loop))
+            findings.append(await Self.reach(endpoint, settings, name: name, on: loop))
         }
         return findings
     }
@@ -36,12 +37,16 @@ extension SenderConfiguration {
         }
     }
 
-    private static func reach(_ endpoint: String, caFile: String?, name: Platform, on loop: EventLoop) async -> Finding
-    {
+    private static func reach(
+        _ endpoint: String,
+        _ settings: HTTPClientSettings,
+        name: Platform,
+        on loop: EventLoop
+    ) async -> Finding {
         let subject = "senders.\(name)"
         guard let url = OutboundURL(endpoint) else { return Finding(.fail, subject, "\(endpoint) is not a URL") }
         do throws(OutboundError) {
-            let client = try HTTPClient(HTTPClientSettings(caFile: caFile, addresses: .any), on: loop)
+            let client = try HTTPClient(settings, on: loop)
             let status: Int
             do throws(OutboundError) {
                 status = try await client.send(OutboundRequest(.get, url, timeout: .seconds(10))).status

@@ -1,0 +1,34 @@
+import CurlHTTP
+import Foundation
+import PushCore
+import PushSenders
+
+extension Configuration.Proxy {
+    /// `nil` without a URL. Throws `ConfigurationError` for a URL of another form.
+    init?(_ section: ConfigurationSection) throws {
+        let credentialsFile = try section.string("credentialsFile")
+        let includesDeviceHosts = try section.bool("deviceHosts") ?? false
+        let url = try section.string("url")
+        try section.finish()
+        guard let url else { return nil }
+        guard OutboundURL(url).flatMap({ OutboundProxy($0) }) != nil else {
+            throw section.error("url", nil, "must be http:// or https://, a host and a port")
+        }
+        self.init(url: url, credentialsFile: credentialsFile, includesDeviceHosts: includesDeviceHosts)
+    }
+}
+
+extension Configuration {
+    /// The way out of a sender. Throws `ConfigurationError` if the proxy's credentials cannot be used.
+    func egress(of sender: Platform) throws -> Egress {
+        guard let proxy, !self.directSenders.contains(sender) else { return Egress() }
+        let key = "proxy.credentialsFile"
+        let credentials = try proxy.credentialsFile.map {
+            try SecretFile.text(of: $0, key: key).trimmingCharacters(in: .whitespacesAndNewlines)
+        }
+        guard let url = OutboundURL(proxy.url), let proxy = OutboundProxy(url, credentials: credentials) else {
+            throw ConfigurationError("\(key): must have a name, a colon and a password")
+        }
+        return Egress(proxy: proxy, includesDeviceHosts: self.proxy?.includesDeviceHosts == true)
+    }
+}

@@ -1,0 +1,220 @@
+"""Sends through a real Squid that asks for a password and lets nothing but the providers' ports through.
+
+Simulators stand in for APNs, FCM and WNS, and Squid's own log says what went through it:
+
+1. With `proxy.deviceHosts`, the pushes of all three platforms arrive, all of them through Squid.
+2. Without it, the channels of WNS, which devices name, are called directly; all else goes through Squid as before.
+3. While Squid is down, or the password is wrong, pushes wait, those of WNS too, whose access tokens come through the proxy;
+   nothing is lost: all arrive afterwards, once.
+4. `sealpost doctor --online` reaches each endpoint through Squid, and says so when Squid refuses.
+"""
+
+import pathlib
+import re
+import subprocess
+import tempfile
+import time
+
+from sealpost_e2e import api, outbox, processes
+
+DEVICES = 200
+NAME, PASSWORD = "sealpost", "per%cent:colon"
+HELPER = "/usr/lib/squid/basic_ncsa_auth"
+
+
+def run(options):
+    with outbox.Outbox(options.sealpost) as site, Squid(site) as squid:
+        site.simulate(channels=DEVICES)
+        # The simulators have a caFile and names of this machine, which are checked as others are.
+        base = site.configuration.read_text()
+        ports = {platform: port_of(base, platform) for platform in ("apns", "fcm", "wns")}
+        squid.start(ports.values())
+        with site.database() as database:
+            outbox.add_devices(database, "apns", DEVICES)
+            outbox.add_devices(database, "fcm", DEVICES)
+            outbox.add_devices(database, "wns", DEVICES, channels=site.channels())
+        secret = site.folder / "proxy.secret"
+        secret.write_text(f"{NAME}:{PASSWORD}\n")
+        secret.chmod(0o600)
+
+        def configure(**proxy):
+            settings = {"url": f'"http://127.0.0.1:{squid.port}"', "credentialsFile": secret} | proxy
+            text = ", ".join(f"{key}: {value}" for key, value in settings.items())
+            site.configuration.write_text(f"{base}proxy: {{{text}}}\n")
+
+        configure(deviceHosts="true")
+        send(site, 1)
+        report("all through the proxy", arrived(site), squid.take(), ports, {"apns", "fcm", "wns"})
+
+        configure()
+        # The tokens of WNS come from a host that the operator has named: that of its port in the simulation.
+        send(site, 2)
+        report("devices' hosts directly", arrived(site), squid.take(), ports, {"apns", "fcm", "wns"}, tunnels_of_wns=1)
+
+        squid.stop()
+        daemon, _ = site.serve()
+        post(site)
+        await_tries(site, daemon)
+        expect(site, 2)
+        squid.start(ports.values())
+        site.wait_until_settled(180, "the pushes after the proxy's return", daemon)
+        processes.terminate(daemon)
+        expect(site, 3)
+        report("after the proxy was down", arrived(site), squid.take(), ports, {"apns", "fcm", "wns"}, tunnels_of_wns=1)
+
+        secret.write_text(f"{NAME}:wrong\n")
+        daemon, _ = site.serve()
+        post(site)
+        processes.wait_until(squid.refusals, 60, "a refusal", daemon)
+        await_tries(site, daemon)
+        expect(site, 3)
+        findings = doctor(site)
+        if "the proxy refuses the tunnel with 407" not in findings:
+            raise SystemExit(f"doctor does not tell of the wrong password:\n{findings}")
+        secret.write_text(f"{NAME}:{PASSWORD}\n")
+        processes.terminate(daemon)
+        daemon, _ = site.serve()
+        site.wait_until_settled(180, "the pushes after the password was mended", daemon)
+        processes.terminate(daemon)
+        expect(site, 4)
+        report("after the wrong password", arrived(site), squid.take(), ports, {"apns", "fcm", "wns"}, tunnels_of_wns=1)
+
+        findings = doctor(site)
+        reached = [line for line in findings.splitlines() if "answers with" in line]
+        if len(reached) < 4:
+            raise SystemExit(f"doctor does not reach the providers through the proxy:\n{findings}")
+        print(f"doctor: {len(reached)} endpoints reached through the proxy; a wrong password is told")
+
+
+def send(site, times):
+    """Posts to all devices, waits for the ends of their pushes, and expects so many to have arrived on each device."""
+    daemon, _ = site.serve()
+    post(site)
+    site.wait_until_settled(120, "the pushes", daemon)
+    processes.terminate(daemon)
+    expect(site, times)
+
+
+def expect(site, times):
+    if any(count != times * DEVICES for count in arrived(site).values()):
+        raise SystemExit(f"expected {times} pushes to each of {DEVICES} devices: {arrived(site)}")
+
+
+def await_tries(site, daemon):
+    """Waits until the delivery has tried a push of each platform."""
+    def are_tried():
+        with site.database() as database:
+            query = "select count(distinct lane) from delivery where settled_at is null and attempts > 0"
+            return database.execute(query).fetchone()[0] == 3
+
+    processes.wait_until(are_tried, 60, "a try of each platform", daemon)
+
+
+def post(site):
+    connection = site.connect()
+    api.post(connection, {"Payload": "news", "To": ["news"]})
+
+
+def arrived(site):
+    """The pushes that the simulators have accepted, by platform."""
+    # They write their log each second.
+    time.sleep(1.2)
+    counts = dict.fromkeys(("apns", "fcm", "wns"), 0)
+    for platform, _, outcome, _ in site.received():
+        counts[platform] += outcome == "200"
+    return counts
+
+
+def doctor(site):
+    done = subprocess.run(
+        [site.sealpost, "doctor", "--online", "--config", site.configuration],
+        cwd=site.folder, env=site.environment, capture_output=True, text=True,
+    )
+    return done.stdout + done.stderr
+
+
+def port_of(configuration, platform):
+    entry = re.search(rf"^  {platform}: .*?\}}\n", configuration, re.M | re.S)[0]
+    return int(re.search(r"localhost:(\d+)", entry)[1])
+
+
+def report(what, counts, tunnels, ports, through, tunnels_of_wns=None):
+    by_platform = {platform: tunnels.count(port) for platform, port in ports.items()}
+    used = {platform for platform, number in by_platform.items() if number}
+    if used != through:
+        raise SystemExit(f"{what}: tunnels {by_platform}, expected those of {sorted(through)}")
+    if tunnels_of_wns is not None and by_platform["wns"] > tunnels_of_wns:
+        raise SystemExit(f"{what}: channels were called through the proxy: {by_platform}")
+    print(f"{what}: {sum(counts.values())} pushes so far, tunnels opened: {by_platform}")
+
+
+class Squid:
+    """A Squid that asks for a password, and tunnels to listed ports only."""
+
+    def __init__(self, site):
+        self.site = site
+        self.port = processes.free_port()
+        self.process = None
+        self.read = 0
+
+    def __enter__(self):
+        # Squid leaves its rights at the start, and then cannot look into the site's folder.
+        self.holder = tempfile.TemporaryDirectory(prefix="sealpost-squid-")
+        self.folder = pathlib.Path(self.holder.name)
+        self.folder.chmod(0o777)
+        self.log = self.folder / "access.log"
+        digest = processes.run("openssl", "passwd", "-apr1", PASSWORD).strip()
+        (self.folder / "passwords").write_text(f"{NAME}:{digest}\n")
+        return self
+
+    def __exit__(self, *_):
+        self.stop()
+        self.holder.cleanup()
+
+    def start(self, ports):
+        configuration = self.folder / "squid.conf"
+        configuration.write_text(f"""
+http_port 127.0.0.1:{self.port}
+auth_param basic program {HELPER} {self.folder}/passwords
+auth_param basic credentialsttl 1 minute
+acl known proxy_auth REQUIRED
+acl providers port {" ".join(map(str, ports))}
+acl tunnels method CONNECT
+http_access deny !tunnels
+http_access deny !providers
+http_access allow known
+http_access deny all
+visible_hostname localhost
+pid_filename none
+cache_log /dev/null
+access_log stdio:{self.log}
+buffered_logs off
+netdb_filename none
+coredump_dir none
+shutdown_lifetime 0 seconds
+memory_cache_shared off
+""")
+        self.process = self.site.start(["squid", "-N", "-d", "1", "-f", configuration])
+        processes.wait_for_line(self.process, "Accepting")
+
+    def stop(self):
+        if self.process and self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+
+    def lines(self):
+        return self.log.read_text().splitlines() if self.log.exists() else []
+
+    def refusals(self):
+        """How often a password was refused since the last `take`."""
+        return sum("/407 " in line for line in self.lines()[self.read:])
+
+    def take(self):
+        """The ports of the tunnels that have ended since the last call; Squid writes a line when one ends."""
+        deadline = time.monotonic() + 10
+        while len(self.lines()) == self.read and time.monotonic() < deadline:
+            time.sleep(0.1)
+        time.sleep(1)
+        lines = self.lines()
+        new, self.read = lines[self.read:], len(lines)
+        return [int(found[1]) for line in new if "/200 " in line and (found := re.search(r"CONNECT localhost:(\d+)", line))]
