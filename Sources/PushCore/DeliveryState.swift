@@ -14,6 +14,8 @@ package struct DeliveryState: Sendable, Hashable {
     /// The first wait; each later one is twice as long, up to `longestWait`.
     package static let firstWait: TimeInterval = 1
     package static let longestWait: TimeInterval = 900
+    /// The share by which a wait that a provider asks for is lengthened at most.
+    package static let longestSpread = 0.25
 
     package func isExpired(now: Date) -> Bool {
         now >= self.expiresAt
@@ -40,10 +42,18 @@ package struct DeliveryState: Sendable, Hashable {
             // Not tried again until the device connects, which makes it due.
             return .retried(at: self.expiresAt, reason: reason)
         case .failure(.unavailable(let reason, let retryAfter)):
-            return self.retry(reason, atLeast: retryAfter ?? .zero, now: now, jitter: jitter)
-        case .failure(.overloaded(let reason, let retryAfter)), .failure(.deviceBusy(let reason, let retryAfter)):
+            return self.retry(reason, atLeast: Self.spread(retryAfter ?? .zero, jitter), now: now, jitter: jitter)
+        case .failure(.deviceBusy(let reason, let retryAfter)):
+            return self.retry(reason, atLeast: Self.spread(retryAfter, jitter), now: now, jitter: jitter)
+        case .failure(.overloaded(let reason, let retryAfter)):
+            // The lane rests as long, and begins again with one push.
             return self.retry(reason, atLeast: retryAfter, now: now, jitter: jitter)
         }
+    }
+
+    /// A wait that a provider asks for, lengthened: it tells many pushes the same, and they must not come back at once.
+    private static func spread(_ wait: Duration, _ jitter: Double) -> Duration {
+        wait + wait * (Self.longestSpread * jitter)
     }
 
     private func retry(_ reason: String, atLeast: Duration, now: Date, jitter: Double) -> Settlement {

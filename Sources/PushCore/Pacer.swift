@@ -1,11 +1,19 @@
 package import Foundation
 
-/// Limits calls to a rate per second, and spreads them over the second by tenths.
+/// Limits calls to a rate per second, and spreads them over the second by tenths. After a pause the rate rises to its
+/// full height within a minute, as Google asks of senders.
 package struct Pacer: Sendable {
+    /// How long a rise lasts.
+    package static let rise: TimeInterval = 60
+    /// The share of the rate at which a rise begins.
+    private static let least = 0.1
+
     /// A ring buffer of the times of the last calls, as many as a tenth of a second may have.
     private var times: [Date]
     private var next = 0
     private let span: TimeInterval
+    /// When the rate began to rise; `nil` at its full height.
+    private var riseBegan: Date?
 
     /// `rate`: calls a second, at least 1.
     package init(rate: Int) {
@@ -16,11 +24,29 @@ package struct Pacer: Sendable {
 
     /// Returns `nil` and counts a call if one may be made now; otherwise returns when one may be made.
     package mutating func admit(now: Date) -> Date? {
-        let earliest = self.times[self.next] + self.span
+        let span = self.span / self.share(now)
+        let earliest = self.times[self.next] + span
         // A time that is too far away was taken before the clock was set back.
-        if earliest > now, earliest.timeIntervalSince(now) < 2 * self.span { return earliest }
+        if earliest > now, earliest.timeIntervalSince(now) < 2 * span { return earliest }
         self.times[self.next] = now
         self.next = (self.next + 1) % self.times.count
         return nil
+    }
+
+    /// Begins a rise: the calls of a pause have gathered, and must not come all at once.
+    package mutating func beginRise(now: Date) {
+        self.riseBegan = now
+    }
+
+    /// The share of the rate that may be used now.
+    private mutating func share(_ now: Date) -> Double {
+        guard let riseBegan else { return 1 }
+        let share = Self.least + (1 - Self.least) * now.timeIntervalSince(riseBegan) / Self.rise
+        // Below the least: the clock was set back.
+        guard (Self.least..<1).contains(share) else {
+            self.riseBegan = nil
+            return 1
+        }
+        return share
     }
 }

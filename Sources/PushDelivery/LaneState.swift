@@ -166,6 +166,7 @@ struct LaneState: Sendable {
             jitter: jitter
         )
         self.note(event)
+        if case .resumed = event { self.pacer?.beginRise(now: now) }
         return self.health.blame
     }
 

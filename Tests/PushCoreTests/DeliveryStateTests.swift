@@ -17,6 +17,15 @@ import Testing
         .retried(at: self.now + wait, reason: "x")
     }
 
+    @Test(arguments: [(0.0, 60.0), (0.5, 67.5), (1, 75)])
+    func pushesThatAreToldTheSameWaitComeBackOneAfterTheOther(jitter: Double, wait: TimeInterval) {
+        let outcome = SendOutcome.failure(.deviceBusy(reason: "b", retryAfter: .seconds(60)))
+        #expect(
+            self.state().settlement(of: outcome, blame: .unclear, now: self.now, jitter: jitter)
+                == .retried(at: self.now + wait, reason: "b")
+        )
+    }
+
     @Test func aPushIsSentUntilItExpires() {
         #expect(!self.state(expiresIn: 1).isExpired(now: self.now))
         #expect(self.state(expiresIn: 0).isExpired(now: self.now))

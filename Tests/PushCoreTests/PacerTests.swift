@@ -28,4 +28,29 @@ import Testing
         #expect(pacer.admit(now: Date(timeIntervalSince1970: 1000)) == nil)
         #expect(pacer.admit(now: Date(timeIntervalSince1970: 1000.5)) == Date(timeIntervalSince1970: 1001))
     }
+
+    @Test func afterAPauseTheRateRisesForAMinute() {
+        var pacer = Pacer(rate: 1000)
+        let start = Date(timeIntervalSince1970: 1_800_000_000)
+        pacer.beginRise(now: start)
+        let counts = (0..<70).map { second in
+            (0..<1000).reduce(0) { count, millisecond in
+                var count = count
+                let now = start + Double(second) + Double(millisecond) / 1000
+                while pacer.admit(now: now) == nil { count += 1 }
+                return count
+            }
+        }
+        #expect((100...200).contains(counts[0]), "\(counts)")
+        #expect((500...600).contains(counts[30]), "\(counts)")
+        #expect(zip(counts, counts.dropFirst()).allSatisfy { $0 <= $1 + 100 }, "\(counts)")
+        #expect(counts[62...].allSatisfy { (990...1000).contains($0) }, "\(counts)")
+    }
+
+    @Test func aClockThatIsSetBackEndsARise() {
+        var pacer = Pacer(rate: 10)
+        pacer.beginRise(now: Date(timeIntervalSince1970: 1000))
+        #expect(pacer.admit(now: Date(timeIntervalSince1970: 900)) == nil)
+        #expect(pacer.admit(now: Date(timeIntervalSince1970: 900)) == Date(timeIntervalSince1970: 900.1))
+    }
 }

@@ -67,7 +67,18 @@ import Testing
         #expect(message?.count == 3)
     }
 
-    @Test(arguments: ["", "a b", "a\n", "é", String(repeating: "x", count: 4097)])
+    @Test func anInstallationIDHasAFieldOfItsOwn() throws {
+        let body = try self.request(Samples.push(handle: "fid:cXyZ0123456789abcdef-_")).bodyText
+        #expect(body.hasPrefix(#"{"message":{"fid":"cXyZ0123456789abcdef-_","data""#))
+        // As registration tokens begin today: it is the prefix that tells, and not the form.
+        let token = try self.request(Samples.push(handle: "cXyZ0123456789abcdef-_:APA91b")).bodyText
+        #expect(token.hasPrefix(#"{"message":{"token":"cXyZ0123456789abcdef-_:APA91b","data""#))
+    }
+
+    @Test(arguments: [
+        "", "a b", "a\n", "é", String(repeating: "x", count: 4097), "fid:", "fid:cXyZ0123456789abcdef-", "fid:a+b",
+        "fid:cXyZ0123456789abcdef-_x",
+    ])
     func aHandleThatIsNoRegistrationTokenIsGone(handle: String) throws {
         let push = try Samples.push(handle: handle)
         #expect(throws: SendFailure.deviceGone(reason: "not a registration token")) { try self.request(push) }
@@ -88,6 +99,10 @@ import Testing
         (
             400, "INVALID_ARGUMENT", violation("message.token"),
             SendOutcome.failure(.deviceUnknown(reason: "INVALID_ARGUMENT"))
+        ),
+        (
+            400, "INVALID_ARGUMENT", violation("message.fid"),
+            .failure(.deviceUnknown(reason: "INVALID_ARGUMENT"))
         ),
         (400, "INVALID_ARGUMENT", fcm("INVALID_ARGUMENT"), .failure(.rejected(reason: "INVALID_ARGUMENT"))),
         (400, "INVALID_ARGUMENT", violation("message.android.ttl"), .failure(.rejected(reason: "INVALID_ARGUMENT"))),

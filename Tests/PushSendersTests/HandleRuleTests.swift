@@ -34,7 +34,7 @@ import Testing
         let flaws = (WebPushSubscription.Flaw.notJSON.description, WebPushSubscription.Flaw.badEndpoint.description)
         return [
             (APNsHandleRule(), "xy", .malformed("it must be a device token in hexadecimal")),
-            (FCMHandleRule(), "ä", .malformed("it must be a registration token")),
+            (FCMHandleRule(), "ä", .malformed("it must be a registration token, or fid: and an installation id")),
             (StreamHandleRule(), "a b", .malformed("it must be a registration id")),
             (wns, "https://evil.example/", .notAllowed("it must be a channel, https at *.notify.windows.com, b.c")),
             (webPush, "https://a.b/", .malformed(flaws.0)),

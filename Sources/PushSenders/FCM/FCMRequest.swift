@@ -13,11 +13,11 @@ struct FCMRequest: Sendable {
     let apple: AppleEnvelope?
     let timeout: Duration
 
-    /// Throws `deviceGone` if the handle is not a registration token.
+    /// Throws `deviceGone` if the handle is neither a registration token nor an installation id.
     func make(_ push: Push, token: Secret<String>, now: Date) throws(SendFailure) -> OutboundRequest {
-        let device: String
+        let target: FCMHandleRule.Target
         do throws(HandleFlaw) {
-            device = try FCMHandleRule().address(push.handle)
+            target = try FCMHandleRule().target(push.handle)
         } catch {
             throw .deviceGone(reason: "not a registration token")
         }
@@ -25,15 +25,16 @@ struct FCMRequest: Sendable {
             OutboundRequest.Header("authorization", "Bearer " + token.exposed),
             .init("content-type", "application/json"),
         ]
-        let body = Array(self.body(of: push, to: device, now: now).utf8)
+        let body = Array(self.body(of: push, to: target, now: now).utf8)
         return OutboundRequest(.post, self.url, headers: headers, body: body, timeout: self.timeout)
     }
 
     /// FCM ignores the part that is for another kind of device than the token's.
-    private func body(of push: Push, to device: String, now: Date) -> String {
+    private func body(of push: Push, to target: FCMHandleRule.Target, now: Date) -> String {
+        let (field, value) = target.field
         let id = push.notification.rawValue
         let parts = [
-            "\"token\":\(JSONText.quoted(device))", "\"data\":{\"secureId\":\"\(id)\"}",
+            "\"\(field)\":\(JSONText.quoted(value))", "\"data\":{\"secureId\":\"\(id)\"}",
             "\"android\":{\(Self.android(push, now: now))}",
             self.apple.map { "\"apns\":{\(Self.apple(push, in: $0))}" },
         ]

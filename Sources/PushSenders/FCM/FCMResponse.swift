@@ -69,7 +69,7 @@ enum FCMResponse {
         /// Whether the device's token is invalid; any other 400 says nothing about the device.
         var isAboutToken: Bool {
             let fields = (self.details ?? []).flatMap { $0.fieldViolations ?? [] }.map(\.field)
-            if fields.contains("message.token") { return true }
+            if fields.contains("message.token") || fields.contains("message.fid") { return true }
             return self.code != nil && (self.message ?? "").contains("not a valid FCM registration token")
         }
     }
