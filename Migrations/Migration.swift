@@ -17,5 +17,9 @@ package struct Migration: Sendable {
             name: "M0003_payload_lease",
             sql: String(decoding: PackageResources.M0003_payload_lease_sql, as: UTF8.self)
         ),
+        Migration(
+            name: "M0006_idempotent_reach",
+            sql: String(decoding: PackageResources.M0006_idempotent_reach_sql, as: UTF8.self)
+        ),
     ]
 }

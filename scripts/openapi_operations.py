@@ -92,6 +92,10 @@ Stores a payload and pushes its number. There are three forms: without a body th
 caller's own devices; a JSON string goes to the user of `to_tag`, by default the caller, on the platform of `pns`, by default
 all; a JSON object says all of it. The answer comes when payload, recipients and the work of pushing are safe on the disk.
 
+The answer to an object has the options in force, so that a misspelt member shows, and how many users and devices it reaches.
+The answer to the other forms is the notification as its recipient collects it. With `Prefer: handling=strict`, `pns` and
+`to_tag` are refused unless the body is a string.
+
 With an `Idempotency-Key` a request that is sent again is answered as the first time, and nothing is sent twice.
 
 A `username:` that no user has is 400 `unknown-user`, a platform without a sender 400 `unknown-platform`, a payload that is too long

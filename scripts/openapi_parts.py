@@ -169,14 +169,26 @@ SCHEMAS = {
         description="A JSON Web Key Set (RFC 7517, RFC 8037).",
     ),
     "SentNotification": thing(
-        ["Id", "Read", "CreatedAt", "ExpiresAt"],
+        [
+            "Id", "Read", "CreatedAt", "ExpiresAt", "To", "Platforms", "Priority", "CollapseKey", "Store", "ReadOnce",
+            "Recipients", "Pushes", "More",
+        ],
         {
             "Id": schema("NotificationId"),
             "Read": {"type": "boolean", "const": False},
             "CreatedAt": time("When it was accepted."),
             "ExpiresAt": time("When the payload is erased."),
+            "To": {"type": "array", "minItems": 1, "maxItems": 20, "items": {"type": "string"}, "description": "The tag expressions, with the parentheses that they need only."},
+            "Platforms": {"type": ["array", "null"], "items": {"type": "string"}, "description": "The platforms; null for all."},
+            "Priority": {"enum": ["high", "normal"]},
+            "CollapseKey": either("string"),
+            "Store": {"enum": ["cacheable", "never"]},
+            "ReadOnce": {"type": "boolean"},
+            "Recipients": either("integer", minimum=0, description="How many users are recipients; null if that is not known yet."),
+            "Pushes": either("integer", minimum=0, description="How many devices are pushed to; null if that is not known yet."),
+            "More": {"type": "boolean", "description": "Whether the server still looks for the devices of a broadcast: then `Recipients` and `Pushes` are null, and `GET /api/notifications/{id}/deliveries` counts."},
         },
-        description="What was accepted, without the payload.",
+        description="What was accepted, without the payload: the options in force, and how many it reaches. A request that is repeated with its `Idempotency-Key` has the same answer, and so the numbers of the first.",
     ),
     "NotificationOrder": thing(
         ["Payload"],

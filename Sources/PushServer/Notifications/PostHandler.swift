@@ -40,15 +40,19 @@ struct PostHandler: Handler {
         let posted = try await self.poster.post(order, payload: payload, of: context, once: request) { id in
             try context.record(.send, of: "\(id)")
         }
-        let item = NotificationItem(
-            id: posted.id.rawValue,
-            payload: isFullForm ? nil : order.payload,
-            isRead: false,
-            createdAt: posted.createdAt,
-            expiresAt: posted.expiresAt
-        )
-        return isFullForm
-            ? Response(created: Paths.notification(posted.id.rawValue), item.json) : Response(uncached: item.json)
+        guard isFullForm else {
+            // The tutorial's clients read a notification as its recipient collects it.
+            let item = NotificationItem(
+                id: posted.id.rawValue,
+                payload: order.payload,
+                isRead: false,
+                createdAt: posted.createdAt,
+                expiresAt: posted.expiresAt
+            )
+            return Response(uncached: item.json)
+        }
+        let sent = SentNotification(posted: posted, order: order)
+        return Response(created: Paths.notification(posted.id.rawValue), sent.json)
     }
 
     /// Reads one of the three forms: nothing, a string with its addressee in the query, or an object.
