@@ -76,6 +76,15 @@ VALIDATORS = {"Cache-Control": header("Freshness"), "Vary": header("Vary"), "ETa
 LIST_VALIDATORS = VALIDATORS | {"Cache-Control": header("ListFreshness")}
 PAGES = "The entries come a page at a time."
 
+
+def cursor(description="`Cursor` of the page before.", schema={"type": "string"}):
+    return parameter("cursor", "query", schema, description)
+
+
+def older(name, schema):
+    return parameter(name, "query", schema, "What `cursor` was called before; not beside it.", deprecated=True)
+
+
 # MARK: Notifications
 
 SENT = {
@@ -125,16 +134,17 @@ A `username:` that no user has is 400 `unknown-user`, a platform without a sende
 operation(
     "GET", "/api/notifications", "listNotifications", "notifications", "List what was missed",
     """\
-Gives the caller's notifications, the oldest change first: all that a device has missed, in one round trip. Without `since` it
+Gives the caller's notifications, the oldest change first: all that a device has missed, in one round trip. Without `cursor` it
 begins at the beginning; with the `Cursor` of the answer before it goes on where that one ended, and what was dismissed or
 recalled meanwhile is in `Deleted`. With `ids` it gives those of the named ones that are there for the caller, and can have no
 other parameter. What may be read once comes without its payload, to be collected by itself. Each 16 KiB of the body, before it is
 compressed, counts as one more request of the caller's quota.
 
-A cursor that is not of this user and of the same `unread` is 400 `invalid-cursor`: begin anew without `since`.""",
+A cursor that is not of this user and of the same `unread` is 400 `invalid-cursor`: begin anew without it.""",
     "device", "fetch",
     parameters=(
-        parameter("since", "query", schema("Cursor"), "`Cursor` of the answer before."),
+        cursor("`Cursor` of the answer before.", schema("Cursor")),
+        older("since", schema("Cursor")),
         LIMIT,
         parameter("unread", "query", {"type": "boolean", "default": False}, "Only what was not read. Such a list has cursors of its own."),
         parameter("ids", "query", {"type": "string", "pattern": "^([1-9][0-9]{0,17}|[1-8][0-9]{18})(,([1-9][0-9]{0,17}|[1-8][0-9]{18})){0,499}$"}, "Up to 500 numbers of notifications, with commas in between; alone.", example="7,9,12"),
@@ -195,7 +205,7 @@ operation(
     "publisher", "send",
     parameters=(
         ID, LIMIT,
-        parameter("cursor", "query", {"type": "integer", "format": "int64", "minimum": 0, "maximum": 2**63 - 1, "default": 0}, "`Cursor` of the page before."),
+        cursor(schema={"type": "integer", "format": "int64", "minimum": 0, "maximum": 2**63 - 1, "default": 0}),
     ),
     answers=ok("The counts, and a page of the devices.", schema("Deliveries")), problems=[404],
 )
@@ -297,7 +307,7 @@ operation(
 )
 operation(
     "GET", "/api/users", "listUsers", "administration", "List users", f"Lists all users. {PAGES}", "admin", "manage",
-    parameters=(LIMIT, parameter("after", "query", schema("Username"), "The last name of the page before.")),
+    parameters=(LIMIT, cursor(schema=schema("Username")), older("after", schema("Username"))),
     answers=ok("A page of users.", schema("UserList")),
 )
 operation(
@@ -328,7 +338,8 @@ operation(
     f"Lists the tokens that are good, of one user or of all, without their secrets. {PAGES}", "admin", "manage",
     parameters=(
         LIMIT,
-        parameter("after", "query", schema("TokenPrefix"), "The last prefix of the page before."),
+        cursor(schema=schema("TokenPrefix")),
+        older("after", schema("TokenPrefix")),
         parameter("user", "query", schema("Username"), "Whose tokens; all, if it is left out."),
     ),
     answers=ok("A page of tokens.", schema("TokenList")),
@@ -338,12 +349,14 @@ operation(
     "Ends a token of any user, at once.", "admin", "manage", parameters=(PREFIX,),
     answers={204: ("It is no longer good.", None, {})}, problems=[404],
 )
+ENTRY = {"type": "integer", "format": "int64", "minimum": 1, "maximum": 2**63 - 1}
 operation(
     "GET", "/api/audit", "listAudit", "administration", "Read the audit",
     f"Lists who did what, the newest first. {PAGES}", "admin", "manage",
     parameters=(
         LIMIT,
-        parameter("before", "query", {"type": "integer", "format": "int64", "minimum": 1, "maximum": 2**63 - 1}, "The last number of the page before."),
+        cursor(schema=ENTRY),
+        older("before", ENTRY),
     ),
     answers=ok("A page of entries.", schema("Audit")),
 )

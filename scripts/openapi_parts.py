@@ -17,6 +17,9 @@ the payload over an authenticated connection.
 **JSON.** The names of members are in PascalCase in answers, and compared without case in requests. Members that are not
 known are ignored, and `null` is as good as leaving a member out. At most 64 levels are read.
 
+**Pages.** A list has at most `limit` entries, and `More` says whether there are others: they are on the page for which `cursor`
+is the `Cursor` of this one. A cursor means something to its list only.
+
 **Conditional and partial requests.** Every `GET` is also answered as `HEAD`. Where there is an `ETag`, `If-None-Match` and
 the other preconditions of RFC 9110 hold. Ranges are not served.
 
@@ -357,7 +360,7 @@ SCHEMAS = {
         description="A token, which is shown only here.",
     ),
     "TokenList": thing(
-        ["Tokens", "More"],
+        ["Tokens", "Cursor", "More"],
         {
             "Tokens": {"type": "array", "maxItems": 500, "items": thing(
                 ["Prefix", "User", "Session", "Scopes", "CreatedAt", "ExpiresAt", "LastUse", "AuditId"],
@@ -369,6 +372,7 @@ SCHEMAS = {
                     "AuditId": {"type": "string", "description": "What stands for the token in the audit, also when it is gone."},
                 },
             )},
+            "Cursor": {"anyOf": [schema("TokenPrefix"), {"type": "null"}], "description": "What `cursor` is set to for the next page; null if there is no token."},
             "More": {"type": "boolean", "description": "Whether there are more after the last one."},
         },
         description="A page of tokens in the order of their prefixes.",
@@ -394,8 +398,8 @@ SCHEMAS = {
         description="A user.",
     ),
     "UserList": thing(
-        ["Users", "More"],
-        {"Users": {"type": "array", "maxItems": 500, "items": schema("User")}, "More": {"type": "boolean", "description": "Whether there are more after the last one."}},
+        ["Users", "Cursor", "More"],
+        {"Users": {"type": "array", "maxItems": 500, "items": schema("User")}, "Cursor": {"anyOf": [schema("Username"), {"type": "null"}], "description": "What `cursor` is set to for the next page; null if there is no user."}, "More": {"type": "boolean", "description": "Whether there are more after the last one."}},
         description="A page of users in the order of their names.",
     ),
     "PasswordChange": thing(
@@ -404,7 +408,7 @@ SCHEMAS = {
         description="The caller's present password and another one.",
     ),
     "Audit": thing(
-        ["Entries", "More"],
+        ["Entries", "Cursor", "More"],
         {
             "Entries": {"type": "array", "maxItems": 500, "items": thing(
                 ["Number", "At", "Action", "Subject", "Detail", "Actor", "Token", "Client", "Request"],
@@ -420,6 +424,7 @@ SCHEMAS = {
                     "Request": {"type": "string", "description": "The request's id."},
                 },
             )},
+            "Cursor": {"type": ["string", "null"], "pattern": "^[1-9][0-9]{0,18}$", "description": "What `cursor` is set to for the next page; null if there is no entry."},
             "More": {"type": "boolean", "description": "Whether there are older ones."},
         },
         description="Who did what, the newest first.",

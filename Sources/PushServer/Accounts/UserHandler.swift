@@ -38,20 +38,18 @@ struct UserHandler: Handler {
         )
     }
 
-    /// Lists users, a page at a time: `after` (a name) and `limit`.
+    /// Lists users, a page at a time; a cursor is the last name.
     private func listUsers(_ context: RequestContext) async throws -> Response {
         let query = try Query(context.request.head.query)
-        let last = try query["after"].map { text in
-            guard let name = Username(text) else { throw Problem(.invalidParameter, "after must be a user name") }
-            return name
-        }
+        let last = try query.start({ Username($0) }, older: "after", "a user name")
         let size = try query.limit
         let users = try await self.reports.run { try await $0.users(after: last, limit: size + 1) }
+        let shown = users.prefix(size)
         return Response(
-            uncached: .object([
-                .init("Users", .array(users.prefix(size).map(\.json))),
-                .init("More", .bool(users.count > size)),
-            ])
+            page: "Users",
+            shown.map(\.json),
+            cursor: (shown.last?.name ?? last)?.description,
+            hasMore: users.count > size
         )
     }
 

@@ -24,18 +24,6 @@ struct Query {
         }
     }
 
-    /// The requested number of entries of a list; 100 by default.
-    var limit: Int {
-        get throws(Problem) {
-            guard let limit = Int(try self["limit"] ?? "100"), Self.limits.contains(limit) else {
-                throw Problem(.invalidParameter, "limit must be 1 to \(Self.limits.upperBound)")
-            }
-            return limit
-        }
-    }
-
-    private static let limits = 1...500
-
     private static func decode(_ text: Substring) throws(Problem) -> String {
         guard let decoded = text.replacing("+", with: " ").removingPercentEncoding else {
             throw Problem(.invalidParameter, "the query is not percent-encoded UTF-8")

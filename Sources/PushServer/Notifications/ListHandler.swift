@@ -150,7 +150,7 @@ struct ListHandler: Handler {
         guard
             let change = self.cursors.change(at: cursor, of: list),
             change <= (try await reader.newestChange(ofUser: list.user))
-        else { throw Problem(.invalidCursor, "restart the list without since") }
+        else { throw Problem(.invalidCursor, "restart the list without cursor") }
         return change
     }
 
