@@ -17,6 +17,10 @@ the payload over an authenticated connection.
 **JSON.** The names of members are in PascalCase in answers, and compared without case in requests. Members that are not
 known are ignored, and `null` is as good as leaving a member out. At most 64 levels are read.
 
+**Strict handling.** With `Prefer: handling=strict` (RFC 7240) a request with a member or a query parameter that the operation
+does not know is refused before it has any effect, with 400 `unknown-member` or `unknown-parameter`, whose `detail` names it.
+The answers then have `Preference-Applied: handling=strict`. Without it, what is not known is ignored.
+
 **Pages.** A list has at most `limit` entries, and `More` says whether there are others: they are on the page for which `cursor`
 is the `Cursor` of this one. A cursor means something to its list only.
 
@@ -450,6 +454,11 @@ PARAMETERS = {
         "X-Request-Id", "header", {"type": "string"},
         "Comes back as it is if it is 1 to 128 of `A-Za-z0-9_-`; otherwise the server makes one.", example="4f1c-17",
     ),
+    "Prefer": parameter(
+        "Prefer", "header", {"type": "string"},
+        "With `handling=strict` the request is refused if it has a member or a query parameter that is not known (RFC 7240 section 4.4). All else that is preferred is ignored.",
+        example="handling=strict",
+    ),
     "IfNoneMatch": parameter(
         "If-None-Match", "header", {"type": "string"},
         "The `ETag` of the answer that the client has, or several of them: if that is still right, the answer is 304. What cannot be read matches nothing.",
@@ -523,7 +532,8 @@ HEADERS = {
     "ContentEncoding": header({"const": "gzip"}, "If the list is compressed. Its `ETag` then ends with `-gzip`."),
     "LastModified": header(TEXT, "When the notification was made or marked, RFC 9110 section 8.8.2."),
     "Expires": header(TEXT, "The same as `max-age`, for caches of HTTP/1.0."),
-    "Vary": header({"type": "string", "pattern": "^Authorization(, Accept-Encoding)?$"}, "A cache that several users of a device share keeps one answer for each."),
+    "Vary": header({"type": "string", "pattern": "^Authorization(, Accept-Encoding)?(, Prefer)?$"}, "A cache that several users of a device share keeps one answer for each."),
+    "PreferenceApplied": header({"const": "handling=strict"}, "If the request preferred strict handling, and was checked for that (RFC 7240 section 3). `Vary` then has `Prefer`, in a line of its own."),
     "Location": header({"type": "string", "format": "uri-reference"}, "The path of what was made.", True),
     "Challenge": header(TEXT, "`Basic realm=\"sealpost\", charset=\"UTF-8\"` and `Bearer realm=\"sealpost\"`, one line each (RFC 9110 section 11.6.1).", True),
     "ScopeChallenge": header(TEXT, "For a token that lacks a scope: all that are needed (RFC 6750 section 3.1)."),
@@ -541,6 +551,7 @@ EVERYWHERE = {
     "Access-Control-Allow-Credentials": ref("headers", "AllowCredentials"),
     "Access-Control-Expose-Headers": ref("headers", "ExposeHeaders"),
     "MyToken": ref("headers", "MyToken"),
+    "Preference-Applied": ref("headers", "PreferenceApplied"),
     "Content-Digest": ref("headers", "ContentDigest"),
     "Signature-Input": ref("headers", "SignatureInput"),
     "Signature": ref("headers", "Signature"),

@@ -17,8 +17,12 @@ struct TokenHandler: Handler {
 
     var routes: [Route] {
         [
-            Route(.post, Paths.tokens, .atLeast(.admin, .manage)) { try await self.addToken($0) },
-            Route(.get, Paths.tokens, .atLeast(.admin, .manage)) { try await self.listTokens($0) },
+            Route(.post, Paths.tokens, .atLeast(.admin, .manage), body: ["User", "Scopes", "ExpiresIn"]) {
+                try await self.addToken($0)
+            },
+            Route(.get, Paths.tokens, .atLeast(.admin, .manage), query: ["user", "cursor", "after", "limit"]) {
+                try await self.listTokens($0)
+            },
             Route(.delete, Paths.token("{id}"), .atLeast(.admin, .manage)) { try await self.deleteToken($0) },
         ]
     }

@@ -12,12 +12,20 @@ struct UserHandler: Handler {
 
     var routes: [Route] {
         [
-            Route(.post, Paths.users, .atLeast(.admin, .manage)) { try await self.addUser($0) },
-            Route(.get, Paths.users, .atLeast(.admin, .manage)) { try await self.listUsers($0) },
+            Route(.post, Paths.users, .atLeast(.admin, .manage), body: ["Name", "Password", "Role"]) {
+                try await self.addUser($0)
+            },
+            Route(.get, Paths.users, .atLeast(.admin, .manage), query: ["cursor", "after", "limit"]) {
+                try await self.listUsers($0)
+            },
             Route(.get, Paths.user("{id}"), .atLeast(.admin, .manage)) { try await self.showUser($0) },
-            Route(.patch, Paths.user("{id}"), .atLeast(.admin, .manage)) { try await self.changeUser($0) },
+            Route(.patch, Paths.user("{id}"), .atLeast(.admin, .manage), body: ["Role", "Password", "Disabled"]) {
+                try await self.changeUser($0)
+            },
             Route(.delete, Paths.user("{id}"), .atLeast(.admin, .manage)) { try await self.deleteUser($0) },
-            Route(.put, Paths.ownPassword, .atLeast(.device, [])) { try await self.changeOwnPassword($0) },
+            Route(.put, Paths.ownPassword, .atLeast(.device, []), body: ["Current", "New"]) {
+                try await self.changeOwnPassword($0)
+            },
         ]
     }
 

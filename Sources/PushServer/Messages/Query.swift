@@ -15,6 +15,9 @@ struct Query {
         self.parameters = parameters
     }
 
+    /// The names of all parameters, in their order.
+    var names: [String] { self.parameters.map(\.name) }
+
     /// The value of a parameter; throws an `invalid-parameter` problem if it appears twice.
     subscript(_ name: String) -> String? {
         get throws(Problem) {

@@ -18,9 +18,12 @@ struct ListHandler: Handler {
 
     var routes: [Route] {
         [
-            Route(.get, Paths.notifications, .atLeast(.device, .fetch)) {
-                try await self.listNotifications($0)
-            }
+            Route(
+                .get,
+                Paths.notifications,
+                .atLeast(.device, .fetch),
+                query: ["cursor", "since", "limit", "unread", "ids"]
+            ) { try await self.listNotifications($0) }
         ]
     }
 

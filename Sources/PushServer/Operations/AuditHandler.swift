@@ -10,7 +10,9 @@ struct AuditHandler: Handler {
 
     var routes: [Route] {
         [
-            Route(.get, Paths.audit, .atLeast(.admin, .manage)) { try await self.listAudit($0) }
+            Route(.get, Paths.audit, .atLeast(.admin, .manage), query: ["cursor", "before", "limit"]) {
+                try await self.listAudit($0)
+            }
         ]
     }
 
