@@ -328,6 +328,24 @@ operation(
     "admin", "manage", parameters=(USER,), answers={204: ("The user is gone.", None, {})}, problems=[404, 409],
 )
 operation(
+    "GET", "/api/devices", "listDevices", "administration", "List devices",
+    f"Lists the registrations of one user or of all, those included whose device has not registered yet or was retired. {PAGES}",
+    "admin", "manage",
+    parameters=(
+        LIMIT,
+        cursor(schema=schema("DeviceCursor")),
+        parameter("user", "query", schema("Username"), "Whose devices; all, if it is left out."),
+    ),
+    answers=ok("A page of devices.", schema("DeviceList")),
+)
+operation(
+    "DELETE", "/api/devices/{id}", "deleteDevice", "administration", "Unregister any device",
+    """\
+Ends a registration of any user, and cancels the pushes that wait for it. The device may register again under the same id: to
+keep its user out, disable the user.""",
+    "admin", "manage", parameters=(REGISTRATION,), answers={204: ("It is gone.", None, {})}, problems=[404],
+)
+operation(
     "POST", "/api/tokens", "addToken", "administration", "Make a token",
     "Makes a token for any user. 400 `unknown-user` if there is none of that name.",
     "admin", "manage", body=json("TokenOrder", "Whose, and what for."),

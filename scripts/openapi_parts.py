@@ -285,6 +285,30 @@ SCHEMAS = {
         },
         description="A registered device of the caller's.",
     ),
+    "DeviceList": thing(
+        ["Devices", "Cursor", "More"],
+        {
+            "Devices": {"type": "array", "maxItems": 500, "items": thing(
+                ["Id", "User", "State", "Platform", "Handle", "Tags", "CreatedAt", "RegisteredAt", "LastPush", "RetiredAt", "Reason"],
+                {
+                    "Id": schema("RegistrationId"), "User": schema("Username"),
+                    "State": {"enum": ["requested", "registered", "retired"], "description": "`requested` until the device registers under its id; `retired` when the id cannot be used any more."},
+                    "Platform": either("string", description="Null unless the device is registered, as are its handle and tags."),
+                    "Handle": either("string", description="Only its ends."),
+                    "Tags": {"type": "array", "items": {"type": "string"}, "description": "In lower case, with the server's own."},
+                    "CreatedAt": time("When the id was issued."),
+                    "RegisteredAt": {"type": ["string", "null"], "format": "date-time", "description": "When the device last registered."},
+                    "LastPush": {"type": ["string", "null"], "format": "date-time", "description": "When a provider last accepted a push to its handle."},
+                    "RetiredAt": {"type": ["string", "null"], "format": "date-time"},
+                    "Reason": either("string", description="Why the registration was retired."),
+                },
+            )},
+            "Cursor": {"anyOf": [schema("DeviceCursor"), {"type": "null"}], "description": "Null if there is no device."},
+            "More": {"type": "boolean", "description": "Whether there are more after the last one."},
+        },
+        description="A page of devices in the order in which their ids were issued.",
+    ),
+    "DeviceCursor": {"type": "string", "pattern": "^[0-9]{1,15}\\.[1-9][0-9]{0,17}$", "description": "Where a list of devices ended."},
     "DeviceTest": thing(
         ["Device", "State", "Reason"],
         {

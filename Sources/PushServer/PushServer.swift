@@ -69,6 +69,7 @@ package final class PushServer: Responder {
             DeliveryReportHandler(reports: reports),
             RegistrationHandler(store: store, settings: settings, workIsWaiting: workIsWaiting),
             DeviceTestHandler(poster: poster, settlements: settlements),
+            DeviceAdministrationHandler(store: store, reports: reports),
             WebPushKeyHandler(key: settings.applicationServerKey),
             StreamHandler(
                 store: store,

@@ -27,6 +27,8 @@ import Testing
         List(path: Paths.tokens, entries: "Tokens", user: "ada", older: "after"),
         List(path: "\(Paths.tokens)?user=bob", entries: "Tokens", user: "ada", older: "after"),
         List(path: Paths.audit, entries: "Entries", user: "ada", older: "before"),
+        List(path: Paths.devices, entries: "Devices", user: "ada"),
+        List(path: "\(Paths.devices)?user=Bob", entries: "Devices", user: "ada"),
         List(path: Paths.notifications, entries: "Notifications", user: "alice", older: "since"),
         List(
             path: "/api/notifications/{id}/deliveries",
@@ -115,5 +117,7 @@ import Testing
     @Test func anEmptyListHasNoCursor() async throws {
         let tokens = try await self.fixture.send(.get, "\(Paths.tokens)?user=nobody", user: "ada")
         #expect(tokens.text == #"{"Tokens":[],"Cursor":null,"More":false}"#)
+        let devices = try await self.fixture.send(.get, "\(Paths.devices)?user=nobody", user: "ada")
+        #expect(devices.text == #"{"Devices":[],"Cursor":null,"More":false}"#)
     }
 }
