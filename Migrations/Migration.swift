@@ -22,5 +22,9 @@ package struct Migration: Sendable {
             name: "M0005_vouched_session",
             sql: String(decoding: PackageResources.M0005_vouched_session_sql, as: UTF8.self)
         ),
+        Migration(
+            name: "M0006_idempotent_reach",
+            sql: String(decoding: PackageResources.M0006_idempotent_reach_sql, as: UTF8.self)
+        ),
     ]
 }

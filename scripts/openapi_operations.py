@@ -28,7 +28,7 @@ def operation(method, path, id, tag, summary, description, role, *scopes, parame
     entry = {"operationId": id, "tags": [tag], "summary": summary, "description": description}
     if role is None:
         entry["security"] = []
-    entry["parameters"] = [*parameters, *(ref("parameters", name) for name in ("MyToken", "RequestId", "AcceptSignature"))]
+    entry["parameters"] = [*parameters, *(ref("parameters", name) for name in ("MyToken", "RequestId", "Prefer", "AcceptSignature"))]
     if body is not None:
         entry["requestBody"] = body
     entry["responses"] = {str(status): answer(*parts, role) for status, parts in answers.items()}
@@ -76,6 +76,15 @@ VALIDATORS = {"Cache-Control": header("Freshness"), "Vary": header("Vary"), "ETa
 LIST_VALIDATORS = VALIDATORS | {"Cache-Control": header("ListFreshness")}
 PAGES = "The entries come a page at a time."
 
+
+def cursor(description="`Cursor` of the page before.", schema={"type": "string"}):
+    return parameter("cursor", "query", schema, description)
+
+
+def older(name, schema):
+    return parameter(name, "query", schema, "What `cursor` was called before; not beside it.", deprecated=True)
+
+
 # MARK: Notifications
 
 SENT = {
@@ -91,6 +100,10 @@ operation(
 Stores a payload and pushes its number. There are three forms: without a body the text of the configuration goes to the
 caller's own devices; a JSON string goes to the user of `to_tag`, by default the caller, on the platform of `pns`, by default
 all; a JSON object says all of it. The answer comes when payload, recipients and the work of pushing are safe on the disk.
+
+The answer to an object has the options in force, so that a misspelt member shows, and how many users and devices it reaches.
+The answer to the other forms is the notification as its recipient collects it. With `Prefer: handling=strict`, `pns` and
+`to_tag` are refused unless the body is a string.
 
 With an `Idempotency-Key` a request that is sent again is answered as the first time, and nothing is sent twice.
 
@@ -121,16 +134,17 @@ A `username:` that no user has is 400 `unknown-user`, a platform without a sende
 operation(
     "GET", "/api/notifications", "listNotifications", "notifications", "List what was missed",
     """\
-Gives the caller's notifications, the oldest change first: all that a device has missed, in one round trip. Without `since` it
+Gives the caller's notifications, the oldest change first: all that a device has missed, in one round trip. Without `cursor` it
 begins at the beginning; with the `Cursor` of the answer before it goes on where that one ended, and what was dismissed or
 recalled meanwhile is in `Deleted`. With `ids` it gives those of the named ones that are there for the caller, and can have no
 other parameter. What may be read once comes without its payload, to be collected by itself. Each 16 KiB of the body, before it is
 compressed, counts as one more request of the caller's quota.
 
-A cursor that is not of this user and of the same `unread` is 400 `invalid-cursor`: begin anew without `since`.""",
+A cursor that is not of this user and of the same `unread` is 400 `invalid-cursor`: begin anew without it.""",
     "device", "fetch",
     parameters=(
-        parameter("since", "query", schema("Cursor"), "`Cursor` of the answer before."),
+        cursor("`Cursor` of the answer before.", schema("Cursor")),
+        older("since", schema("Cursor")),
         LIMIT,
         parameter("unread", "query", {"type": "boolean", "default": False}, "Only what was not read. Such a list has cursors of its own."),
         parameter("ids", "query", {"type": "string", "pattern": "^([1-9][0-9]{0,17}|[1-8][0-9]{18})(,([1-9][0-9]{0,17}|[1-8][0-9]{18})){0,499}$"}, "Up to 500 numbers of notifications, with commas in between; alone.", example="7,9,12"),
@@ -191,7 +205,7 @@ operation(
     "publisher", "send",
     parameters=(
         ID, LIMIT,
-        parameter("cursor", "query", {"type": "integer", "format": "int64", "minimum": 0, "maximum": 2**63 - 1, "default": 0}, "`Cursor` of the page before."),
+        cursor(schema={"type": "integer", "format": "int64", "minimum": 0, "maximum": 2**63 - 1, "default": 0}),
     ),
     answers=ok("The counts, and a page of the devices.", schema("Deliveries")), problems=[404],
 )
@@ -293,7 +307,7 @@ operation(
 )
 operation(
     "GET", "/api/users", "listUsers", "administration", "List users", f"Lists all users. {PAGES}", "admin", "manage",
-    parameters=(LIMIT, parameter("after", "query", schema("Username"), "The last name of the page before.")),
+    parameters=(LIMIT, cursor(schema=schema("Username")), older("after", schema("Username"))),
     answers=ok("A page of users.", schema("UserList")),
 )
 operation(
@@ -327,6 +341,24 @@ operation(
     "admin", "manage", parameters=(USER,), answers={204: ("The user is gone.", None, {})}, problems=[404, 409],
 )
 operation(
+    "GET", "/api/devices", "listDevices", "administration", "List devices",
+    f"Lists the registrations of one user or of all, those included whose device has not registered yet or was retired. {PAGES}",
+    "admin", "manage",
+    parameters=(
+        LIMIT,
+        cursor(schema=schema("DeviceCursor")),
+        parameter("user", "query", schema("Username"), "Whose devices; all, if it is left out."),
+    ),
+    answers=ok("A page of devices.", schema("DeviceList")),
+)
+operation(
+    "DELETE", "/api/devices/{id}", "deleteDevice", "administration", "Unregister any device",
+    """\
+Ends a registration of any user, and cancels the pushes that wait for it. The device may register again under the same id: to
+keep its user out, disable the user.""",
+    "admin", "manage", parameters=(REGISTRATION,), answers={204: ("It is gone.", None, {})}, problems=[404],
+)
+operation(
     "POST", "/api/tokens", "addToken", "administration", "Make a token",
     "Makes a token for any user. 400 `unknown-user` if there is none of that name.",
     "admin", "manage", body=json("TokenOrder", "Whose, and what for."),
@@ -337,7 +369,8 @@ operation(
     f"Lists the tokens that are good, of one user or of all, without their secrets. {PAGES}", "admin", "manage",
     parameters=(
         LIMIT,
-        parameter("after", "query", schema("TokenPrefix"), "The last prefix of the page before."),
+        cursor(schema=schema("TokenPrefix")),
+        older("after", schema("TokenPrefix")),
         parameter("user", "query", schema("Username"), "Whose tokens; all, if it is left out."),
     ),
     answers=ok("A page of tokens.", schema("TokenList")),
@@ -347,12 +380,14 @@ operation(
     "Ends a token of any user, at once.", "admin", "manage", parameters=(PREFIX,),
     answers={204: ("It is no longer good.", None, {})}, problems=[404],
 )
+ENTRY = {"type": "integer", "format": "int64", "minimum": 1, "maximum": 2**63 - 1}
 operation(
     "GET", "/api/audit", "listAudit", "administration", "Read the audit",
     f"Lists who did what, the newest first. {PAGES}", "admin", "manage",
     parameters=(
         LIMIT,
-        parameter("before", "query", {"type": "integer", "format": "int64", "minimum": 1, "maximum": 2**63 - 1}, "The last number of the page before."),
+        cursor(schema=ENTRY),
+        older("before", ENTRY),
     ),
     answers=ok("A page of entries.", schema("Audit")),
 )

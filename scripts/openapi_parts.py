@@ -17,6 +17,13 @@ the payload over an authenticated connection.
 **JSON.** The names of members are in PascalCase in answers, and compared without case in requests. Members that are not
 known are ignored, and `null` is as good as leaving a member out. At most 64 levels are read.
 
+**Strict handling.** With `Prefer: handling=strict` (RFC 7240) a request with a member or a query parameter that the operation
+does not know is refused before it has any effect, with 400 `unknown-member` or `unknown-parameter`, whose `detail` names it.
+The answers then have `Preference-Applied: handling=strict`. Without it, what is not known is ignored.
+
+**Pages.** A list has at most `limit` entries, and `More` says whether there are others: they are on the page for which `cursor`
+is the `Cursor` of this one. A cursor means something to its list only.
+
 **Conditional and partial requests.** Every `GET` is also answered as `HEAD`. Where there is an `ETag`, `If-None-Match` and
 the other preconditions of RFC 9110 hold. Ranges are not served.
 
@@ -169,14 +176,26 @@ SCHEMAS = {
         description="A JSON Web Key Set (RFC 7517, RFC 8037).",
     ),
     "SentNotification": thing(
-        ["Id", "Read", "CreatedAt", "ExpiresAt"],
+        [
+            "Id", "Read", "CreatedAt", "ExpiresAt", "To", "Platforms", "Priority", "CollapseKey", "Store", "ReadOnce",
+            "Recipients", "Pushes", "More",
+        ],
         {
             "Id": schema("NotificationId"),
             "Read": {"type": "boolean", "const": False},
             "CreatedAt": time("When it was accepted."),
             "ExpiresAt": time("When the payload is erased."),
+            "To": {"type": "array", "minItems": 1, "maxItems": 20, "items": {"type": "string"}, "description": "The tag expressions, with the parentheses that they need only."},
+            "Platforms": {"type": ["array", "null"], "items": {"type": "string"}, "description": "The platforms; null for all."},
+            "Priority": {"enum": ["high", "normal"]},
+            "CollapseKey": either("string"),
+            "Store": {"enum": ["cacheable", "never"]},
+            "ReadOnce": {"type": "boolean"},
+            "Recipients": either("integer", minimum=0, description="How many users are recipients; null if that is not known yet."),
+            "Pushes": either("integer", minimum=0, description="How many devices are pushed to; null if that is not known yet."),
+            "More": {"type": "boolean", "description": "Whether the server still looks for the devices of a broadcast: then `Recipients` and `Pushes` are null, and `GET /api/notifications/{id}/deliveries` counts."},
         },
-        description="What was accepted, without the payload.",
+        description="What was accepted, without the payload: the options in force, and how many it reaches. A request that is repeated with its `Idempotency-Key` has the same answer, and so the numbers of the first.",
     ),
     "NotificationOrder": thing(
         ["Payload"],
@@ -266,6 +285,30 @@ SCHEMAS = {
         },
         description="A registered device of the caller's.",
     ),
+    "DeviceList": thing(
+        ["Devices", "Cursor", "More"],
+        {
+            "Devices": {"type": "array", "maxItems": 500, "items": thing(
+                ["Id", "User", "State", "Platform", "Handle", "Tags", "CreatedAt", "RegisteredAt", "LastPush", "RetiredAt", "Reason"],
+                {
+                    "Id": schema("RegistrationId"), "User": schema("Username"),
+                    "State": {"enum": ["requested", "registered", "retired"], "description": "`requested` until the device registers under its id; `retired` when the id cannot be used any more."},
+                    "Platform": either("string", description="Null unless the device is registered, as are its handle and tags."),
+                    "Handle": either("string", description="Only its ends."),
+                    "Tags": {"type": "array", "items": {"type": "string"}, "description": "In lower case, with the server's own."},
+                    "CreatedAt": time("When the id was issued."),
+                    "RegisteredAt": {"type": ["string", "null"], "format": "date-time", "description": "When the device last registered."},
+                    "LastPush": {"type": ["string", "null"], "format": "date-time", "description": "When a provider last accepted a push to its handle."},
+                    "RetiredAt": {"type": ["string", "null"], "format": "date-time"},
+                    "Reason": either("string", description="Why the registration was retired."),
+                },
+            )},
+            "Cursor": {"anyOf": [schema("DeviceCursor"), {"type": "null"}], "description": "Null if there is no device."},
+            "More": {"type": "boolean", "description": "Whether there are more after the last one."},
+        },
+        description="A page of devices in the order in which their ids were issued.",
+    ),
+    "DeviceCursor": {"type": "string", "pattern": "^[0-9]{1,15}\\.[1-9][0-9]{0,17}$", "description": "Where a list of devices ended."},
     "DeviceTest": thing(
         ["Device", "State", "Reason"],
         {
@@ -345,7 +388,7 @@ SCHEMAS = {
         description="A token, which is shown only here.",
     ),
     "TokenList": thing(
-        ["Tokens", "More"],
+        ["Tokens", "Cursor", "More"],
         {
             "Tokens": {"type": "array", "maxItems": 500, "items": thing(
                 ["Prefix", "User", "Session", "Scopes", "CreatedAt", "ExpiresAt", "LastUse", "AuditId"],
@@ -357,6 +400,7 @@ SCHEMAS = {
                     "AuditId": {"type": "string", "description": "What stands for the token in the audit, also when it is gone."},
                 },
             )},
+            "Cursor": {"anyOf": [schema("TokenPrefix"), {"type": "null"}], "description": "What `cursor` is set to for the next page; null if there is no token."},
             "More": {"type": "boolean", "description": "Whether there are more after the last one."},
         },
         description="A page of tokens in the order of their prefixes.",
@@ -391,8 +435,8 @@ SCHEMAS = {
         description="The tags that a user was given.", examples=[{"Tags": ["board", "role:nurse"]}],
     ),
     "UserList": thing(
-        ["Users", "More"],
-        {"Users": {"type": "array", "maxItems": 500, "items": schema("User")}, "More": {"type": "boolean", "description": "Whether there are more after the last one."}},
+        ["Users", "Cursor", "More"],
+        {"Users": {"type": "array", "maxItems": 500, "items": schema("User")}, "Cursor": {"anyOf": [schema("Username"), {"type": "null"}], "description": "What `cursor` is set to for the next page; null if there is no user."}, "More": {"type": "boolean", "description": "Whether there are more after the last one."}},
         description="A page of users in the order of their names.",
     ),
     "PasswordChange": thing(
@@ -401,7 +445,7 @@ SCHEMAS = {
         description="The caller's present password and another one.",
     ),
     "Audit": thing(
-        ["Entries", "More"],
+        ["Entries", "Cursor", "More"],
         {
             "Entries": {"type": "array", "maxItems": 500, "items": thing(
                 ["Number", "At", "Action", "Subject", "Detail", "Actor", "Token", "Client", "Request"],
@@ -417,6 +461,7 @@ SCHEMAS = {
                     "Request": {"type": "string", "description": "The request's id."},
                 },
             )},
+            "Cursor": {"type": ["string", "null"], "pattern": "^[1-9][0-9]{0,18}$", "description": "What `cursor` is set to for the next page; null if there is no entry."},
             "More": {"type": "boolean", "description": "Whether there are older ones."},
         },
         description="Who did what, the newest first.",
@@ -441,6 +486,11 @@ PARAMETERS = {
     "RequestId": parameter(
         "X-Request-Id", "header", {"type": "string"},
         "Comes back as it is if it is 1 to 128 of `A-Za-z0-9_-`; otherwise the server makes one.", example="4f1c-17",
+    ),
+    "Prefer": parameter(
+        "Prefer", "header", {"type": "string"},
+        "With `handling=strict` the request is refused if it has a member or a query parameter that is not known (RFC 7240 section 4.4). All else that is preferred is ignored.",
+        example="handling=strict",
     ),
     "IfNoneMatch": parameter(
         "If-None-Match", "header", {"type": "string"},
@@ -515,7 +565,8 @@ HEADERS = {
     "ContentEncoding": header({"const": "gzip"}, "If the list is compressed. Its `ETag` then ends with `-gzip`."),
     "LastModified": header(TEXT, "When the notification was made or marked, RFC 9110 section 8.8.2."),
     "Expires": header(TEXT, "The same as `max-age`, for caches of HTTP/1.0."),
-    "Vary": header({"type": "string", "pattern": "^Authorization(, Accept-Encoding)?$"}, "A cache that several users of a device share keeps one answer for each."),
+    "Vary": header({"type": "string", "pattern": "^Authorization(, Accept-Encoding)?(, Prefer)?$"}, "A cache that several users of a device share keeps one answer for each."),
+    "PreferenceApplied": header({"const": "handling=strict"}, "If the request preferred strict handling, and was checked for that (RFC 7240 section 3). `Vary` then has `Prefer`, in a line of its own."),
     "Location": header({"type": "string", "format": "uri-reference"}, "The path of what was made.", True),
     "Challenge": header(TEXT, "`Basic realm=\"sealpost\", charset=\"UTF-8\"` and `Bearer realm=\"sealpost\"`, one line each (RFC 9110 section 11.6.1).", True),
     "ScopeChallenge": header(TEXT, "For a token that lacks a scope: all that are needed (RFC 6750 section 3.1)."),
@@ -533,6 +584,7 @@ EVERYWHERE = {
     "Access-Control-Allow-Credentials": ref("headers", "AllowCredentials"),
     "Access-Control-Expose-Headers": ref("headers", "ExposeHeaders"),
     "MyToken": ref("headers", "MyToken"),
+    "Preference-Applied": ref("headers", "PreferenceApplied"),
     "Content-Digest": ref("headers", "ContentDigest"),
     "Signature-Input": ref("headers", "SignatureInput"),
     "Signature": ref("headers", "Signature"),

@@ -46,8 +46,14 @@ public enum Paths {
     /// One registration.
     public static func registration(_ id: String) -> String { "\(self.register)/\(id)" }
 
+    /// Registrations of all users, for administrators.
+    public static let devices = "/api/devices"
+
+    /// One registration of any user, for administrators.
+    public static func device(_ id: String) -> String { "\(self.devices)/\(id)" }
+
     /// Sends a test push to one registration's device.
-    public static func deviceTest(_ id: String) -> String { "/api/devices/\(id)/test" }
+    public static func deviceTest(_ id: String) -> String { "\(self.device(id))/test" }
 
     /// One notification.
     public static func notification(_ id: Int64) -> String { "\(self.notifications)/\(id)" }

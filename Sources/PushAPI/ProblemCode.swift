@@ -11,6 +11,10 @@ public enum ProblemCode: String, Sendable, CaseIterable {
     case invalidJSON = "invalid-json"
     /// A member of the body is missing, of the wrong type, or out of bounds.
     case invalidMember = "invalid-member"
+    /// The body has a member that the request does not know, and the client prefers strict handling.
+    case unknownMember = "unknown-member"
+    /// The query has a parameter that the request does not know, and the client prefers strict handling.
+    case unknownParameter = "unknown-parameter"
     /// A query parameter or a part of the path is out of bounds.
     case invalidParameter = "invalid-parameter"
     /// The server did not give this cursor to this user for this list; ask without it.
@@ -87,6 +91,7 @@ public enum ProblemCode: String, Sendable, CaseIterable {
         switch self {
         case .malformedRequest, .invalidToken, .invalidJSON, .invalidMember, .invalidParameter: 400
         case .invalidCursor, .invalidIdempotencyKey, .unsupportedSignature, .unknownPlatform, .unknownUser: 400
+        case .unknownMember, .unknownParameter: 400
         case .unauthorized, .invalidBearerToken: 401
         case .forbidden, .insufficientScope, .crossOrigin: 403
         case .notFound: 404
@@ -117,6 +122,8 @@ public enum ProblemCode: String, Sendable, CaseIterable {
         case .invalidToken: "The MyToken field is not a number from 0 to 126322567"
         case .invalidJSON: "The body is not valid JSON"
         case .invalidMember: "A member of the body is not valid"
+        case .unknownMember: "The request does not know a member of the body"
+        case .unknownParameter: "The request does not know a query parameter"
         case .invalidParameter: "A query parameter or path segment is not valid"
         case .invalidCursor: "The cursor is not valid for this list"
         case .invalidIdempotencyKey: "The Idempotency-Key field is not valid"

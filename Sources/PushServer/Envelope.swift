@@ -74,11 +74,18 @@ struct Envelope: Sendable {
         if let quota { quota.policy.addFields(quota, to: &response.fields) }
         if self.logsRequests { self.log(response, in: exchange) }
         let request = exchange.request
+        if exchange.isCheckedStrictly { response.fields.append(lines: Self.strictness) }
         if let hsts, request.isEncrypted { response.fields.append(contentsOf: hsts) }
         Self.address(&response, self.origins.fields(for: request.head), id: exchange.id, token: exchange.token)
         // Last, because the signature covers the answer as it is sent.
         if exchange.isToBeSigned { response = self.signer.signed(response, for: request.head) }
     }
+
+    /// RFC 7240 section 3; and section 2 wants caches to know which request an answer belongs to.
+    private static let strictness: StaticString = """
+        Preference-Applied: handling=strict\r
+        Vary: Prefer\r\n
+        """
 
     /// `sharing` are the fields that tell browsers which origins may read the answer.
     private static func address(
@@ -147,6 +154,10 @@ final class Exchange {
     let request: Request
     let id: RequestID
     let isToBeSigned: Bool
+    /// Whether the client asks for strict handling.
+    let prefersStrictness: Bool
+    /// Whether a route was found that is run only if it knows all names in the request.
+    var isCheckedStrictly = false
     var token: MyToken?
     /// The rest of the caller's quota, if it has one.
     var quota: QuotaPolicy.State?
@@ -155,6 +166,7 @@ final class Exchange {
         self.request = request
         self.id = RequestID(request.head)
         self.isToBeSigned = request.head.count(of: .acceptSignature) > 0
+        self.prefersStrictness = request.head.count(of: .prefer) > 0 && Preferences(of: request.head).isStrict
     }
 }
 

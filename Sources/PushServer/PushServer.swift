@@ -69,6 +69,7 @@ package final class PushServer: Responder {
             DeliveryReportHandler(reports: reports),
             RegistrationHandler(store: store, settings: settings, workIsWaiting: workIsWaiting),
             DeviceTestHandler(poster: poster, settlements: settlements),
+            DeviceAdministrationHandler(store: store, reports: reports),
             WebPushKeyHandler(key: settings.applicationServerKey),
             StreamHandler(
                 store: store,
@@ -163,6 +164,9 @@ package final class PushServer: Responder {
     ) -> Reply {
         do {
             let (route, context) = try self.admit(caller, to: found, in: exchange, now: now)
+            if context.isStrict {
+                return .later { await self.runStrictly(route, context, in: exchange) }
+            }
             guard let response = try route.atOnce(context) else {
                 return .later { await self.run(route, context, in: exchange) }
             }
@@ -178,6 +182,19 @@ package final class PushServer: Responder {
         } catch {
             return self.envelope.finish(error, in: exchange)
         }
+    }
+
+    /// Checks that the route knows all names in the request, and runs the route only then.
+    private func runStrictly(_ route: Route, _ context: RequestContext, in exchange: Exchange) async -> Response {
+        do {
+            let strict = StrictHandling(route: route)
+            try strict.check(query: context.request.head.query)
+            // The body keeps what was read, for the route.
+            try strict.check(body: try await context.request.body.collect())
+        } catch {
+            return self.envelope.finish(error, in: exchange)
+        }
+        return await self.run(route, context, in: exchange)
     }
 
     /// The caller, if the route needs one; `nil` also if its check must wait. It runs first, so that an unknown caller
@@ -226,13 +243,15 @@ package final class PushServer: Responder {
         switch found {
         case .route(let route, let parameter):
             try caller?.check(for: route.access)
+            exchange.isCheckedStrictly = exchange.prefersStrictness
             let context = RequestContext(
                 request: exchange.request,
                 id: exchange.id,
                 caller: caller,
                 parameter: parameter,
                 reader: self.readers[exchange.request.loopIndex],
-                now: now
+                now: now,
+                isStrict: exchange.isCheckedStrictly
             )
             return (route, context)
         case .wrongMethod(let allowed, _):

@@ -120,6 +120,8 @@ def complete(id, case):
     fill(query, "to_tag", name)
     # Or hardly any precondition would ever hold.
     fill(case.headers, "If-Match", lambda text: dice.choice([text, "*", "*"]))
+    # Any object may have members of which its schema says nothing, and those are refused then.
+    case.headers.pop("Prefer", None)
     if id == "sendNotification":
         fill(body, "To", expression)
         fill(body, "Platforms", platform)
@@ -131,7 +133,14 @@ def complete(id, case):
             query.pop("ids", None)
         # A cursor is of a user and of such lists.
         path = "/api/notifications?limit=1" + ("&unread=true" if str(query.get("unread")).lower() == "true" else "")
-        fill(query, "since", lambda _: ask("GET", path, user="amy")["Cursor"])
+        # One of both, as they are one.
+        if "cursor" in query:
+            query.pop("since", None)
+        for name in ("cursor", "since"):
+            fill(query, name, lambda _: ask("GET", path, user="amy")["Cursor"])
+    elif id in ("listUsers", "listTokens", "listAudit") and "cursor" in query:
+        query.pop("after", None)
+        query.pop("before", None)
     elif id == "register" and isinstance(body, dict):
         if isinstance(body.get("Handle"), dict):
             fill(body["Handle"], "endpoint", endpoint)

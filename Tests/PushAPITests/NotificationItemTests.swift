@@ -35,6 +35,16 @@ import Testing
         #expect(String(decoding: once.json.bytes, as: UTF8.self) == text)
     }
 
+    @Test func theAnswerToAPostIsReadForAllThatItSaysBesides() throws {
+        let text =
+            #"{"Id":7,"Read":false,"CreatedAt":"2026-11-21T08:00:00Z","ExpiresAt":"2026-12-21T08:00:00Z","#
+            + #""To":["news"],"Platforms":null,"CollapseKey":null,"Store":"never","ReadOnce":false,"#
+            + #""Recipients":null,"Pushes":null,"More":true}"#
+        let item = try #require(NotificationItem(JSONValue(reading: Array(text.utf8))))
+        #expect((item.id, item.payload, item.isReadOnce) == (7, nil, false))
+        #expect(item.expiresAt == self.item.expiresAt)
+    }
+
     @Test(arguments: [
         (0.0, "1970-01-01T00:00:00Z"), (951_782_400, "2000-02-29T00:00:00Z"), (-1, "1969-12-31T23:59:59Z"),
         (4_107_542_399, "2100-02-28T23:59:59Z"), (4_107_542_400, "2100-03-01T00:00:00Z"),

@@ -17,6 +17,7 @@ import Testing
         "POST /api/notifications/{id}/taken": [.confirm],
         "PATCH /api/notifications/{id}": nil, "POST /api/notifications/read": nil,
         "DELETE /api/notifications/{id}": [.dismiss, .recall], "POST /api/devices/{id}/test": [.testDevice],
+        "DELETE /api/devices/{id}": [.unregisterDevice],
         "POST /api/sessions": [.beginSession], "DELETE /api/sessions/current": [.revokeToken],
         "POST /api/tokens": [.addToken], "DELETE /api/tokens/{id}": [.revokeToken], "POST /api/users": [.addUser],
         "PATCH /api/users/{id}": [.changeUser], "DELETE /api/users/{id}": [.deleteUser],
@@ -82,6 +83,12 @@ import Testing
         try await fixture.send(.delete, "/api/register/\(id)", user: "bob").expectProblem(.notFound)
         try await fixture.send(.delete, "/api/register/\(id)")
         #expect(try await self.lines() == ["alice device.register \(id) apns", "alice device.unregister \(id) "])
+    }
+
+    @Test func whatAnAdministratorUnregistersIsKeptWithItsOwner() async throws {
+        let id = try await self.fixture.requestRegistration(user: "Alice")
+        for _ in 0..<2 { try await self.fixture.send(.delete, "/api/devices/\(id)", user: "ada") }
+        #expect(try await self.lines() == ["ada device.unregister \(id) of alice"])
     }
 
     @Test func whatIsDoneToUsersAndTokensIsKept() async throws {

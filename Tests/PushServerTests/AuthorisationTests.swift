@@ -28,6 +28,7 @@ import Testing
         "GET /api/users/{id}/tags": (.publisher, .manage), "PUT /api/users/{id}/tags": (.publisher, .manage),
         "GET /api/webpush/key": (.device, .register), "GET /healthz": nil, "GET /.well-known/sealpost-keys": nil,
         "GET /readyz": nil, "GET /openapi.json": nil,
+        "GET /api/devices": (.admin, .manage), "DELETE /api/devices/{id}": (.admin, .manage),
         "GET /metrics": (.admin, .manage), "GET /api/audit": (.admin, .manage),
     ]
 
@@ -171,7 +172,7 @@ import Testing
         ("/api/notifications/read", "POST"), ("/api/notifications/1/taken", "POST"), ("/api/users", "POST, GET, HEAD"),
         ("/api/users/current/password", "PUT"), ("/api/sessions", "POST"),
         ("/api/sessions/current", "DELETE"), ("/api/tokens", "POST, GET, HEAD"), ("/api/tokens/x", "DELETE"),
-        ("/healthz", "GET, HEAD"),
+        ("/api/devices", "GET, HEAD"), ("/api/devices/x", "DELETE"), ("/healthz", "GET, HEAD"),
     ])
     func aMethodThatIsNotKnownThereIsToldWhichAre(path: String, allowed: String) async throws {
         let fixture = try await ServerFixture()

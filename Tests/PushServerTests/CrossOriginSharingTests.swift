@@ -44,8 +44,8 @@ import Testing
         #expect(Self.values(.accessControlAllowCredentials, response) == ["true"])
         #expect(
             Self.values(.accessControlExposeHeaders, response) == [
-                "MyToken, ETag, Location, RateLimit, RateLimit-Policy, Retry-After, X-Request-Id, Content-Digest, "
-                    + "Signature-Input, Signature"
+                "MyToken, ETag, Location, RateLimit, RateLimit-Policy, Retry-After, X-Request-Id, "
+                    + "Preference-Applied, Content-Digest, Signature-Input, Signature"
             ]
         )
         #expect(Self.values(.vary, response).count { $0 == "Origin" } == 1)

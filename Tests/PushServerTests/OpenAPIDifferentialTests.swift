@@ -96,6 +96,18 @@ import Testing
         let device = "/api/register/\(id)"
         _ = try await send("PUT /api/register/{id}", device, user: "ada", body: #"{"Platform":"fcm","Handle":"h"}"#)
         _ = try await send("GET /api/register", Paths.register, user: "ada")
+        let moved = try await fixture.storage.addDevice(of: fixture.storage.user("paul"), handle: "h").description
+        _ = try await send("PUT /api/register/{id}", device, user: "ada", body: #"{"Platform":"apns","Handle":"h"}"#)
+        for query in ["", "?user=ada", "?user=nobody", "?limit=1"] {
+            _ = try await send("GET /api/devices", Paths.devices + query, user: "ada")
+        }
+        _ = try await send("DELETE /api/devices/{id}", Paths.device(moved), user: "ada")
+        let strict = [("Prefer", "handling=strict")]
+        for target in [Paths.notifications, "\(Paths.notifications)?limt=5"] {
+            _ = try await send("GET /api/notifications", target, user: "ada", strict)
+        }
+        let misspelt = #"{"Payloads":1}"#
+        _ = try await send("POST /api/notifications", Paths.notifications, user: "ada", strict, body: misspelt)
         for body in [
             "", #""text""#, #"{"Payload":{"a":[1]},"To":["username:ada"]}"#, #"{"Payload":1,"Store":"never"}"#,
         ] {

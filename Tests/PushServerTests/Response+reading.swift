@@ -52,8 +52,9 @@ extension Response {
         #expect(names.count { $0 == .myToken } <= 1, sourceLocation: sourceLocation)
         // What a device may keep is one user's; lists are also compressed.
         let isKept = self.fields[.cacheControl]?.hasPrefix("private") == true
-        // Where pages of other origins are allowed, all answers vary by that.
-        let vary = self.fields.lines.filter { $0.name == .vary && $0.value != "Origin" }.map(\.value)
+        // Where pages of other origins are allowed, all answers vary by that; answers to strict requests by `Prefer`.
+        let others = ["Origin", "Prefer"]
+        let vary = self.fields.lines.filter { $0.name == .vary && !others.contains($0.value) }.map(\.value)
         let isOneUsers = vary.first?.hasPrefix("Authorization") == true
         #expect(isOneUsers && vary.count == 1 || !isKept && vary.isEmpty, sourceLocation: sourceLocation)
         #expect(self.fields[.contentTypeOptions] == "nosniff", sourceLocation: sourceLocation)

@@ -40,7 +40,7 @@ import Testing
         let name = self.fixture.storage.reader.auditName(of: try #require(TokenPrefix(String(prefix))))
         let audit = #""AuditId":"\#(name)""#
         let entry = #"{"Prefix":"\#(prefix)","User":"bob","Session":false,\#(scopes),\#(times),\#(audit)}"#
-        #expect(list.text == #"{"Tokens":[\#(entry)],"More":false}"#)
+        #expect(list.text == #"{"Tokens":[\#(entry)],"Cursor":"\#(prefix)","More":false}"#)
     }
 
     @Test func whatIsNotAskedForIsAsForASession() async throws {

@@ -52,7 +52,12 @@ import Testing
         #expect(try await self.post(1, from: alice, once: self.request(1)) == .stored(pushes: 0, hasWork: false))
         self.fixture.clock.advance(by: 60)
         let first = try #require(NotificationID(rawValue: 1))
-        let repeated = PostOutcome.repeated(first, createdAt: start, expiresAt: start + 60)
+        let repeated = PostOutcome.repeated(
+            first,
+            createdAt: start,
+            expiresAt: start + 60,
+            reach: Reach(recipients: 1, pushes: 0)
+        )
         #expect(try await self.post(2, from: alice, once: self.request(1)) == repeated)
         #expect(try await self.post(3, from: alice, once: self.request(1, 7)) == .keyReused)
         for (number, isStored) in [(1, true), (2, false), (3, false)] as [(Int64, Bool)] {

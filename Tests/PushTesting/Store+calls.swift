@@ -58,6 +58,13 @@ extension DeviceStore {
     }
 }
 
+extension PostOutcome {
+    /// A notification for a single recipient, as in most tests.
+    package static func stored(pushes: Int, hasWork: Bool = true) -> PostOutcome {
+        .stored(Reach(recipients: 1, pushes: pushes), hasWork: hasWork)
+    }
+}
+
 extension NotificationReader {
     /// A page of changes without a budget.
     package func notifications(

@@ -66,6 +66,15 @@ package struct WaitingReader: StoreReader {
         return try await self.base.devices(ofUser: user)
     }
 
+    package func deviceEntries(
+        of user: Username?,
+        after last: DevicePlace?,
+        limit: Int
+    ) async throws(StoreError) -> [DeviceEntry] {
+        await Task.yield()
+        return try await self.base.deviceEntries(of: user, after: last, limit: limit)
+    }
+
     package func isAnythingWaiting(for devices: [RegistrationID], now: Date) async throws(StoreError) -> Bool {
         await Task.yield()
         return try await self.base.isAnythingWaiting(for: devices, now: now)

@@ -3,7 +3,7 @@
 /// Each takes any bytes. It throws a `Contradiction` where two ways to the same thing lead to different places; that a
 /// parser traps or does not end is for libFuzzer to see.
 enum FuzzTarget: String, CaseIterable, Sendable {
-    case authorization, chunk, coding, etag, field, head, json, mytoken, origin, phc, signature, tag, target
+    case authorization, chunk, coding, etag, field, head, json, mytoken, origin, phc, prefer, signature, tag, target
 
     func run(_ bytes: [UInt8]) throws {
         switch self {
@@ -17,6 +17,7 @@ enum FuzzTarget: String, CaseIterable, Sendable {
         case .mytoken: try Self.mytoken(bytes)
         case .origin: try Self.origin(bytes)
         case .phc: try Self.phc(bytes)
+        case .prefer: try Self.prefer(bytes)
         case .signature: try Self.signature(bytes)
         case .tag: try Self.tag(bytes)
         case .target: try Self.target(bytes)

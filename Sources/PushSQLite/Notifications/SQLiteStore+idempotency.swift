@@ -21,7 +21,7 @@ extension SQLiteStore {
         let row = try Row.fetchOne(
             db.cachedStatement(
                 sql: """
-                    select request, notification_id, created_at, expires_at from idempotency
+                    select request, notification_id, created_at, expires_at, recipients, pushes from idempotency
                     where key = ? and created_at > ?
                     """
             ),
@@ -30,21 +30,40 @@ extension SQLiteStore {
         guard let row else { return nil }
         guard try row[0] as Data == request.request else { return .keyReused }
         guard let id = NotificationID(rawValue: try row[1]) else { throw StoreError.damaged(row: "an idempotency key") }
-        return .repeated(id, createdAt: Date(milliseconds: try row[2]), expiresAt: Date(milliseconds: try row[3]))
+        var reach: Reach?
+        if let recipients = try row[4] as Int?, let pushes = try row[5] as Int? {
+            reach = Reach(recipients: recipients, pushes: pushes)
+        }
+        return .repeated(
+            id,
+            createdAt: Date(milliseconds: try row[2]),
+            expiresAt: Date(milliseconds: try row[3]),
+            reach: reach
+        )
     }
 
     /// Stores a request in the transaction of its notification, so that neither is stored without the other.
-    static func note(_ db: Database, _ request: IdempotentRequest, of notification: NewNotification) throws {
+    ///
+    /// A reach that is not complete is not stored: a repeated request gets the same answer, although more may be known.
+    static func note(
+        _ db: Database,
+        _ request: IdempotentRequest,
+        of notification: NewNotification,
+        _ reach: Reach
+    ) throws {
         try db.run(
             prepared: """
-                insert or replace into idempotency (key, request, notification_id, created_at, expires_at)
-                values (?, ?, ?, ?, ?)
+                insert or replace into idempotency
+                    (key, request, notification_id, created_at, expires_at, recipients, pushes)
+                values (?, ?, ?, ?, ?, ?, ?)
                 """,
             request.key,
             request.request,
             notification.id.rawValue,
             notification.createdAt.milliseconds,
-            notification.expiresAt.milliseconds
+            notification.expiresAt.milliseconds,
+            reach.isComplete ? reach.recipients : nil,
+            reach.isComplete ? reach.pushes : nil
         )
     }
 }

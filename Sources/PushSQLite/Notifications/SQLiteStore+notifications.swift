@@ -31,14 +31,14 @@ extension SQLiteStore {
             }
             let target = PushTarget(notification, audience, sequence: pusher.changes.next())
             guard try Self.insert(db, notification, target, pusher.sealing) else { return .idTaken }
-            if let request { try Self.note(db, request, of: notification) }
             let now = notification.createdAt
             for user in recipients {
                 _ = try Self.insertRecipient(user, of: target, change: target.sequence, pusher.sealing, db, now: now)
             }
             let made = try Self.enqueue(db, target, besides: recipients, by: pusher, page: page, now: now)
+            if let request { try Self.note(db, request, of: notification, made.reach) }
             if let draft { try audit.append(draft, to: db) }
-            return .stored(pushes: made.pushes, hasWork: made.hasWork)
+            return .stored(made.reach, hasWork: made.hasWork)
         }
     }
 

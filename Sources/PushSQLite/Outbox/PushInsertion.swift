@@ -29,6 +29,8 @@ struct PushInsertion {
     /// How many pushes were inserted, and how many of them are due.
     private(set) var count = 0
     private(set) var dueCount = 0
+    /// How many users have become recipients in this transaction.
+    var recipientCount: Int { self.newRecipients.count }
     private let target: PushTarget
     private let pusher: Pusher
     private let isBulk: Bool

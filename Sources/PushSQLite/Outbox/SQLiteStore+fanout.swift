@@ -48,8 +48,8 @@ extension SQLiteStore {
 
     /// Enqueues a new notification's pushes: all of them, or the first page and a row for the rest.
     ///
-    /// `recipients` are the users who have been made recipients in this transaction. Returns how many pushes were
-    /// inserted, and whether the delivery has work now.
+    /// `recipients` are the users who have been made recipients in this transaction. Returns how many users and pushes
+    /// there are, and whether the delivery has work now.
     static func enqueue(
         _ db: Database,
         _ target: PushTarget,
@@ -57,7 +57,7 @@ extension SQLiteStore {
         by pusher: Pusher,
         page: Int,
         now: Date
-    ) throws -> (pushes: Int, hasWork: Bool) {
+    ) throws -> (reach: Reach, hasWork: Bool) {
         let isBulk = try target.audience.isLarger(than: page, db)
         var pushes = PushInsertion(target, by: pusher, isBulk: isBulk, newRecipients: recipients, now: now)
         var walk = AudienceWalk()
@@ -69,7 +69,8 @@ extension SQLiteStore {
             // A small audience may still have several branches.
         } while !isLast && !isBulk
         if !isLast { try RunningBroadcast(target: target, walk: walk).insert(db, pusher.sealing) }
-        return (pushes.count, pushes.dueCount > 0 || !isLast)
+        let reach = Reach(recipients: pushes.recipientCount, pushes: pushes.count, isComplete: isLast)
+        return (reach, pushes.dueCount > 0 || !isLast)
     }
 
     private static func oldestFanout(_ db: Database) throws -> Int64? {

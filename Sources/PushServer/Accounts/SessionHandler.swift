@@ -14,7 +14,9 @@ struct SessionHandler: Handler {
 
     var routes: [Route] {
         [
-            Route(.post, Paths.sessions, .atLeast(.device, [])) { try await self.beginSession($0) },
+            Route(.post, Paths.sessions, .atLeast(.device, []), body: ["Scopes", "ExpiresIn"]) {
+                try await self.beginSession($0)
+            },
             Route(.delete, Paths.currentSession, .atLeast(.device, [])) { try await self.endSession($0) },
         ]
     }

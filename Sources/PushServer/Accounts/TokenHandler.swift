@@ -17,8 +17,12 @@ struct TokenHandler: Handler {
 
     var routes: [Route] {
         [
-            Route(.post, Paths.tokens, .atLeast(.admin, .manage)) { try await self.addToken($0) },
-            Route(.get, Paths.tokens, .atLeast(.admin, .manage)) { try await self.listTokens($0) },
+            Route(.post, Paths.tokens, .atLeast(.admin, .manage), body: ["User", "Scopes", "ExpiresIn"]) {
+                try await self.addToken($0)
+            },
+            Route(.get, Paths.tokens, .atLeast(.admin, .manage), query: ["user", "cursor", "after", "limit"]) {
+                try await self.listTokens($0)
+            },
             Route(.delete, Paths.token("{id}"), .atLeast(.admin, .manage)) { try await self.deleteToken($0) },
         ]
     }
@@ -62,29 +66,29 @@ struct TokenHandler: Handler {
         )
     }
 
-    /// Lists tokens by their prefixes, a page at a time: `user`, `after` (a prefix) and `limit`.
+    /// Lists tokens by their prefixes, a page at a time; a cursor is the last prefix.
     private func listTokens(_ context: RequestContext) async throws -> Response {
         let query = try Query(context.request.head.query)
         let user = try query["user"].map { text in
             guard let name = Username(text) else { throw Problem(.invalidParameter, "user must be a user name") }
             return name
         }
-        let last = try query["after"].map { text in
-            guard let prefix = TokenPrefix(text) else {
-                throw Problem(.invalidParameter, "after must be a token prefix: spt_ and eight characters")
-            }
-            return prefix
-        }
+        let last = try query.start(
+            { TokenPrefix($0) },
+            older: "after",
+            "a token prefix: spt_ and eight characters"
+        )
         let size = try query.limit
         let now = context.now
         let tokens = try await self.reports.run {
             try await $0.tokens(of: user, after: last, limit: size + 1, now: now)
         }
+        let shown = tokens.prefix(size)
         return Response(
-            uncached: .object([
-                .init("Tokens", .array(tokens.prefix(size).map { $0.json(context.reader) })),
-                .init("More", .bool(tokens.count > size)),
-            ])
+            page: "Tokens",
+            shown.map { $0.json(context.reader) },
+            cursor: (shown.last?.prefix ?? last)?.description,
+            hasMore: tokens.count > size
         )
     }
 

@@ -12,12 +12,20 @@ struct UserHandler: Handler {
 
     var routes: [Route] {
         [
-            Route(.post, Paths.users, .atLeast(.admin, .manage)) { try await self.addUser($0) },
-            Route(.get, Paths.users, .atLeast(.admin, .manage)) { try await self.listUsers($0) },
+            Route(.post, Paths.users, .atLeast(.admin, .manage), body: ["Name", "Password", "Role"]) {
+                try await self.addUser($0)
+            },
+            Route(.get, Paths.users, .atLeast(.admin, .manage), query: ["cursor", "after", "limit"]) {
+                try await self.listUsers($0)
+            },
             Route(.get, Paths.user("{id}"), .atLeast(.admin, .manage)) { try await self.showUser($0) },
-            Route(.patch, Paths.user("{id}"), .atLeast(.admin, .manage)) { try await self.changeUser($0) },
+            Route(.patch, Paths.user("{id}"), .atLeast(.admin, .manage), body: ["Role", "Password", "Disabled"]) {
+                try await self.changeUser($0)
+            },
             Route(.delete, Paths.user("{id}"), .atLeast(.admin, .manage)) { try await self.deleteUser($0) },
-            Route(.put, Paths.ownPassword, .atLeast(.device, [])) { try await self.changeOwnPassword($0) },
+            Route(.put, Paths.ownPassword, .atLeast(.device, []), body: ["Current", "New"]) {
+                try await self.changeOwnPassword($0)
+            },
         ]
     }
 
@@ -38,20 +46,18 @@ struct UserHandler: Handler {
         )
     }
 
-    /// Lists users, a page at a time: `after` (a name) and `limit`.
+    /// Lists users, a page at a time; a cursor is the last name.
     private func listUsers(_ context: RequestContext) async throws -> Response {
         let query = try Query(context.request.head.query)
-        let last = try query["after"].map { text in
-            guard let name = Username(text) else { throw Problem(.invalidParameter, "after must be a user name") }
-            return name
-        }
+        let last = try query.start({ Username($0) }, older: "after", "a user name")
         let size = try query.limit
         let users = try await self.reports.run { try await $0.users(after: last, limit: size + 1) }
+        let shown = users.prefix(size)
         return Response(
-            uncached: .object([
-                .init("Users", .array(users.prefix(size).map(\.json))),
-                .init("More", .bool(users.count > size)),
-            ])
+            page: "Users",
+            shown.map(\.json),
+            cursor: (shown.last?.name ?? last)?.description,
+            hasMore: users.count > size
         )
     }
 

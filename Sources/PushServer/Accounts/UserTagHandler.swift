@@ -11,7 +11,9 @@ struct UserTagHandler: Handler {
     var routes: [Route] {
         [
             Route(.get, Paths.userTags("{id}"), .atLeast(.publisher, .manage)) { try await self.showTags($0) },
-            Route(.put, Paths.userTags("{id}"), .atLeast(.publisher, .manage)) { try await self.setTags($0) },
+            Route(.put, Paths.userTags("{id}"), .atLeast(.publisher, .manage), body: ["Tags"]) {
+                try await self.setTags($0)
+            },
         ]
     }
 

@@ -99,8 +99,8 @@ struct OriginPolicy: Sendable {
 
     /// The fields that a page may read beside those that are always readable, such as `Content-Type` and `Expires`.
     private static let exposed: [HTTPField.Name] = [
-        .myToken, .eTag, .location, .rateLimit, .rateLimitPolicy, .retryAfter, .requestID, .contentDigest,
-        .signatureInput, .signature,
+        .myToken, .eTag, .location, .rateLimit, .rateLimitPolicy, .retryAfter, .requestID, .preferenceApplied,
+        .contentDigest, .signatureInput, .signature,
     ]
 
     private static let preflightFields: ResponseFields = [

@@ -13,9 +13,16 @@ struct RegistrationHandler: Handler {
 
     var routes: [Route] {
         [
-            Route(.post, Paths.register, .atLeast(.device, .register)) { try await self.requestRegistration($0) },
+            Route(.post, Paths.register, .atLeast(.device, .register), query: ["handle"]) {
+                try await self.requestRegistration($0)
+            },
             Route(.get, Paths.register, .atLeast(.device, .register)) { try await self.listRegistrations($0) },
-            Route(.put, Paths.registration("{id}"), .atLeast(.device, .register)) { try await self.register($0) },
+            Route(
+                .put,
+                Paths.registration("{id}"),
+                .atLeast(.device, .register),
+                body: ["Platform", "Handle", "Tags"]
+            ) { try await self.register($0) },
             Route(.delete, Paths.registration("{id}"), .atLeast(.device, .register)) { try await self.unregister($0) },
         ]
     }

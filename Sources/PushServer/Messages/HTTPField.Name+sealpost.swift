@@ -15,6 +15,7 @@ extension HTTPField.Name {
     static let signature = Self(constant: "Signature")
     static let signatureInput = Self(constant: "Signature-Input")
     static let prefer = Self(constant: "Prefer")
+    static let preferenceApplied = Self(constant: "Preference-Applied")
     static let secFetchSite = Self(constant: "Sec-Fetch-Site")
     static let referrerPolicy = Self(constant: "Referrer-Policy")
 

@@ -15,6 +15,9 @@ struct Query {
         self.parameters = parameters
     }
 
+    /// The names of all parameters, in their order.
+    var names: [String] { self.parameters.map(\.name) }
+
     /// The value of a parameter; throws an `invalid-parameter` problem if it appears twice.
     subscript(_ name: String) -> String? {
         get throws(Problem) {
@@ -23,18 +26,6 @@ struct Query {
             return values.first
         }
     }
-
-    /// The requested number of entries of a list; 100 by default.
-    var limit: Int {
-        get throws(Problem) {
-            guard let limit = Int(try self["limit"] ?? "100"), Self.limits.contains(limit) else {
-                throw Problem(.invalidParameter, "limit must be 1 to \(Self.limits.upperBound)")
-            }
-            return limit
-        }
-    }
-
-    private static let limits = 1...500
 
     private static func decode(_ text: Substring) throws(Problem) -> String {
         guard let decoded = text.replacing("+", with: " ").removingPercentEncoding else {

@@ -16,9 +16,12 @@ struct DeliveryReportHandler: Handler {
 
     var routes: [Route] {
         [
-            Route(.get, "\(Paths.notifications)/{id}/deliveries", .atLeast(.publisher, .send)) {
-                try await self.listDeliveries($0)
-            }
+            Route(
+                .get,
+                "\(Paths.notifications)/{id}/deliveries",
+                .atLeast(.publisher, .send),
+                query: ["cursor", "limit"]
+            ) { try await self.listDeliveries($0) }
         ]
     }
 

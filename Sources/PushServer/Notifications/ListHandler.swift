@@ -18,9 +18,12 @@ struct ListHandler: Handler {
 
     var routes: [Route] {
         [
-            Route(.get, Paths.notifications, .atLeast(.device, .fetch)) {
-                try await self.listNotifications($0)
-            }
+            Route(
+                .get,
+                Paths.notifications,
+                .atLeast(.device, .fetch),
+                query: ["cursor", "since", "limit", "unread", "ids"]
+            ) { try await self.listNotifications($0) }
         ]
     }
 
@@ -150,7 +153,7 @@ struct ListHandler: Handler {
         guard
             let change = self.cursors.change(at: cursor, of: list),
             change <= (try await reader.newestChange(ofUser: list.user))
-        else { throw Problem(.invalidCursor, "restart the list without since") }
+        else { throw Problem(.invalidCursor, "restart the list without cursor") }
         return change
     }
 

@@ -12,11 +12,11 @@ enum NotificationListQuery: Sendable, Hashable {
 
     /// Throws an `invalid-parameter` problem if the parameters are invalid, or combine both.
     init(_ query: Query) throws(Problem) {
-        let (since, limit) = (try query["since"], try query.limit)
+        let (since, limit) = (try query.cursor(older: "since"), try query.limit)
         let unread = try query["unread"]
         if let ids = try query["ids"] {
             guard since == nil, try query["limit"] == nil, unread == nil else {
-                throw Problem(.invalidParameter, "ids cannot be combined with since, limit or unread")
+                throw Problem(.invalidParameter, "ids cannot be combined with cursor, since, limit or unread")
             }
             self = .ids(try Self.ids(ids))
             return

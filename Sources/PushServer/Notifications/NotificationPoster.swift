@@ -18,6 +18,8 @@ struct NotificationPoster: Sendable {
         let id: NotificationID
         let createdAt: Date
         let expiresAt: Date
+        /// `nil` as long as it is not known, while a broadcast reaches its devices.
+        let reach: Reach?
     }
 
     /// Stores the notification of an order, or returns the result of the same request (`once`) from before. Throws a
@@ -47,11 +49,16 @@ struct NotificationPoster: Sendable {
                 expiresAt: now + TimeInterval(order.lifetime.components.seconds)
             )
             switch try await self.store.post(notification, once: request, by: record(id), within: bounds) {
-            case .stored(_, let hasWork):
+            case .stored(let reach, let hasWork):
                 if hasWork { self.workIsWaiting() }
-                return Posted(id: id, createdAt: now, expiresAt: notification.expiresAt)
-            case .repeated(let id, let createdAt, let expiresAt):
-                return Posted(id: id, createdAt: createdAt, expiresAt: expiresAt)
+                return Posted(
+                    id: id,
+                    createdAt: now,
+                    expiresAt: notification.expiresAt,
+                    reach: reach.isComplete ? reach : nil
+                )
+            case .repeated(let id, let createdAt, let expiresAt, let reach):
+                return Posted(id: id, createdAt: createdAt, expiresAt: expiresAt, reach: reach)
             case .keyReused: throw Problem(.idempotencyKeyReused)
             case .tooMuch(let excess): throw Problem(.tooMuchStored, bounds.map(excess.detail))
             case .idTaken: continue

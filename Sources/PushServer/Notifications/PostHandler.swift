@@ -12,7 +12,15 @@ struct PostHandler: Handler {
     let settings: ServerSettings
 
     var routes: [Route] {
-        [Route(.post, Paths.notifications, .atLeast(.device, .send)) { try await self.postNotification($0) }]
+        [
+            Route(
+                .post,
+                Paths.notifications,
+                .atLeast(.device, .send),
+                query: ["pns", "to_tag"],
+                body: ["Payload", "To", "Platforms", "ExpiresIn", "Priority", "CollapseKey", "Store", "ReadOnce"]
+            ) { try await self.postNotification($0) }
+        ]
     }
 
     private func postNotification(_ context: RequestContext) async throws -> Response {
@@ -40,15 +48,19 @@ struct PostHandler: Handler {
         let posted = try await self.poster.post(order, payload: payload, of: context, once: request) { id in
             try context.record(.send, of: "\(id)")
         }
-        let item = NotificationItem(
-            id: posted.id.rawValue,
-            payload: isFullForm ? nil : order.payload,
-            isRead: false,
-            createdAt: posted.createdAt,
-            expiresAt: posted.expiresAt
-        )
-        return isFullForm
-            ? Response(created: Paths.notification(posted.id.rawValue), item.json) : Response(uncached: item.json)
+        guard isFullForm else {
+            // The tutorial's clients read a notification as its recipient collects it.
+            let item = NotificationItem(
+                id: posted.id.rawValue,
+                payload: order.payload,
+                isRead: false,
+                createdAt: posted.createdAt,
+                expiresAt: posted.expiresAt
+            )
+            return Response(uncached: item.json)
+        }
+        let sent = SentNotification(posted: posted, order: order)
+        return Response(created: Paths.notification(posted.id.rawValue), sent.json)
     }
 
     /// Reads one of the three forms: nothing, a string with its addressee in the query, or an object.
@@ -62,6 +74,7 @@ struct PostHandler: Handler {
         let platform = try query["pns"].map { try self.settings.platform(named: $0.lowercased()) }
         let recipient = try query["to_tag"].map(self.username) ?? caller
         if bytes.isEmpty {
+            try self.refuseAddressee(in: query, context)
             let payload = self.settings.emptyPayload
             return (NotificationOrder(payload: payload, to: caller, platform: nil, lifetime: lifetime), false)
         }
@@ -70,10 +83,21 @@ struct PostHandler: Handler {
         case .string(let payload):
             return (NotificationOrder(payload: payload, to: recipient, platform: platform, lifetime: lifetime), false)
         case .object:
+            try self.refuseAddressee(in: query, context)
             return (try NotificationOrder(JSONBody(json), caller: caller, settings: self.settings), true)
         default:
             throw Problem(.invalidJSON, "the body is \(json.kind), not a string or an object")
         }
+    }
+
+    /// Throws an `unknown-parameter` problem in strict handling if the query has an addressee: only one of a string is
+    /// sent there.
+    private func refuseAddressee(in query: Query, _ context: RequestContext) throws(Problem) {
+        guard context.isStrict, let name = query.names.first else { return }
+        throw Problem(
+            .unknownParameter,
+            "the parameter \"\(name)\" has no meaning unless the body is a string; an object has To and Platforms"
+        )
     }
 
     private func username(_ text: String) throws -> Username {

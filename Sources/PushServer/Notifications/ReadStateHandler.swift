@@ -12,10 +12,12 @@ struct ReadStateHandler: Handler {
 
     var routes: [Route] {
         [
-            Route(.patch, "\(Paths.notifications)/{id}", .atLeast(.device, .fetch)) {
+            Route(.patch, "\(Paths.notifications)/{id}", .atLeast(.device, .fetch), body: ["Read"]) {
                 try await self.markNotification($0)
             },
-            Route(.post, Paths.readNotifications, .atLeast(.device, .fetch)) { try await self.markNotifications($0) },
+            Route(.post, Paths.readNotifications, .atLeast(.device, .fetch), body: ["Ids"]) {
+                try await self.markNotifications($0)
+            },
         ]
     }
 

@@ -10,27 +10,29 @@ struct AuditHandler: Handler {
 
     var routes: [Route] {
         [
-            Route(.get, Paths.audit, .atLeast(.admin, .manage)) { try await self.listAudit($0) }
+            Route(.get, Paths.audit, .atLeast(.admin, .manage), query: ["cursor", "before", "limit"]) {
+                try await self.listAudit($0)
+            }
         ]
     }
 
-    /// Lists audit entries, the newest first, a page at a time: `before` (an entry's number) and `limit`.
+    /// Lists audit entries, the newest first, a page at a time; a cursor is the last entry's number.
     private func listAudit(_ context: RequestContext) async throws -> Response {
         let query = try Query(context.request.head.query)
         let limit = try query.limit
-        let before = try query["before"].map { text in
-            guard let number = Int64(text), number > 0 else {
-                throw Problem(.invalidParameter, "before must be the number of an audit entry")
-            }
-            return number
-        }
+        let before = try query.start(
+            { text in Int64(text).flatMap { $0 > 0 ? $0 : nil } },
+            older: "before",
+            "the number of an audit entry"
+        )
         // One more than asked for tells whether there are more.
         let entries = try await self.reports.run { try await $0.auditEntries(before: before, limit: limit + 1) }
+        let shown = entries.prefix(limit)
         return Response(
-            uncached: .object([
-                .init("Entries", .array(entries.prefix(limit).map(\.json))),
-                .init("More", .bool(entries.count > limit)),
-            ])
+            page: "Entries",
+            shown.map(\.json),
+            cursor: (shown.last?.number ?? before).map(String.init),
+            hasMore: entries.count > limit
         )
     }
 }

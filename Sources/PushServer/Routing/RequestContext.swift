@@ -17,6 +17,8 @@ struct RequestContext {
     let reader: any StoreReader
     /// In whole milliseconds, as the database keeps times.
     let now: Date
+    /// Whether the client wants to be told of what has no meaning.
+    let isStrict: Bool
 
     /// The caller. Throws an `unauthorized` problem if there is none.
     var known: Caller {

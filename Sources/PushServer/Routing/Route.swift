@@ -22,6 +22,10 @@ final class Route: Sendable {
     /// `{id}` stands for any one segment.
     let path: String
     let access: Access
+    /// The names of the query's parameters that it reads. A strict request may have no others.
+    let parameters: [String]
+    /// The names of the members of the body's object that it reads. A strict request may have no others.
+    let members: [String]
     /// Answers without suspending; `nil`: `run` answers, and only then.
     let atOnce: @Sendable (RequestContext) throws -> Response?
     let run: @Sendable (RequestContext) async throws -> Response
@@ -35,12 +39,16 @@ final class Route: Sendable {
         _ method: HTTPRequest.Method,
         _ path: String,
         _ access: Access,
+        query parameters: [String] = [],
+        body members: [String] = [],
         atOnce: @escaping @Sendable (RequestContext) throws -> Response? = { _ in nil },
         _ run: @escaping @Sendable (RequestContext) async throws -> Response
     ) {
         self.method = method
         self.path = path
         self.access = access
+        self.parameters = parameters
+        self.members = members
         self.atOnce = atOnce
         self.run = run
         let parts = path.split(separator: "{id}", omittingEmptySubsequences: false)

@@ -19,7 +19,7 @@ struct StreamHandler: Handler {
 
     var routes: [Route] {
         [
-            Route(.get, Paths.stream, .atLeast(.device, .fetch)) { try await self.openStream($0) }
+            Route(.get, Paths.stream, .atLeast(.device, .fetch), query: ["device"]) { try await self.openStream($0) }
         ]
     }
 

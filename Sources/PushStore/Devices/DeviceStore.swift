@@ -6,6 +6,13 @@ package protocol DeviceReader: Sendable {
     /// The registered devices of a user, oldest first.
     func devices(ofUser user: Int64) async throws(StoreError) -> [RegisteredDevice]
 
+    /// The registrations of one user or of all, in any state and in a fixed order; at most `limit` after `last`.
+    func deviceEntries(
+        of user: Username?,
+        after last: DevicePlace?,
+        limit: Int
+    ) async throws(StoreError) -> [DeviceEntry]
+
     /// Whether a push to one of the devices waits for a later time.
     func isAnythingWaiting(for devices: [RegistrationID], now: Date) async throws(StoreError) -> Bool
 }
@@ -32,6 +39,10 @@ package protocol DeviceStore: Sendable {
 
     /// Deletes a registration of the user; `false` if the id is registered to another user.
     func unregister(_ id: RegistrationID, ofUser user: Int64, by record: AuditRecord?) async throws -> Bool
+
+    /// Deletes a registration of any user, and cancels its queued pushes; `false` if there is none. The record is
+    /// completed with the user.
+    func deleteDevice(_ id: RegistrationID, by record: AuditRecord?) async throws -> Bool
 
     /// Retires a device, unless it has registered after `since` or has another handle or lane; returns whether it did.
     func retire(

@@ -43,12 +43,12 @@ package struct NewNotification: Sendable, Hashable {
 /// The outcome of a post.
 package enum PostOutcome: Sendable, Hashable {
     /// The notification is durable, and so is the work of pushing it, if there is any now.
-    case stored(pushes: Int, hasWork: Bool = true)
+    case stored(Reach, hasWork: Bool = true)
     /// The id is in use: choose another and encrypt anew.
     case idTaken
     case unknownUser(Username)
-    /// The same request has been stored before, and is not stored again.
-    case repeated(NotificationID, createdAt: Date, expiresAt: Date)
+    /// The same request has been stored before, and is not stored again. `reach` is `nil` if it was not complete then.
+    case repeated(NotificationID, createdAt: Date, expiresAt: Date, reach: Reach?)
     /// Another request has used the same key.
     case keyReused
     /// The sender has reached its storage bounds.

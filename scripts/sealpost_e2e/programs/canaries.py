@@ -89,6 +89,8 @@ def tour(client, caller, results):
     client.send(caller, "POST /api/devices/{id}/test", f"/api/devices/{device}/test")
     client.send(caller, "PUT /api/register/{id}", f"/api/register/{device}", {"Platform": "stream"})
     client.send(caller, "GET /api/stream")
+    client.send(caller, "GET /api/devices", f"/api/devices?user={caller.name}")
+    client.send(caller, "DELETE /api/devices/{id}", f"/api/devices/{device}")
     client.send(caller, "DELETE /api/register/{id}", f"/api/register/{device}")
     status, text = client.send(caller, "POST /api/notifications", body={"Payload": SECRET})
     path = f"/api/notifications/{json.loads(text)['Id']}"
@@ -286,6 +288,7 @@ def err(client, caller, callers, results):
         lambda: client.send(caller, "POST /api/users", body={"Name": f"{NAME} x", "Password": f"{SECRET}\n"}),
         lambda: client.send(caller, "POST /api/sessions", body={"Scopes": [SECRET], "ExpiresIn": -1}),
         lambda: client.send(caller, "GET /api/tokens", f"/api/tokens?after={SECRET}&user={SECRET}%20"),
+        lambda: client.send(caller, "GET /api/devices", f"/api/devices?cursor={SECRET}&user={SECRET}%20"),
         lambda: client.send(caller, "DELETE /api/tokens/{id}", f"/api/tokens/{SECRET}"),
         lambda: client.send(None, fetch, "/api/notifications/1"),
         lambda: client.send(None, fetch, "/api/notifications/1", authorization=f"Bearer spt_{SECRET}{SECRET}"),

@@ -1,0 +1,25 @@
+internal import GRDB
+package import PushCore
+
+extension SQLiteStore {
+    package func deleteDevice(_ id: RegistrationID, by record: AuditRecord?) async throws -> Bool {
+        let owner = try await self.write { [writer, sealing] db -> Username? in
+            let row = try Row.fetchOne(
+                db.cachedStatement(
+                    sql: "select u.id, u.name from device d join user u on u.id = d.user_id where d.id = ?"
+                ),
+                arguments: [id.description]
+            )
+            guard let row else { return nil }
+            // A trigger cancels its queued pushes.
+            try db.execute(sql: "delete from device where id = ?", arguments: [id.description])
+            writer.noteErasure()
+            return try sealing.username(row[1], ofUser: row[0])
+        } noting: { owner in
+            guard let owner, var record else { return nil }
+            record.detail = "of \(owner)"
+            return record
+        }
+        return owner != nil
+    }
+}

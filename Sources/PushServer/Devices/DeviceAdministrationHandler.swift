@@ -1,0 +1,100 @@
+internal import Foundation
+internal import HTTPTypes
+internal import PushAPI
+internal import PushCore
+internal import PushStore
+internal import SocketHTTP
+
+/// Shows administrators the devices of all users, and unregisters them.
+struct DeviceAdministrationHandler: Handler {
+    let store: any DeviceStore
+    let reports: ReportReader
+
+    var routes: [Route] {
+        [
+            Route(.get, Paths.devices, .atLeast(.admin, .manage), query: ["user", "cursor", "limit"]) {
+                try await self.listDevices($0)
+            },
+            Route(.delete, Paths.device("{id}"), .atLeast(.admin, .manage)) { try await self.deleteDevice($0) },
+        ]
+    }
+
+    /// Lists registrations, a page at a time, of one user or of all.
+    private func listDevices(_ context: RequestContext) async throws -> Response {
+        let query = try Query(context.request.head.query)
+        let user = try query["user"].map { text in
+            guard let name = Username(text) else { throw Problem(.invalidParameter, "user must be a user name") }
+            return name
+        }
+        let last = try query.start { DevicePlace(cursor: $0) }
+        let size = try query.limit
+        // One more than asked for tells whether there are more.
+        let devices = try await self.reports.run {
+            try await $0.deviceEntries(of: user, after: last, limit: size + 1)
+        }
+        let shown = devices.prefix(size)
+        return Response(
+            page: "Devices",
+            shown.map(\.json),
+            cursor: (shown.last?.place ?? last)?.cursor,
+            hasMore: devices.count > size
+        )
+    }
+
+    /// The device may register again: an administrator who wants to keep a user out disables the user.
+    private func deleteDevice(_ context: RequestContext) async throws -> Response {
+        guard
+            let id = RegistrationID(context.parameter),
+            try await self.store.deleteDevice(id, by: context.record(.unregisterDevice, of: id.description))
+        else { throw Problem(.notFound) }
+        return .noContent
+    }
+}
+
+extension DevicePlace {
+    /// Milliseconds since 1970 and the number, with a dot in between.
+    fileprivate init?(cursor: String) {
+        let parts = cursor.split(separator: ".", omittingEmptySubsequences: false)
+        // Milliseconds below 2^53 are exact in a `Date`.
+        guard
+            parts.count == 2, let time = Int64(parts[0]), time.magnitude < 1 << 53, let number = Int64(parts[1]),
+            number > 0
+        else { return nil }
+        self.init(createdAt: Date(timeIntervalSince1970: TimeInterval(time) / 1000), number: number)
+    }
+
+    fileprivate var cursor: String {
+        "\(Int64((self.createdAt.timeIntervalSince1970 * 1000).rounded())).\(self.number)"
+    }
+}
+
+extension DeviceEntry {
+    fileprivate var json: JSONValue {
+        var (platform, handle, tags) = (JSONValue.null, JSONValue.null, [JSONValue]())
+        var (retiredAt, reason) = (JSONValue.null, JSONValue.null)
+        let name: String
+        switch self.state {
+        case .requested: name = "requested"
+        case .registered(let sender, let address, let ownTags):
+            name = "registered"
+            (platform, handle) = (.string(sender.description), .string(address.masked))
+            tags = ownTags.map { .string($0.description) }
+        case .retired(let date, let text):
+            name = "retired"
+            (retiredAt, reason) = (.string(date.rfc3339), .string(text))
+        }
+        return .object([
+            .init("Id", .string(self.id.description)),
+            .init("User", .string(self.username.description)),
+            .init("State", .string(name)),
+            .init("Platform", platform),
+            .init("Handle", handle),
+            .init("Tags", .array(tags)),
+            .init("CreatedAt", .string(self.createdAt.rfc3339)),
+            .init("RegisteredAt", self.registeredAt.map { .string($0.rfc3339) } ?? .null),
+            .init("LastPush", self.pushedAt.map { .string($0.rfc3339) } ?? .null),
+            .init("RetiredAt", retiredAt),
+            .init("Reason", reason),
+        ])
+    }
+}

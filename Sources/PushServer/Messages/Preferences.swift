@@ -1,0 +1,64 @@
+internal import Bytes
+internal import HTTPTypes
+internal import SocketHTTP
+
+/// What `Prefer` asks for (RFC 7240), as far as the server knows it: the handling of what it does not know.
+struct Preferences: Sendable, Hashable {
+    /// Whether a request with an unknown member or parameter shall be refused: `handling=strict`, section 4.4.
+    let isStrict: Bool
+
+    @inline(never)
+    init(of head: RequestHead) {
+        self.init(head[.prefer] ?? "")
+    }
+
+    /// Unknown and malformed preferences are ignored, and of two for the handling the first counts, as section 2 says.
+    init(_ field: String) {
+        for preference in Self.split(Array(field.utf8)[...], at: UInt8(ascii: ",")) {
+            // What follows a semicolon are parameters, of which the handling has none.
+            guard let pair = Self.split(preference, at: UInt8(ascii: ";")).first else { continue }
+            let parts = Self.split(pair, at: UInt8(ascii: "=")).map(Self.trimmed)
+            guard parts.count <= 2, Self.isWord(parts[0], "handling") else { continue }
+            self.isStrict = parts.count == 2 && Self.isWord(Self.unquoted(parts[1]), "strict")
+            return
+        }
+        self.isStrict = false
+    }
+
+    /// Splits at a separator that is not in a quoted string. A string without an end reaches to the end of the text.
+    private static func split(_ text: ArraySlice<UInt8>, at separator: UInt8) -> [ArraySlice<UInt8>] {
+        var parts: [ArraySlice<UInt8>] = []
+        var start = text.startIndex
+        var isQuoted = false
+        var isEscaped = false
+        for index in text.indices {
+            switch text[index] {
+            case _ where isEscaped: isEscaped = false
+            case UInt8(ascii: "\\"): isEscaped = isQuoted
+            case UInt8(ascii: "\""): isQuoted.toggle()
+            case separator where !isQuoted:
+                parts.append(text[start..<index])
+                start = index + 1
+            default: break
+            }
+        }
+        return parts + [text[start...]]
+    }
+
+    /// The content of a quoted string, whose escapes stay; other texts stay as they are.
+    private static func unquoted(_ text: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
+        let quote = UInt8(ascii: "\"")
+        guard text.count >= 2, text.first == quote, text.last == quote else { return text }
+        return text.dropFirst().dropLast()
+    }
+
+    private static func isWord(_ text: ArraySlice<UInt8>, _ word: StaticString) -> Bool {
+        text.map(\.lowercased).elementsEqual(word.description.utf8)
+    }
+
+    private static func trimmed(_ text: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
+        var text = text.drop(while: \.isBlank)
+        while text.last?.isBlank == true { text = text.dropLast() }
+        return text
+    }
+}

@@ -1,0 +1,62 @@
+internal import PushAPI
+internal import SocketHTTP
+
+/// Pages of lists: a request has `limit` and `cursor`, and an answer has `Cursor` and `More`.
+extension Query {
+    /// The requested number of entries of a page; 100 by default.
+    var limit: Int {
+        get throws(Problem) {
+            guard let limit = Int(try self["limit"] ?? "100"), Self.limits.contains(limit) else {
+                throw Problem(.invalidParameter, "limit must be 1 to \(Self.limits.upperBound)")
+            }
+            return limit
+        }
+    }
+
+    private static let limits = 1...500
+
+    /// The place at which a page begins, read from `cursor`; `nil` for the first page.
+    ///
+    /// Throws an `invalid-cursor` problem if `read` returns `nil`.
+    func start<Place>(_ read: (String) -> Place?) throws(Problem) -> Place? {
+        guard let text = try self["cursor"] else { return nil }
+        guard let place = read(text) else { throw Problem(.invalidCursor, "restart the list without cursor") }
+        return place
+    }
+
+    /// The same for a route that had another parameter in the place of `cursor` before: `older`, which must be what
+    /// `rule` says.
+    func start<Place>(
+        _ read: (String) -> Place?,
+        older: String,
+        _ rule: String
+    ) throws(Problem) -> Place? {
+        guard try self[older] != nil else { return try self.start(read) }
+        guard let place = try self.cursor(older: older).flatMap(read) else {
+            throw Problem(.invalidParameter, "\(older) must be \(rule)")
+        }
+        return place
+    }
+
+    /// The text of `cursor`, or of the parameter that a route had in its place before.
+    func cursor(older: String) throws(Problem) -> String? {
+        guard let text = try self[older] else { return try self["cursor"] }
+        guard try self["cursor"] == nil else {
+            throw Problem(.invalidParameter, "cursor and \(older) cannot be combined; send cursor")
+        }
+        return text
+    }
+}
+
+extension Response {
+    /// A page of a list; no cache may keep it. `cursor` is where it ends; `nil` if the list is empty.
+    init(page name: String, _ entries: [JSONValue], cursor: String?, hasMore: Bool) {
+        self.init(
+            uncached: .object([
+                .init(name, .array(entries)),
+                .init("Cursor", cursor.map { .string($0) } ?? .null),
+                .init("More", .bool(hasMore)),
+            ])
+        )
+    }
+}

@@ -1,0 +1,33 @@
+internal import Foundation
+internal import PushAPI
+internal import PushCore
+internal import PushStore
+
+/// The answer to a notification in its full form: the options in force, and how many users and devices it reaches.
+///
+/// Its options are read from the request, and all else is stored with an idempotent request, so that a repeated request
+/// has the same answer to the byte.
+struct SentNotification {
+    let posted: NotificationPoster.Posted
+    let order: NotificationOrder
+
+    var json: JSONValue {
+        let (order, reach) = (self.order, self.posted.reach)
+        let platforms = order.audience.platforms.map { $0.map(\.description).sorted() }
+        return .object([
+            .init("Id", .number(self.posted.id.rawValue)),
+            .init("Read", .bool(false)),
+            .init("CreatedAt", .string(self.posted.createdAt.rfc3339)),
+            .init("ExpiresAt", .string(self.posted.expiresAt.rfc3339)),
+            .init("To", .array(order.audience.expressions.map { .string($0.description) })),
+            .init("Platforms", platforms.map { .array($0.map { .string($0) }) } ?? .null),
+            .init("Priority", .string(order.priority.rawValue)),
+            .init("CollapseKey", order.collapseKey.map { .string($0) } ?? .null),
+            .init("Store", .string(order.isStoredByClients ? "cacheable" : "never")),
+            .init("ReadOnce", .bool(order.isReadOnce)),
+            .init("Recipients", reach.map { .number($0.recipients) } ?? .null),
+            .init("Pushes", reach.map { .number($0.pushes) } ?? .null),
+            .init("More", .bool(reach == nil)),
+        ])
+    }
+}

@@ -1,0 +1,51 @@
+package import Foundation
+package import PushCore
+
+/// A registration as administrators see it.
+package struct DeviceEntry: Sendable, Hashable {
+    package enum State: Sendable, Hashable {
+        /// The id was issued, and the device has not registered under it.
+        case requested
+        case registered(Platform, DeviceHandle, tags: [Tag])
+        /// A tombstone: the id cannot be registered again.
+        case retired(at: Date, reason: String)
+    }
+
+    package let id: RegistrationID
+    package let username: Username
+    package let state: State
+    /// When the device last registered; `nil` if it never has.
+    package let registeredAt: Date?
+    package let pushedAt: Date?
+    /// Its place in the list.
+    package let place: DevicePlace
+
+    package var createdAt: Date { self.place.createdAt }
+
+    package init(
+        id: RegistrationID,
+        username: Username,
+        state: State,
+        registeredAt: Date?,
+        pushedAt: Date?,
+        place: DevicePlace
+    ) {
+        self.id = id
+        self.username = username
+        self.state = state
+        self.registeredAt = registeredAt
+        self.pushedAt = pushedAt
+        self.place = place
+    }
+}
+
+/// The place of a registration in lists: of all users' by its number, of one user's by its creation.
+package struct DevicePlace: Sendable, Hashable {
+    package let createdAt: Date
+    package let number: Int64
+
+    package init(createdAt: Date, number: Int64) {
+        self.createdAt = createdAt
+        self.number = number
+    }
+}

@@ -1,0 +1,15 @@
+/// How many users and devices a new notification has reached in the transaction of its post.
+package struct Reach: Sendable, Hashable {
+    /// The users who are recipients.
+    package let recipients: Int
+    /// The pushes that were enqueued.
+    package let pushes: Int
+    /// Whether these are all; `false` if a fanout continues with more devices.
+    package let isComplete: Bool
+
+    package init(recipients: Int, pushes: Int, isComplete: Bool = true) {
+        self.recipients = recipients
+        self.pushes = pushes
+        self.isComplete = isComplete
+    }
+}

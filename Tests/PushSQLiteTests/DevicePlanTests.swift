@@ -1,0 +1,25 @@
+import GRDB
+import PushCore
+import PushStore
+import PushTesting
+import Testing
+
+@testable import PushSQLite
+
+/// A page of the administrators' list costs the same however many devices there are.
+@Suite(.timeLimit(.minutes(5))) struct DevicePlanTests {
+    @Test(arguments: [
+        (SQLiteReader.allDevices, "SEARCH d USING INTEGER PRIMARY KEY (rowid>?)"),
+        (SQLiteReader.devicesOfOne, "SEARCH d USING INDEX device_by_user (user_id=? AND "),
+    ])
+    func aPageReadsOnlyItsRows(sql: String, step: String) async throws {
+        let plan = try await StoreFixture().sqlite.writer.write { db in
+            let statement = try db.makeStatement(sql: "explain query plan " + sql)
+            // A plan does not depend on the values.
+            statement.setUncheckedArguments(StatementArguments())
+            return try Row.fetchAll(statement).map { try $0.decode(String.self, forColumn: "detail") }
+        }
+        #expect(plan.contains { $0.hasPrefix(step) }, "\(plan)")
+        #expect(!plan.contains { $0.hasPrefix("SCAN") || $0.contains("TEMP B-TREE") }, "\(plan)")
+    }
+}

@@ -1,0 +1,123 @@
+import Foundation
+import HTTPTypes
+import PushAPI
+import PushCore
+import PushStore
+import PushTesting
+import SocketHTTP
+import Testing
+
+@testable import PushServer
+
+/// All lists are read page by page in one way: `limit` and `cursor`, `Cursor` and `More`.
+@Suite(.timeLimit(.minutes(5))) struct PagingTests {
+    struct List: Sendable, CustomTestStringConvertible {
+        let path: String
+        let entries: String
+        let user: String
+        /// What its cursor was called before.
+        var older: String?
+        var badCursor = ProblemCode.invalidCursor
+
+        var testDescription: String { self.path }
+    }
+
+    private static let lists = [
+        List(path: Paths.users, entries: "Users", user: "ada", older: "after"),
+        List(path: Paths.tokens, entries: "Tokens", user: "ada", older: "after"),
+        List(path: "\(Paths.tokens)?user=bob", entries: "Tokens", user: "ada", older: "after"),
+        List(path: Paths.audit, entries: "Entries", user: "ada", older: "before"),
+        List(path: Paths.devices, entries: "Devices", user: "ada"),
+        List(path: "\(Paths.devices)?user=Bob", entries: "Devices", user: "ada"),
+        List(path: Paths.notifications, entries: "Notifications", user: "alice", older: "since"),
+        List(
+            path: "/api/notifications/{id}/deliveries",
+            entries: "Deliveries",
+            user: "ada",
+            badCursor: .invalidParameter
+        ),
+    ]
+
+    private let fixture: ServerFixture
+    private let notification: String
+
+    init() async throws {
+        self.fixture = try await ServerFixture()
+        var last = ""
+        for number in 0..<5 {
+            for name in ["alice", "bob"] {
+                let user = try await self.fixture.storage.user(name)
+                try await self.fixture.storage.addDevice(of: user, handle: "\(name)-\(number)", tags: ["all"])
+                try await self.fixture.send(.post, Paths.sessions, user: name)
+            }
+            // Some of them have the time of others.
+            if number.isMultiple(of: 2) { self.fixture.clock.advance(by: 1) }
+            last = try await self.fixture.post(#"{"Payload":1,"To":["all"]}"#)
+        }
+        self.notification = String(last.split(separator: "/").last ?? "")
+    }
+
+    private func get(_ list: List, _ query: String) async throws -> Response {
+        let path = list.path.replacing("{id}", with: self.notification)
+        let separator = path.contains("?") ? "&" : "?"
+        return try await self.fixture.send(.get, path + separator + query, user: list.user)
+    }
+
+    /// All entries, as pages of a size give them.
+    private func walk(_ list: List, by size: Int, _ parameter: String) async throws -> [JSONValue] {
+        var (entries, query) = ([JSONValue](), "limit=\(size)")
+        for _ in 0..<100 {
+            let answer = try await self.get(list, query).json
+            guard case .array(let page)? = answer[list.entries] else { throw StoreFixture.Missing(list.entries) }
+            entries += page
+            guard answer["More"] == .bool(true) else { return entries }
+            #expect(page.count == size)
+            query = "limit=\(size)&\(parameter)=\(try #require(answer["Cursor"]?.text))"
+        }
+        throw StoreFixture.Missing("the list has no end")
+    }
+
+    @Test(arguments: Self.lists, [1, 2, 3])
+    func thePagesTogetherAreTheWhole(list: List, size: Int) async throws {
+        let whole = try await self.walk(list, by: 500, "cursor")
+        #expect(whole.count >= 4)
+        #expect(Set(whole).count == whole.count)
+        #expect(try await self.walk(list, by: size, "cursor") == whole)
+        if let older = list.older { #expect(try await self.walk(list, by: size, older) == whole) }
+    }
+
+    @Test(arguments: Self.lists)
+    func theEndHasACursorAndNothingBehindIt(list: List) async throws {
+        let end = try await self.get(list, "limit=500").json
+        let cursor = try #require(end["Cursor"]?.text)
+        let rest = try await self.get(list, "cursor=\(cursor)").json
+        #expect(rest[list.entries] == .array([]))
+        #expect(rest["More"] == .bool(false))
+        #expect(rest["Cursor"] == .string(cursor))
+    }
+
+    @Test(arguments: Self.lists, ["", "%20", "a%20b", "%C3%A4", "-1", "1.", "1.0", "x.1", "9223372036854775808"])
+    func whatIsNoCursorIsRefused(list: List, cursor: String) async throws {
+        // A name may look like this.
+        if list.path == Paths.users, !cursor.contains("%"), !cursor.isEmpty { return }
+        // The number of an entry.
+        if list.path == Paths.audit, Int64(cursor) ?? 0 > 0 { return }
+        try await self.get(list, "cursor=\(cursor)").expectProblem(list.badCursor, "cursor")
+    }
+
+    @Test(arguments: Self.lists)
+    func twoNamesForTheCursorAreOneTooMany(list: List) async throws {
+        guard let older = list.older else { return }
+        let cursor = try #require(try await self.get(list, "limit=1").json["Cursor"]?.text)
+        #expect(try await self.get(list, "\(older)=\(cursor)").status == .ok)
+        try await self.get(list, "\(older)=\(cursor)&cursor=\(cursor)")
+            .expectProblem(.invalidParameter, "cursor and \(older) cannot be combined")
+    }
+
+    @Test func anEmptyListHasNoCursor() async throws {
+        let tokens = try await self.fixture.send(.get, "\(Paths.tokens)?user=nobody", user: "ada")
+        #expect(tokens.text == #"{"Tokens":[],"Cursor":null,"More":false}"#)
+        let devices = try await self.fixture.send(.get, "\(Paths.devices)?user=nobody", user: "ada")
+        #expect(devices.text == #"{"Devices":[],"Cursor":null,"More":false}"#)
+    }
+}

@@ -1,0 +1,74 @@
+import Foundation
+import PushCore
+import PushStore
+import PushTesting
+import Testing
+
+@Suite(.eachStore, .timeLimit(.minutes(5))) struct DeviceEntryTests {
+    private let fixture: StoreFixture
+
+    init() throws {
+        self.fixture = try StoreFixture()
+    }
+
+    private func entries(_ user: String? = nil, after last: DevicePlace? = nil, limit: Int = 100) async throws
+        -> [DeviceEntry]
+    {
+        let name = try user.map { try #require(Username($0)) }
+        return try await self.fixture.reader.deviceEntries(of: name, after: last, limit: limit)
+    }
+
+    @Test func anEntryHasAllThatIsStored() async throws {
+        let alice = try await self.fixture.addUser("alice")
+        let id = try await self.fixture.addDevice(of: alice, handle: "h1", tags: ["News"])
+        let entry = try #require(try await self.entries().first)
+        #expect(entry.id == id)
+        #expect(entry.username == alice.name)
+        guard case .registered(let platform, let handle, let tags) = entry.state else {
+            Issue.record("\(entry.state)")
+            return
+        }
+        #expect((platform.description, handle.value) == ("apns", "h1"))
+        #expect(tags.map(\.description) == ["news", "username:alice"])
+        #expect((entry.createdAt, entry.registeredAt) == (self.fixture.now, self.fixture.now))
+        #expect(entry.pushedAt == nil)
+    }
+
+    /// Devices of the same millisecond, and a clock that was set back.
+    @Test(arguments: [1, 2, 3, 7])
+    func pagesOfAUserNeitherRepeatNorMissADevice(limit: Int) async throws {
+        let alice = try await self.fixture.addUser("alice")
+        let bob = try await self.fixture.addUser("bob")
+        for (number, step) in [0, 0, 1, -2, 0, 5, 0].enumerated() {
+            self.fixture.clock.advance(by: TimeInterval(step))
+            try await self.fixture.addDevice(of: alice, handle: "a\(number)")
+            try await self.fixture.addDevice(of: bob, handle: "b\(number)")
+        }
+        for (user, count) in [(nil, 14), ("alice", 7), ("Bob", 7), ("nobody", 0)] {
+            let whole = try await self.entries(user)
+            #expect(whole.count == count)
+            #expect(Set(whole.map(\.id)).count == count)
+            var (pages, last): ([DeviceEntry], DevicePlace?) = ([], nil)
+            for _ in 0...count {
+                let page = try await self.entries(user, after: last, limit: limit)
+                #expect(page.count <= limit)
+                pages += page
+                guard let place = page.last?.place else { break }
+                last = place
+            }
+            #expect(pages == whole)
+        }
+    }
+
+    @Test func aDeletedDeviceIsAuditedWithItsOwner() async throws {
+        let alice = try await self.fixture.addUser("alice")
+        let ada = try #require(Username("ada"))
+        let id = try await self.fixture.addDevice(of: alice, handle: "h1")
+        let actor = AuditRecord.Actor(name: ada, token: nil, client: "unknown", request: "r")
+        let record = AuditRecord(.unregisterDevice, of: id.description, by: actor, at: self.fixture.now)
+        #expect(try await self.fixture.store.deleteDevice(id, by: record))
+        #expect(try await !self.fixture.store.deleteDevice(id, by: record))
+        let entries = try await self.fixture.reader.auditEntries(before: nil, limit: 10)
+        #expect(entries.map { "\($0.actor) \($0.action) \($0.detail)" } == ["ada device.unregister of alice"])
+    }
+}
