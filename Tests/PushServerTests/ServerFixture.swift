@@ -222,12 +222,18 @@ extension ServerSettings {
 /// Takes any handle about which nothing is said.
 struct SampleHandleRule: HandleRule {
     let form: HandleForm
+    let isGuessable: Bool
     private let part: String?
     private let flaw: @Sendable (String) -> String?
 
-    init(_ form: HandleForm = .text, part: String? = nil, flaw: @escaping @Sendable (String) -> String? = { _ in nil })
-    {
+    init(
+        _ form: HandleForm = .text,
+        isGuessable: Bool = false,
+        part: String? = nil,
+        flaw: @escaping @Sendable (String) -> String? = { _ in nil }
+    ) {
         self.form = form
+        self.isGuessable = isGuessable
         self.part = part
         self.flaw = flaw
     }

@@ -48,6 +48,7 @@ extension FuzzTarget {
 
 private struct HandleLength: HandleRule {
     let lengths: ClosedRange<Int>
+    let isGuessable = true
 
     func address(_ handle: String) throws(HandleFlaw) -> String {
         guard self.lengths.contains(handle.utf8.count) else { throw .malformed("it has another length") }
