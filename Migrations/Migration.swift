@@ -17,5 +17,9 @@ package struct Migration: Sendable {
             name: "M0003_payload_lease",
             sql: String(decoding: PackageResources.M0003_payload_lease_sql, as: UTF8.self)
         ),
+        Migration(
+            name: "M0005_handle_claim",
+            sql: String(decoding: PackageResources.M0005_handle_claim_sql, as: UTF8.self)
+        ),
     ]
 }

@@ -43,6 +43,9 @@ public enum Paths {
     /// One registration.
     public static func registration(_ id: String) -> String { "\(self.register)/\(id)" }
 
+    /// Where the code that was pushed to a registration's handle is returned.
+    public static func confirmation(_ id: String) -> String { "\(self.registration(id))/confirmation" }
+
     /// Sends a test push to one registration's device.
     public static func deviceTest(_ id: String) -> String { "/api/devices/\(id)/test" }
 

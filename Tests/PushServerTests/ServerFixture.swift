@@ -196,6 +196,11 @@ struct ServerFixture: Sendable {
         return String(response.text.dropFirst().dropLast())
     }
 
+    /// Issues a registration id that the test has chosen, unless it was issued before.
+    func issue(_ id: String, to user: String = "alice") async throws {
+        try await self.storage.issue(id, to: self.storage.user(user))
+    }
+
     /// The credentials of `Authorization: Basic`.
     static func basic(_ user: String, password: String = Self.password) -> String {
         "Basic \(Data("\(user):\(password)".utf8).base64EncodedString())"

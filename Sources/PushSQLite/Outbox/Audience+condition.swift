@@ -11,7 +11,7 @@ extension Audience {
             meant = "(\(expressions.map { "(\($0.condition(index)))" as SQL }.joined(separator: " or ")))"
         case .device(let id, let user): meant = "d.id = \(id.description) and d.user_id = \(user)"
         }
-        let living: SQL = "d.retired_at is null and d.handle is not null and \(meant)"
+        let living: SQL = "d.retired_at is null and d.handle is not null and d.claims_for is null and \(meant)"
         guard let platforms else { return living }
         return "\(living) and d.platform in \(platforms.map(\.description))"
     }
