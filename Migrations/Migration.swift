@@ -26,5 +26,9 @@ package struct Migration: Sendable {
             name: "M0006_idempotent_reach",
             sql: String(decoding: PackageResources.M0006_idempotent_reach_sql, as: UTF8.self)
         ),
+        Migration(
+            name: "M0007_handle_claim",
+            sql: String(decoding: PackageResources.M0007_handle_claim_sql, as: UTF8.self)
+        ),
     ]
 }

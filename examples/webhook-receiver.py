@@ -33,8 +33,12 @@ class Receiver(http.server.BaseHTTPRequestHandler):
             self.server.seen[id] = True
             if len(self.server.seen) > REMEMBERED:
                 self.server.seen.popitem(last=False)
-            # Here the device is woken. It collects the payload itself: the push has only the id.
-            print(f"wake {push['handle']} for {push['secureId']}", flush=True)
+            if "confirmation" in push:
+                # Here the device is given the code, which it returns to show that its handle is its own.
+                print(f"tell {push['handle']} the code {push['confirmation']}", flush=True)
+            else:
+                # Here the device is woken. It collects the payload itself: the push has only the id.
+                print(f"wake {push['handle']} for {push['secureId']}", flush=True)
         self.answer(204)
 
     def is_signed(self, body):

@@ -225,7 +225,10 @@ again, and its doubles go. A body is allowed and means nothing.""",
     }),
 )
 operation(
-    "GET", "/api/register", "listRegistrations", "devices", "List the own devices", "Lists the caller's devices.",
+    "GET", "/api/register", "listRegistrations", "devices", "List the own devices",
+    """\
+Lists the caller's devices, and for 30 days what was one until another account registered its handle; only these have
+`RetiredAt`. A handle that waits for its confirmation is not in the list.""",
     "device", "register", answers=ok("The devices.", {"type": "array", "items": schema("Device")}),
 )
 operation(
@@ -233,17 +236,29 @@ operation(
     """\
 Says under which address a device is reached, and what it wants to hear of; to be repeated whenever that changes. A handle
 belongs to one user: registering it moves it from its former owner, and what waits for the former owner is cancelled there.
+A handle that can be guessed, which is one of a sender of the type `webhook`, is registered when the caller has returned the code
+that is pushed to it; until then nothing changes, and no other push goes there. The answer is the same, whether the handle
+is free or another's.
 
 A platform that no sender is configured for is 400 `unknown-platform`, and a device more than the caller's role may have 409
-`too-many-devices`. 410 means that the id was retired or belongs to another
-account: a new one always heals that.""",
+`too-many-devices`. More than 20 handles within an hour that wait for their confirmation are 429
+`too-many-confirmations`. 410 means that the id was retired, or was not issued to this account: a new one always heals that.""",
     "device", "register", parameters=(REGISTRATION,),
-    body=json("DeviceRegistration", "The device."), answers=ok("It is registered; the body is empty."), problems=[409, 410],
+    body=json("DeviceRegistration", "The device."), answers=ok("It is registered, or waits for its confirmation; the body is empty."), problems=[409, 410],
+)
+operation(
+    "POST", "/api/register/{id}/confirmation", "confirmRegistration", "devices", "Confirm a handle",
+    """\
+Returns the code that was pushed to the handle of the registration, which registers it and retires whatever registration had it
+before. The same code again is no error. A code is good for an hour, and until five wrong ones were returned or another was
+pushed; 409 `confirmation-refused` means that this one is not. To have another pushed, register again after a minute.""",
+    "device", "register", parameters=(REGISTRATION,),
+    body=json("ConfirmationCode", "The code."), answers=ok("It is registered; the body is empty."), problems=[404, 409, 410],
 )
 operation(
     "DELETE", "/api/register/{id}", "unregister", "devices", "Unregister a device",
-    "Retires a registration of the caller's. To do it again, or for an id that never was, is no error.",
-    "device", "register", parameters=(REGISTRATION,), answers=ok("It is gone; the body is empty."), problems=[404],
+    "Deletes a registration of the caller's. To do it again, or for an id that is not the caller's, is no error, and changes nothing.",
+    "device", "register", parameters=(REGISTRATION,), answers=ok("It is gone; the body is empty."),
 )
 operation(
     "POST", "/api/devices/{id}/test", "testDevice", "devices", "Push to an own device",

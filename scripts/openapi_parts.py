@@ -252,6 +252,11 @@ SCHEMAS = {
         {"Platform": {"type": "string", "const": "webpush"}, "Handle": schema("PushSubscription"), "Tags": schema("Tags")},
         description="A browser. Its handle may as well be the text of that object.",
     ),
+    "ConfirmationCode": {
+        "type": "string", "minLength": 1,
+        "description": "What was pushed to the handle as `confirmation`.",
+        "examples": ["3d0c9fb1a8e54f27b6c2d1907f4ea835"],
+    },
     "StreamRegistration": thing(
         ["Platform"],
         {"Platform": {"type": "string", "const": "stream"}, "Handle": either("string"), "Tags": schema("Tags")},
@@ -282,8 +287,10 @@ SCHEMAS = {
             "Tags": {"type": "array", "items": {"type": "string"}, "description": "In lower case, with the server's own."},
             "CreatedAt": time("When the registration was made."),
             "LastPush": {"type": ["string", "null"], "format": "date-time", "description": "When a provider last accepted a push to its handle."},
+            "RetiredAt": time("When another account registered its handle; without it the device is registered."),
+            "Reason": {"type": "string", "description": "Why it is not registered any more; comes with `RetiredAt`."},
         },
-        description="A registered device of the caller's.",
+        description="A registered device of the caller's, or one that has moved to another account.",
     ),
     "DeviceList": thing(
         ["Devices", "Cursor", "More"],

@@ -52,6 +52,9 @@ public enum Paths {
     /// One registration of any user, for administrators.
     public static func device(_ id: String) -> String { "\(self.devices)/\(id)" }
 
+    /// Where the code that was pushed to a registration's handle is returned.
+    public static func confirmation(_ id: String) -> String { "\(self.registration(id))/confirmation" }
+
     /// Sends a test push to one registration's device.
     public static func deviceTest(_ id: String) -> String { "\(self.device(id))/test" }
 

@@ -55,7 +55,9 @@ public enum ProblemCode: String, Sendable, CaseIterable {
     case tooMuchStored = "too-much-stored"
     /// The notification was sent without `ReadOnce`, or has not been fetched: there is nothing to confirm.
     case nothingToConfirm = "nothing-to-confirm"
-    /// The registration id was retired, or belongs to another account; ask for a new one.
+    /// The code is wrong or too old, or the registration waits for none; register again to have a new one pushed.
+    case confirmationRefused = "confirmation-refused"
+    /// The registration id was retired, or was not issued to this account; ask for a new one.
     case registrationGone = "registration-gone"
     /// `If-Match`, `If-Unmodified-Since` or `If-None-Match` does not hold.
     case preconditionFailed = "precondition-failed"
@@ -73,6 +75,8 @@ public enum ProblemCode: String, Sendable, CaseIterable {
     case tooManyStreams = "too-many-streams"
     /// Too many sign-ins to this account or from this address have failed; `Retry-After` says how long to wait.
     case tooManyAttempts = "too-many-attempts"
+    /// The user has asked for the confirmation of too many handles; `Retry-After` says how long to wait.
+    case tooManyConfirmations = "too-many-confirmations"
     /// The user has used up the quota of the role; `Retry-After` says how long to wait.
     case rateLimited = "rate-limited"
     /// The server failed; its log has the reason under the id of the request.
@@ -98,14 +102,14 @@ public enum ProblemCode: String, Sendable, CaseIterable {
         case .methodNotAllowed: 405
         case .requestTimeout: 408
         case .conflict, .lastAdministrator, .idempotencyKeyInUse, .tooManyDevices, .tooMuchStored: 409
-        case .nothingToConfirm: 409
+        case .nothingToConfirm, .confirmationRefused: 409
         case .registrationGone: 410
         case .preconditionFailed: 412
         case .payloadTooLarge: 413
         case .targetTooLong: 414
         case .unsupportedExpectation: 417
         case .idempotencyKeyReused: 422
-        case .tooManyStreams, .tooManyAttempts, .rateLimited: 429
+        case .tooManyStreams, .tooManyAttempts, .tooManyConfirmations, .rateLimited: 429
         case .headerTooLarge: 431
         case .internalError: 500
         case .notImplemented: 501
@@ -144,6 +148,7 @@ public enum ProblemCode: String, Sendable, CaseIterable {
         case .tooManyDevices: "The user has reached the device limit"
         case .tooMuchStored: "The user has reached the storage limit"
         case .nothingToConfirm: "There is nothing to confirm"
+        case .confirmationRefused: "The confirmation code is not valid"
         case .registrationGone: "The registration is no longer valid"
         case .preconditionFailed: "Precondition failed: the resource has changed"
         case .payloadTooLarge: "The body is too large"
@@ -151,6 +156,7 @@ public enum ProblemCode: String, Sendable, CaseIterable {
         case .unsupportedExpectation: "The Expect field is not supported"
         case .tooManyStreams: "The user has too many event streams open"
         case .tooManyAttempts: "Too many failed sign-ins"
+        case .tooManyConfirmations: "Too many confirmations requested"
         case .rateLimited: "Rate limit exceeded"
         case .idempotencyKeyReused: "The Idempotency-Key was used for another request"
         case .headerTooLarge: "The header section is too large"

@@ -13,6 +13,10 @@ package struct AuditRecord: Sendable, Hashable {
         /// Also the end of a session by its user.
         case revokeToken = "token.revoke"
         case registerDevice = "device.register"
+        /// A handle that can be guessed was asked for; it is registered once it is confirmed.
+        case claimDevice = "device.claim"
+        /// A registration ended because another account, the actor, has registered its handle.
+        case moveDevice = "device.move"
         case unregisterDevice = "device.unregister"
         case testDevice = "device.test"
         case send = "notification.send"
@@ -59,6 +63,11 @@ package struct AuditRecord: Sendable, Hashable {
         self.detail = detail
         self.actor = actor
         self.at = at
+    }
+
+    /// Another action of the same actor at the same time.
+    package func another(_ action: Action, of subject: String, detail: String) -> AuditRecord {
+        AuditRecord(action, of: subject, detail: detail, by: self.actor, at: self.at)
     }
 
     /// The record of an operator's action, at the command line or by a signal.

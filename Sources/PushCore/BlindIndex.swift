@@ -10,11 +10,13 @@ package struct BlindIndex: Sendable {
 
     private let names: KeyedHash
     private let handles: KeyedHash
+    private let claims: KeyedHash
     private let tags: KeyedHash
 
     package init(_ secret: IndexSecret) {
         self.names = KeyedHash(key: secret.derive("user name"))
         self.handles = KeyedHash(key: secret.derive("device handle"))
+        self.claims = KeyedHash(key: secret.derive("claimed device handle"))
         self.tags = KeyedHash(key: secret.derive("device tag"))
     }
 
@@ -22,6 +24,12 @@ package struct BlindIndex: Sendable {
     package func hash(_ name: Username) -> Data { Self.hash(name.key, self.names) }
 
     package func hash(_ handle: DeviceHandle) -> Data { Self.hash(handle.value, self.handles) }
+
+    /// The same for each claim of a user to a handle; reveals neither who registered the handle nor who else claims it.
+    package func hash(_ handle: DeviceHandle, on platform: Platform, claimedBy user: Int64) -> Data {
+        // Neither a number nor a handle has a blank in it.
+        Self.hash("\(user) \(handle.value) \(platform)", self.claims)
+    }
 
     package func hash(_ tag: Tag) -> Data { Self.hash(tag.description, self.tags) }
 

@@ -6,6 +6,12 @@ package protocol HandleRule: Sendable {
     /// How clients write a handle.
     var form: HandleForm { get }
 
+    /// Whether somebody else can know or guess a handle.
+    ///
+    /// A handle that cannot be guessed belongs to the user who registers it. One that can is registered once the user
+    /// has returned a code that was pushed to it. There is no default: each sender decides.
+    var isGuessable: Bool { get }
+
     /// Parses a handle. Throws `HandleFlaw` if this sender cannot push to it.
     func address(_ handle: String) throws(HandleFlaw) -> Address
 

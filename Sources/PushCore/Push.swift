@@ -22,6 +22,8 @@ package struct Push: Sendable, Hashable {
     package let collapseID: String
     /// Whether other pushes share the collapse id, because their sender gave them the same key.
     package let replacesOlder: Bool
+    /// Set: the push carries this code in place of the notification's id, to a handle that can be guessed.
+    package let confirmation: ConfirmationCode?
 
     package init(
         notification: NotificationID,
@@ -29,7 +31,8 @@ package struct Push: Sendable, Hashable {
         attemptID: UUID,
         expiresAt: Date,
         priority: Priority = .normal,
-        sharedCollapseID: String? = nil
+        sharedCollapseID: String? = nil,
+        confirmation: ConfirmationCode? = nil
     ) {
         self.notification = notification
         self.handle = handle
@@ -38,6 +41,7 @@ package struct Push: Sendable, Hashable {
         self.priority = priority
         self.collapseID = sharedCollapseID ?? attemptID.digits
         self.replacesOlder = sharedCollapseID != nil
+        self.confirmation = confirmation
     }
 
     /// The attempt's id: a UUID version 8 (RFC 9562) that depends on the notification's random seed and the device

@@ -14,14 +14,14 @@ package struct RetentionService: Sendable {
     /// Small enough that a post that waits for it is not noticeably delayed.
     private static let batch = 500
 
-    private let store: any TokenStore & NotificationStore & AuditStore & KeyStore
+    private let store: any TokenStore & DeviceStore & NotificationStore & AuditStore & KeyStore
     /// How long the audit is kept.
     private let auditKept: Duration
     private let logger: Logger
     private let now: @Sendable () -> Date
 
     package init(
-        store: any TokenStore & NotificationStore & AuditStore & KeyStore,
+        store: any TokenStore & DeviceStore & NotificationStore & AuditStore & KeyStore,
         auditKept: Duration,
         logger: Logger,
         now: @escaping @Sendable () -> Date = { Date() }
@@ -68,6 +68,7 @@ package struct RetentionService: Sendable {
             while try await self.store.deleteExpired(now: self.now(), page: Self.batch) {}
             while try await self.store.deleteExpiredIdempotency(now: self.now(), limit: Self.batch) == Self.batch {}
             while try await self.store.deleteExpiredTokens(now: self.now(), limit: Self.batch) == Self.batch {}
+            while try await self.store.deleteExpiredClaims(now: self.now(), limit: Self.batch) == Self.batch {}
             let start = self.now() - self.auditKept.timeInterval
             while try await self.store.trimAudit(before: start, limit: Self.batch) == Self.batch {}
         } catch {

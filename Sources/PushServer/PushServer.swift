@@ -39,10 +39,11 @@ package final class PushServer: Responder {
         let tags = EntityTagMaker(key: secret.derive("entity tag"))
         let visible = VisibleNotifications(vault: store.vault, tags: tags, maxAge: settings.cacheMaxAge)
         let revoker = TokenRevoker(store: store, authenticator: authenticator)
+        let ids = NotificationIDs(bits: settings.idBits)
         let poster = NotificationPoster(
             store: store,
             collapseIDs: CollapseIDs(key: secret.derive("collapse id")),
-            ids: NotificationIDs(bits: settings.idBits),
+            ids: ids,
             bounds: settings.storage,
             workIsWaiting: workIsWaiting
         )
@@ -67,7 +68,7 @@ package final class PushServer: Responder {
             ReadStateHandler(store: store, visible: visible),
             DeletionHandler(store: store, visible: visible),
             DeliveryReportHandler(reports: reports),
-            RegistrationHandler(store: store, settings: settings, workIsWaiting: workIsWaiting),
+            RegistrationHandler(store: store, settings: settings, ids: ids, workIsWaiting: workIsWaiting),
             DeviceTestHandler(poster: poster, settlements: settlements),
             DeviceAdministrationHandler(store: store, reports: reports),
             WebPushKeyHandler(key: settings.applicationServerKey),

@@ -36,7 +36,8 @@ def ask(method, path, body=None, user="root"):
 
 # Whose devices nobody sends to, as there will be thousands; who has one to test; whose password may change.
 CALLERS = {
-    "requestRegistration": "registrar", "register": "registrar", "unregister": "registrar", "testDevice": "tester",
+    "requestRegistration": "registrar", "register": "registrar", "unregister": "registrar",
+    "confirmRegistration": "registrar", "testDevice": "tester",
     "changeOwnPassword": "carol", "listNotifications": "amy", "markNotification": "amy", "markNotifications": "amy",
 }
 
@@ -172,6 +173,9 @@ def aim(id, parameters):
         parameters["id"] = victim(id)
     elif id == "deleteToken" and (target in KEPT_PREFIXES or dice.random() < 0.1):
         parameters["id"] = ask("POST", "/api/tokens", {"User": "amy", "ExpiresIn": 60})["Prefix"]
+    elif id in ("register", "confirmRegistration") and dice.random() < 0.7:
+        # One that was not issued is 410.
+        parameters["id"] = ask("POST", "/api/register", user="registrar")
     elif id == "testDevice" and dice.random() < 0.1:
         parameters["id"] = SITE["device"]
     elif id in ("getNotification", "markNotification", "deleteNotification", "listDeliveries") and dice.random() < 0.5:
@@ -201,6 +205,12 @@ def filter_body(context, body):
     known = {member for schema in schemas.values() for member in schema.get("properties", {})}
     spellings = {member.lower() for member in known}
     return all(member in known or member.lower() not in spellings for member in body)
+
+
+@schemathesis.hook
+def filter_query(context, query):
+    """A parameter without a name is ignored, as all are that the server does not know."""
+    return not query or "" not in query
 
 
 @schemathesis.hook

@@ -70,8 +70,11 @@ import Testing
     }
 
     private func register(_ daemon: Daemon) async throws {
+        var issue = try self.request(daemon, "POST", "")
+        issue.url = URL(string: "/api/register", relativeTo: try daemon.server)
+        let quoted = String(decoding: try await URLSession.shared.data(for: issue).0, as: UTF8.self)
         var request = try self.request(daemon, "PUT", "")
-        request.url = URL(string: "/api/register/phone", relativeTo: try daemon.server)
+        request.url = URL(string: "/api/register/\(quoted.dropFirst().dropLast())", relativeTo: try daemon.server)
         request.httpBody = Data(#"{"Platform":"apns","Handle":"\#(self.handle)"}"#.utf8)
         let (_, response) = try await URLSession.shared.data(for: request)
         #expect((response as? HTTPURLResponse)?.statusCode == 200)

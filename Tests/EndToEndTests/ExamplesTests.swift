@@ -65,8 +65,12 @@ import Testing
         )
         let port = try #require(await receiver.output(until: "\n").firstMatch(of: /port (\d+)/)?.output.1)
         let now = Int(Date().timeIntervalSince1970)
-        func send(_ id: String, at time: Int, signedFor signed: String? = nil) async throws -> Int {
-            let body = #"{"secureId":"7","handle":"abcd"}"#
+        func send(
+            _ id: String,
+            at time: Int,
+            signedFor signed: String? = nil,
+            _ body: String = #"{"secureId":"7","handle":"abcd"}"#
+        ) async throws -> Int {
             let content = Data("\(signed ?? id).\(time).\(body)".utf8)
             let code = Data(HMAC<SHA256>.authenticationCode(for: content, using: key)).base64EncodedString()
             var request = URLRequest(url: try #require(URL(string: "http://127.0.0.1:\(port)/push")))
@@ -82,7 +86,8 @@ import Testing
         #expect(try await send("first", at: now) == 204)
         #expect(try await send("old", at: now - 1000) == 401)
         #expect(try await send("forged", at: now, signedFor: "another") == 401)
+        #expect(try await send("claim", at: now, #"{"confirmation":"c0de","handle":"abcd"}"#) == 204)
         receiver.signal(SIGTERM)
-        #expect(await receiver.end().output == "wake abcd for 7\n")
+        #expect(await receiver.end().output == "wake abcd for 7\ntell abcd the code c0de\n")
     }
 }

@@ -59,11 +59,11 @@ struct Exchange: Sendable {
     }
 
     /// Each request in the place of each call; where there is little time, some of them with the call's credentials.
-    static func all(of call: Call, _ id: Int64) -> [Exchange] {
+    static func all(of call: Call, _ id: Int64, registration: String) -> [Exchange] {
         let (method, path) = call.request(id)
         let target = call == .sync ? "\(path)?limit=500" : path
         // A request is not exchanged for itself.
-        var others = Self.requests(id).filter { $0.method != method || $0.target != target }
+        var others = Self.requests(id, registration).filter { $0.method != method || $0.target != target }
         if !Site.hasAllProxies { others = Array(others.prefix(6)) }
         return (Site.hasAllProxies ? Caller.allCases : [.same]).flatMap { caller in
             Demand.allCases.flatMap { demand in
@@ -73,7 +73,7 @@ struct Exchange: Sendable {
     }
 
     /// All that clients ask for, and what anybody may; the ones that hardly differ from a right one come first.
-    private static func requests(_ id: Int64) -> [Request] {
+    private static func requests(_ id: Int64, _ registration: String) -> [Request] {
         let path = Paths.notification(id)
         return [
             Request(method: "HEAD", target: "/healthz"),
@@ -81,7 +81,7 @@ struct Exchange: Sendable {
             Request(method: "PATCH", target: path, body: #"{"Read":true}"#),
             Request(method: "GET", target: "\(path)?x"),
             Request(method: "GET", target: path),
-            Request(method: "PUT", target: Paths.registration("another"), body: #"{"Platform":"stream"}"#),
+            Request(method: "PUT", target: Paths.registration(registration), body: #"{"Platform":"stream"}"#),
             Request(method: "HEAD", target: path),
             Request(method: "GET", target: Paths.notification(1)),
             Request(method: "PATCH", target: Paths.notification(1), body: #"{"Read":true}"#),
@@ -95,7 +95,7 @@ struct Exchange: Sendable {
             Request(method: "GET", target: Paths.register),
             Request(method: "POST", target: Paths.register),
             Request(method: "POST", target: "\(Paths.register)?handle=b"),
-            Request(method: "DELETE", target: Paths.registration("another")),
+            Request(method: "DELETE", target: Paths.registration(registration)),
             Request(method: "POST", target: Paths.sessions),
             Request(method: "DELETE", target: Paths.currentSession),
             Request(method: "GET", target: Paths.users),

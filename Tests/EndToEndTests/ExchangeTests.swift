@@ -25,7 +25,7 @@ import Testing
             }
             var statuses: [String] = []
             for call in Exchange.Call.allCases {
-                let exchanges = Exchange.all(of: call, visit.id)
+                let exchanges = Exchange.all(of: call, visit.id, registration: visit.registration)
                 let attempt = try await Self.attempt(call, visit)
                 let planned = exchanges.map { $0.line(visit.id) }
                 _ = try await Self.exchanges(visit, planned)

@@ -51,7 +51,8 @@ import Testing
     // MARK: - Steps
 
     private func register(_ daemon: Daemon) async throws {
-        let answer = try await self.send("PUT", "/api/register/desk", daemon, body: #"{"Platform":"stream"}"#)
+        let id = try await self.send("POST", "/api/register", daemon).body.dropFirst().dropLast()
+        let answer = try await self.send("PUT", "/api/register/\(id)", daemon, body: #"{"Platform":"stream"}"#)
         #expect(answer.status == 200)
     }
 

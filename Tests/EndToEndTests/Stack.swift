@@ -116,4 +116,10 @@ struct Stack: Sendable {
 
 extension PushSimulators.ReceivedPush {
     var text: String { String(decoding: self.request.body, as: UTF8.self) }
+
+    /// A text of the body.
+    func member(_ name: String) throws -> String {
+        let json = try JSONSerialization.jsonObject(with: Data(self.request.body)) as? [String: Any]
+        return try #require(json?[name] as? String, "\(self.text)")
+    }
 }

@@ -21,6 +21,8 @@ struct Visit: Sendable {
     let site: Site
     /// Alice's notification.
     let id: Int64
+    /// Alice's registration of a device that is not the client's.
+    let registration: String
     private let keys: [VerificationKey]
     private let payload: String
 
@@ -40,10 +42,11 @@ struct Visit: Sendable {
             let keys = trust == .signatures ? try await site.signatureKeys() : []
             let alice = try site.client(site.daemon.server, keys: [], user: "alice")
             let id = try await alice.send(payload).id
+            let registration = try await alice.register(platform: "stream", handle: "another")
             // So that a client that does the same changes nothing.
             try await alice.markRead(id)
             _ = try await site.client(site.daemon.server, keys: [], user: "bob").send("Bob's")
-            try await body(Visit(site: site, id: id, keys: keys, payload: payload))
+            try await body(Visit(site: site, id: id, registration: registration, keys: keys, payload: payload))
         }
     }
 

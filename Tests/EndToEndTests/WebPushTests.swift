@@ -45,6 +45,10 @@ import Testing
         }
     }
 
+    private func issue(_ stack: Stack) async throws -> String {
+        String(try await stack.send(stack.request("POST", "/api/register")).text.dropFirst().dropLast())
+    }
+
     private func register(_ platform: String, _ handle: String, id: String, in stack: Stack) async throws -> Int {
         let body = #"{"Platform":"\#(platform)","Handle":\#(handle),"Tags":["canary-tag"]}"#
         return try await stack.send(stack.request("PUT", "/api/register/\(id)", body: body)).status
@@ -53,18 +57,24 @@ import Testing
     @Test func aBrowserAndAHookGetTheIDAndNothingElse() async throws {
         try await self.run { stack, places, key in
             let subscription = try places.browsers.makeSubscription(applicationServerKey: key)
-            #expect(try await self.register("webpush", subscription.json, id: "browser", in: stack) == 200)
-            #expect(try await self.register("hook", #""device-1""#, id: "hook", in: stack) == 200)
+            let (browser, hook) = (try await self.issue(stack), try await self.issue(stack))
+            #expect(try await self.register("webpush", subscription.json, id: browser, in: stack) == 200)
+            #expect(try await self.register("hook", #""device-1""#, id: hook, in: stack) == 200)
+            let claim = try await places.hook.pushes.acceptedPush(1, within: .seconds(30))
+            let code = try claim.member("confirmation")
+            #expect(claim.text == #"{"confirmation":"\#(code)","handle":"device-1"}"#)
+            let confirmation = try stack.request("POST", "/api/register/\(hook)/confirmation", body: "\"\(code)\"")
+            #expect(try await stack.send(confirmation).status == 200)
             let body =
                 #"{"Payload":{"canary-key":"canary-payload"},"To":["canary-tag"],"CollapseKey":"canary-collapse"}"#
             let posted = try await stack.send(stack.request("POST", "/api/notifications", as: "boss", body: body))
             let id = try #require(try posted.member("Id"))
             let pushed = try await places.browsers.pushes.acceptedPush(1, within: .seconds(30))
-            let posting = try await places.hook.pushes.acceptedPush(1, within: .seconds(30))
+            let posting = try await places.hook.pushes.acceptedPush(2, within: .seconds(30))
             #expect(places.browsers.plaintext(of: pushed.request) == #"{"secureId":"\#(id)"}"#)
             #expect(pushed.request.body.count == 230)
             #expect(posting.text == #"{"secureId":"\#(id)","handle":"device-1"}"#)
-            for push in [pushed, posting] {
+            for push in [pushed, claim, posting] {
                 let seen = push.text + push.request.path + push.request.headers.map(\.value).joined(separator: " ")
                 for canary in ["canary", "alice", "boss"] { #expect(!seen.contains(canary)) }
             }
@@ -74,14 +84,15 @@ import Testing
     @Test func aBrowserThatHasUnsubscribedIsRetired() async throws {
         try await self.run { stack, places, key in
             let subscription = try places.browsers.makeSubscription(applicationServerKey: key)
-            #expect(try await self.register("webpush", subscription.json, id: "browser", in: stack) == 200)
+            let browser = try await self.issue(stack)
+            #expect(try await self.register("webpush", subscription.json, id: browser, in: stack) == 200)
             places.browsers.retire(subscription)
             _ = try await stack.send(stack.request("POST", "/api/notifications"))
             // Not by registering: that would heal it.
             try await eventually("the device is retired") {
                 try await stack.send(stack.request("GET", "/api/register")).text == "[]"
             }
-            #expect(try await self.register("webpush", subscription.json, id: "browser", in: stack) == 410)
+            #expect(try await self.register("webpush", subscription.json, id: browser, in: stack) == 410)
         }
     }
 

@@ -39,6 +39,12 @@ import Testing
             "what waits for a user who is deleted", SQLiteStore.untakenByUser,
             ["recipient_by_user (user_id=?)", "PRIMARY KEY (notification_id=? AND user_id=?)"]
         ),
+        ("claims that expire", SQLiteStore.expiredClaims, ["device_by_claim_time (registered_at<?)"]),
+        ("codes that expire", SQLiteStore.expiredConfirmations, ["confirmation_by_push (pushed_at<?)"]),
+        ("the claim of a device", SQLiteStore.endClaim, ["device_by_claim (claims_for=?)"]),
+        ("whether a user has a handle", Registrar.held, ["device_by_user (user_id=?)"]),
+        ("claims of a user", Registrar.newestPushes, ["confirmation_by_user (user_id=? AND pushed_at>?)"]),
+        ("what has moved", SQLiteReader.moved, ["device_by_retirement (user_id=? AND retired_at>?)"]),
         ("expired", SQLiteStore.expired, ["notification_by_expiry (expires_at<?)"]),
     ]
 

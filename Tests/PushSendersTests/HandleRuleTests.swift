@@ -15,6 +15,15 @@ import Testing
         #expect(try rule.part(of: handle) == part)
     }
 
+    /// Whose handle can be guessed must show that it arrives there.
+    @Test func onlyTheHandlesOfAWebhookCanBeGuessed() throws {
+        let rules: [any HandleRule] = [
+            APNsHandleRule(), FCMHandleRule(), StreamHandleRule(), WebhookHandleRule(), try Self.wns(),
+            try Self.webPush(),
+        ]
+        #expect(rules.map(\.isGuessable) == [false, false, false, true, false, false])
+    }
+
     @Test func aSubscriptionHasOneSpelling() throws {
         guard case .object(let canonical) = try Self.webPush().form else {
             Issue.record("clients write subscriptions as objects")

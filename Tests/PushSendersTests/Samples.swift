@@ -17,7 +17,8 @@ enum Samples {
         handle: String = "ABCDEF0123456789",
         expiresIn: TimeInterval = 86_400,
         priority: Push.Priority = .normal,
-        sharedCollapseID: String? = nil
+        sharedCollapseID: String? = nil,
+        confirmation: ConfirmationCode? = nil
     ) throws -> Push {
         Push(
             notification: try #require(NotificationID(rawValue: id)),
@@ -25,7 +26,8 @@ enum Samples {
             attemptID: try #require(UUID(uuidString: "8C2F9F43-7D2D-4D8B-9A55-0C1E8E6C2A11")),
             expiresAt: self.now + expiresIn,
             priority: priority,
-            sharedCollapseID: sharedCollapseID
+            sharedCollapseID: sharedCollapseID,
+            confirmation: confirmation
         )
     }
 

@@ -27,6 +27,29 @@ import Testing
         #expect(request.header("webhook-timestamp") == "1800000000")
     }
 
+    @Test func aConfirmationIsTheDeviceAndTheCodeAndIsSignedAlike() throws {
+        let code = ConfirmationCodes(IndexSecret()).code(of: 7, seed: 1, claim: Data(count: 16))
+        let hook = WebhookRequest(
+            url: try #require(OutboundURL("https://hooks.example/in")),
+            secret: try WebhookSecret(Secret("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")),
+            timeout: .seconds(9)
+        )
+        let push = try Samples.push(handle: "d", confirmation: code)
+        let request = hook.make(push, now: Samples.now)
+        #expect(request.bodyText == #"{"confirmation":"\#(code.exposed)","handle":"d"}"#)
+        #expect(
+            request.headers.map(\.name)
+                == hook.make(try Samples.push(handle: "d"), now: Samples.now).headers.map(\.name)
+        )
+        let signature = try WebhookSecret(Secret("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")).signature(
+            id: push.attemptID.text,
+            timestamp: "1800000000",
+            body: Array(request.bodyText.utf8)
+        )
+        #expect(request.header("webhook-signature") == signature)
+        #expect("\(push)".contains("<secret>") && !"\(push)".contains(code.exposed))
+    }
+
     /// The example that every library of Standard Webhooks tests.
     @Test func theSignatureIsThatOfStandardWebhooks() throws {
         let secret = try WebhookSecret(Secret("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"))

@@ -22,15 +22,22 @@ struct AccessRow: Sendable {
     static let all: [String: AccessRow] = [
         "POST /api/register": AccessRow(resource: .nothing, own: 200),
         "GET /api/register": AccessRow(resource: .nothing, own: 200),
-        // The contract tells an id that was never issued from another's: nobody guesses 128 random bits.
         "PUT /api/register/{id}": AccessRow(
             resource: .registration,
             own: 200,
             foreign: 410,
-            missing: 200,
+            missing: 410,
             body: #"{"Platform":"apns","Handle":"aabb"}"#
         ),
-        "DELETE /api/register/{id}": AccessRow(resource: .registration, own: 200, foreign: 404, missing: 200),
+        "DELETE /api/register/{id}": AccessRow(resource: .registration, own: 200, foreign: 200, missing: 200),
+        // Nothing is claimed; what is, is in `HandleClaimTests`.
+        "POST /api/register/{id}/confirmation": AccessRow(
+            resource: .registration,
+            own: 409,
+            foreign: 404,
+            missing: 404,
+            body: #""0123456789abcdef0123456789abcdef""#
+        ),
         "POST /api/notifications": AccessRow(resource: .nothing, own: 200),
         "GET /api/notifications": AccessRow(resource: .nothing, own: 200),
         "GET /api/notifications/{id}": AccessRow(resource: .notification, own: 200, foreign: 404, missing: 404),

@@ -12,7 +12,8 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) struct AuditTests {
     /// Each route that changes something, and what the audit calls it; `nil` where there is nothing worth keeping.
     private static let actions: [String: [AuditRecord.Action]?] = [
-        "POST /api/register": nil, "PUT /api/register/{id}": [.registerDevice],
+        "POST /api/register": nil, "PUT /api/register/{id}": [.registerDevice, .claimDevice, .moveDevice],
+        "POST /api/register/{id}/confirmation": [.registerDevice, .moveDevice],
         "DELETE /api/register/{id}": [.unregisterDevice], "POST /api/notifications": [.send],
         "POST /api/notifications/{id}/taken": [.confirm],
         "PATCH /api/notifications/{id}": nil, "POST /api/notifications/read": nil,
@@ -80,8 +81,8 @@ import Testing
         let body = #"{"Platform":"apns","Handle":"00ff"}"#
         try await fixture.send(.put, "/api/register/\(id)", body: body)
         try await fixture.send(.put, "/api/register/\(id)", user: "bob", body: body).expectProblem(.registrationGone)
-        try await fixture.send(.delete, "/api/register/\(id)", user: "bob").expectProblem(.notFound)
-        try await fixture.send(.delete, "/api/register/\(id)")
+        try await fixture.send(.delete, "/api/register/\(id)", user: "bob")
+        for _ in 0..<2 { try await fixture.send(.delete, "/api/register/\(id)") }
         #expect(try await self.lines() == ["alice device.register \(id) apns", "alice device.unregister \(id) "])
     }
 
@@ -89,6 +90,22 @@ import Testing
         let id = try await self.fixture.requestRegistration(user: "Alice")
         for _ in 0..<2 { try await self.fixture.send(.delete, "/api/devices/\(id)", user: "ada") }
         #expect(try await self.lines() == ["ada device.unregister \(id) of alice"])
+    }
+
+    @Test func whatMovesADeviceIsKeptWithWhoseItWas() async throws {
+        let fixture = self.fixture
+        let (old, new) = (
+            try await fixture.requestRegistration(), try await fixture.requestRegistration(user: "bob")
+        )
+        let body = #"{"Platform":"apns","Handle":"00ff"}"#
+        try await fixture.send(.put, "/api/register/\(old)", body: body)
+        try await fixture.send(.put, "/api/register/\(new)", user: "bob", body: body)
+        #expect(
+            try await self.lines() == [
+                "alice device.register \(old) apns", "bob device.move \(old) apns, from alice",
+                "bob device.register \(new) apns",
+            ]
+        )
     }
 
     @Test func whatIsDoneToUsersAndTokensIsKept() async throws {

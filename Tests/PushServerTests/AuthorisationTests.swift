@@ -14,6 +14,7 @@ import Testing
     static let least: [String: (role: Role, scopes: Scopes)?] = [
         "POST /api/register": (.device, .register), "GET /api/register": (.device, .register),
         "PUT /api/register/{id}": (.device, .register), "DELETE /api/register/{id}": (.device, .register),
+        "POST /api/register/{id}/confirmation": (.device, .register),
         "GET /api/notifications": (.device, .fetch), "PATCH /api/notifications/{id}": (.device, .fetch),
         "POST /api/notifications/read": (.device, .fetch), "POST /api/notifications/{id}/taken": (.device, .fetch),
         "POST /api/notifications": (.device, .send), "GET /api/notifications/{id}": (.device, .fetch),
@@ -167,7 +168,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) struct RoutingTests {
     @Test(arguments: [
         ("/api/register", "POST, GET, HEAD"), ("/api/register/x", "PUT, DELETE"),
-        ("/api/notifications", "POST, GET, HEAD"),
+        ("/api/register/x/confirmation", "POST"), ("/api/notifications", "POST, GET, HEAD"),
         ("/api/notifications/1", "GET, HEAD, PATCH, DELETE"),
         ("/api/notifications/read", "POST"), ("/api/notifications/1/taken", "POST"), ("/api/users", "POST, GET, HEAD"),
         ("/api/users/current/password", "PUT"), ("/api/sessions", "POST"),

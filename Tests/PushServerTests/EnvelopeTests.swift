@@ -171,7 +171,10 @@ import Testing
         _ send: (HTTPRequest.Method, String, String) async throws -> Response
     ) async throws -> Response {
         let body = #"{"Platform":"apns","Handle":"aa"}"#
-        for id in ["one", "two"] { try await fixture.send(.put, Paths.registration(id), user: "ada", body: body) }
+        for id in ["one", "two"] {
+            try await fixture.issue(id, to: "ada")
+            try await fixture.send(.put, Paths.registration(id), user: "ada", body: body)
+        }
         return try await send(.put, Paths.registration("one"), body)
     }
 

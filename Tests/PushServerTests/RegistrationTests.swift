@@ -17,9 +17,10 @@ import Testing
         self.fixture = try await ServerFixture()
     }
 
-    /// Registers a device and returns the answer.
+    /// Registers a device under an id that is issued for it and returns the answer.
     private func put(_ id: String, _ body: String, user: String = "alice") async throws -> Response {
-        try await self.fixture.send(.put, Paths.registration(id), user: user, body: body)
+        try await self.fixture.issue(id, to: user)
+        return try await self.fixture.send(.put, Paths.registration(id), user: user, body: body)
     }
 
     private func devices(user: String = "alice") async throws -> [JSONValue] {

@@ -196,6 +196,11 @@ struct ServerFixture: Sendable {
         return String(response.text.dropFirst().dropLast())
     }
 
+    /// Issues a registration id that the test has chosen, unless it was issued before.
+    func issue(_ id: String, to user: String = "alice") async throws {
+        try await self.storage.issue(id, to: self.storage.user(user))
+    }
+
     /// The credentials of `Authorization: Basic`.
     static func basic(_ user: String, password: String = Self.password) -> String {
         "Basic \(Data("\(user):\(password)".utf8).base64EncodedString())"
@@ -222,12 +227,18 @@ extension ServerSettings {
 /// Takes any handle about which nothing is said.
 struct SampleHandleRule: HandleRule {
     let form: HandleForm
+    let isGuessable: Bool
     private let part: String?
     private let flaw: @Sendable (String) -> String?
 
-    init(_ form: HandleForm = .text, part: String? = nil, flaw: @escaping @Sendable (String) -> String? = { _ in nil })
-    {
+    init(
+        _ form: HandleForm = .text,
+        isGuessable: Bool = false,
+        part: String? = nil,
+        flaw: @escaping @Sendable (String) -> String? = { _ in nil }
+    ) {
         self.form = form
+        self.isGuessable = isGuessable
         self.part = part
         self.flaw = flaw
     }

@@ -41,7 +41,8 @@ import Testing
     @Test func aDeviceMoreIsAConflict() async throws {
         let fixture = try await Self.fixture()
         let put = { (id: String, handle: String) in
-            try await fixture.send(
+            try await fixture.issue(id)
+            return try await fixture.send(
                 .put,
                 Paths.registration(id),
                 body: #"{"Platform":"apns","Handle":"\#(handle)"}"#

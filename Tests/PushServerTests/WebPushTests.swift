@@ -32,7 +32,8 @@ import Testing
     }
 
     private func put(_ handle: String, _ fixture: ServerFixture, id: String = "one") async throws -> Response {
-        try await fixture.send(.put, "/api/register/\(id)", body: #"{"Platform":"webpush","Handle":\#(handle)}"#)
+        try await fixture.issue(id)
+        return try await fixture.send(.put, "/api/register/\(id)", body: #"{"Platform":"webpush","Handle":\#(handle)}"#)
     }
 
     @Test(arguments: [

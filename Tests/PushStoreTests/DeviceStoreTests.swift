@@ -54,25 +54,15 @@ import Testing
         #expect(try await fixture.reader.devices(ofUser: alice.id).map(\.id) == [id])
     }
 
-    @Test func anIDNeverIssuedIsTakenIfItsHandleIsFree() async throws {
-        let alice = try await fixture.addUser("alice")
-        let id = try #require(RegistrationID("made-by-a-client"))
-        let outcome = try await store.register(registration("abc"), as: id, for: alice, now: fixture.now)
-        #expect(outcome == .registered(moved: 0))
-        #expect(try await fixture.reader.devices(ofUser: alice.id).map(\.id) == [id])
-    }
-
-    @Test func anIDNeverIssuedCannotTakeAHandleFromAnother() async throws {
+    @Test(arguments: ["abc", "xyz"])
+    func anIDNeverIssuedIsGoneWhetherItsHandleIsFreeOrNot(handle: String) async throws {
         let (alice, bob) = (try await fixture.addUser("alice"), try await fixture.addUser("bob"))
         try await fixture.addDevice(of: alice, handle: "abc")
-        let outcome = try await store.register(
-            registration("abc"),
-            as: #require(RegistrationID("made")),
-            for: bob,
-            now: fixture.now
-        )
-        #expect(outcome == .gone(reason: "the handle is registered to another account"))
+        let id = try #require(RegistrationID("made-by-a-client"))
+        let outcome = try await store.register(registration(handle), as: id, for: bob, now: fixture.now)
+        #expect(outcome == .gone(reason: "the registration id was not issued to this account"))
         #expect(try await fixture.reader.devices(ofUser: alice.id).count == 1)
+        #expect(try await fixture.reader.devices(ofUser: bob.id).isEmpty)
     }
 
     @Test func anIssuedIDMovesTheHandleAndCancelsThePushesOfTheOldOwner() async throws {
@@ -85,7 +75,32 @@ import Testing
         let leased = try await fixture.claim()
         #expect(leased.isEmpty)
         let outcome = try await store.register(registration("abc"), as: old, for: alice, now: fixture.now)
-        #expect(outcome == .gone(reason: "the handle was registered again"))
+        #expect(outcome == .gone(reason: "the handle was registered by another account"))
+    }
+
+    @Test func theOldOwnerSeesForSomeTimeWhatHasMovedToAnotherAccount() async throws {
+        let (alice, bob) = (try await fixture.addUser("alice"), try await fixture.addUser("bob"))
+        let made = fixture.now
+        let old = try await fixture.addDevice(of: alice, platform: "fcm", handle: "abc")
+        // What the user's own devices replace is not told.
+        try await fixture.addDevice(of: alice, handle: "xyz")
+        try await fixture.addDevice(of: alice, handle: "xyz")
+        fixture.clock.advance(by: 5)
+        try await fixture.addDevice(of: bob, platform: "fcm", handle: "abc")
+        let moved = MovedDevice(id: old, platform: Platform("fcm"), createdAt: made, movedAt: fixture.now)
+        #expect(try await fixture.reader.movedDevices(ofUser: alice.id, since: made) == [moved])
+        #expect(try await fixture.reader.movedDevices(ofUser: alice.id, since: fixture.now).isEmpty)
+        #expect(try await fixture.reader.movedDevices(ofUser: bob.id, since: made).isEmpty)
+        #expect(try await store.unregister(old, ofUser: alice.id))
+        #expect(try await fixture.reader.movedDevices(ofUser: alice.id, since: made).isEmpty)
+    }
+
+    @Test func aRetiredIDTellsAnotherUserNothing() async throws {
+        let (alice, bob) = (try await fixture.addUser("alice"), try await fixture.addUser("bob"))
+        let id = try await fixture.addDevice(of: alice, handle: "abc")
+        try await fixture.addDevice(of: alice, handle: "abc")
+        let outcome = try await store.register(registration("xyz"), as: id, for: bob, now: fixture.now)
+        #expect(outcome == .gone(reason: "the registration id was not issued to this account"))
     }
 
     @Test func anotherUsersIDCannotBeTakenOver() async throws {
@@ -101,7 +116,7 @@ import Testing
         let alice = try await fixture.addUser("alice")
         let id = try await fixture.addDevice(of: alice, handle: "abc")
         #expect(try await store.unregister(id, ofUser: alice.id))
-        #expect(try await store.unregister(id, ofUser: alice.id))
+        #expect(try await !store.unregister(id, ofUser: alice.id))
         #expect(try await fixture.reader.devices(ofUser: alice.id).isEmpty)
     }
 
@@ -140,12 +155,10 @@ import Testing
             fixture.clock.advance(by: 1)
             ids.append(try await store.requestRegistration(ofUser: alice.id, handle: nil, now: fixture.now))
         }
-        // Only an id that is still known may take a handle over: the newest may, the oldest was forgotten.
-        let bob = try await fixture.addUser("bob")
-        try await fixture.addDevice(of: bob, handle: "abc")
+        // Only an id that is still known may be used: the newest may, the oldest was forgotten.
         let first = try await store.register(registration("abc"), as: ids[0], for: alice, now: fixture.now)
         let last = try await store.register(registration("abc"), as: ids[24], for: alice, now: fixture.now)
-        #expect(first == .gone(reason: "the handle is registered to another account"))
+        #expect(first == .gone(reason: "the registration id was not issued to this account"))
         #expect(last == .registered(moved: 0))
     }
 }

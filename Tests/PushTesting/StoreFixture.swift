@@ -105,13 +105,21 @@ package struct StoreFixture: Sendable {
         return id
     }
 
-    /// Registers a device for APNs under an id that the test has chosen.
+    /// Issues a registration id that the test has chosen, unless it was issued before, to whomever.
+    package func issue(_ id: String, to user: User) async throws {
+        guard let id = RegistrationID(id) else { throw Missing("\(id) is no id") }
+        // An id that was issued before breaks the table's rule, and stays whose it was.
+        _ = try? await self.store.requestRegistration(ofUser: user.id, handle: nil, as: id, now: self.now)
+    }
+
+    /// Registers a device for APNs under an id that the test has chosen; it is issued to the user if it is not yet.
     package func register(
         _ id: String,
         handle: String,
         of user: User,
         within bounds: StorageBounds? = nil
     ) async throws -> RegisterOutcome {
+        try await self.issue(id, to: user)
         guard let registrationID = RegistrationID(id) else { throw Missing("\(id) is no id") }
         guard let deviceHandle = DeviceHandle(handle) else { throw Missing("\(handle) is no handle") }
         let registration = DeviceRegistration(

@@ -75,6 +75,11 @@ package struct WaitingReader: StoreReader {
         return try await self.base.deviceEntries(of: user, after: last, limit: limit)
     }
 
+    package func movedDevices(ofUser user: Int64, since: Date) async throws(StoreError) -> [MovedDevice] {
+        await Task.yield()
+        return try await self.base.movedDevices(ofUser: user, since: since)
+    }
+
     package func isAnythingWaiting(for devices: [RegistrationID], now: Date) async throws(StoreError) -> Bool {
         await Task.yield()
         return try await self.base.isAnythingWaiting(for: devices, now: now)

@@ -1,5 +1,6 @@
 """What the programs about delivery share: an outbox that is filled while no daemon has it, and what became of it."""
 
+import base64
 import contextlib
 import hashlib
 import random
@@ -8,7 +9,7 @@ import struct
 import time
 import uuid
 
-from sealpost_e2e import processes, rig, sealing
+from sealpost_e2e import processes, receiver, rig, sealing, tls
 
 # An address at the provider, made of the user's and the device's number; WNS gives out its own.
 HANDLES = {
@@ -75,6 +76,17 @@ class Outbox(rig.Rig):
         with open(self.configuration, "a") as file:
             file.write("  stream: {type: stream}\n")
             file.write('  webpush: {type: webpush, subject: "mailto:ops@example.com", allowedHosts: ["push.example.com"]}\n')
+
+    def add_webhook(self):
+        """Configures a sender of webhooks, and starts its receiver, which takes everything."""
+        certificate, key = tls.make_certificate(self.folder)
+        hook = receiver.Receiver(certificate, key, receiver.accept)
+        secret = self.folder / "hook.secret"
+        secret.write_text("whsec_" + base64.b64encode(bytes(32)).decode())
+        secret.chmod(0o600)
+        with open(self.configuration, "a") as file:
+            file.write(f"  hook: {{type: webhook, url: 'https://localhost:{hook.port}/hook', secretFile: {secret}, caFile: {certificate}}}\n")
+        return hook
 
     def channels(self):
         """The addresses that WNS has given out."""

@@ -26,9 +26,16 @@ extension FuzzTarget {
     }
 
     private static func decode(_ bytes: [UInt8]) throws {
-        guard let caller = Username("alice") else { preconditionFailure("alice is a name") }
+        guard let caller = Username("alice"), let confirmation = NotificationID(rawValue: 7) else {
+            preconditionFailure("alice is a name, and 7 an id")
+        }
         try Self.allowProblems {
-            _ = try DeviceRegistration(JSONBody(bytes), id: .random(), settings: Self.settings)
+            _ = try DeviceRegistration(
+                JSONBody(bytes),
+                id: .random(),
+                settings: Self.settings,
+                confirmation: confirmation
+            )
         }
         try Self.allowProblems {
             let order = try NotificationOrder(JSONBody(bytes), caller: caller, settings: Self.settings)
@@ -48,6 +55,7 @@ extension FuzzTarget {
 
 private struct HandleLength: HandleRule {
     let lengths: ClosedRange<Int>
+    let isGuessable = true
 
     func address(_ handle: String) throws(HandleFlaw) -> String {
         guard self.lengths.contains(handle.utf8.count) else { throw .malformed("it has another length") }

@@ -27,14 +27,15 @@ extension SQLiteReader {
     static let allDevices = """
         select \(entryColumns) from device d cross join user u on u.id = d.user_id
         left join device_push p on p.device = d.number
-        where d.number > ?1 order by d.number limit ?2
+        where d.number > ?1 and d.claims_for is null order by d.number limit ?2
         """
 
     /// Along the index, whose entries of the same time are in the order of their numbers.
     static let devicesOfOne = """
         select \(entryColumns) from user u cross join device d indexed by device_by_user on d.user_id = u.id
         left join device_push p on p.device = d.number
-        where u.name_key = ?3 and (d.created_at, d.number) > (?4, ?1) order by d.created_at, d.number limit ?2
+        where u.name_key = ?3 and (d.created_at, d.number) > (?4, ?1) and d.claims_for is null
+        order by d.created_at, d.number limit ?2
         """
 }
 

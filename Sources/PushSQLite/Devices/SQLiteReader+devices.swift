@@ -11,7 +11,7 @@ extension SQLiteReader {
                     sql: """
                         select d.number, d.id, d.platform, d.handle, d.tags, d.created_at, p.accepted_at
                         from device d left join device_push p on p.device = d.number
-                        where d.user_id = ? and d.retired_at is null and d.handle is not null
+                        where d.user_id = ? and d.retired_at is null and d.handle is not null and d.claims_for is null
                         order by d.created_at, d.id
                         """
                 ),
@@ -33,6 +33,26 @@ extension SQLiteReader {
             }
         }
     }
+
+    package func movedDevices(ofUser user: Int64, since: Date) throws(StoreError) -> [MovedDevice] {
+        try self.read { db in
+            try db.all(prepared: Self.moved, user, since.milliseconds) { row in
+                RegistrationID(row.text(0)).map { id in
+                    MovedDevice(
+                        id: id,
+                        platform: Platform(row.text(1)),
+                        createdAt: Date(milliseconds: row.integer(2)),
+                        movedAt: Date(milliseconds: row.integer(3))
+                    )
+                }
+            }.compactMap(\.self)
+        }
+    }
+
+    static let moved = """
+        select id, moved_platform, created_at, retired_at from device
+        where user_id = ? and retired_at > ? and moved_platform is not null order by retired_at desc
+        """
 
     package func isAnythingWaiting(for devices: [RegistrationID], now: Date) throws(StoreError) -> Bool {
         try self.read { db in

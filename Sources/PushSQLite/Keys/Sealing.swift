@@ -9,6 +9,7 @@ struct Sealing: Sendable {
     let secret: IndexSecret
     let index: BlindIndex
     let rows: RowMAC
+    let codes: ConfirmationCodes
 
     /// Stores the keyring's first key as one in use, and reads the database's secret, or creates it at the first start.
     ///
@@ -20,6 +21,7 @@ struct Sealing: Sendable {
         self.secret = try Self.secret(db, self.vault)
         self.index = BlindIndex(self.secret)
         self.rows = RowMAC(key: self.secret.derive("row"))
+        self.codes = ConfirmationCodes(self.secret)
     }
 
     func seal(_ text: String, in place: SealedPlace) throws -> Data {

@@ -20,7 +20,8 @@ extension StorageBounds {
             db.cachedStatement(
                 sql: """
                     select count(*) from (
-                        select 1 from device where user_id = ? and handle is not null and number is not ? limit ?)
+                        select 1 from device
+                        where user_id = ? and handle is not null and claims_for is null and number is not ? limit ?)
                     """
             ),
             arguments: [user, replaced, self.devices]

@@ -15,7 +15,7 @@ struct TagConditions {
             meant = Self.any(expressions.map { self.condition($0, onTag: self.onDevice) })
         case .device(let id, let user): meant = "d.id = \(id.description) and d.user_id = \(user)"
         }
-        let living: SQL = "d.retired_at is null and d.handle is not null and \(meant)"
+        let living: SQL = "d.retired_at is null and d.handle is not null and d.claims_for is null and \(meant)"
         guard let platforms = audience.platforms else { return living }
         return "\(living) and d.platform in \(platforms.map(\.description))"
     }

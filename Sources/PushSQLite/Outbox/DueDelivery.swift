@@ -31,6 +31,8 @@ struct DueDelivery {
     private let isAlone: Bool
     /// The lane of the device's address, if it has one.
     let lane: String?
+    /// Set if the device is a claim: the code, which is all that is pushed to it.
+    private let confirmation: ConfirmationCode?
 
     /// The keys of a queue's due pushes, oldest first.
     static func keys(_ db: Database, _ request: LeaseRequest, now: Date) throws -> [DuePush] {
@@ -77,7 +79,14 @@ struct DueDelivery {
                 collapseID: row.optionalText(DueColumn.collapseID),
                 acceptedAt: row.isNull(DueColumn.acceptedAt) ? nil : row.integer(DueColumn.acceptedAt),
                 isAlone: row.integer(DueColumn.unsettled) == 1,
-                lane: row.optionalText(DueColumn.lane)
+                lane: row.optionalText(DueColumn.lane),
+                confirmation: row.isNull(DueColumn.claim)
+                    ? nil
+                    : sealing.codes.code(
+                        of: key.notification,
+                        seed: row.integer(DueColumn.seed),
+                        claim: row.data(DueColumn.claim)
+                    )
             )
         }
     }
@@ -177,7 +186,8 @@ struct DueDelivery {
             attemptID: Push.attemptID(seed: self.seed, device: self.device),
             expiresAt: Date(milliseconds: self.expiresAt),
             priority: priority,
-            sharedCollapseID: self.collapseID
+            sharedCollapseID: self.collapseID,
+            confirmation: self.confirmation
         )
     }
 
@@ -210,7 +220,7 @@ struct DueDelivery {
 /// What `DueDelivery.row` selects.
 private enum DueColumn: Int32, SelectedColumn {
     case user, attempts, isWithdrawn, withdrawal, handle, isRetired, isRecalled, seed, sequence, expiresAt, priority
-    case collapseID, acceptedAt, unsettled, lane
+    case collapseID, acceptedAt, unsettled, lane, claim
 
     var sql: String {
         switch self {
@@ -234,6 +244,7 @@ private enum DueColumn: Int32, SelectedColumn {
                     and ?3 limit 2))
             """
         case .lane: "v.lane"
+        case .claim: "case when v.claims_for is not null then v.handle_key end"
         }
     }
 }

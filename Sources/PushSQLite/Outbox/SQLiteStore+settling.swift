@@ -63,14 +63,14 @@ private struct Batch {
 
     // MARK: - Private
 
-    /// Whether the device has another address than the push was sent to.
+    /// Whether the device has another address than the push was sent to; a claim never has.
     private func hasMoved(_ db: Database, _ delivery: LeasedDelivery) throws -> Bool {
         guard let handle = DeviceHandle(delivery.push.handle) else { return false }
         let hasMoved = try db.first(
             prepared: """
                 select v.handle_key <> ? or v.lane <> d.lane
                 from device v join delivery d on d.notification_id = ? and d.device = v.number
-                where v.number = ? and v.retired_at is null
+                where v.number = ? and v.retired_at is null and v.claims_for is null
                 """,
             self.index.hash(handle),
             delivery.push.notification.rawValue,

@@ -24,6 +24,9 @@ package struct FCMHandleRule: HandleRule {
 
     package init() {}
 
+    /// A registration token has more than 100 random characters.
+    package var isGuessable: Bool { false }
+
     package func address(_ handle: String) throws(HandleFlaw) -> String {
         _ = try self.target(handle)
         return handle

@@ -6,6 +6,9 @@ package struct StreamHandleRule: HandleRule {
 
     package var form: HandleForm { .registrationID }
 
+    /// The handle is the registration id, which the server has issued to the account that registers it.
+    package var isGuessable: Bool { false }
+
     package func address(_ handle: String) throws(HandleFlaw) -> DeviceHandle {
         guard let device = DeviceHandle(handle) else { throw .malformed("it must be a registration id") }
         return device

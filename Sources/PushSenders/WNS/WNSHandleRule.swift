@@ -22,6 +22,9 @@ package struct WNSHandleRule: HandleRule {
         self.expected = "it must be a channel, https at \(allowedHosts.joined(separator: ", "))"
     }
 
+    /// The path of a channel is a token of WNS.
+    package var isGuessable: Bool { false }
+
     /// The channel: https on an allowed host and port, without user or fragment.
     package func address(_ handle: String) throws(HandleFlaw) -> OutboundURL {
         guard let url = OutboundURL(handle), url.isSecure, self.hosts.contains(where: { $0.matches(url) }) else {

@@ -28,6 +28,9 @@ package struct WebPushHandleRule: HandleRule {
 
     package var form: HandleForm { .object(canonical: Self.canonical) }
 
+    /// A subscription has a random endpoint and 16 secret bytes.
+    package var isGuessable: Bool { false }
+
     package func address(_ handle: String) throws(HandleFlaw) -> Address {
         let subscription = try Self.subscription(handle)
         guard let service = self.services.first(where: { $0.matches(subscription.endpoint) }) else {

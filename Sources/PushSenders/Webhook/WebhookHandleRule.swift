@@ -4,6 +4,9 @@ package import PushCore
 package struct WebhookHandleRule: HandleRule {
     package init() {}
 
+    /// The receiver chooses the handles: they may be names or telephone numbers.
+    package var isGuessable: Bool { true }
+
     package func address(_ handle: String) throws(HandleFlaw) -> String {
         handle
     }

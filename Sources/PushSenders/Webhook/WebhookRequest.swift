@@ -2,7 +2,7 @@ internal import CurlHTTP
 internal import Foundation
 internal import PushCore
 
-/// Writes a push for the operator's receiver: which device, which notification, and nothing else.
+/// Writes a push for the operator's receiver: which device, which notification or code, and nothing else.
 struct WebhookRequest: Sendable {
     let url: OutboundURL
     let secret: WebhookSecret
@@ -13,7 +13,13 @@ struct WebhookRequest: Sendable {
         let id = push.attemptID.text
         let timestamp = String(Int(now.timeIntervalSince1970))
         let handle = JSONText.quoted(push.handle)
-        let body = Array("{\"secureId\":\"\(push.notification.rawValue)\",\"handle\":\(handle)}".utf8)
+        let content =
+            if let code = push.confirmation {
+                "\"confirmation\":\"\(code.exposed)\""
+            } else {
+                "\"secureId\":\"\(push.notification.rawValue)\""
+            }
+        let body = Array("{\(content),\"handle\":\(handle)}".utf8)
         let headers = [
             OutboundRequest.Header("content-type", "application/json"),
             .init("webhook-id", id),

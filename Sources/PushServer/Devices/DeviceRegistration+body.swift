@@ -3,15 +3,27 @@ internal import PushCore
 internal import PushStore
 
 extension DeviceRegistration {
-    /// Reads the body of a registration. Throws problems that name the member.
-    init(_ body: JSONBody, id: RegistrationID, settings: ServerSettings) throws {
+    /// Reads the body of a registration; `confirmation` is the notification for the code if the handle can be guessed.
+    /// Throws problems that name the member.
+    init(
+        _ body: JSONBody,
+        id: RegistrationID,
+        settings: ServerSettings,
+        confirmation: NotificationID
+    ) throws {
         let (platform, rule) = try settings.rule(named: try body.requiredString("Platform"))
         let handle = try Self.handle(body, id: id, rule.handles.form, platform)
         let part = try Self.checked(platform) { () throws(HandleFlaw) in try rule.handles.part(of: handle) }
         let tags = try Set<Tag>(body, atMost: Tag.maximumPerDevice) { tag throws(Problem) in
             try Self.check(tag, settings.tags)
         }
-        self.init(platform: platform, lane: Lane(platform, part: part), handle: handle, tags: tags)
+        self.init(
+            platform: platform,
+            lane: Lane(platform, part: part),
+            handle: handle,
+            tags: tags,
+            confirmation: rule.handles.isGuessable ? confirmation : nil
+        )
     }
 
     /// The member `Handle` in its canonical form, which the store keeps and compares.

@@ -1,3 +1,4 @@
+internal import Foundation
 internal import HTTPTypes
 internal import PushAPI
 internal import PushCore
@@ -8,8 +9,12 @@ internal import SocketHTTP
 struct RegistrationHandler: Handler {
     let store: any DeviceStore
     let settings: ServerSettings
+    let ids: NotificationIDs
     /// Tells the delivery that there is work.
     let workIsWaiting: @Sendable () -> Void
+
+    /// How long the list shows a registration whose handle another account has registered.
+    private static let movedDevicesAreListed = Duration.seconds(30 * 86400)
 
     var routes: [Route] {
         [
@@ -23,6 +28,7 @@ struct RegistrationHandler: Handler {
                 .atLeast(.device, .register),
                 body: ["Platform", "Handle", "Tags"]
             ) { try await self.register($0) },
+            Route(.post, Paths.confirmation("{id}"), .atLeast(.device, .register)) { try await self.confirm($0) },
             Route(.delete, Paths.registration("{id}"), .atLeast(.device, .register)) { try await self.unregister($0) },
         ]
     }
@@ -44,53 +50,120 @@ struct RegistrationHandler: Handler {
     private func register(_ context: RequestContext) async throws -> Response {
         let id = try self.registrationID(context)
         let body = try JSONBody(try await context.request.body.collect())
-        let registration = try DeviceRegistration(body, id: id, settings: self.settings)
-        let record = try context.record(.registerDevice, of: id.description, detail: registration.platform.description)
-        let bounds = try self.settings.storage[context.user.role]
+        // Random ids of 31 bits do collide; the tries are bounded only so that a full table ends in an error.
+        for _ in 0..<100 {
+            guard let confirmation = self.ids.draw(at: context.now) else { continue }
+            let registration = try DeviceRegistration(
+                body,
+                id: id,
+                settings: self.settings,
+                confirmation: confirmation
+            )
+            if let response = try await self.register(registration, as: id, context) { return response }
+        }
+        throw Problem(.busy, "no free notification id was found; try again")
+    }
+
+    /// Returns `nil` if the id of the confirmation's notification is in use.
+    private func register(
+        _ registration: DeviceRegistration,
+        as id: RegistrationID,
+        _ context: RequestContext
+    ) async throws -> Response? {
         let outcome = try await self.store.register(
             registration,
             as: id,
             for: context.user,
-            by: record,
-            within: bounds,
+            by: context.record(.registerDevice, of: id.description),
+            within: self.settings.storage[context.user.role],
             now: context.now
         )
         switch outcome {
         case .registered(let moved):
             if moved > 0 { self.workIsWaiting() }
             return .empty
+        case .unconfirmed(let hasWork):
+            if hasWork { self.workIsWaiting() }
+            return .empty
+        case .idTaken: return nil
         case .gone(let reason): throw Problem(.registrationGone, reason)
-        case .tooMany:
-            throw Problem(
-                .tooManyDevices,
-                bounds.map { "at most \($0.devices) devices per user; unregister one" }
-            )
+        case .tooMany: throw try self.tooManyDevices(context)
+        case .tooManyClaims(let until):
+            throw TryLater(.tooManyConfirmations, seconds: until.timeIntervalSince(context.now))
         }
+    }
+
+    /// Answers a repeated request as the first one, whose answer may have been lost.
+    private func confirm(_ context: RequestContext) async throws -> Response {
+        let id = try self.registrationID(context)
+        let body = try JSONValue(body: try await context.request.body.collect())
+        guard let code = body.text else { throw Problem(.invalidJSON, "the body is \(body.kind), not a string") }
+        let outcome = try await self.store.confirm(
+            code,
+            for: id,
+            of: context.user,
+            by: context.record(.registerDevice, of: id.description),
+            within: self.settings.storage[context.user.role],
+            now: context.now
+        )
+        switch outcome {
+        case .registered(let moved):
+            if moved > 0 { self.workIsWaiting() }
+            return .empty
+        case .refused: throw Problem(.confirmationRefused)
+        case .gone(let reason): throw Problem(.registrationGone, reason)
+        case .tooMany: throw try self.tooManyDevices(context)
+        case .missing: throw Problem(.notFound)
+        }
+    }
+
+    private func tooManyDevices(_ context: RequestContext) throws -> Problem {
+        let bounds = try self.settings.storage[context.user.role]
+        return Problem(
+            .tooManyDevices,
+            bounds.map { "at most \($0.devices) devices per user; unregister one" }
+        )
     }
 
     private func unregister(_ context: RequestContext) async throws -> Response {
         let id = try self.registrationID(context)
         let record = try context.record(.unregisterDevice, of: id.description)
-        guard try await self.store.unregister(id, ofUser: context.user.id, by: record) else { throw Problem(.notFound) }
+        // The same whether there was one, none, or another user's.
+        _ = try await self.store.unregister(id, ofUser: context.user.id, by: record)
         return .empty
     }
 
     private func listRegistrations(_ context: RequestContext) async throws -> Response {
-        let devices = try await context.reader.devices(ofUser: context.user.id)
-        return Response(
-            uncached: .array(
-                devices.map { device in
-                    .object([
-                        .init("Id", .string(device.id.description)),
-                        .init("Platform", .string(device.platform.description)),
-                        .init("Handle", .string(device.handle.masked)),
-                        .init("Tags", .array(device.tags.map { .string($0.description) })),
-                        .init("CreatedAt", .string(device.createdAt.rfc3339)),
-                        .init("LastPush", device.pushedAt.map { .string($0.rfc3339) } ?? .null),
-                    ])
-                }
-            )
-        )
+        let user = try context.user.id
+        let devices = try await context.reader.devices(ofUser: user)
+        let since = context.now - Self.movedDevicesAreListed.timeInterval
+        let moved = try await context.reader.movedDevices(ofUser: user, since: since)
+        return Response(uncached: .array(devices.map(self.item) + moved.map(self.item)))
+    }
+
+    private func item(_ device: RegisteredDevice) -> JSONValue {
+        .object([
+            .init("Id", .string(device.id.description)),
+            .init("Platform", .string(device.platform.description)),
+            .init("Handle", .string(device.handle.masked)),
+            .init("Tags", .array(device.tags.map { .string($0.description) })),
+            .init("CreatedAt", .string(device.createdAt.rfc3339)),
+            .init("LastPush", device.pushedAt.map { .string($0.rfc3339) } ?? .null),
+        ])
+    }
+
+    /// Has all members of a registered device, for clients that know no others; its handle was erased.
+    private func item(_ device: MovedDevice) -> JSONValue {
+        .object([
+            .init("Id", .string(device.id.description)),
+            .init("Platform", .string(device.platform.description)),
+            .init("Handle", .string("…")),
+            .init("Tags", .array([])),
+            .init("CreatedAt", .string(device.createdAt.rfc3339)),
+            .init("LastPush", .null),
+            .init("RetiredAt", .string(device.movedAt.rfc3339)),
+            .init("Reason", .string(MovedDevice.reason)),
+        ])
     }
 
     // MARK: - Decoding

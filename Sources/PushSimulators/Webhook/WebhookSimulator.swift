@@ -18,9 +18,19 @@ package final class WebhookSimulator: PushSimulator {
     /// How far a timestamp may be from now.
     private static let tolerance: TimeInterval = 300
 
+    /// A push has either an id or a code.
     private struct Message: Decodable {
-        let secureId: String
+        let secureId: String?
+        let confirmation: String?
         let handle: String
+
+        var isWhole: Bool {
+            switch (self.secureId, self.confirmation) {
+            case (let id?, nil): Int64(id) != nil
+            case (nil, let code?): !code.isEmpty
+            default: false
+            }
+        }
     }
 
     /// Makes a secret and starts to listen.
@@ -68,7 +78,7 @@ package final class WebhookSimulator: PushSimulator {
             request.header("content-type") == "application/json",
             // The cause of a decoding error does not matter to a judge.
             let message = try? JSONDecoder().decode(Message.self, from: Data(request.body)),
-            Int64(message.secureId) != nil
+            message.isWhole
         else { return refused(400, "no message") }
         if self.retired.withLock({ $0.contains(message.handle) }) { return refused(410, "gone") }
         return .accepted(SimulatedResponse(status: 204))

@@ -38,12 +38,39 @@ package struct DeviceRegistration: Sendable, Hashable {
     package let handle: DeviceHandle
     /// Without the tag of the user, which the server adds.
     package let tags: Set<Tag>
+    /// Set if the handle can be guessed: the notification that carries a code to it, unless the user holds the handle.
+    package let confirmation: NotificationID?
 
-    package init(platform: Platform, lane: Lane, handle: DeviceHandle, tags: Set<Tag>) {
+    package init(
+        platform: Platform,
+        lane: Lane,
+        handle: DeviceHandle,
+        tags: Set<Tag>,
+        confirmation: NotificationID? = nil
+    ) {
         self.platform = platform
         self.lane = lane
         self.handle = handle
         self.tags = tags
+        self.confirmation = confirmation
+    }
+}
+
+/// A registration that ended when another account registered its handle, as its owner sees it.
+package struct MovedDevice: Sendable, Hashable {
+    /// Why it was retired, in the words that a `PUT` of it is answered with.
+    package static let reason = "the handle was registered by another account"
+
+    package let id: RegistrationID
+    package let platform: Platform
+    package let createdAt: Date
+    package let movedAt: Date
+
+    package init(id: RegistrationID, platform: Platform, createdAt: Date, movedAt: Date) {
+        self.id = id
+        self.platform = platform
+        self.createdAt = createdAt
+        self.movedAt = movedAt
     }
 }
 
@@ -51,6 +78,13 @@ package struct DeviceRegistration: Sendable, Hashable {
 package enum RegisterOutcome: Sendable, Hashable {
     /// The device is registered; `moved` pushes that waited for it have moved to the lane of its new address.
     case registered(moved: Int)
+    /// The handle can be guessed: it is registered once the user returns the code that is pushed to it. `hasWork`: the
+    /// push waits to be sent; otherwise an earlier one has the code.
+    case unconfirmed(hasWork: Bool)
+    /// The id of the confirmation's notification is in use: choose another.
+    case idTaken
+    /// The user has asked for the confirmation of too many handles; the next may be asked for at `until`.
+    case tooManyClaims(until: Date)
     /// The id cannot be used any more; the device must ask for a new one.
     case gone(reason: String)
     /// The user has as many devices as it may.

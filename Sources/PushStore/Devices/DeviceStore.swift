@@ -13,20 +13,32 @@ package protocol DeviceReader: Sendable {
         limit: Int
     ) async throws(StoreError) -> [DeviceEntry]
 
+    /// The user's registrations whose handles were registered by other accounts after `since`, newest first.
+    func movedDevices(ofUser user: Int64, since: Date) async throws(StoreError) -> [MovedDevice]
+
     /// Whether a push to one of the devices waits for a later time.
     func isAnythingWaiting(for devices: [RegistrationID], now: Date) async throws(StoreError) -> Bool
 }
 
 /// Creates, updates and ends registrations.
 package protocol DeviceStore: Sendable {
-    /// Returns the user's registration id for that handle, and deletes its duplicates, or creates a new id.
-    func requestRegistration(ofUser user: Int64, handle: DeviceHandle?, now: Date) async throws -> RegistrationID
+    /// Returns the user's registration id for that handle, and deletes its duplicates, or issues `id`.
+    func requestRegistration(
+        ofUser user: Int64,
+        handle: DeviceHandle?,
+        as id: RegistrationID,
+        now: Date
+    ) async throws -> RegistrationID
 
-    /// Creates or updates a registration.
+    /// Creates or updates a registration under an id that was issued to the user.
     ///
     /// Another registration of the same platform and handle is retired, and its queued pushes are cancelled. The pushes
     /// that wait for the device itself go to its new address. `page` is how many pushes move in one transaction; with
     /// `nil` the store decides.
+    ///
+    /// With a `confirmation` all of that happens when the user confirms the handle; until then, nothing but a code is
+    /// pushed to it. `record` names the user and the id; the audit gets what was done, a claim or a registration, and if
+    /// another user had the handle, that it has moved.
     func register(
         _ registration: DeviceRegistration,
         as id: RegistrationID,
@@ -37,7 +49,22 @@ package protocol DeviceStore: Sendable {
         now: Date
     ) async throws -> RegisterOutcome
 
-    /// Deletes a registration of the user; `false` if the id is registered to another user.
+    /// Registers the handle that the user has claimed under the id, if the code is the one that was pushed to it.
+    ///
+    /// The code that has registered the handle is accepted again, as long as it would have been good.
+    func confirm(
+        _ code: String,
+        for id: RegistrationID,
+        of user: User,
+        by record: AuditRecord?,
+        within bounds: StorageBounds?,
+        now: Date
+    ) async throws -> ConfirmOutcome
+
+    /// Deletes claims and confirmations that have expired, at most `limit` of each; returns the larger number.
+    func deleteExpiredClaims(now: Date, limit: Int) async throws -> Int
+
+    /// Deletes a registration of the user; returns whether there was one.
     func unregister(_ id: RegistrationID, ofUser user: Int64, by record: AuditRecord?) async throws -> Bool
 
     /// Deletes a registration of any user, and cancels its queued pushes; `false` if there is none. The record is
@@ -68,6 +95,15 @@ package protocol DeviceStore: Sendable {
 }
 
 extension DeviceStore {
+    /// Returns the user's registration id for that handle, and deletes its duplicates, or issues a new id.
+    package func requestRegistration(
+        ofUser user: Int64,
+        handle: DeviceHandle?,
+        now: Date
+    ) async throws -> RegistrationID {
+        try await self.requestRegistration(ofUser: user, handle: handle, as: .random(), now: now)
+    }
+
     /// Creates or updates a registration.
     package func register(
         _ registration: DeviceRegistration,

@@ -233,7 +233,8 @@ class Site(rig.Rig):
             process = self.start_daemon(stderr=log)
         processes.wait_until(lambda: "serving" in self.log.read_text(), 60, "the daemon", process)
         # Whose pushes wait until it comes, or somebody in its place.
-        api.ask(self.connect(), "PUT", "/api/register/device", {"Platform": "stream"})
+        id = api.ask(self.connect(), "POST", "/api/register")
+        api.ask(self.connect(), "PUT", f"/api/register/{id}", {"Platform": "stream"})
         return process
 
     def connect(self):

@@ -37,6 +37,7 @@ def run(options):
     with outbox.Outbox(options.sealpost, LOG_LEVEL="trace", **settings) as site:
         site.simulate(channels=20)
         site.add_senders()
+        hook = site.add_webhook()
         callers = [Caller(number, ("device", "publisher", "admin")[number % 3]) for number in range(12)]
         for caller in callers:
             site.add_user(caller.name, caller.role, caller.password)
@@ -44,21 +45,22 @@ def run(options):
         for format in ("text", "json"):
             site.environment["SEALPOST_LOG_FORMAT"] = format
             daemon, _ = site.serve()
-            work(site, callers, results, results.count + options.count // 2)
+            work(site, hook, callers, results, results.count + options.count // 2)
             look_at_process(daemon, results)
             look_at_files(site, results)
             processes.terminate(daemon)
         look_at_log(site, results)
         look_at_files(site, results)
+        look_for_codes(site, hook, results)
         report(results, site)
 
 
-def work(site, callers, results, end):
+def work(site, hook, callers, results, end):
     """Sends requests from several threads until there are so many; each has its own callers."""
     def run(number):
         client, own = Client(site, results), callers[number::THREADS]
         for caller in own:
-            tour(client, caller, results)
+            tour(client, hook, caller, results)
         while results.count < end:
             act(client, random.choice(own), callers, results, site)
         client.close()
@@ -72,7 +74,7 @@ def work(site, callers, results, end):
 
 # MARK: Requests
 
-def tour(client, caller, results):
+def tour(client, hook, caller, results):
     """Once along all that is done rarely, so that a short run calls every route with success, too."""
     for route in ("GET /api/register", "GET /api/tokens", "GET /api/users", "GET /api/audit", "GET /api/webpush/key",
         "GET /healthz", "GET /readyz", "GET /metrics", "GET /.well-known/sealpost-keys", "GET /openapi.json"):
@@ -89,6 +91,11 @@ def tour(client, caller, results):
     client.send(caller, "POST /api/devices/{id}/test", f"/api/devices/{device}/test")
     client.send(caller, "PUT /api/register/{id}", f"/api/register/{device}", {"Platform": "stream"})
     client.send(caller, "GET /api/stream")
+    handle = f"{HANDLE}-hook-{caller.number}"
+    client.send(caller, "PUT /api/register/{id}", f"/api/register/{device}", {"Platform": "hook", "Handle": handle})
+    confirmation = "POST /api/register/{id}/confirmation", f"/api/register/{device}/confirmation"
+    client.send(caller, *confirmation, json.dumps(SECRET))
+    client.send(caller, *confirmation, json.dumps(hook.code(handle)))
     client.send(caller, "GET /api/devices", f"/api/devices?user={caller.name}")
     client.send(caller, "DELETE /api/devices/{id}", f"/api/devices/{device}")
     client.send(caller, "DELETE /api/register/{id}", f"/api/register/{device}")
@@ -343,6 +350,17 @@ def look_at_log(site, results):
             json.loads(line)
     if b"level=debug" not in log or b'"level":"debug"' not in log:
         results.fail("the log is not at its finest")
+
+
+def look_for_codes(site, hook, results):
+    """What confirms a handle is neither logged nor stored."""
+    codes = {code for _, code in hook.codes()}
+    for file in (site.log, *sorted((site.folder / "var").iterdir())):
+        bytes = file.read_bytes()
+        if any(code.encode() in bytes for code in codes):
+            results.fail(f"{file.name}: a code that confirms a handle")
+    if not codes:
+        results.fail("no code was pushed")
 
 
 def judge(what, bytes, results, words=(SECRET, HANDLE)):

@@ -125,7 +125,7 @@ def unchunked(body):
 
 # MARK: What is asked
 
-def tour(site):
+def tour(site, hook):
     """Every route, with success."""
     def call(status, route, target=None, **rest):
         method, pattern = route.split(" ")
@@ -144,6 +144,10 @@ def tour(site):
     call(200, "GET /api/stream")
     call(200, "POST /api/devices/{id}/test", f"/api/devices/{device}/test")
     call(410, "PUT /api/register/{id}", f"/api/register/{device}", user="dora", body={"Platform": "stream"})
+    call(200, "PUT /api/register/{id}", f"/api/register/{device}", body={"Platform": "hook", "Handle": "lint"})
+    confirmation = "POST /api/register/{id}/confirmation", f"/api/register/{device}/confirmation"
+    call(409, *confirmation, body="wrong")
+    call(200, *confirmation, body=hook.code("lint"))
     call(200, "DELETE /api/register/{id}", f"/api/register/{device}")
     call(200, "POST /api/notifications")
     call(200, "POST /api/notifications", body="a text")
@@ -267,8 +271,9 @@ def run(options):
             site.add_user(name, role)
         site.simulate()
         site.add_senders()
+        hook = site.add_webhook()
         daemon, _ = site.serve()
-        paths = tour(site)
+        paths = tour(site, hook)
         id = site.ask(201, "/api/notifications", "POST", body={"Payload": 1})["Id"]
         refusals(site)
         processes.terminate(daemon)

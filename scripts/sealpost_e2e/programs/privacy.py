@@ -9,61 +9,14 @@ out, the requests to one provider must all be the same, whatever they were about
 import base64
 import json
 import re
-import socket
-import ssl
 import subprocess
-import threading
 import time
 
-from sealpost_e2e import api, outbox, processes, searching, tls
+from sealpost_e2e import api, outbox, processes, receiver, searching, tls
 
 WORD = "canary"
 PLATFORMS = ("apns", "fcm", "wns", "webpush", "webhook")
 ORDERS = 12
-
-
-class Provider:
-    """An HTTPS server, HTTP/1.1 only, that keeps all bytes it reads and answers as each of the providers would."""
-
-    def __init__(self, certificate, key):
-        self.context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        self.context.load_cert_chain(certificate, key)
-        self.listener = socket.create_server(("127.0.0.1", 0), backlog=64)
-        self.port = self.listener.getsockname()[1]
-        self.requests, self.lock = [], threading.Lock()
-        threading.Thread(target=self.accept, daemon=True).start()
-
-    def accept(self):
-        while True:
-            connection, _ = self.listener.accept()
-            threading.Thread(target=self.serve, args=(connection,), daemon=True).start()
-
-    def serve(self, connection):
-        try:
-            with self.context.wrap_socket(connection, server_side=True) as stream:
-                bytes = b""
-                while True:
-                    while (request := split(bytes)) is None:
-                        if not (more := stream.recv(65536)):
-                            return
-                        bytes += more
-                    bytes = bytes[len(request):]
-                    with self.lock:
-                        self.requests.append(request)
-                        number = len(self.requests)
-                    stream.sendall(answer(request, number))
-        except OSError:
-            pass  # The daemon went.
-
-
-def split(bytes):
-    """The first whole request, or nothing yet."""
-    head, end, rest = bytes.partition(b"\r\n\r\n")
-    if not end:
-        return None
-    length = re.search(rb"(?i)\r\ncontent-length: *(\d+)", head)
-    length = int(length[1]) if length else 0
-    return bytes[: len(head) + 4 + length] if len(rest) >= length else None
 
 
 def answer(request, number):
@@ -89,7 +42,7 @@ def run(options):
     searching.check(WORD, "pigeon")
     with outbox.Outbox(options.sealpost, LOG_LEVEL="trace") as site:
         certificate = tls.make_certificate(site.folder)
-        providers = {platform: Provider(*certificate) for platform in platforms}
+        providers = {platform: receiver.Receiver(*certificate, answer) for platform in platforms}
         configure(site, providers)
         for name in ("publisher", *platforms):
             site.add_user(user(name), "publisher" if name == "publisher" else "device", password(name))
@@ -148,6 +101,8 @@ def speak(site, providers):
         id = ask(connection, platform, "POST", "/api/register")
         device = {"Platform": platform, "Handle": handle(platform, provider.port), "Tags": [f"{WORD}-tag", f"{platform}-{WORD}"]}
         ask(connection, platform, "PUT", f"/api/register/{id}", device)
+        if platform == "webhook":
+            ask(connection, platform, "POST", f"/api/register/{id}/confirmation", provider.code(device["Handle"]))
     ids = []
     for number in range(ORDERS):
         order = {"Payload": {f"{WORD}{number}": f"{WORD} text " * (1 + number)}, "To": [f"{WORD}-tag && !other-{WORD}"]}
@@ -179,9 +134,12 @@ def judge(site, providers, ids):
     for platform, provider in providers.items():
         # The address is the device's own, and must be there.
         addresses = [handle(platform, provider.port)] if platform != "webpush" else []
-        pushes = [request for request in provider.requests if b"/token" not in request.split(b" ", 2)[1]]
+        codes = [request for request in provider.requests if b'"confirmation":' in request]
+        pushes = [request for request in provider.requests if b"/token" not in request.split(b" ", 2)[1] and request not in codes]
         shapes = {shape(push, addresses, ids) for push in pushes}
-        for text in [*shapes, *(request for request in provider.requests if request not in pushes)]:
+        failures += [f"in the log: the code {code}" for _, code in provider.codes() if code.encode() in log]
+        for text in [*shapes, *(shape(code, addresses, ids) for code in codes),
+            *(request for request in provider.requests if request not in pushes and request not in codes)]:
             failures += [f"to {platform}: {hit}" for hit in searching.find(text, WORD)]
         if len(shapes) != 1 or not pushes:
             failures.append(f"to {platform}: {len(pushes)} pushes of {len(shapes)} shapes: {b' | '.join(sorted(shapes))[:2000]}")

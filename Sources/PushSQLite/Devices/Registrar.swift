@@ -1,0 +1,200 @@
+internal import Foundation
+internal import GRDB
+internal import PushCore
+internal import PushStore
+
+/// Registers devices of one user, each within one transaction.
+struct Registrar: Sendable {
+    let writer: Writer
+    let pusher: Pusher
+    let audit: AuditTrail
+    let user: User
+    /// Who asks for which registration; what the audit tells is made of it.
+    let record: AuditRecord?
+    let bounds: StorageBounds?
+    /// The largest number of pushes that move to the device's new lane in this transaction.
+    let page: Int
+    let now: Date
+
+    var sealing: Sealing { self.pusher.sealing }
+
+    /// A registration id of the user.
+    struct IssuedID {
+        let number: Int64
+        let id: RegistrationID
+        let retiredReason: String?
+        /// These are `nil` until the device has registered a handle.
+        let platform: String?
+        let lane: String?
+        let handleKey: Data?
+    }
+
+    /// A device that has a handle registered.
+    struct Holder {
+        let number: Int64
+        let id: String
+        let user: Int64
+    }
+
+    /// Why an id cannot be used, the same whether another account has it or nobody: an id is not worth guessing.
+    static let notIssued = "the registration id was not issued to this account"
+
+    /// Stores the registration, or a claim to its handle; also returns the number of the device if it is registered.
+    func register(
+        _ registration: DeviceRegistration,
+        as id: RegistrationID,
+        _ db: Database
+    ) throws -> (outcome: RegisterOutcome, device: Int64?) {
+        guard let issued = try self.issued(id, db) else { return (.gone(reason: Self.notIssued), nil) }
+        if let reason = issued.retiredReason { return (.gone(reason: reason), nil) }
+        let key = self.sealing.index.hash(registration.handle)
+        if let confirmation = registration.confirmation, try !self.isHeld(key, registration.platform, db) {
+            return (try self.claim(registration, for: issued, confirmation, db), nil)
+        }
+        let holder = try self.holder(of: key, registration.platform, db)
+        let moved = try self.take(registration, for: issued, from: holder, db)
+        return moved.map { (.registered(moved: $0), issued.number) } ?? (.tooMany, nil)
+    }
+
+    /// Registers the handle for the device, and retires the one that had it before; returns how many pushes have moved
+    /// along, or `nil` if the user has too many devices.
+    func take(
+        _ registration: DeviceRegistration,
+        for issued: IssuedID,
+        from holder: Holder?,
+        _ db: Database
+    ) throws -> Int? {
+        let holder = holder?.number == issued.number ? nil : holder
+        // A device that is already registered does not add to the number.
+        if issued.lane == nil, try self.areDevicesUsedUp(db, butFor: holder?.number) { return nil }
+        if let holder { try self.retire(holder, registration.platform, db) }
+        let claims = try db.run(prepared: SQLiteStore.endClaim, issued.number)
+        if holder != nil || issued.lane != nil || claims > 0 { self.writer.noteErasure() }
+        try self.save(registration, as: issued.number, db)
+        try self.note(.registerDevice, registration.platform, db)
+        guard let lane = issued.lane else { return 0 }
+        let isNewLane = lane != registration.lane.description
+        // Pushes accepted at another address say nothing about this one.
+        if isNewLane || issued.handleKey != self.sealing.index.hash(registration.handle) {
+            try db.run(prepared: "delete from device_push where device = ?", issued.number)
+        }
+        // A device registers often, and rarely changes its lane.
+        guard isNewLane else { return 0 }
+        try SQLiteStore.unpark(device: issued.number, db, now: self.now)
+        return try SQLiteStore.moveQueued(db, ofDevice: issued.number, page: self.page, now: self.now)
+    }
+
+    /// The id, if it was issued to the user and names no claim.
+    func issued(_ id: RegistrationID, _ db: Database) throws -> IssuedID? {
+        try db.first(
+            prepared: """
+                select number, retired_reason, platform, lane, handle_key from device
+                where id = ? and user_id = ? and claims_for is null
+                """,
+            id.description,
+            self.user.id
+        ) { row in
+            IssuedID(
+                number: row.integer(0),
+                id: id,
+                retiredReason: row.optionalText(1),
+                platform: row.optionalText(2),
+                lane: row.optionalText(3),
+                handleKey: row.isNull(4) ? nil : row.data(4)
+            )
+        }
+    }
+
+    func holder(of key: Data, _ platform: Platform, _ db: Database) throws -> Holder? {
+        try db.first(
+            prepared: "select number, id, user_id from device where platform = ? and handle_key = ?",
+            platform.description,
+            key
+        ) { Holder(number: $0.integer(0), id: $0.text(1), user: $0.integer(2)) }
+    }
+
+    /// Whether the user has a device with the handle; reads no other user's rows, so that the time tells nothing of them.
+    private func isHeld(_ key: Data, _ platform: Platform, _ db: Database) throws -> Bool {
+        try db.first(prepared: Self.held, self.user.id, platform.description, key) { _ in true } == true
+    }
+
+    static let held = """
+        select 1 from device indexed by device_by_user where user_id = ? and platform = ? and handle_key = ? limit 1
+        """
+
+    func areDevicesUsedUp(_ db: Database, butFor replaced: Int64?) throws -> Bool {
+        try self.bounds?.isUsedUp(db, byDevicesOf: self.user.id, butFor: replaced) ?? false
+    }
+
+    /// Adds an action of the user to the audit, about the registration that the user has asked for.
+    func note(_ action: AuditRecord.Action, _ platform: Platform, _ db: Database) throws {
+        guard let record else { return }
+        try self.audit.append(record.another(action, of: record.subject, detail: platform.description), to: db)
+    }
+
+    // MARK: - Private
+
+    private func retire(_ holder: Holder, _ platform: Platform, _ db: Database) throws {
+        guard holder.user != self.user.id else {
+            let reason = "the handle was registered again"
+            return try SQLiteStore.retire(db, device: holder.number, reason: reason, now: self.now)
+        }
+        try SQLiteStore.retire(
+            db,
+            device: holder.number,
+            reason: MovedDevice.reason,
+            moved: platform,
+            now: self.now
+        )
+        guard let record else { return }
+        let name = try db.first(prepared: "select name from user where id = ?", holder.user) { $0.data(0) }
+        // A damaged name must not keep the new owner from registering; the audit names the registration then.
+        let owner = name.flatMap { try? self.sealing.username($0, ofUser: holder.user) }
+        let detail = owner.map { "\(platform), from \($0)" } ?? platform.description
+        try self.audit.append(record.another(.moveDevice, of: holder.id, detail: detail), to: db)
+    }
+
+    private func save(_ registration: DeviceRegistration, as number: Int64, _ db: Database) throws {
+        let tags = registration.tags.union([Tag(of: self.user.name)])
+        try self.save(
+            registration,
+            tags: tags,
+            key: self.sealing.index.hash(registration.handle),
+            as: number,
+            at: self.now,
+            db
+        )
+        try db.run(prepared: "delete from device_tag where device = ?", number)
+        for tag in tags {
+            try db.run(
+                prepared: "insert into device_tag (device, tag) values (?, ?)",
+                number,
+                self.sealing.index.hash(tag)
+            )
+        }
+    }
+
+    /// Writes the columns that a device and a claim have in common.
+    func save(
+        _ registration: DeviceRegistration,
+        tags: Set<Tag>,
+        key: Data,
+        as number: Int64,
+        at date: Date,
+        _ db: Database
+    ) throws {
+        try db.run(
+            prepared: """
+                update device set registered_at = ?, platform = ?, lane = ?, handle = ?, handle_key = ?, tags = ?
+                where number = ?
+                """,
+            date.milliseconds,
+            registration.platform.description,
+            registration.lane.description,
+            try self.sealing.seal(registration.handle.value, in: .handle(number)),
+            key,
+            try self.sealing.seal(tags.map(\.description).sorted(), in: .tags(number)),
+            number
+        )
+    }
+}

@@ -1,0 +1,67 @@
+package import Foundation
+internal import GRDB
+package import PushCore
+package import PushStore
+
+extension SQLiteStore {
+    package func register(
+        _ registration: DeviceRegistration,
+        as id: RegistrationID,
+        for user: User,
+        by record: AuditRecord?,
+        within bounds: StorageBounds?,
+        page: Int?,
+        now: Date
+    ) async throws -> RegisterOutcome {
+        let registrar = self.registrar(user, record, bounds, page: page, now: now)
+        let (outcome, device) = try await self.writer.write { try registrar.register(registration, as: id, $0) }
+        guard let device, case .registered(let moved) = outcome else { return outcome }
+        return .registered(moved: try await self.moveRest(ofDevice: device, after: moved, registrar))
+    }
+
+    package func confirm(
+        _ code: String,
+        for id: RegistrationID,
+        of user: User,
+        by record: AuditRecord?,
+        within bounds: StorageBounds?,
+        now: Date
+    ) async throws -> ConfirmOutcome {
+        let registrar = self.registrar(user, record, bounds, page: nil, now: now)
+        let (outcome, device) = try await self.writer.write { try registrar.confirm(code, for: id, $0) }
+        guard let device, case .registered(let moved) = outcome else { return outcome }
+        return .registered(moved: try await self.moveRest(ofDevice: device, after: moved, registrar))
+    }
+
+    private func registrar(
+        _ user: User,
+        _ record: AuditRecord?,
+        _ bounds: StorageBounds?,
+        page: Int?,
+        now: Date
+    ) -> Registrar {
+        Registrar(
+            writer: self.writer,
+            pusher: self.pusher,
+            audit: self.audit,
+            user: user,
+            record: record,
+            bounds: bounds,
+            page: page ?? Self.fanoutPage,
+            now: now
+        )
+    }
+
+    /// Moves what the first page has left over; returns how many pushes have moved in all.
+    ///
+    /// Each further page has its own transaction: a push that is claimed before its page is moved then.
+    private func moveRest(ofDevice device: Int64, after first: Int, _ registrar: Registrar) async throws -> Int {
+        let (page, now) = (registrar.page, registrar.now)
+        var (moved, last) = (first, first)
+        while last == page {
+            last = try await self.writer.write { try Self.moveQueued($0, ofDevice: device, page: page, now: now) }
+            moved += last
+        }
+        return moved
+    }
+}

@@ -1,0 +1,75 @@
+"""An HTTPS server in the place of a provider or of a receiver of webhooks."""
+
+import json
+import re
+import socket
+import ssl
+import threading
+
+from sealpost_e2e import processes
+
+
+class Receiver:
+    """An HTTPS server, HTTP/1.1 only, that keeps all bytes it reads.
+
+    `answer(request, number)` makes the bytes of each answer; numbers count from 1.
+    """
+
+    def __init__(self, certificate, key, answer):
+        self.context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        self.context.load_cert_chain(certificate, key)
+        self.answer = answer
+        self.listener = socket.create_server(("127.0.0.1", 0), backlog=64)
+        self.port = self.listener.getsockname()[1]
+        self.requests, self.lock = [], threading.Lock()
+        threading.Thread(target=self.accept, daemon=True).start()
+
+    def accept(self):
+        while True:
+            connection, _ = self.listener.accept()
+            threading.Thread(target=self.serve, args=(connection,), daemon=True).start()
+
+    def serve(self, connection):
+        try:
+            with self.context.wrap_socket(connection, server_side=True) as stream:
+                bytes = b""
+                while True:
+                    while (request := split(bytes)) is None:
+                        if not (more := stream.recv(65536)):
+                            return
+                        bytes += more
+                    bytes = bytes[len(request):]
+                    with self.lock:
+                        self.requests.append(request)
+                        number = len(self.requests)
+                    stream.sendall(self.answer(request, number))
+        except OSError:
+            pass  # The daemon went.
+
+    def codes(self):
+        """The codes that confirm handles, in the order in which they came, each with its handle."""
+        with self.lock:
+            requests = list(self.requests)
+        bodies = [json.loads(request.partition(b"\r\n\r\n")[2] or b"{}") for request in requests if b'"confirmation":' in request]
+        return [(body["handle"], body["confirmation"]) for body in bodies]
+
+    def code(self, handle):
+        """The last code that has come to a handle; waits for the first."""
+        found = lambda: [code for own, code in self.codes() if own == handle]
+        processes.wait_until(found, 60, f"the code of {handle}")
+        return found()[-1]
+
+
+def accept(request, number):
+    """The answer of a receiver that takes everything."""
+    return b"HTTP/1.1 204 No Content\r\n\r\n"
+
+
+def split(bytes):
+    """The first whole request, or nothing yet."""
+    head, end, rest = bytes.partition(b"\r\n\r\n")
+    if not end:
+        return None
+    length = re.search(rb"(?i)\r\ncontent-length: *(\d+)", head)
+    length = int(length[1]) if length else 0
+    return bytes[: len(head) + 4 + length] if len(rest) >= length else None
