@@ -136,8 +136,8 @@ def complete(id, case):
         # One of both, as they are one.
         if "cursor" in query:
             query.pop("since", None)
-        for name in ("cursor", "since"):
-            fill(query, name, lambda _: ask("GET", path, user="amy")["Cursor"])
+        for spelling in ("cursor", "since"):
+            fill(query, spelling, lambda _: ask("GET", path, user="amy")["Cursor"])
     elif id in ("listUsers", "listTokens", "listAudit") and "cursor" in query:
         query.pop("after", None)
         query.pop("before", None)
@@ -172,6 +172,8 @@ def aim(id, parameters):
         parameters["id"] = victim(id)
     elif id == "deleteToken" and (target in KEPT_PREFIXES or dice.random() < 0.1):
         parameters["id"] = ask("POST", "/api/tokens", {"User": "amy", "ExpiresIn": 60})["Prefix"]
+    elif id == "deleteDevice" and (target in (SITE["device"], SITE["stream"]) or dice.random() < 0.2):
+        parameters["id"] = ask("POST", "/api/register")
     elif id == "testDevice" and dice.random() < 0.1:
         parameters["id"] = SITE["device"]
     elif id in ("getNotification", "markNotification", "deleteNotification", "listDeliveries") and dice.random() < 0.5:

@@ -135,8 +135,11 @@ def tour(site):
         call(200, route, user=None)
         call(200, route, user=None, **SIGNED)
         site.ask(200, route.split(" ")[1], "HEAD", user=None)
-    for route in ("GET /metrics", "GET /api/users", "GET /api/tokens", "GET /api/audit", "GET /api/register", "GET /api/webpush/key"):
+    for route in ("GET /metrics", "GET /api/users", "GET /api/tokens", "GET /api/audit", "GET /api/devices", "GET /api/register",
+        "GET /api/webpush/key"):
         call(200, route)
+        site.ask(200, route.split(" ")[1], Prefer="handling=strict")
+        site.ask(400, route.split(" ")[1] + "?unheard-of=1", Prefer="handling=strict")
         site.ask(200, route.split(" ")[1], "HEAD")
     device = call(200, "POST /api/register")
     call(200, "PUT /api/register/{id}", f"/api/register/{device}", body={"Platform": "stream"})
@@ -144,6 +147,7 @@ def tour(site):
     call(200, "GET /api/stream")
     call(200, "POST /api/devices/{id}/test", f"/api/devices/{device}/test")
     call(410, "PUT /api/register/{id}", f"/api/register/{device}", user="dora", body={"Platform": "stream"})
+    call(204, "DELETE /api/devices/{id}", f"/api/devices/{device}")
     call(200, "DELETE /api/register/{id}", f"/api/register/{device}")
     call(200, "POST /api/notifications")
     call(200, "POST /api/notifications", body="a text")
