@@ -417,7 +417,7 @@ SCHEMAS = {
         {"Name": schema("NewUsername"), "Password": schema("Password"), "Role": {"enum": ["device", "publisher", "admin", None], "default": "device"}},
         description="A user that is to be.", examples=[{"Name": "alice", "Password": "correct horse battery", "Role": "device"}],
     ),
-    "NewUsername": {"type": "string", "pattern": NAME, "description": "A name that no user has yet.", "examples": ["alice"]},
+    "NewUsername": {"type": "string", "pattern": NAME, "not": {"enum": [".", ".."]}, "description": "A name that no user has yet.", "examples": ["alice"]},
     "NewUser": thing(["Name", "Role"], {"Name": schema("Username"), "Role": schema("Role")}, description="A user that was made."),
     "UserChange": thing(
         [], {

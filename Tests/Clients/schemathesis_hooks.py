@@ -137,8 +137,8 @@ def complete(id, case):
         # One of both, as they are one.
         if "cursor" in query:
             query.pop("since", None)
-        for name in ("cursor", "since"):
-            fill(query, name, lambda _: ask("GET", path, user="amy")["Cursor"])
+        for spelling in ("cursor", "since"):
+            fill(query, spelling, lambda _: ask("GET", path, user="amy")["Cursor"])
     elif id in ("listUsers", "listTokens", "listAudit") and "cursor" in query:
         query.pop("after", None)
         query.pop("before", None)
@@ -176,6 +176,8 @@ def aim(id, parameters):
     elif id in ("register", "confirmRegistration") and dice.random() < 0.7:
         # One that was not issued is 410.
         parameters["id"] = ask("POST", "/api/register", user="registrar")
+    elif id == "deleteDevice" and (target in (SITE["device"], SITE["stream"]) or dice.random() < 0.2):
+        parameters["id"] = ask("POST", "/api/register")
     elif id == "testDevice" and dice.random() < 0.1:
         parameters["id"] = SITE["device"]
     elif id in ("getNotification", "markNotification", "deleteNotification", "listDeliveries") and dice.random() < 0.5:

@@ -19,6 +19,8 @@ import Testing
     private func fill() async throws {
         for name in ["Margrethe", "Wilhelmina"] {
             let user = try await fixture.addUser(name)
+            let tag = try #require(PushCore.Tag("radiology"))
+            #expect(try await fixture.store.setTags([tag], ofUser: user.name, by: nil))
             for number in 0..<2 {
                 try await fixture.addDevice(of: user, handle: "hndl-\(name)-\(number)", tags: ["cardiology"])
             }
@@ -30,7 +32,7 @@ import Testing
         try await self.fill()
         #expect(try await fixture.claim(limit: 1).first?.push.handle == "hndl-Margrethe-0")
         let contents = try fixture.folder.contents()
-        for word in ["Margrethe", "margrethe", "Wilhelmina", "hndl", "cardiology", "oncology", "payload 9"] {
+        for word in ["Margrethe", "margrethe", "Wilhelmina", "hndl", "cardiology", "oncology", "radiology", "payload 9"] {
             #expect(contents.range(of: Data(word.utf8)) == nil, "\(word)")
         }
         #expect(contents.range(of: Data("device".utf8)) != nil, "what is in clear is found")
@@ -59,7 +61,7 @@ import Testing
                 }
             }
         }
-        #expect(values.count == 15)
+        #expect(values.count == 17)
         let vault = fixture.store.vault
         for (index, value) in values.enumerated() {
             _ = try vault.open(value.sealed, in: value.place)

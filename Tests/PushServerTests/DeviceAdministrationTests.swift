@@ -60,7 +60,7 @@ import Testing
             #expect(device["Handle"] == .null)
             #expect(device["Tags"] == .array([]))
             #expect(device["RetiredAt"] == (isRetired ? .string("2027-01-15T08:00:01Z") : .null))
-            #expect(device["Reason"] == (isRetired ? .string("the handle was registered again") : .null))
+            #expect(device["Reason"] == (isRetired ? .string("the handle was registered by another account") : .null))
             #expect(device["RegisteredAt"] == (isRetired ? .string("2027-01-15T08:00:00Z") : .null))
         }
     }
@@ -93,9 +93,12 @@ import Testing
         #expect(report["Counts"]?["queued"] == .number(1))
         #expect(try await self.fixture.storage.claim().map(\.push.handle) == ["a2"])
         try await self.fixture.send(.delete, Paths.device(id.description), user: "ada").expectProblem(.notFound)
-        // The user is not kept out.
+        // The user is not kept out: the client asks for a new id.
         let body = #"{"Platform":"apns","Handle":"a1"}"#
-        #expect(try await self.fixture.send(.put, Paths.registration(id.description), body: body).status == .ok)
+        try await self.fixture.send(.put, Paths.registration(id.description), body: body)
+            .expectProblem(.registrationGone)
+        let new = try await self.fixture.requestRegistration()
+        #expect(try await self.fixture.send(.put, Paths.registration(new), body: body).status == .ok)
     }
 
     @Test func aTombstoneAndAnUnusedIDGo() async throws {

@@ -74,11 +74,14 @@ import Testing
     @Test func aBroadcastIsNotCountedWhileItIsWalked() async throws {
         let storage = self.fixture.storage
         let alice = try await storage.user("alice")
-        try await withThrowingTaskGroup(of: Void.self) { group in
-            for number in 0...1000 {
-                group.addTask { try await storage.addDevice(of: alice, handle: "h\(number)", tags: ["all"]) }
+        for first in stride(from: 0, through: 1000, by: 10) {
+            // Only the last twenty ids that were issued and not used are kept.
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for number in first..<first + 10 {
+                    group.addTask { try await storage.addDevice(of: alice, handle: "h\(number)", tags: ["all"]) }
+                }
+                try await group.waitForAll()
             }
-            try await group.waitForAll()
         }
         let body = #"{"Payload":1,"To":["all"]}"#
         let sent = try await self.send(body, key: "k")

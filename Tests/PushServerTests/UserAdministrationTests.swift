@@ -83,6 +83,18 @@ import Testing
         try await self.fixture.send(.get, Paths.user(name), user: "ada").expectProblem(.notFound)
     }
 
+    /// Their paths have a dot segment, and are refused.
+    @Test(arguments: [(".", false), ("..", false), ("...", true), (".a", true)])
+    func aNameThatNoPathCanHaveIsRefused(name: String, isTaken: Bool) async throws {
+        let body = #"{"Name":"\#(name)","Password":"seven of nine 42"}"#
+        let response = try await self.fixture.send(.post, Paths.users, user: "ada", body: body)
+        guard !isTaken else {
+            #expect(response.status == .created)
+            return
+        }
+        try response.expectProblem(.invalidMember, "Name must not be . or ..")
+    }
+
     // MARK: Passwords
 
     @Test(arguments: [

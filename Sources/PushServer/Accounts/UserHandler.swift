@@ -34,6 +34,10 @@ struct UserHandler: Handler {
         guard let name = Username(try body.requiredString("Name")) else {
             throw Problem(.invalidMember, "Name must be 1 to 100 letters, digits, -, _, @, # or .")
         }
+        guard ![".", ".."].contains(name.description) else {
+            // Clients and proxies remove it from a path, and nobody could look at the user.
+            throw Problem(.invalidMember, "Name must not be . or ..")
+        }
         let role = try self.role(body) ?? .device
         let hash = try await self.hash(Secret(try body.requiredString("Password")), chosenFor: name, context)
         let record = try context.record(.addUser, of: name.description, detail: role.rawValue)

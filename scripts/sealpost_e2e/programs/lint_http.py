@@ -135,8 +135,11 @@ def tour(site, hook):
         call(200, route, user=None)
         call(200, route, user=None, **SIGNED)
         site.ask(200, route.split(" ")[1], "HEAD", user=None)
-    for route in ("GET /metrics", "GET /api/users", "GET /api/tokens", "GET /api/audit", "GET /api/register", "GET /api/webpush/key"):
+    for route in ("GET /metrics", "GET /api/users", "GET /api/tokens", "GET /api/audit", "GET /api/devices", "GET /api/register",
+        "GET /api/webpush/key"):
         call(200, route)
+        site.ask(200, route.split(" ")[1], Prefer="handling=strict")
+        site.ask(400, route.split(" ")[1] + "?unheard-of=1", Prefer="handling=strict")
         site.ask(200, route.split(" ")[1], "HEAD")
     device = call(200, "POST /api/register")
     call(200, "PUT /api/register/{id}", f"/api/register/{device}", body={"Platform": "stream"})
@@ -148,6 +151,7 @@ def tour(site, hook):
     confirmation = "POST /api/register/{id}/confirmation", f"/api/register/{device}/confirmation"
     call(409, *confirmation, body="wrong")
     call(200, *confirmation, body=hook.code("lint"))
+    call(204, "DELETE /api/devices/{id}", f"/api/devices/{device}")
     call(200, "DELETE /api/register/{id}", f"/api/register/{device}")
     call(200, "POST /api/notifications")
     call(200, "POST /api/notifications", body="a text")

@@ -44,7 +44,12 @@ class Site(outbox.Outbox):
         def ask(name, method, path, body=None):
             return api.ask(connection, method, path, body, api.basic(name))
 
-        tokens = {name: ask("root", "POST", "/api/tokens", {"User": name})["Token"] for name in ("alice", *USERS)}
+        # Administrators may manage only with a token that was made for it.
+        scopes = {name: ["fetch", "send", "register", "manage"] for name in ("alice", "root")}
+        tokens = {
+            name: ask("root", "POST", "/api/tokens", {"User": name, "Scopes": scopes.get(name)})["Token"]
+            for name in ("alice", *USERS)
+        }
         devices = []
         for name, body in (("tester", {"Platform": "fcm", "Handle": "tested"}), ("listener", {"Platform": "stream"})):
             devices.append(ask(name, "POST", "/api/register"))
