@@ -21,10 +21,11 @@ def result(move, answers, verdict, seconds, harms, failure, latest):
     if failure:
         faults.append(failure)
     if verdict.missing:
-        faults.append(f"pushes of others never came: {', '.join(verdict.missing)}")
-    if verdict.worst > latest:
-        late = [f"{lane} {verdict.of(lane):.1f} s" for lane in verdict.latencies if verdict.of(lane) > latest]
-        faults.append(f"pushes of others were late: {', '.join(late)}")
+        late = [f"{lane} {verdict.of(lane):.0f} s" for lane in verdict.missing]
+        faults.append(f"pushes of others had not come after {', '.join(late)}")
+    lanes = [lane for lane in verdict.latencies if verdict.of(lane) > latest and lane not in verdict.missing]
+    if lanes:
+        faults.append(f"pushes of others were late: {', '.join(f'{lane} {verdict.of(lane):.1f} s' for lane in lanes)}")
     if verdict.unready:
         faults.append(f"/readyz {', '.join(sorted(set(map(str, verdict.unready))))}")
     if verdict.refused:

@@ -56,7 +56,7 @@ def anothers_devices(insider):
         insider.ask("GET", f"/api/stream?device={id}")
 
 
-@move("Ids by guessing", "random ids, and those near one of its own, as fast as it can", "404 not-found, 429 rate-limited")
+@move("Ids by guessing", "random ids, and those near one of its own, as fast as it can", "404 not-found, 429 rate-limited?")
 def guessed_ids(insider):
     own = json_of(insider.post(counts=False))["Id"]
     guess = lambda number: random.randrange(1, 1 << 31) if number % 2 else abs(own - random.randrange(1, 5000))

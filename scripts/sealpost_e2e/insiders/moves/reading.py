@@ -14,7 +14,7 @@ def fill(insider):
 
 @move(
     "Long lists without an end", "pages of 1 MiB, compressed and not, on 16 connections, and `since` in a loop",
-    "200, 304, 429 rate-limited, 503 busy?",
+    "200, 304, 429 rate-limited?, 503 busy?",
 )
 def long_lists(insider):
     fill(insider)

@@ -21,7 +21,7 @@ def posts_to_others(insider):
 @move("Posts at the quota's edge", "to a device of its own, as fast as it can, on 16 connections", "200, 201, 429 rate-limited")
 def posts_at_the_edge(insider):
     insider.register("fcm")
-    insider.each(lambda _: insider.post(), range(1400), threads=16)
+    insider.each(lambda _: insider.post(), range(2000), threads=16)
 
 
 @move(
@@ -92,7 +92,7 @@ def reports(insider):
 
 @move(
     "Test pushes without an end", "40 at a time, to devices whose provider never answers, knows them not, or is a stream that "
-    "nobody reads", "200, 404 not-found, 429 rate-limited, 503 busy?",
+    "nobody reads", "200, 404 not-found?, 429 rate-limited?, 503 busy?",
 )
 def test_pushes(insider):
     ids = [insider.register("webpush", host="hangs")[0], insider.register("stream")[0], insider.register("fcm")[0]]
