@@ -72,8 +72,7 @@ sanitize: packages test-packages
 # caches of others, thousands of hostile, of idle and of busy connections, thousands of requests to each operation of
 # openapi.json, hostile pages in a browser, a million deliveries with faults, a provider down for hours, a search for secrets
 # in all that leaves, senders behind a Squid, payloads that are read once over a proxy that cuts answers off, schemas of the
-# past, and guesses at
-# passwords and at who has one.
+# past, guesses at passwords and at who has one, and the moves of hostile users.
 e2e: release e2e-packages
 	SEALPOST_TEST_PROXIES=all swift test --filter EndToEnd
 	SEALPOST_TEST_FLIPS=10000 SEALPOST_TEST_ID_BITS=16 swift test --filter 'BitFlip|GuessedID'
@@ -93,6 +92,7 @@ e2e: release e2e-packages
 	scripts/e2e run egress .build/release/sealpost
 	scripts/e2e run bruteforce .build/release/sealpost
 	scripts/e2e run enumeration .build/release/sealpost --count 5000
+	scripts/e2e run insiders .build/release/sealpost
 	scripts/e2e run privacy .build/release/sealpost
 	scripts/e2e run canaries .build/release/sealpost
 	scripts/e2e run readonce .build/release/sealpost

@@ -104,6 +104,41 @@ import Testing
         #expect(SendFailure(error) == .unavailable(reason: error.description))
     }
 
+    /// Under a star a device can name any host: what happens there holds up no other device.
+    @Test(arguments: [OutboundError.timedOut, .couldNotConnect("x"), .tls("x"), .interrupted("x"), .responseTooLarge])
+    func aHostThatADeviceHasNamedHoldsUpThatDeviceOnly(error: OutboundError) throws {
+        let (named, own) = (try #require(HostPattern("*.push.example")), try #require(HostPattern("push.example")))
+        #expect(
+            SendFailure(error, at: named) == .deviceBusy(reason: error.description, retryAfter: .seconds(60))
+        )
+        #expect(SendFailure(error, at: own) == .unavailable(reason: error.description))
+    }
+
+    @Test(arguments: [OutboundError.overloaded, .cancelled, .closed])
+    func limitsOfOurOwnAreNoHostsDoing(error: OutboundError) throws {
+        let named = try #require(HostPattern("*.push.example"))
+        #expect(SendFailure(error, at: named) == .unavailable(reason: error.description))
+    }
+
+    @Test(
+        arguments: [
+            (.overloaded(reason: "r", retryAfter: .seconds(9)), .deviceBusy(reason: "r", retryAfter: .seconds(9))),
+            (.misconfigured(reason: "r"), .deviceBusy(reason: "r", retryAfter: .seconds(60))),
+            (.unavailable(reason: "r"), .deviceBusy(reason: "r", retryAfter: .seconds(1))),
+            (.unavailable(reason: "r", retryAfter: .seconds(7)), .deviceBusy(reason: "r", retryAfter: .seconds(7))),
+            (.deviceGone(reason: "r"), .deviceGone(reason: "r")),
+            (.deviceUnknown(reason: "r"), .deviceUnknown(reason: "r")),
+            (.rejected(reason: "r"), .rejected(reason: "r")),
+            (.credentialExpired(reason: "r"), .credentialExpired(reason: "r")),
+        ] as [(SendFailure, SendFailure)]
+    )
+    func anAnswerOfAHostThatADeviceHasNamedIsAboutThatDevice(failure: SendFailure, counted: SendFailure) throws {
+        let (named, own) = (try #require(HostPattern("*.push.example")), try #require(HostPattern("push.example")))
+        #expect(failure.counted(at: named) == counted)
+        #expect(failure.counted(at: own) == failure)
+        #expect(failure.counted(at: nil) == failure)
+    }
+
     @Test(arguments: [OutboundError.badRequest("x"), .hostNotAllowed, .refusedAddress])
     func aPlaceThatMayNotBeCalledIsThePushsOwnFault(error: OutboundError) {
         #expect(SendFailure(error) == .rejected(reason: error.description))

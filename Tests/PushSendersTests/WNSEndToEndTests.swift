@@ -12,7 +12,7 @@ import Testing
         _ body: @Sendable (WNSSender, WNSSimulator) async throws -> Result
     ) async throws -> Result {
         try await withProvider { authority, connection, loop in
-            let wns = try WNSSimulator(authority: authority)
+            let wns = try WNSSimulator(authority: authority, options: .named)
             var settings = WNSSettings(
                 clientID: wns.credentials.clientID,
                 clientSecret: Secret(wns.credentials.clientSecret),
@@ -135,6 +135,26 @@ import Testing
         }
         guard case .failure(.deviceBusy) = outcomes[0], case .failure(.unavailable) = outcomes[1] else {
             Issue.record("unexpected: \(outcomes)")
+            return
+        }
+    }
+
+    /// Under a star a device can name any host of that domain: none of them can stop the lane, or refuse our credentials.
+    @Test(arguments: [
+        (503, "Retry-After", "3600"), (429, "Retry-After", "3600"), (406, "X-Any", "x"), (500, "X-Any", "x"),
+        (401, "X-Any", "x"), (410, "X-WNS-Error-Description", "The domain is blocked."),
+    ])
+    func aNamedHostSpeaksForItsDeviceOnly(status: Int, header: String, value: String) async throws {
+        let outcome = try await self.withWNS {
+            $0.allowedHosts = $0.allowedHosts.map { "*.services.\($0)" }
+        } _: { sender, wns in
+            // A 401 is asked for again with a new token.
+            for _ in 0..<2 { wns.pushes.answerNext(status: status, headers: [HeaderField(header, value)]) }
+            let channel = wns.makeChannel(host: SimulatorOptions.namedHost)
+            return await sender.outcome(of: try Samples.push(handle: channel))
+        }
+        guard case .failure(.deviceBusy(let reason, _)) = outcome, !reason.contains("could not connect") else {
+            Issue.record("unexpected: \(outcome)")
             return
         }
     }

@@ -116,6 +116,55 @@ import Testing
             return
         }
     }
+
+    /// Under a star a device can name any host of that domain: none of them can stop the lane, or refuse our key.
+    @Test(arguments: [(503, "3600", ""), (408, "3600", ""), (500, "x", ""), (401, "x", #"{"errno":109}"#)])
+    func aNamedHostSpeaksForItsDeviceOnly(status: Int, retryAfter: String, body: String) async throws {
+        let outcome = try await withWebPush {
+            $0.allowedHosts = $0.allowedHosts.map { "*.services.\($0)" }
+        } _: { sender, service, _ in
+            service.pushes.answerNext(status: status, headers: [HeaderField("Retry-After", retryAfter)], body: body)
+            let json = try service.makeSubscription().json
+                .replacing("https://localhost", with: "https://\(SimulatorOptions.namedHost)")
+            return await sender.outcome(of: try Samples.push(handle: json))
+        }
+        guard case .failure(.deviceBusy(let reason, _)) = outcome, reason.hasPrefix("HTTP \(status)") else {
+            Issue.record("unexpected: \(outcome)")
+            return
+        }
+    }
+
+    /// Under a star a device can name a host that takes requests and never answers: most calls stay for the others.
+    @Test func aNamedHostThatNeverAnswersHoldsFewCalls() async throws {
+        let (busy, received, others) = try await withWebPush {
+            $0.allowedHosts = $0.allowedHosts.map { "*.services.\($0)" }
+            $0.connection.timeout = .seconds(3)
+        } _: { sender, service, _ in
+            service.pushes.setFaults([FaultRule(.noAnswer, when: [.next(100)])])
+            let silent = try service.makeSubscription().json
+                .replacing("https://localhost", with: "https://\(SimulatorOptions.namedHost)")
+            let outcomes = try await withThrowingTaskGroup(of: SendOutcome.self) { group in
+                for _ in 0..<40 { group.addTask { await sender.outcome(of: try Samples.push(handle: silent)) } }
+                return try await group.reduce(into: []) { $0.append($1) }
+            }
+            let received = service.pushes.received.count
+            service.pushes.setFaults([])
+            // A push service would refuse a token for another name than its own.
+            for _ in 0..<20 { service.pushes.answerNext(status: 201) }
+            let others = try await sender.accepted(20) { _ in
+                try Samples.push(
+                    handle: try service.makeSubscription().json
+                        .replacing("https://localhost", with: "https://\(SimulatorOptions.otherNamedHost)")
+                )
+            }
+            let busy = outcomes.count { if case .failure(.deviceBusy) = $0 { true } else { false } }
+            return (busy, received, others)
+        }
+        #expect(busy == 40)
+        // Half of 8 × 2 connections.
+        #expect((1...8).contains(received), "\(received)")
+        #expect(others == 20)
+    }
 }
 
 @Suite(.timeLimit(.minutes(5))) struct WebhookEndToEndTests {

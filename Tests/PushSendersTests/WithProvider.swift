@@ -19,6 +19,18 @@ func withProvider<Result: Sendable>(
     return try await body(authority, ConnectionSettings(caFile: path, connections: 2, timeout: .seconds(10)), loop)
 }
 
+/// A simulator that also has names under `*.services.localhost`, which libcurl resolves to this machine.
+extension SimulatorOptions {
+    static let namedHost = "a.services.localhost"
+    static let otherNamedHost = "b.services.localhost"
+
+    static var named: SimulatorOptions {
+        var options = SimulatorOptions()
+        options.names = [Self.namedHost, Self.otherNamedHost]
+        return options
+    }
+}
+
 extension PushSender {
     /// Sends that many at once and counts the accepted.
     func accepted(_ count: Int, _ push: @Sendable @escaping (Int) throws -> Push) async throws -> Int {

@@ -10,7 +10,7 @@ func withWebPush<Result: Sendable>(
     _ body: @Sendable (WebPushSender, WebPushSimulator, VAPIDKey) async throws -> Result
 ) async throws -> Result {
     try await withProvider { authority, connection, loop in
-        let service = try WebPushSimulator(authority: authority)
+        let service = try WebPushSimulator(authority: authority, options: .named)
         let key = try VAPIDKey(Secret(VAPIDKey.generateText()))
         var settings = WebPushSettings(
             key: key,

@@ -18,13 +18,16 @@ QUOTAS = {f"QUOTAS_{role}_REQUESTS": 100_000_000 for role in ROLES} | {f"STORAGE
 
 
 class Rig:
-    """A folder with a database and the user alice, and a listening socket for one daemon after the other."""
+    """A folder with a database and the user alice, and a listening socket for one daemon after the other.
 
-    def __init__(self, sealpost, role="device", **settings):
+    With `quotas={}` the daemon has its default limits for each user.
+    """
+
+    def __init__(self, sealpost, role="device", quotas=QUOTAS, **settings):
         self.sealpost = str(pathlib.Path(sealpost).resolve())
         self.holder = tempfile.TemporaryDirectory(prefix="sealpost-")
         self.folder = pathlib.Path(self.holder.name)
-        settings = QUOTAS | settings
+        settings = quotas | settings
         # What a thread sanitizer must be told, if the daemon is built with it.
         kept = {name: os.environ[name] for name in ("PATH", "TSAN_OPTIONS") if name in os.environ}
         self.environment = kept | {f"SEALPOST_{k}": str(v) for k, v in settings.items()}

@@ -4,9 +4,15 @@ internal import PushCore
 extension HTTPClient {
     /// Sends a request, and turns a call without an answer into a `SendFailure`.
     ///
-    /// `host`: the pattern by which a device may name the host; `nil` if the operator has named it.
-    func answer(to request: OutboundRequest, at host: HostPattern? = nil) async throws(SendFailure) -> OutboundResponse
-    {
+    /// - Parameters:
+    ///   - host: The pattern by which a device may name the host; `nil` if the operator has named it.
+    ///   - named: Bounds the calls to hosts under a wildcard.
+    func answer(
+        to request: OutboundRequest,
+        at host: HostPattern? = nil,
+        within named: NamedHosts? = nil
+    ) async throws(SendFailure) -> OutboundResponse {
+        if let host, host.isWildcard, let named { return try await named.answer(to: request, at: host, by: self) }
         do throws(OutboundError) {
             return try await self.send(request)
         } catch {
@@ -16,21 +22,41 @@ extension HTTPClient {
 }
 
 extension SendFailure {
-    /// The wait before a host that only its device has named, and that cannot be connected to, is tried again.
+    /// The wait before a host that only its device has named, and that has not answered, is called again.
     private static let restOfNamedHost = Duration.seconds(60)
+    /// The same for a host that has answered with an error of its own.
+    private static let restOfFailingHost = Duration.seconds(1)
 
     /// The failure of a call without an answer.
     ///
-    /// A device can invent a name under a wildcard, and the host may never have existed: a failure to connect to it
-    /// must not count as an outage for the other devices.
+    /// A device can name any host under a wildcard, also one that never existed or never answers: that must not count
+    /// as an outage for the other devices.
     init(_ error: OutboundError, at host: HostPattern? = nil) {
+        let isNamed = host?.isWildcard ?? false
         switch error {
-        case .couldNotConnect where host?.isWildcard == true, .tls where host?.isWildcard == true:
+        case .couldNotConnect where isNamed, .tls where isNamed, .timedOut where isNamed, .interrupted where isNamed,
+            .responseTooLarge where isNamed:
             self = .deviceBusy(reason: error.description, retryAfter: Self.restOfNamedHost)
         case .badRequest, .hostNotAllowed, .refusedAddress:
             self = .rejected(reason: error.description)
         case .couldNotConnect, .tls, .timedOut, .interrupted, .responseTooLarge, .overloaded, .cancelled, .closed:
             self = .unavailable(reason: error.description)
+        }
+    }
+
+    /// The failure that an answer of `host` means.
+    ///
+    /// A host under a wildcard may be any host of that domain, and speaks for its device only: it cannot ask for a rest
+    /// of the whole lane, or refuse credentials for it. When the devices of several users in a row are held up, the
+    /// lane rests all the same (`SenderHealth`). `credentialExpired` stays: the sender acts on it first.
+    func counted(at host: HostPattern?) -> SendFailure {
+        guard let host, host.isWildcard else { return self }
+        return switch self {
+        case .overloaded(let reason, let retryAfter): .deviceBusy(reason: reason, retryAfter: retryAfter)
+        case .misconfigured(let reason): .deviceBusy(reason: reason, retryAfter: Self.restOfNamedHost)
+        case .unavailable(let reason, let retryAfter):
+            .deviceBusy(reason: reason, retryAfter: retryAfter ?? Self.restOfFailingHost)
+        case .deviceBusy, .offline, .deviceGone, .deviceUnknown, .rejected, .credentialExpired: self
         }
     }
 }

@@ -43,7 +43,9 @@ package final class WNSSender: PushSender {
                 allowedHosts: handles.hosts,
                 addresses: settings.addresses
             ),
-            hosts: handles.hosts
+            hosts: handles.hosts,
+            // Half of what the lane sends at once.
+            named: NamedHosts(bound: 2 * settings.connection.connections)
         )
         self.now = now
     }

@@ -11,6 +11,7 @@ package final class WebPushSender: PushSender {
     /// The subscriptions that it sends to, and their push services.
     package let handles: WebPushHandleRule
     private let clients: [HostPattern: HTTPClient]
+    private let named: [HostPattern: NamedHosts]
     private let now: @Sendable () -> Date
 
     /// Throws if a setting is unusable; nothing is sent before the first push.
@@ -28,6 +29,9 @@ package final class WebPushSender: PushSender {
                 addresses: settings.addresses
             )
         }
+        // Half of what a lane sends at once.
+        let bound = 8 * settings.connection.connections
+        self.named = Dictionary(uniqueKeysWithValues: clients.keys.map { ($0, NamedHosts(bound: bound)) })
         let tokens = try VAPIDTokens(key: settings.key, subject: settings.subject)
         self.request = WebPushRequest(tokens: tokens, timeout: settings.connection.timeout)
         self.handles = handles
@@ -39,8 +43,8 @@ package final class WebPushSender: PushSender {
         let (subscription, service) = try self.address(of: push)
         guard let client = self.clients[service] else { preconditionFailure("each push service has a client") }
         let request = try self.request.make(push, to: subscription, now: self.now())
-        let response = try await client.answer(to: request, at: service)
-        return try WebPushResponse.outcome(response, now: self.now()).get()
+        let response = try await client.answer(to: request, at: service, within: self.named[service])
+        return try WebPushResponse.outcome(response, now: self.now()).mapError { $0.counted(at: service) }.get()
     }
 
     /// Fails the requests under way and closes the connections.

@@ -1,0 +1,85 @@
+/// The hosts that devices have named under a wildcard, and whether they answer. Decides; does nothing.
+///
+/// A host that takes requests and never answers holds each call until its deadline, and with enough of them all calls of
+/// a lane. So the calls to hosts that have not answered are bounded, all together, and a host that has failed to answer
+/// is left alone for a while. Hosts that answer are not bounded.
+struct HostTrials: Sendable {
+    enum Admission: Sendable, Hashable {
+        /// The host answers.
+        case go
+        /// The host has yet to answer; the caller reports the end of the call with `endTrial`.
+        case trial
+        /// The first call has been under way for a moment only: its answer decides.
+        case wait
+        /// The host must not be called before this time has passed.
+        case leaveAlone(Duration)
+    }
+
+    /// How long a host is left alone that has not answered.
+    static let rest = Duration.seconds(60)
+    /// The same while others hold all trials.
+    static let restWithoutRoom = Duration.seconds(1)
+    /// How long further calls to a host wait for the answer to the first.
+    static let patience = Duration.milliseconds(500)
+    /// The number of hosts that each table remembers.
+    static let rememberedHosts = 1000
+
+    private struct Trial {
+        let since: ContinuousClock.Instant
+        var calls: Int
+    }
+
+    private let bound: Int
+    private var calls = 0
+    private var trials: [String: Trial] = [:]
+    private var answering: Set<String> = []
+    private var silent: [String: ContinuousClock.Instant] = [:]
+
+    /// `bound`: the most calls under way to hosts that have not answered.
+    init(bound: Int) {
+        self.bound = max(1, bound)
+    }
+
+    /// The hosts that are remembered.
+    var count: Int { self.trials.count + self.answering.count + self.silent.count }
+
+    mutating func admit(_ host: String, now: ContinuousClock.Instant) -> Admission {
+        if self.answering.contains(host) { return .go }
+        if let until = self.silent[host], until > now { return .leaveAlone(now.duration(to: until)) }
+        let trial = self.trials[host]
+        // One host gets half of the trials at the most.
+        if let trial, trial.calls >= max(1, self.bound / 2) {
+            let isYoung = trial.since.duration(to: now) < Self.patience
+            return isYoung ? .wait : .leaveAlone(Self.restWithoutRoom)
+        }
+        guard self.calls < self.bound else { return .leaveAlone(Self.restWithoutRoom) }
+        self.calls += 1
+        self.trials[host] = Trial(since: trial?.since ?? now, calls: (trial?.calls ?? 0) + 1)
+        return .trial
+    }
+
+    /// Ends a call that `admit` has called a trial, however it ended.
+    mutating func endTrial(_ host: String) {
+        self.calls -= 1
+        guard let trial = self.trials[host], trial.calls > 1 else {
+            self.trials[host] = nil
+            return
+        }
+        self.trials[host] = Trial(since: trial.since, calls: trial.calls - 1)
+    }
+
+    /// Records an answer of any status.
+    mutating func noteAnswer(of host: String) {
+        self.silent[host] = nil
+        // Who is forgotten proves itself with its next answer.
+        if self.answering.count >= Self.rememberedHosts { self.answering.removeAll() }
+        self.answering.insert(host)
+    }
+
+    /// Records a call without an answer. A host that has answered before is tried again at once, within the bound.
+    mutating func noteSilence(of host: String, now: ContinuousClock.Instant) {
+        if self.answering.remove(host) != nil { return }
+        if self.silent.count >= Self.rememberedHosts { self.silent = self.silent.filter { $0.value > now } }
+        if self.silent.count < Self.rememberedHosts { self.silent[host] = now + Self.rest }
+    }
+}

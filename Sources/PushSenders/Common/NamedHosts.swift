@@ -1,0 +1,60 @@
+internal import CurlHTTP
+internal import PushCore
+internal import Synchronization
+
+/// Calls hosts that devices have named under a wildcard, within the bounds of `HostTrials`.
+final class NamedHosts: Sendable {
+    private static let pause = Duration.milliseconds(20)
+
+    // A lock: the calls of a lane may run on several threads, and each use is short.
+    private let trials: Mutex<HostTrials>
+
+    /// `bound`: the most calls under way to hosts that have not answered.
+    init(bound: Int) {
+        self.trials = Mutex(HostTrials(bound: bound))
+    }
+
+    /// Sends a request, if its host may be called. Throws `deviceBusy` if not.
+    func answer(
+        to request: OutboundRequest,
+        at pattern: HostPattern,
+        by client: HTTPClient
+    ) async throws(SendFailure) -> OutboundResponse {
+        let host = request.url.host
+        let isTrial = try await self.begin(host)
+        defer { if isTrial { self.trials.withLock { $0.endTrial(host) } } }
+        do throws(OutboundError) {
+            let response = try await client.send(request)
+            self.trials.withLock { $0.noteAnswer(of: host) }
+            return response
+        } catch {
+            if error.isSilence { self.trials.withLock { $0.noteSilence(of: host, now: .now) } }
+            throw SendFailure(error, at: pattern)
+        }
+    }
+
+    /// Returns whether the call is a trial.
+    private func begin(_ host: String) async throws(SendFailure) -> Bool {
+        while true {
+            switch self.trials.withLock({ $0.admit(host, now: .now) }) {
+            case .go: return false
+            case .trial: return true
+            case .wait:
+                // Ends within `HostTrials.patience`. Cancellation ends the sleep early, and the call.
+                if (try? await Task.sleep(for: Self.pause)) == nil { throw .unavailable(reason: "cancelled") }
+            case .leaveAlone(let time):
+                throw .deviceBusy(reason: "the host does not answer", retryAfter: time)
+            }
+        }
+    }
+}
+
+extension OutboundError {
+    /// Whether the host has failed to answer; `false` if it was not asked.
+    fileprivate var isSilence: Bool {
+        switch self {
+        case .couldNotConnect, .tls, .timedOut, .interrupted, .responseTooLarge: true
+        case .badRequest, .hostNotAllowed, .refusedAddress, .overloaded, .cancelled, .closed: false
+        }
+    }
+}

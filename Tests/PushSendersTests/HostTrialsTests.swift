@@ -1,0 +1,67 @@
+import Testing
+
+@testable import PushSenders
+
+@Suite(.timeLimit(.minutes(5))) struct HostTrialsTests {
+    private let start = ContinuousClock.now
+
+    @Test func aHostThatAnswersIsNotBounded() {
+        var trials = HostTrials(bound: 2)
+        #expect(trials.admit("a", now: self.start) == .trial)
+        trials.noteAnswer(of: "a")
+        trials.endTrial("a")
+        for _ in 0..<100 { #expect(trials.admit("a", now: self.start) == .go) }
+    }
+
+    @Test func theAnswerToTheFirstCallsIsWaitedForAndOnlyForAMoment() {
+        var trials = HostTrials(bound: 4)
+        for _ in 0..<2 { #expect(trials.admit("a", now: self.start) == .trial) }
+        #expect(trials.admit("a", now: self.start + .milliseconds(499)) == .wait)
+        #expect(trials.admit("a", now: self.start + .milliseconds(500)) == .leaveAlone(.seconds(1)))
+    }
+
+    @Test func hostsWithoutAnAnswerShareTheBound() {
+        var trials = HostTrials(bound: 4)
+        for host in ["a", "b", "c", "d"] { #expect(trials.admit(host, now: self.start) == .trial) }
+        #expect(trials.admit("e", now: self.start) == .leaveAlone(.seconds(1)))
+        trials.endTrial("a")
+        #expect(trials.admit("e", now: self.start) == .trial)
+    }
+
+    @Test func aHostThatHasNotAnsweredIsLeftAloneForAMinute() {
+        var trials = HostTrials(bound: 2)
+        #expect(trials.admit("a", now: self.start) == .trial)
+        trials.noteSilence(of: "a", now: self.start)
+        trials.endTrial("a")
+        #expect(trials.admit("a", now: self.start + .seconds(20)) == .leaveAlone(.seconds(40)))
+        #expect(trials.admit("b", now: self.start) == .trial)
+        #expect(trials.admit("a", now: self.start + .seconds(60)) == .trial)
+    }
+
+    @Test func aHostThatAnsweredAndFallsSilentMustProveItselfAnew() {
+        var trials = HostTrials(bound: 1)
+        trials.noteAnswer(of: "a")
+        #expect(trials.admit("a", now: self.start) == .go)
+        trials.noteSilence(of: "a", now: self.start)
+        #expect(trials.admit("a", now: self.start) == .trial)
+        #expect(trials.admit("a", now: self.start) == .wait)
+        // A call from before that fails late is no second chance lost.
+        trials.noteAnswer(of: "a")
+        trials.endTrial("a")
+        #expect(trials.admit("a", now: self.start) == .go)
+    }
+
+    @Test func inventedNamesDoNotFillTheMemory() {
+        var trials = HostTrials(bound: 1)
+        for number in 0..<2 * HostTrials.rememberedHosts {
+            _ = trials.admit("\(number)", now: self.start)
+            trials.noteSilence(of: "\(number)", now: self.start)
+            trials.endTrial("\(number)")
+        }
+        #expect(trials.count <= HostTrials.rememberedHosts)
+        // What is over makes room.
+        let later = self.start + HostTrials.rest
+        trials.noteSilence(of: "new", now: later)
+        #expect(trials.admit("new", now: later) == .leaveAlone(HostTrials.rest))
+    }
+}

@@ -1,0 +1,154 @@
+"""What an insider sends: too much, too large, too dear, to whom it may not, and what is no request."""
+
+import json
+import threading
+import time
+
+from sealpost_e2e.insiders.insider import move, word
+from sealpost_e2e.insiders.moves.addresses import invented
+from sealpost_e2e.insiders.site import CROWD
+
+
+@move("Posts to others", "a device posts to another user, to a tag, to all but one, to itself or another", "403 forbidden")
+def posts_to_others(insider):
+    own = f"username:{insider.name}"
+    for to in (["username:vera"], ["honest"], ["!nobody"], [f"{own} || username:vera"], [own, "username:vera"],
+            [f"{own} && honest"], [f"!{own}"], [f"({own})", "crowd"]):
+        insider.post({"To": to})
+    insider.ask("POST", "/api/notifications?to_tag=vera", "hello")
+
+
+@move("Posts at the quota's edge", "to a device of its own, as fast as it can, on 16 connections", "200, 201, 429 rate-limited")
+def posts_at_the_edge(insider):
+    insider.register("fcm")
+    insider.each(lambda _: insider.post(), range(2000), threads=16)
+
+
+@move(
+    "Payloads of 64 KiB until nothing more is taken", "and one byte more", "201, 409 too-much-stored, 413 payload-too-large, "
+    "429 rate-limited?",
+    before="seen: requests were counted, bytes were not",
+)
+def large_payloads(insider):
+    insider.post({"Payload": "x" * 65_535})
+    insider.each(lambda _: insider.post({"Payload": "x" * 65_000}), range(1060))
+
+
+@move("60 tags on each of 100 devices", "registered anew over and over", "200, 400 invalid-member, 429 rate-limited?")
+def many_tags(insider):
+    insider.register("fcm", tags=[f"tag-{number}" for number in range(61)])
+    ids = insider.each(lambda _: insider.register("fcm", tags=[f"{word()}-{number}" for number in range(60)])[0], range(100))
+    insider.keep_on(
+        lambda number: insider.register("fcm", id=ids[number % 100], tags=[f"{word()}-{tag}" for tag in range(60)]), seconds=5
+    )
+
+
+def recall(insider, answers):
+    for answer in answers:
+        if answer.status == 201:
+            insider.ask("DELETE", f"/api/notifications/{json.loads(answer.text)['Id']}")
+
+
+@move(
+    "The dearest tag expressions", f"20 expressions of 20 tags, nested, over {CROWD:,} devices, three times; more tags and levels "
+    "than there may be", "201, 204, 400 invalid-member", role="publisher",
+)
+def dear_expressions(insider):
+    def expression(number):
+        return f"crowd && !(" + " || ".join(f"(none-{number} && !t{tag})" for tag in range(9)) + ")"
+
+    answers = [insider.post({"To": [expression(number) for number in range(20)], "ExpiresIn": 60}) for _ in range(3)]
+    for text in ("(" * 21 + "a" + ")" * 21, "!" * 30 + "a", " && ".join(["a"] * 21), "a ||", ""):
+        insider.post({"To": [text]})
+    insider.post({"To": ["crowd"] * 21})
+    time.sleep(4)
+    recall(insider, answers)
+
+
+@move(
+    "Broadcasts without an end", f"five to {CROWD:,} devices at once; then they are recalled", "201, 204", role="publisher",
+)
+def broadcasts(insider):
+    answers = insider.each(lambda _: insider.post({"To": ["crowd"], "ExpiresIn": 60}), range(5))
+    time.sleep(8)
+    recall(insider, answers)
+
+
+@move(
+    "Reports about a broadcast without an end", "all pages of its deliveries, 500 at a time, on eight connections", "200, 201, 204",
+    role="publisher",
+)
+def reports(insider):
+    answer = insider.post({"To": ["crowd"], "ExpiresIn": 60})
+    path, cursors = f"/api/notifications/{json.loads(answer.text)['Id']}/deliveries?limit=500&cursor=", threading.local()
+
+    def page(_):
+        got = insider.ask("GET", path + getattr(cursors, "value", "0"))
+        cursors.value = json.loads(got.text)["Cursor"] if got.status == 200 and json.loads(got.text)["More"] else "0"
+
+    insider.keep_on(page, seconds=6)
+    recall(insider, [answer])
+
+
+@move(
+    "Test pushes without an end", "40 at a time, to devices whose provider never answers, knows them not, or is a stream that "
+    "nobody reads", "200, 404 not-found?, 429 rate-limited?, 503 busy?",
+)
+def test_pushes(insider):
+    ids = [insider.register("webpush", host="hangs")[0], insider.register("stream")[0], insider.register("fcm")[0]]
+    for number in range(30):
+        ids.append(insider.register("apns", handle=invented("apns", number))[0])
+    # Each that has no answer holds its request for 20 seconds.
+    insider.keep_on(lambda number: insider.ask("POST", f"/api/devices/{ids[number % len(ids)]}/test"), threads=40, seconds=4)
+
+
+@move(
+    "Registering and unregistering without an end", "each is an entry of the audit, which an administrator then reads",
+    "200, 429 rate-limited?",
+)
+def audit_flood(insider):
+    def again(_):
+        id, _ = insider.register("fcm")
+        if id:
+            insider.ask("DELETE", f"/api/register/{id}")
+
+    insider.keep_on(again, threads=8, seconds=5)
+    if insider.ask("GET", "/api/audit?limit=100", authorization=insider.site.admin, counts=False).status != 200:
+        insider.harm("the audit cannot be read")
+
+
+# MARK: What is no request
+
+NUMBERS = (-1, 0, 1 << 31, 1 << 53, 1 << 63, -(1 << 63), 1 << 64, 10 ** 400, 0.5, -0.0, 1e308, "1", True, None, [], {})
+
+
+@move(
+    "Numbers that are none", "negative, huge, broken and of other types in each member and parameter",
+    "200, 201, 400 invalid-member, 400 invalid-parameter, 400 invalid-cursor, 400 unknown-platform, 404 not-found",
+)
+def bad_numbers(insider):
+    for number in NUMBERS:
+        for member in ("ExpiresIn", "ReadOnce", "Priority", "CollapseKey", "Store", "To", "Platforms"):
+            insider.post({member: number})
+        insider.ask("POST", "/api/notifications/read", {"Ids": [number]})
+        insider.ask("POST", "/api/sessions", {"ExpiresIn": number, "Scopes": number}, authorization=insider.password)
+        insider.ask("PUT", f"/api/register/{word()}", {"Platform": number, "Handle": number, "Tags": number})
+        text = json.dumps(number).replace(" ", "").replace('"', "%22").replace("{", "%7B").replace("}", "%7D")
+        text = text.replace("[", "%5B").replace("]", "%5D")
+        for parameter in ("limit", "since", "ids", "unread"):
+            insider.ask("GET", f"/api/notifications?{parameter}={text}")
+        insider.ask("GET", f"/api/notifications/{text}")
+
+
+@move(
+    "JSON that is a bomb", "100,000 brackets, a thousand members of one name, long numbers, broken UTF-8, a string that does not end",
+    "201, 400 invalid-json, 400 invalid-member, 413 payload-too-large, 429 rate-limited?",
+)
+def json_bombs(insider):
+    bodies = [
+        b"[" * 100_000, b'{"Payload":' * 5000 + b"1" + b"}" * 5000, b'{"a":' * 63 + b"1" + b"}" * 63,
+        b'"' + b"\\u0000" * 20_000 + b'"', b'{"Payload":"\xff\xfe"}', b'{"Payload":"', b"[" + b"9" * 100_000,
+        b"{" + b'"Payload":1,' * 1000 + b'"Payload":2}', json.dumps({"Payload": list(range(8000))}).encode(), b" " * 200_000,
+        b"\x00", json.dumps({"Payload": 1, "To": ["a"] * 20_000}).encode(),
+    ]
+    insider.keep_on(lambda number: insider.ask("POST", "/api/notifications", bodies[number % len(bodies)]), threads=4, seconds=3)

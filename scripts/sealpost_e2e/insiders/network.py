@@ -1,0 +1,43 @@
+"""A network of the run's own, with push services that behave and hosts that do not, each at an address of its own."""
+
+import os
+import pathlib
+import sys
+
+from sealpost_e2e import processes, rig
+
+# What answers at each address: see `receivers`. The addresses are of the public Internet, as the daemon asks for.
+BEHAVIOURS = (
+    "honest", "hangs", "resets", "redirects", "throttles", "overloaded", "fails", "endless", "silent", "refuses", "blocks",
+)
+ADDRESSES = {name: f"93.184.216.{34 + number}" for number, name in enumerate(BEHAVIOURS)}
+# Each behaviour is a push service, and a host of channels for Windows; `inside` leads to the machine itself.
+PUSH, WNS, HOOKS = "push.example", "wns.example", "hooks.example"
+NAMES = {
+    f"{name}.{domain}": address for domain in (PUSH, WNS) for name, address in (ADDRESSES | {"inside": "127.0.0.1"}).items()
+}
+
+
+def enter(program, arguments):
+    """Goes on in a network namespace; does nothing if it is one already."""
+    if "--inside" in arguments:
+        return make()
+    command = ["unshare", "--user", "--map-root-user", "--mount", "--net", sys.executable, rig.ROOT / "scripts/e2e"]
+    os.execvp("unshare", [str(word) for word in [*command, "run", program, *arguments, "--inside"]])
+
+
+def make():
+    processes.run("ip", "link", "set", "lo", "up")
+    for address in ADDRESSES.values():
+        processes.run("ip", "address", "add", f"{address}/32", "dev", "lo")
+
+
+def name_hosts(folder):
+    """Names the hosts. Only here: the files are laid over the machine's in this namespace."""
+    hosts = {"localhost": "127.0.0.1", HOOKS: ADDRESSES["honest"]} | NAMES
+    files = {
+        "hosts": "".join(f"{address} {name}\n" for name, address in hosts.items()), "nsswitch.conf": "hosts: files\n",
+    }
+    for name, text in files.items():
+        (pathlib.Path(folder) / name).write_text(text)
+        processes.run("mount", "--bind", pathlib.Path(folder) / name, f"/etc/{name}")

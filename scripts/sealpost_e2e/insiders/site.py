@@ -1,0 +1,210 @@
+"""The daemon of a run, with the providers, and the honest users whom nothing may happen to."""
+
+import base64
+import json
+import multiprocessing
+import os
+import secrets
+import subprocess
+import time
+
+from sealpost_e2e import api, outbox, processes
+from sealpost_e2e.insiders import network, receivers
+
+LANES = ("apns", "fcm", "wns", "webpush", "webhook", "stream")
+# In every payload of the honest, and in no answer that an insider may get.
+SECRET = "".join(secrets.choice("bcdfghjkmnpqrstvwxz") for _ in range(24))
+# In a device token: the simulators know no such device, or know that it is gone.
+INVENTED, GONE = "0badc0de0badc0de", "dead0410dead0410"
+BROWSERS, CHANNELS, CROWD = 12, 40, 100_000
+
+UNKNOWN_TO_FCM = {"error": {"code": 400, "status": "INVALID_ARGUMENT", "message": "bad token", "details": [
+    {"@type": "type.googleapis.com/google.rpc.BadRequest", "fieldViolations": [{"field": "message.token"}]}]}}
+GONE_FROM_FCM = {"error": {"code": 404, "status": "NOT_FOUND", "message": "gone", "details": [
+    {"@type": "type.googleapis.com/google.firebase.fcm.v1.FcmError", "errorCode": "UNREGISTERED"}]}}
+FAULTS = [
+    f'apns device {INVENTED}: status 400 body {{"reason":"BadDeviceToken"}}',
+    f'apns device {GONE}: status 410 body {{"reason":"Unregistered"}}',
+    f"fcm device {INVENTED}: status 400 body {json.dumps(UNKNOWN_TO_FCM)}",
+    f"fcm device {GONE}: status 404 body {json.dumps(GONE_FROM_FCM)}",
+]
+
+
+class Site(outbox.Outbox):
+    """A daemon with its default limits and all kinds of senders. alice publishes, root administers."""
+
+    def __init__(self, sealpost, crowd=CROWD):
+        super().__init__(sealpost, quotas={})
+        self.add_user("root", "admin")
+        self.simulate(*FAULTS, channels=CHANNELS)
+        network.name_hosts(self.folder)
+        self.configure()
+        self.receive()
+        with self.database() as database:
+            outbox.add_devices(database, "apns", crowd, tags=["crowd"])
+
+    def configure(self):
+        """Adds what the simulators have no part in."""
+        names = [*network.NAMES, network.HOOKS]
+        certificate, key = self.folder / "hosts.pem", self.folder / "hosts.key"
+        processes.run(
+            "openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", 2,
+            "-subj", "/CN=hosts", "-addext", "subjectAltName=" + ",".join(f"DNS:{name}" for name in names),
+            "-keyout", key, "-out", certificate,
+        )
+        # One file of authorities for the simulated WNS and for hosts under its star.
+        both = self.folder / "authorities.pem"
+        both.write_text((self.folder / "simulators/ca.pem").read_text() + certificate.read_text())
+        secret = self.folder / "hook.secret"
+        secret.write_text("whsec_" + base64.b64encode(bytes(32)).decode())
+        secret.chmod(0o600)
+        text = self.configuration.read_text()
+        position = text.index("  wns:")
+        text = text[:position] + text[position:].replace("simulators/ca.pem", "authorities.pem")
+        text = text.replace('allowedHosts: ["localhost', f'allowedHosts: ["*.{network.WNS}", "localhost')
+        self.configuration.write_text(
+            text + "  stream: {type: stream}\n"
+            f'  webpush: {{type: webpush, subject: "mailto:ops@example.com", allowedHosts: ["*.{network.PUSH}"], '
+            "caFile: hosts.pem}\n"
+            f'  webhook: {{type: webhook, url: "https://{network.HOOKS}/hook", secretFile: hook.secret, caFile: hosts.pem}}\n'
+        )
+        self.certificate = certificate, key
+
+    def receive(self):
+        self.arrivals = self.folder / "arrivals"
+        ready = multiprocessing.Event()
+        arguments = (*self.certificate, self.arrivals, ready)
+        multiprocessing.Process(target=receivers.serve, args=arguments, daemon=True).start()
+        if not ready.wait(30):
+            raise SystemExit("the receivers do not listen")
+
+    def settle_people(self):
+        """Makes the honest users, with their devices and what they have got; the daemon runs."""
+        self.publisher = api.sign_in(self.connect(), "alice")
+        connection = self.connect()
+        self.admin = "Bearer " + api.ask(
+            connection, "POST", "/api/sessions", {"Scopes": ["fetch", "send", "register", "manage"]}, api.basic("root")
+        )["Token"]
+        self.channel_list = iter(self.channels())
+        # Whom the canary sends to.
+        self.devices = {}
+        for lane in LANES:
+            users = [f"on-{lane}-{number}" for number in range(BROWSERS if lane == "webpush" else 1)]
+            self.devices[lane] = [(name, *self.settle(name, lane)) for name in users]
+        # Whom the moves are about: what is hers is compared after each.
+        self.vera = Person(self, "vera")
+        for lane in LANES:
+            self.vera.devices[lane] = self.settle("vera", lane, self.vera.authorization)
+        self.vera.id = self.send("vera", {"Payload": f"{SECRET} for vera"})
+        self.vera.read_once = self.send("vera", {"Payload": f"{SECRET} once for vera", "ReadOnce": True})
+        # Whose devices have addresses that somebody else learns.
+        self.victor = Person(self, "victor")
+        for lane in LANES:
+            self.victor.devices[lane] = self.settle("victor", lane, self.victor.authorization)
+        processes.wait_until(self.is_reached, 60, "the first pushes", pause=0.1)
+
+    def is_reached(self):
+        """Whether all that could be pushed is; vera's and victor's streams are not open."""
+        with self.database() as database:
+            query = "select not exists (select 1 from delivery where settled_at is null and lane <> 'stream')"
+            return database.execute(query).fetchone()[0]
+
+    def settle(self, name, lane, authorization=None):
+        """Registers a device of an honest user, who is made if need be. The registration's id, and the handle."""
+        if authorization is None:
+            authorization = self.make_user(name)
+        connection = self.connect()
+        handle = self.handle(lane, f"{name}")
+        id = api.ask(connection, "POST", "/api/register", credentials=authorization)
+        body = {"Platform": lane, "Tags": ["honest"]} | ({"Handle": handle} if handle else {})
+        api.ask(connection, "PUT", f"/api/register/{id}", body, authorization)
+        if lane == "webhook" and (code := self.code(handle)):
+            api.ask(connection, "POST", f"/api/register/{id}/confirmation", code, authorization)
+        connection.close()
+        return id, handle, authorization
+
+    def code(self, handle):
+        """The code that was sent to a webhook's handle; `None` from a version that sends none."""
+        deadline = time.monotonic() + 2
+        while time.monotonic() < deadline:
+            for line in self.arrivals.read_text().splitlines() if self.arrivals.exists() else ():
+                _, kind, code, *rest = line.split(" ")
+                if kind == "confirmation" and rest == [handle]:
+                    return code
+            time.sleep(0.05)
+        return None
+
+    def handle(self, lane, word="x", host="honest"):
+        """An address at a provider that nobody has yet. The word is in it, where the provider lets it."""
+        number = secrets.token_hex(8)
+        match lane:
+            case "apns": return f"{number}{number}".ljust(64, "1")
+            case "fcm": return f"token-{word}-{number}"
+            case "wns" if host == "honest": return next(self.channel_list)
+            case "wns": return f"https://{host}.{network.WNS}/w/?token={number}"
+            case "webpush":
+                return json.dumps({"endpoint": f"https://{host}.{network.PUSH}/{word}/{number}", "keys": browser_keys()})
+            case "webhook": return f"hook-{word}-{number}"
+            case "stream": return None
+
+    def make_user(self, name, role="device"):
+        """A user that the administrator makes while the daemon runs. The field of `Authorization` of a session."""
+        connection = self.connect()
+        body = {"Name": name, "Password": api.PASSWORD, "Role": role}
+        api.ask(connection, "POST", "/api/users", body, self.admin)
+        authorization = api.sign_in(connection, name)
+        connection.close()
+        return authorization
+
+    def send(self, name, order):
+        """Sends something to a user in the publisher's name. Its id."""
+        connection = self.connect()
+        try:
+            return api.post(connection, order | {"To": [f"username:{name}"]}, credentials=self.publisher)
+        finally:
+            connection.close()
+
+    def state(self):
+        """What an insider might change of vera's: her rows in the database, and what was sent to her."""
+        with self.database() as database:
+            database.row_factory = lambda cursor, row: dict(zip([column[0] for column in cursor.description], row))
+            user = self.vera.number(database)
+            ids = [self.vera.id, self.vera.read_once]
+            rows = {
+                "user": database.execute("select * from user where id = ?", [user]).fetchall(),
+                "token": database.execute("select * from token where user_id = ?", [user]).fetchall(),
+                "device": database.execute("select * from device where user_id = ? order by id", [user]).fetchall(),
+                "recipient": database.execute("select * from recipient where user_id = ? order by 1", [user]).fetchall(),
+                "notification": database.execute(
+                    "select id, sender_id, expires_at from notification where id in (?, ?) order by id", ids).fetchall(),
+            }
+        for row in [row for table in rows.values() for row in table]:
+            row.pop("used_at", None)  # Her own sign-ins.
+        return rows
+
+
+class Person:
+    """An honest user."""
+
+    def __init__(self, site, name):
+        self.name, self.devices = name, {}
+        self.authorization = site.make_user(name)
+        self.site = site
+
+    def number(self, database):
+        # By what is hers, for names are sealed.
+        for id, _, _ in self.devices.values():
+            if row := database.execute("select user_id as number from device where id = ?", [id]).fetchone():
+                return row["number"]
+        return -1
+
+
+def browser_keys():
+    """Keys as a browser has them; it is never asked to read anything."""
+    command = ["openssl", "ecparam", "-name", "prime256v1", "-genkey", "-noout", "-outform", "DER"]
+    point = subprocess.run(command, capture_output=True, check=True).stdout[-65:]
+    return {"p256dh": text(point), "auth": text(os.urandom(16))}
+
+
+def text(bytes):
+    return base64.urlsafe_b64encode(bytes).rstrip(b"=").decode()

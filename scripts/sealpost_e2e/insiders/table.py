@@ -1,0 +1,88 @@
+"""The results of the moves: what is a fault, a line of the run, and the table in docs/insiders.md."""
+
+import re
+
+BEGIN, END = "<!-- moves: written by scripts/e2e run insiders --write-table -->", "<!-- end of the moves -->"
+
+
+def measured(verdict):
+    """What a window has measured."""
+    return {
+        "worst": verdict.worst, "lane": verdict.lane, "missing": verdict.missing, "posts": verdict.posts,
+        "lanes": {lane: verdict.of(lane) for lane in verdict.latencies}, "unready": sorted(set(map(str, verdict.unready))),
+        "ready": verdict.slowest_ready, "fetch": verdict.slowest_fetch,
+        "flush": verdict.slowest_flush,
+    }
+
+
+def result(move, answers, verdict, seconds, harms, failure, latest):
+    """All about a move, with its faults."""
+    faults = list(harms)
+    if failure:
+        faults.append(failure)
+    if verdict.missing:
+        late = [f"{lane} {verdict.of(lane):.0f} s" for lane in verdict.missing]
+        faults.append(f"pushes of others had not come after {', '.join(late)}")
+    lanes = [lane for lane in verdict.latencies if verdict.of(lane) > latest and lane not in verdict.missing]
+    if lanes:
+        faults.append(f"pushes of others were late: {', '.join(f'{lane} {verdict.of(lane):.1f} s' for lane in lanes)}")
+    if verdict.unready:
+        faults.append(f"/readyz {', '.join(sorted(set(map(str, verdict.unready))))}")
+    if verdict.refused:
+        faults.append(f"{len(verdict.refused)} posts of others refused: {', '.join(sorted(set(map(str, verdict.refused))))}")
+    if verdict.failed_fetches:
+        faults.append(f"{len(verdict.failed_fetches)} fetches of others failed: {sorted(set(map(str, verdict.failed_fetches)))}")
+    if not failure:
+        faults += move.misses(answers)
+    about = {"name": move.name, "title": move.title, "tried": move.tried, "role": move.role, "reviewed": move.before}
+    return about | measured(verdict) | {"answers": answers, "seconds": seconds, "faults": faults}
+
+
+def line(number, result):
+    told = ", ".join(f"{count} × {answer}" for answer, count in sorted(result["answers"].items()))
+    text = f"{number:2} {result['title']}: {told or 'no answers'}; worst push {result['worst'] * 1000:.0f} ms ({result['lane']})"
+    text += f", slowest fetch {result['fetch'] * 1000:.0f} ms, flush {result['flush'] * 1000:.0f} ms, in {result['seconds']:.0f} s"
+    return f"FAILED: {text}: {'; '.join(result['faults'])}" if result["faults"] else text
+
+
+def write(path, results, quiet, before):
+    """Replaces the table in the file."""
+    earlier = {entry["name"]: entry for entry in before["results"]} if before else {}
+    rows = [
+        "| | move | what was tried | before | answers now | latest push of others | verdict |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for number, entry in enumerate(results, 1):
+        tries = f", at try {entry['tries']}" if entry["tries"] > 1 else ""
+        role = "" if entry["role"] == "device" else f" (a {entry['role']})"
+        cells = [
+            number, entry["title"] + role, entry["tried"], history(entry, earlier.get(entry["name"]), bool(before)),
+            answers(entry), f"{entry['worst'] * 1000:.0f} ms ({entry['lane']}){tries}",
+            "; ".join(entry["faults"]) or "fine",
+        ]
+        rows.append("| " + " | ".join(str(cell).replace("|", "\\|").replace("\n", " ") for cell in cells) + " |")
+    worst = max(window["worst"] for window in quiet) * 1000
+    rows += ["", f"Quiet windows of the same run: the latest push {worst:.0f} ms, of {sum(window['posts'] for window in quiet)}."]
+    text = path.read_text()
+    path.write_text(text[: text.index(BEGIN) + len(BEGIN)] + "\n\n" + "\n".join(rows) + "\n\n" + text[text.index(END):])
+
+
+def answers(entry):
+    codes = sorted(entry["answers"], key=lambda answer: (answer == "closed", answer))
+    return ", ".join(re.sub(r"^(\d+) ([\w-]+)$", r"\1 `\2`", code) for code in codes) or "none is waited for"
+
+
+def history(entry, earlier, was_run):
+    """What an earlier version did: seen by the reviewers, and measured here."""
+    texts = [entry["reviewed"]] if entry["reviewed"] else []
+    if earlier:
+        faults = [fault for fault in earlier["faults"] if not fault.startswith("the move failed")]
+        if len(faults) < len(earlier["faults"]):
+            texts.append("not measured: its API is another")
+        else:
+            # What was answered otherwise matters where it did no harm.
+            faults = [fault for fault in faults if not fault.startswith(("answered ", "never answered "))] or faults
+            texts.append("measured: " + ("; ".join(faults) or f"no harm, {earlier['worst'] * 1000:.0f} ms"))
+    elif was_run or not texts:
+        texts.append("not measured")
+    return "; ".join(texts)

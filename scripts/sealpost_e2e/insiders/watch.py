@@ -1,0 +1,242 @@
+"""The honest, in a process of their own: they post to each lane, fetch, and ask /readyz, whatever an insider does meanwhile.
+
+What a push took is the time from the beginning of its `POST` to its arrival at the provider, by the clock of the machine, which
+both sides read.
+"""
+
+import http.client
+import json
+import multiprocessing
+import os
+import secrets
+import threading
+import time
+
+from sealpost_e2e import api, outbox
+from sealpost_e2e.insiders.site import LANES
+
+PERIOD, READY_PERIOD = 0.25, 0.1
+# How long a push is waited for once the window is over.
+PATIENCE = 20
+ADDRESS = "127.0.0.10"
+
+
+class Window:
+    """What the honest notice between `begin` and `end`."""
+
+    def __init__(self, site):
+        self.site = site
+        self.offset = (site.folder / "received").stat().st_size
+        self.arrivals_offset = site.arrivals.stat().st_size if site.arrivals.exists() else 0
+        self.over = multiprocessing.Event()
+        self.pipe, other = multiprocessing.Pipe()
+        started = multiprocessing.Event()
+        self.process = multiprocessing.Process(target=Honest(site, self.over, started, other).run, daemon=True)
+        self.process.start()
+        if not started.wait(60):
+            raise SystemExit("the honest cannot begin")
+
+    def end(self):
+        """Waits for the pushes that are missing, and judges the window."""
+        self.over.set()
+        deadline = time.time() + PATIENCE
+        while not self.pipe.poll(0.2):
+            if not self.process.is_alive() or time.time() > deadline + 60:
+                raise SystemExit("the honest did not come to their end")
+        noted = self.pipe.recv()
+        while True:
+            latencies, missing = self.match(noted)
+            if not missing or time.time() > deadline:
+                break
+            # The simulators write their log each second.
+            time.sleep(0.5)
+        self.process.join()
+        return Verdict(latencies, missing, noted)
+
+    def match(self, noted):
+        """Seconds that the pushes of each lane took, and the lanes of those that have not come."""
+        arrived = self.arrived()
+        latencies, missing = {lane: [] for lane in LANES}, []
+        for lane, key, start in self.keyed(noted):
+            times = noted["events"] if lane == "stream" else arrived
+            # A browser is posted to again much later than its push takes, so that the first one is meant.
+            at = min((at for at in times.get((lane, key), ()) if at >= start - 0.002), default=None)
+            if at is None:
+                missing.append(lane)
+                latencies[lane].append(time.time() - start)
+            else:
+                latencies[lane].append(at - start)
+        return latencies, missing
+
+    def keyed(self, noted):
+        """Each post that was answered with 201, and what its push is known by."""
+        site = self.site
+        with site.database() as database:
+            seeds = dict(database.execute(
+                "select id, seed from notification where id in (%s)" % ",".join(
+                    str(id) for lane, _, id, _ in noted["posts"] if lane == "apns" and id
+                )
+            ))
+            number = database.execute(
+                "select number from device where id = ?", [site.devices["apns"][0][1]]
+            ).fetchone()
+        for lane, index, id, start in noted["posts"]:
+            if id is None:
+                continue
+            match lane:
+                case "apns": yield lane, outbox.apns_id(seeds.get(id, 0), number[0]) if number else "", start
+                case "webpush":
+                    endpoint = json.loads(site.devices[lane][index][2])["endpoint"]
+                    yield lane, "/" + endpoint.split("/", 3)[3], start
+                case _: yield lane, str(id), start
+
+    def arrived(self):
+        """When the providers have got what, by lane and key."""
+        times = {}
+        with open(self.site.folder / "received") as file:
+            file.seek(self.offset)
+            for line in file:
+                if line.endswith("\n"):
+                    milliseconds, platform, push, outcome, _ = line.split(" ", 4)
+                    if outcome == "200":
+                        times.setdefault((platform, push), []).append(int(milliseconds) / 1000)
+        with open(self.site.arrivals) as file:
+            file.seek(self.arrivals_offset)
+            for line in file:
+                if line.endswith("\n"):
+                    seconds, platform, key, *_ = line.split(" ")
+                    times.setdefault((platform, key.strip()), []).append(float(seconds))
+        return times
+
+
+class Verdict:
+    """What the honest have noticed."""
+
+    def __init__(self, latencies, missing, noted):
+        self.latencies, self.missing = latencies, sorted(set(missing))
+        self.posts = len(noted["posts"])
+        self.refused = [status for *_, status in noted["refused"]]
+        self.unready = [status for status, _ in noted["ready"] if status != 200]
+        self.slowest_ready = max((seconds for _, seconds in noted["ready"]), default=0)
+        self.slowest_flush = max(noted["flushes"], default=0)
+        self.slowest_fetch = max((seconds for _, seconds in noted["fetches"]), default=0)
+        self.failed_fetches = [status for status, _ in noted["fetches"] if status != 200]
+        self.lane, self.worst = max(
+            ((lane, max(values, default=0)) for lane, values in latencies.items()), key=lambda entry: entry[1]
+        )
+
+    def of(self, lane):
+        return max(self.latencies[lane], default=0)
+
+
+class Honest:
+    def __init__(self, site, over, started, pipe):
+        self.site, self.over, self.started, self.pipe = site, over, started, pipe
+        self.noted = {name: [] for name in ("posts", "refused", "ready", "fetches", "flushes")} | {"events": {}}
+
+    def run(self):
+        streaming, listening = threading.Event(), threading.Thread(target=self.listen, daemon=True)
+        self.streaming = streaming
+        listening.start()
+        streaming.wait(30)
+        id = self.site.fetched
+        threads = [threading.Thread(target=self.post, args=(lane,)) for lane in LANES]
+        threads.append(threading.Thread(target=self.ask, args=("ready", "/readyz", {})))
+        fields = {"Authorization": self.site.publisher}
+        threads.append(threading.Thread(target=self.ask, args=("fetches", f"/api/notifications/{id}", fields)))
+        threads.append(threading.Thread(target=self.flush))
+        for thread in threads:
+            thread.start()
+        self.started.set()
+        for thread in threads:
+            thread.join()
+        self.await_events()
+        self.pipe.send(self.noted)
+
+    def connect(self):
+        return http.client.HTTPConnection("127.0.0.1", self.site.port, timeout=30, source_address=(ADDRESS, 0))
+
+    def post(self, lane):
+        connection, number, users = self.connect(), 0, self.site.devices[lane]
+        # They do not all post in the same moment.
+        self.over.wait(PERIOD * LANES.index(lane) / len(LANES))
+        while not self.over.is_set():
+            start, index = time.time(), number % len(users)
+            body = json.dumps({"Payload": f"to {lane}", "To": [f"username:{users[index][0]}"], "ExpiresIn": 600})
+            fields = {"Authorization": self.site.publisher, "Idempotency-Key": secrets.token_hex(16)}
+            status, answer = None, b""
+            for _ in range(3):
+                try:
+                    connection.request("POST", "/api/notifications", body, fields)
+                    response = connection.getresponse()
+                    status, answer = response.status, response.read()
+                    break
+                except (OSError, http.client.HTTPException) as error:
+                    # A kept connection may end at any time; the key makes it safe to say it again.
+                    status = type(error).__name__
+                    connection.close()
+                    connection = self.connect()
+            if status == 201:
+                self.noted["posts"].append((lane, index, json.loads(answer)["Id"], start))
+            else:
+                self.noted["refused"].append((lane, status))
+            number += 1
+            self.over.wait(max(0, start + PERIOD - time.time()))
+
+    def ask(self, name, path, fields):
+        connection = self.connect()
+        while not self.over.is_set():
+            start, status = time.time(), None
+            for _ in range(2):
+                try:
+                    connection.request("GET", path, headers=fields)
+                    response = connection.getresponse()
+                    status = response.status
+                    response.read()
+                    break
+                except (OSError, http.client.HTTPException) as error:
+                    status = type(error).__name__
+                    connection.close()
+                    connection = self.connect()
+            self.noted[name].append((status, time.time() - start))
+            self.over.wait(max(0, start + READY_PERIOD - time.time()))
+
+    def flush(self):
+        """Flushes a page to the same disk, as a commit does: where that is slow, a late push is not the insider's doing."""
+        file = os.open(self.site.folder / "flushed", os.O_WRONLY | os.O_CREAT, 0o600)
+        while not self.over.is_set():
+            start = time.time()
+            os.pwrite(file, os.urandom(4096), 0)
+            os.fdatasync(file)
+            self.noted["flushes"].append(time.time() - start)
+            self.over.wait(max(0, start + READY_PERIOD - time.time()))
+        os.close(file)
+
+    def listen(self):
+        """The stream of the one who has no provider; it is opened again when it ends."""
+        authorization = self.site.devices["stream"][0][3]
+        last = {}
+        while True:
+            try:
+                connection = self.connect()
+                connection.request("GET", "/api/stream", headers={"Authorization": authorization} | last)
+                response = connection.getresponse()
+                self.streaming.set()
+                while line := response.fp.readline():
+                    if line.startswith(b"id: "):
+                        id = line[4:].strip().decode()
+                        self.noted["events"].setdefault(("stream", id), []).append(time.time())
+                        last = {"Last-Event-ID": id}
+            except (OSError, http.client.HTTPException):
+                time.sleep(0.05)
+
+    def await_events(self):
+        wanted = [("stream", str(id)) for lane, _, id, _ in self.noted["posts"] if lane == "stream"]
+        deadline = time.time() + PATIENCE
+        while time.time() < deadline and any(key not in self.noted["events"] for key in wanted):
+            time.sleep(0.05)
+
+
+def summary(verdict):
+    """Milliseconds of each lane, the worst of it."""
+    return ", ".join(f"{lane} {verdict.of(lane) * 1000:.0f}" for lane in LANES)

@@ -1,0 +1,150 @@
+"""Makes the moves of hostile users, one after the other, and measures what everybody else notices.
+
+The release build runs with its default limits and all kinds of senders, in a network of its own, where `sealpost simulate` stands
+for APNs, FCM and WNS, and receivers of the program's for Web Push and webhooks, beside hosts that do harm. All along, a publisher
+posts to honest users on each lane four times a second, somebody fetches, and /readyz is asked ten times a second. Each move is
+made by an account of its own, as weak as it may be, for some seconds; then an administrator deletes the account.
+
+1. No push of the honest comes later than a second after its post, and none of their requests fails. Quiet windows before,
+   between and after the moves tell what the machine does by itself, and so does a page that is flushed to the same disk ten times
+   a second. A move beside which a push was late is made again, by another account, and fails if it was late --tries times: what
+   it does it does again, while a disk that others keep busy stands still now and then.
+2. /readyz is 200.
+3. Nothing of another's was read, or changed in the database.
+4. The answers are those of the table in `insiders/moves`.
+
+With --write-table the table goes into docs/insiders.md; `--before` adds what an earlier version did, from the file that its run
+wrote with --results.
+"""
+
+import json
+import multiprocessing
+import pathlib
+import sys
+import time
+
+from sealpost_e2e import api, processes
+from sealpost_e2e.insiders import insider as insiders
+from sealpost_e2e.insiders import network, table, watch
+from sealpost_e2e.insiders.moves import ALL
+from sealpost_e2e.insiders.site import CROWD, Site
+
+LATEST = 1
+QUIET = 6
+# So often a quiet window comes between the moves.
+EVERY = 12
+# A window is at least so long, and a move is ended after so many seconds, whatever it waits for.
+SHORTEST, LONGEST = 3, 90
+
+
+def add_options(parser):
+    parser.add_argument("--inside", action="store_true", help="already in a network of its own")
+    parser.add_argument("--only", default="", help="moves by their names, separated by commas; `list` prints them")
+    parser.add_argument("--crowd", type=int, default=CROWD, help="devices of the broadcasts (%(default)s)")
+    parser.add_argument("--tries", type=int, default=3, help="how often a move is made beside which a push was late (%(default)s)")
+    parser.add_argument("--results", type=pathlib.Path, help="a file for the results, as JSON")
+    parser.add_argument("--before", type=pathlib.Path, help="results of an earlier version, for the table")
+    parser.add_argument("--write-table", type=pathlib.Path, help="docs/insiders.md, whose table is replaced")
+
+
+def run(options):
+    if options.only == "list":
+        print("\n".join(f"{move.name:28}{move.title}" for move in ALL))
+        return
+    network.enter("insiders", sys.argv[3:])
+    processes.raise_descriptor_limit()
+    names = options.only.split(",") if options.only else [move.name for move in ALL]
+    moves = [move for move in ALL if move.name in names]
+    if len(moves) != len(names):
+        raise SystemExit("there is no such move; --only list prints all")
+    with Site(options.sealpost, options.crowd) as site:
+        daemon, _ = site.serve()
+        site.settle_people()
+        codes = []
+        site.fetched = site.send("alice", {"Payload": "for the fetches"})
+        results, quiet = [], [look(site)]
+        for number, move in enumerate(moves):
+            for attempt in range(options.tries):
+                result = make(site, move, number, attempt, daemon)
+                if result["worst"] <= LATEST:
+                    break
+                # A lane may rest for an hour, which is not for what follows to answer for.
+                codes.append(processes.terminate(daemon)[0])
+                daemon, _ = site.serve()
+                processes.wait_until(site.is_reached, 120, "the pushes that were late", daemon, pause=0.2)
+            results.append(result)
+            keep(options, results, quiet)
+            if number % EVERY == EVERY - 1:
+                quiet.append(look(site))
+        quiet.append(look(site))
+        codes.append(processes.terminate(daemon)[0])
+        errors = site.log.read_text().count("level=error")
+    finish(options, results, quiet, codes, errors)
+
+
+def look(site):
+    """A window without a move."""
+    window = watch.Window(site)
+    time.sleep(QUIET)
+    verdict = window.end()
+    print(f"quiet: worst push {verdict.worst * 1000:.0f} ms ({watch.summary(verdict)}); slowest fetch "
+          f"{verdict.slowest_fetch * 1000:.0f} ms, flush {verdict.slowest_flush * 1000:.0f} ms", flush=True)
+    return table.measured(verdict)
+
+
+def make(site, move, number, attempt, daemon):
+    """Makes a move. What came of it, as the table has it."""
+    people = [insider_for(site, move, number, attempt, index) for index in range(1 + move.accomplices)]
+    people[0].accomplices = people[1:]
+    before, window, start = site.state(), watch.Window(site), time.monotonic()
+    pipe, other = multiprocessing.Pipe()
+    process = multiprocessing.Process(target=insiders.play, args=(move, people[0], other), daemon=True)
+    process.start()
+    if pipe.poll(LONGEST):
+        answers, harms, failure = pipe.recv()
+    else:
+        answers, harms, failure = {}, [], f"not over after {LONGEST} s"
+    process.kill()
+    process.join()
+    seconds = time.monotonic() - start
+    for person in people:
+        api.ask(site.connect(), "DELETE", f"/api/users/{person.name}", credentials=site.admin)
+    time.sleep(max(0.5, start + SHORTEST - time.monotonic()))
+    verdict, changes = window.end(), []
+    # Her rows may only have changed by what she did herself, which is nothing.
+    for name, rows in site.state().items():
+        if rows != before[name]:
+            changes.append(f"vera's {name} changed")
+    if daemon.poll() is not None:
+        raise SystemExit(f"the daemon ended with {daemon.returncode} at \"{move.title}\": {site.log.read_text()[-2000:]}")
+    result = table.result(move, answers, verdict, seconds, harms + changes, failure, LATEST) | {"tries": attempt + 1}
+    print(table.line(number + 1, result) + f" [{watch.summary(verdict)}]", flush=True)
+    return result
+
+
+def insider_for(site, move, number, attempt, index):
+    name = f"mallory-{number + 1}-{attempt + 1}" + (f"-{index}" if index else "")
+    # While an account before is being deleted, and on a busy machine, a write may have to wait.
+    authorization = site.make_user(name, move.role)
+    return insiders.Insider(site, name, authorization, (number * 7 + index) * 3 + attempt, move.role)
+
+
+def keep(options, results, quiet):
+    if options.results:
+        options.results.write_text(json.dumps({"results": results, "quiet": quiet}, indent=1))
+
+
+def finish(options, results, quiet, codes, errors):
+    keep(options, results, quiet)
+    if options.write_table:
+        before = json.loads(options.before.read_text()) if options.before else None
+        table.write(options.write_table, results, quiet, before)
+    bad = [result for result in results if result["faults"]]
+    worst = max((result["worst"] for result in results), default=0)
+    print(
+        f"{len(results)} moves, {len(bad)} with faults; the latest push of anybody else {worst * 1000:.0f} ms (at most "
+        f"{LATEST * 1000}), in quiet windows {max(window['worst'] for window in quiet) * 1000:.0f} ms; the daemon ended with "
+        f"{max(codes)}, {errors} errors in its log"
+    )
+    if bad or any(codes) or errors:
+        raise SystemExit(1)
