@@ -29,6 +29,29 @@ import Testing
         return try #require(token)
     }
 
+    /// Registering anew with sixty tags must not cost sixty rows each time.
+    @Test func tagsThatStayAreNotWrittenAgain() async throws {
+        let tags = { (count: Int) in Set((0..<count).compactMap { PushCore.Tag("t\($0)") }) }
+        var counts: [Int] = []
+        for count in [50, 50, 51, 49] {
+            let before = try await fixture.sqlite.writer.write { $0.totalChangesCount }
+            let registration = DeviceRegistration(
+                platform: Platform("apns"),
+                lane: Lane(Platform("apns")),
+                handle: try #require(DeviceHandle("a1")),
+                tags: tags(count)
+            )
+            let outcome = try await fixture.store.register(registration, as: device, for: alice, now: fixture.now)
+            #expect(outcome == .registered(moved: 0))
+            counts.append(try await fixture.sqlite.writer.write { $0.totalChangesCount } - before)
+        }
+        let rest = counts[1]
+        #expect(rest < 10)
+        #expect(counts == [rest + 50, rest, rest + 1, rest + 2])
+        let found = try await fixture.reader.devices(ofUser: alice.id).first?.tags
+        #expect(found?.count == 50, "and the user's own")
+    }
+
     /// What was sent long ago is not looked at again.
     @Test func theNewestOfAKeyIsOneRowForADeviceAndGoesWithItsNotification() async throws {
         for number in Int64(1)...5 {

@@ -320,9 +320,9 @@ private final class Endpoint: Sendable {
         let endpoint = Endpoint()
         let cache = endpoint.makeCache()
         let refused = try await cache.token()
-        cache.discard(refused)
+        #expect(cache.discard(refused))
         #expect(try await cache.token().exposed == "t2")
-        cache.discard(refused)
+        #expect(cache.discard(refused))
         #expect(try await cache.token().exposed == "t2")
     }
 }

@@ -139,14 +139,28 @@ import Testing
         }
     }
 
+    @Test func aNamedHostThatRefusesEveryTokenHasNoneFetched() async throws {
+        let fetched = try await self.withWNS { settings, _ in
+            settings.allowedHosts = settings.allowedHosts.map { "*.services.\($0)" }
+        } _: { sender, wns in
+            let channel = wns.makeChannel(host: SimulatorOptions.namedHost)
+            for _ in 0..<5 {
+                wns.pushes.answerNext(status: 401)
+                _ = await sender.outcome(of: try Samples.push(handle: channel))
+            }
+            return wns.tokenRequests.acceptedCount
+        }
+        #expect(fetched == 1)
+    }
+
     /// Under a star a device can name any host of that domain: none of them can stop the lane, or refuse our credentials.
     @Test(arguments: [
         (503, "Retry-After", "3600"), (429, "Retry-After", "3600"), (406, "X-Any", "x"), (500, "X-Any", "x"),
         (401, "X-Any", "x"), (410, "X-WNS-Error-Description", "The domain is blocked."),
     ])
     func aNamedHostSpeaksForItsDeviceOnly(status: Int, header: String, value: String) async throws {
-        let outcome = try await self.withWNS {
-            $0.allowedHosts = $0.allowedHosts.map { "*.services.\($0)" }
+        let outcome = try await self.withWNS { settings, _ in
+            settings.allowedHosts = settings.allowedHosts.map { "*.services.\($0)" }
         } _: { sender, wns in
             // A 401 is asked for again with a new token.
             for _ in 0..<2 { wns.pushes.answerNext(status: status, headers: [HeaderField(header, value)]) }

@@ -164,13 +164,17 @@ struct Registrar: Sendable {
             at: self.now,
             db
         )
-        try db.run(prepared: "delete from device_tag where device = ?", number)
-        for tag in tags {
-            try db.run(
-                prepared: "insert into device_tag (device, tag) values (?, ?)",
-                number,
-                self.sealing.index.hash(tag)
-            )
+        try self.replaceTags(of: number, by: Set(tags.map(self.sealing.index.hash)), db)
+    }
+
+    /// Writes only what has changed: a device registers often, with the same tags.
+    private func replaceTags(of device: Int64, by tags: Set<Data>, _ db: Database) throws {
+        let old = Set(try db.all(prepared: "select tag from device_tag where device = ?", device) { $0.data(0) })
+        for tag in old.subtracting(tags) {
+            try db.run(prepared: "delete from device_tag where device = ? and tag = ?", device, tag)
+        }
+        for tag in tags.subtracting(old) {
+            try db.run(prepared: "insert into device_tag (device, tag) values (?, ?)", device, tag)
         }
     }
 

@@ -18,6 +18,7 @@ final class AccessTokenCache: Sendable {
 
     private struct State {
         var token: AccessToken?
+        var fetchedAt = Date.distantPast
         var isFetching = false
         var noRenewalBefore = Date.distantPast
         var waiters: [UInt64: Waiter] = [:]
@@ -53,9 +54,15 @@ final class AccessTokenCache: Sendable {
     }
 
     /// Forgets a token that the provider no longer accepts, unless it has been replaced already.
-    func discard(_ token: Secret<String>) {
-        self.state.withLock { state in
-            if state.token?.text.exposed == token.exposed { state.token = nil }
+    ///
+    /// Returns `false`, and keeps the token, if it is younger than `age`.
+    func discard(_ token: Secret<String>, ifOlderThan age: TimeInterval = 0) -> Bool {
+        let now = self.now()
+        return self.state.withLock { state in
+            guard state.token?.text.exposed == token.exposed else { return true }
+            guard now.timeIntervalSince(state.fetchedAt) >= age else { return false }
+            state.token = nil
+            return true
         }
     }
 
@@ -78,8 +85,10 @@ final class AccessTokenCache: Sendable {
     private func renew() async throws(SendFailure) -> Secret<String> {
         do throws(SendFailure) {
             let token = try await self.fetch()
+            let now = self.now()
             self.land { state in
                 state.token = token
+                state.fetchedAt = now
                 return .success(token.text)
             }
             return token.text

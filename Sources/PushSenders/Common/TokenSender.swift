@@ -1,4 +1,5 @@
 internal import CurlHTTP
+internal import Foundation
 internal import PushCore
 
 /// Sends with a cached access token, and once more with a fresh one if the provider asks for that.
@@ -15,20 +16,28 @@ struct TokenSender: Sendable {
         outcome: (OutboundResponse) -> SendOutcome
     ) async throws(SendFailure) -> Acceptance {
         let token = try await self.tokens.token()
+        let first = try makeRequest(token)
+        let host = self.host(of: first)
         do throws(SendFailure) {
-            return try await self.attempt(try makeRequest(token), outcome)
-        } catch .credentialExpired {
-            self.tokens.discard(token)
+            return try await self.attempt(first, outcome)
+        } catch .credentialExpired(let reason) {
+            // A host under a wildcard may refuse every token, and must not have one fetched for each push.
+            let age = host?.isWildcard == true ? Self.youngestAtNamedHosts : 0
+            guard self.tokens.discard(token, ifOlderThan: age) else {
+                throw SendFailure.misconfigured(reason: reason).counted(at: host)
+            }
         }
         let fresh = try await self.tokens.token()
-        let request = try makeRequest(fresh)
         do throws(SendFailure) {
-            return try await self.attempt(request, outcome)
+            return try await self.attempt(try makeRequest(fresh), outcome)
         } catch .credentialExpired(let reason) {
             // A second no to a token this fresh is about the credentials behind it.
-            throw SendFailure.misconfigured(reason: reason).counted(at: self.host(of: request))
+            throw SendFailure.misconfigured(reason: reason).counted(at: host)
         }
     }
+
+    /// The age in seconds from which a host under a wildcard is believed that a token is no longer good.
+    private static let youngestAtNamedHosts: TimeInterval = 60
 
     private func attempt(
         _ request: OutboundRequest,
