@@ -170,6 +170,9 @@ def shape(request, addresses, ids):
     # There only if the sender gave a key; that it is not the key itself is looked for elsewhere.
     request = re.sub(rb',"collapse_key":"[\w-]{1,32}"', b"", request)
     request = re.sub(rb'"ttl":"\d+s"', b'"ttl":"<time>"', request)
+    # What FCM is to tell APNs.
+    request = re.sub(rb'"apns-collapse-id":"[\w-]{1,64}"', b'"apns-collapse-id":"<random>"', request)
+    request = re.sub(rb'"apns-expiration":"\d+"', b'"apns-expiration":"<time>"', request)
     request = re.sub(rb"(?i)^content-length: \d+", b"content-length: <number>", request, flags=re.M)
     head, end, body = request.partition(b"\r\n\r\n")
     if b"aes128gcm" in head:
