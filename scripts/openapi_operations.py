@@ -227,7 +227,7 @@ again, and its doubles go. A body is allowed and means nothing.""",
 operation(
     "GET", "/api/register", "listRegistrations", "devices", "List the own devices",
     """\
-Lists the caller's devices, and for 30 days what was one until another account registered its handle; only these have
+Lists the caller's devices, and for 30 days those whose handle another account has registered since; only these have
 `RetiredAt`. A handle that waits for its confirmation is not in the list.""",
     "device", "register", answers=ok("The devices.", {"type": "array", "items": schema("Device")}),
 )
@@ -346,7 +346,7 @@ operation(
     "PUT", "/api/users/{id}/tags", "setUserTags", "administration", "Give a user tags",
     """\
 Replaces the tags of a user. They hold for all its devices, and the user may read what is sent to them, also without a
-device. They count for what is sent afterwards; what was sent before stays readable.""",
+device. They count for notifications that are sent afterwards; earlier ones stay readable.""",
     "publisher", "manage", parameters=(USER,), body=json("UserTags", "All tags that the user shall have."),
     answers={204: ("The user has these tags.", None, {})}, problems=[404],
 )

@@ -190,7 +190,7 @@ package final class PushServer: Responder {
         do {
             let strict = StrictHandling(route: route)
             try strict.check(query: context.request.head.query)
-            // The body keeps what was read, for the route.
+            // The body keeps these bytes for the route.
             try strict.check(body: try await context.request.body.collect())
         } catch {
             return self.envelope.finish(error, in: exchange)

@@ -44,7 +44,7 @@ extension Registrar {
         return .unconfirmed(hasWork: due != nil)
     }
 
-    /// Registers what was claimed; also returns the number of the device if it is registered.
+    /// Registers the claimed handle; also returns the number of the device if it is registered.
     func confirm(
         _ code: String,
         for id: RegistrationID,
