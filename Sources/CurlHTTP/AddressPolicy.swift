@@ -25,6 +25,8 @@ package enum AddressPolicy: Sendable, Hashable {
 
     /// Whether a connection to a numeric address is allowed; `false` if the text is not an address.
     package func allows(_ text: String) -> Bool {
+        // To the C library the text would end there.
+        guard !text.utf8.contains(0) else { return false }
         var v4 = in_addr()
         if inet_pton(AF_INET, text, &v4) == 1 {
             return self == .any || Self.isGlobal(v4: UInt32(bigEndian: v4.s_addr))

@@ -7,6 +7,8 @@ package struct IPAddress: Sendable, Hashable, CustomStringConvertible {
 
     /// Reads `192.0.2.1` or `2001:db8::1`; `nil` for anything else, such as a name, a port or a zone.
     package init?(_ text: some StringProtocol) {
+        // To the C library the text would end there.
+        guard !text.utf8.contains(0) else { return nil }
         let text = String(text)
         var v4 = in_addr()
         if inet_pton(AF_INET, text, &v4) == 1 {

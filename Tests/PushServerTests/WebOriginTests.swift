@@ -27,6 +27,7 @@ import Testing
         "https://a b", "https://a%2eexample", "https://[::1", "https://[::1]x", "https://[::1%lo]", "https://[1.2.3.4]",
         "https://[::ffff:1.2.3.4]", "https://1.2.3", "https://1.2.3.256", "https://01.2.3.4", "https://app.7",
         "https://app.example, https://b.example", "https://app.example\n", " https://app.example", "file:///",
+        "https://[::1\0f]", "https://192.0.2.1\0",
     ])
     func whatIsNoOrigin(text: String) {
         #expect(WebOrigin(text) == nil)

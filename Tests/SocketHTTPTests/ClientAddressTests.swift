@@ -16,6 +16,7 @@ import Testing
 
     @Test(arguments: [
         "", "localhost", "192.0.2", "192.0.2.256", "192.0.2.1:80", "[::1]", "fe80::1%lo", "192.0.2.1/32", "1",
+        "192.0.2.1\0", "192.0.2.1\0.evil.example", "::1\0f",
     ])
     func whatIsNoAddress(text: String) {
         #expect(IPAddress(text) == nil)
