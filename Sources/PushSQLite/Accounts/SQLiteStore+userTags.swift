@@ -10,8 +10,8 @@ extension SQLiteStore {
             guard let row = try Row.fetchOne(db, sql: "select id, tags from user where name_key = ?", arguments: [key])
             else { return nil }
             let user: Int64 = try row["id"]
-            let old = try sealing.tags(row["tags"], ofUser: user)
-            let sealed = try tags.isEmpty ? nil : sealing.seal(tags.map(\.description).sorted(), in: .userTags(user))
+            let old = Set(try sealing.tags(row["tags"], ofUser: user))
+            let sealed = try tags.isEmpty ? nil : sealing.seal(tags, in: .userTags(user))
             try db.execute(sql: "update user set tags = ? where id = ?", arguments: [sealed, user])
             try db.execute(sql: "delete from user_tag where user_id = ?", arguments: [user])
             for tag in tags {
@@ -49,15 +49,14 @@ extension SQLiteReader {
                 arguments: [self.sealing.index.hash(name)]
             )
             guard let row else { return nil }
-            return try self.sealing.tags(row["tags"], ofUser: row["id"]).sorted { $0.description < $1.description }
+            return try self.sealing.tags(row["tags"], ofUser: row["id"])
         }
     }
 }
 
 extension Sealing {
     /// Opens the tags given to a user; empty without a value.
-    fileprivate func tags(_ sealed: Data?, ofUser user: Int64) throws -> Set<Tag> {
-        guard let sealed else { return [] }
-        return Set(try self.texts(sealed, in: .userTags(user)).compactMap { Tag($0) })
+    fileprivate func tags(_ sealed: Data?, ofUser user: Int64) throws -> [Tag] {
+        try sealed.map { try self.tags($0, in: .userTags(user)) } ?? []
     }
 }

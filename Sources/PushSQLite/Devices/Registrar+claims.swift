@@ -173,7 +173,7 @@ extension Registrar {
         guard let handle = DeviceHandle(try self.sealing.text(row.handle, in: .handle(row.number))) else {
             throw VaultError.unreadable
         }
-        let tags = try self.sealing.texts(row.tags, in: .tags(row.number)).compactMap { Tag($0) }
+        let tags = try self.sealing.tags(row.tags, in: .tags(row.number))
         let platform = Platform(row.platform)
         let part = row.lane == row.platform ? nil : String(row.lane.dropFirst(row.platform.count + 1))
         let registration = DeviceRegistration(

@@ -197,7 +197,7 @@ struct Registrar: Sendable {
             registration.lane.description,
             try self.sealing.seal(registration.handle.value, in: .handle(number)),
             key,
-            try self.sealing.seal(tags.map(\.description).sorted(), in: .tags(number)),
+            try self.sealing.seal(tags, in: .tags(number)),
             number
         )
     }

@@ -49,7 +49,7 @@ extension DeviceEntry {
             state = .retired(at: Date(milliseconds: retiredAt), reason: try row["retired_reason"])
         } else if let platform = try row["platform"] as String? {
             guard let handle = DeviceHandle(try sealing.text(row["handle"], in: .handle(number))) else { return nil }
-            let tags = try sealing.texts(row["tags"], in: .tags(number)).compactMap { Tag($0) }
+            let tags = try sealing.tags(row["tags"], in: .tags(number))
             state = .registered(Platform(platform), handle, tags: tags)
         } else {
             state = .requested

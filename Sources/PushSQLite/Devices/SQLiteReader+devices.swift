@@ -26,7 +26,7 @@ extension SQLiteReader {
                     id: id,
                     platform: Platform(row["platform"]),
                     handle: handle,
-                    tags: self.sealing.texts(row["tags"], in: .tags(number)).compactMap { Tag($0) },
+                    tags: self.sealing.tags(row["tags"], in: .tags(number)),
                     createdAt: Date(milliseconds: row["created_at"]),
                     pushedAt: (row["accepted_at"] as Int64?).map(Date.init(milliseconds:))
                 )

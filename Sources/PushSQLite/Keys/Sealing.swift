@@ -41,6 +41,15 @@ struct Sealing: Sendable {
         try JSONDecoder().decode([String].self, from: try self.vault.open(sealed, in: place))
     }
 
+    func seal(_ tags: Set<Tag>, in place: SealedPlace) throws -> Data {
+        try self.seal(tags.map(\.description).sorted(), in: place)
+    }
+
+    /// The tags, sorted.
+    func tags(_ sealed: Data, in place: SealedPlace) throws -> [Tag] {
+        try self.texts(sealed, in: place).compactMap { Tag($0) }
+    }
+
     /// Throws `VaultError` if the value was not sealed as a name.
     func username(_ sealed: Data, ofUser user: Int64) throws -> Username {
         guard let name = Username(try self.text(sealed, in: .username(user))) else { throw VaultError.unreadable }
