@@ -40,6 +40,42 @@ import Testing
         }
     }
 
+    /// What Apple answers for a token that it has issued in one environment, for the app `app` or another one.
+    @Test(arguments: [
+        (APNsEnvironment.production, "app", APNsEnvironment.production, nil),
+        (.sandbox, "app", .sandbox, nil),
+        (.sandbox, "app", .production, APNsRefusal.Reason.badDeviceToken),
+        (.production, "app", .sandbox, .badDeviceToken),
+        (.production, "other", .production, .deviceTokenNotForTopic),
+        (.production, "other", .sandbox, .badDeviceToken),
+    ])
+    func aTokenIsOfOneEnvironmentAndApp(
+        issuedIn: APNsEnvironment,
+        topic: String,
+        askedIn: APNsEnvironment,
+        expected: APNsRefusal.Reason?
+    ) {
+        let devices = APNsDevices()
+        devices.issue("ABCD", in: issuedIn, topic: topic)
+        let rules = APNsRules(topic: "app", environment: askedIn, devices: devices) { _ throws(APNsRefusal) in
+            Tokens.now
+        }
+        let refusal: APNsRefusal.Reason?
+        do throws(APNsRefusal) {
+            try rules.check(Self.good, now: Tokens.now)
+            refusal = nil
+        } catch {
+            refusal = error.reason
+        }
+        #expect(refusal == expected)
+    }
+
+    @Test func aKeyMayBeValidInOneEnvironmentOnly() {
+        var rules = APNsRules(topic: "app", environment: .sandbox) { _ throws(APNsRefusal) in Tokens.now }
+        rules.keyEnvironments = [.production]
+        #expect(throws: APNsRefusal(.badEnvironmentKeyIDInToken)) { try rules.check(Self.good, now: Tokens.now) }
+    }
+
     @Test(arguments: [
         Self.good,
         Self.request(["authorization": "Bearer good"]),

@@ -4,6 +4,11 @@ import Testing
 @testable import PushSimulators
 
 @Suite(.timeLimit(.minutes(5))) struct FCMSimulatorTests {
+    enum Circumstance: Sendable {
+        case foreignDevice, appleDevice, noAppleKey
+        case quota(Int)
+    }
+
     private let authority: TestAuthority
     private let fcm: FCMSimulator
     private let message =
@@ -51,6 +56,42 @@ import Testing
         #expect(answer.body.hasPrefix(#"{"name":"projects/\#(self.fcm.projectID)/messages/"#))
         #expect(self.fcm.pushes.received.map(\.request.body) == [Array(self.message.utf8)])
         #expect(self.fcm.tokenRequests.acceptedCount == 1)
+    }
+
+    @Test(
+        arguments: [
+            ([.foreignDevice], 403, "SENDER_ID_MISMATCH"), ([.appleDevice], 200, nil),
+            ([.appleDevice, .noAppleKey], 401, "THIRD_PARTY_AUTH_ERROR"), ([.noAppleKey], 200, nil),
+            ([.quota(1)], 200, nil),
+            ([.quota(0)], 429, "QUOTA_EXCEEDED"),
+        ] as [([Circumstance], Int, String?)]
+    )
+    func aDeviceOfAnotherKindOrProjectIsAnsweredAsGoogleDoes(
+        circumstances: [Circumstance],
+        status: Int,
+        code: String?
+    ) async throws {
+        for circumstance in circumstances {
+            switch circumstance {
+            case .foreignDevice: self.fcm.disown("device")
+            case .appleDevice: self.fcm.makeApple("device")
+            case .noAppleKey: self.fcm.setAppleKey(false)
+            case .quota(let limit): self.fcm.setQuota(limit)
+            }
+        }
+        let answer = try await self.fcm.whileRunning { _ in try await self.send(token: self.accessToken()) }
+        #expect(answer.status == status)
+        if let code { #expect(answer.body.contains(#""errorCode":"\#(code)""#)) }
+    }
+
+    @Test func theQuotaOfAMinuteCountsWhatIsRefusedButNotWhatIsOverIt() {
+        let quota = MessageQuota()
+        quota.setLimit(2)
+        let start = Date(timeIntervalSince1970: 1000)
+        let allowed = [0, 1, 2, 59, 60, 60.5, 61, 62].map { (seconds: TimeInterval) in
+            (try? quota.count(now: start + seconds)) != nil
+        }
+        #expect(allowed == [true, true, false, false, true, false, true, false])
     }
 
     @Test func aRetiredTokenIsUnregistered() async throws {

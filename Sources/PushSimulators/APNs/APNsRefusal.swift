@@ -6,11 +6,13 @@ package struct APNsRefusal: Error, Hashable {
     package enum Reason: String, Sendable {
         case badCollapseID = "BadCollapseId"
         case badDeviceToken = "BadDeviceToken"
+        case badEnvironmentKeyIDInToken = "BadEnvironmentKeyIdInToken"
         case badExpirationDate = "BadExpirationDate"
         case badMessageID = "BadMessageId"
         case badPath = "BadPath"
         case badPriority = "BadPriority"
         case badTopic = "BadTopic"
+        case deviceTokenNotForTopic = "DeviceTokenNotForTopic"
         case duplicateHeaders = "DuplicateHeaders"
         case expiredProviderToken = "ExpiredProviderToken"
         case invalidProviderToken = "InvalidProviderToken"
@@ -22,6 +24,7 @@ package struct APNsRefusal: Error, Hashable {
         case payloadEmpty = "PayloadEmpty"
         case payloadTooLarge = "PayloadTooLarge"
         case tooManyProviderTokenUpdates = "TooManyProviderTokenUpdates"
+        case tooManyRequests = "TooManyRequests"
         case topicDisallowed = "TopicDisallowed"
         case unregistered = "Unregistered"
         /// Not one of Apple's reasons, as Apple documents none: the payload is not a JSON object.
@@ -39,12 +42,12 @@ package struct APNsRefusal: Error, Hashable {
 
     package var status: Int {
         switch self.reason {
-        case .expiredProviderToken, .invalidProviderToken, .missingProviderToken: 403
+        case .badEnvironmentKeyIDInToken, .expiredProviderToken, .invalidProviderToken, .missingProviderToken: 403
         case .badPath: 404
         case .methodNotAllowed: 405
         case .unregistered: 410
         case .payloadTooLarge: 413
-        case .tooManyProviderTokenUpdates: 429
+        case .tooManyProviderTokenUpdates, .tooManyRequests: 429
         default: 400
         }
     }

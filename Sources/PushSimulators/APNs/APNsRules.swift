@@ -11,12 +11,23 @@ package struct APNsRules: Sendable {
 
     /// The app's bundle identifier.
     package let topic: String
+    package let environment: APNsEnvironment
+    package let devices: APNsDevices
+    /// The environments in which the provider's key is valid.
+    package var keyEnvironments: Set<APNsEnvironment> = [.production, .sandbox]
     /// The tokens that are no longer in use, in lower case, with the time of their retirement.
     package var retired: [String: Date] = [:]
     package let tokenCheck: TokenCheck
 
-    package init(topic: String, tokenCheck: @escaping TokenCheck) {
+    package init(
+        topic: String,
+        environment: APNsEnvironment = .production,
+        devices: APNsDevices = APNsDevices(),
+        tokenCheck: @escaping TokenCheck
+    ) {
         self.topic = topic
+        self.environment = environment
+        self.devices = devices
         self.tokenCheck = tokenCheck
     }
 
@@ -37,6 +48,7 @@ package struct APNsRules: Sendable {
             throw APNsRefusal(.badCollapseID)
         }
         try Self.checkPayload(request.body, of: type)
+        try self.devices.check(device, in: self.environment, topic: self.topic)
         if let date = self.retired[device] { throw APNsRefusal(.unregistered, retiredAt: date) }
     }
 
@@ -52,6 +64,7 @@ package struct APNsRules: Sendable {
         let issued = try self.tokenCheck(token)
         // Apple's limit is an hour; the simulator allows a minute for a clock that is ahead.
         guard (-60...3600).contains(now.timeIntervalSince(issued)) else { throw APNsRefusal(.expiredProviderToken) }
+        guard self.keyEnvironments.contains(self.environment) else { throw APNsRefusal(.badEnvironmentKeyIDInToken) }
     }
 
     private func checkTopic(_ request: SimulatedRequest) throws(APNsRefusal) -> APNsPushType {

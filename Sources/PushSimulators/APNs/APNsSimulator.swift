@@ -25,6 +25,8 @@ package final class APNsSimulator: PushSimulator {
 
     /// The credentials that a provider sends with; each simulator makes new ones.
     package let credentials: Credentials
+    /// The devices that Apple knows, in both environments.
+    package let devices: APNsDevices
     /// The received pushes, and the answers that a test has ordered.
     package let pushes: PushLog
 
@@ -39,22 +41,53 @@ package final class APNsSimulator: PushSimulator {
     /// Makes credentials and starts to listen.
     ///
     /// Throws if the port is taken.
-    package init(
+    package convenience init(
         authority: TestAuthority,
         topic: String = "com.example.app",
         options: SimulatorOptions = SimulatorOptions()
     ) throws {
         let key = try SigningKey.p256()
-        self.key = key
-        self.credentials = Credentials(
+        let credentials = Credentials(
             privateKey: key.pem,
             keyID: RandomText.make(10),
             teamID: RandomText.make(10),
             topic: topic
         )
+        try self.init(.production, key, credentials, APNsDevices(), authority, options)
+    }
+
+    /// The sandbox beside a simulator of production: it knows the same key and devices.
+    package convenience init(
+        sandboxOf production: APNsSimulator,
+        authority: TestAuthority,
+        options: SimulatorOptions = SimulatorOptions()
+    ) throws {
+        try self.init(
+            .sandbox,
+            production.key,
+            production.credentials,
+            production.devices,
+            authority,
+            options
+        )
+    }
+
+    private init(
+        _ environment: APNsEnvironment,
+        _ key: SigningKey,
+        _ credentials: Credentials,
+        _ devices: APNsDevices,
+        _ authority: TestAuthority,
+        _ options: SimulatorOptions
+    ) throws {
+        self.key = key
+        self.credentials = credentials
+        self.devices = devices
         let verifier = ProviderTokenVerifier(key: key, keyID: self.credentials.keyID, teamID: self.credentials.teamID)
         self.rules = Mutex(
-            APNsRules(topic: topic) { token throws(APNsRefusal) in try verifier.issueDate(of: token) }
+            APNsRules(topic: credentials.topic, environment: environment, devices: devices) {
+                token throws(APNsRefusal) in try verifier.issueDate(of: token)
+            }
         )
         self.pushes = PushLog(options)
         self.now = options.now
@@ -73,6 +106,11 @@ package final class APNsSimulator: PushSimulator {
     /// Answers 410 with that time for this device token from now on.
     package func retire(_ deviceToken: String, at date: Date) {
         self.rules.withLock { $0.retired[deviceToken.lowercased()] = date }
+    }
+
+    /// From now on the provider's key is valid in these environments only.
+    package func restrictKey(to environments: Set<APNsEnvironment>) {
+        self.rules.withLock { $0.keyEnvironments = environments }
     }
 
     /// Serves until the task is cancelled.

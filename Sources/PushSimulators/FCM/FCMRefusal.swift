@@ -26,6 +26,25 @@ package struct FCMRefusal: Error, Hashable {
         errorCode: "UNREGISTERED"
     )
 
+    static let senderMismatch = FCMRefusal(
+        status: 403,
+        canonical: "PERMISSION_DENIED",
+        message: "SenderId mismatch",
+        errorCode: "SENDER_ID_MISMATCH"
+    )
+    static let thirdPartyAuthentication = FCMRefusal(
+        status: 401,
+        canonical: "UNAUTHENTICATED",
+        message: "Auth error from APNS or Web Push Service",
+        errorCode: "THIRD_PARTY_AUTH_ERROR"
+    )
+    static let quotaExceeded = FCMRefusal(
+        status: 429,
+        canonical: "RESOURCE_EXHAUSTED",
+        message: "Quota exceeded for quota metric 'Send requests'",
+        errorCode: "QUOTA_EXCEEDED"
+    )
+
     static func invalid(_ field: String?, _ message: String, errorCode: String? = nil) -> FCMRefusal {
         FCMRefusal(
             status: 400,

@@ -5,6 +5,12 @@ package struct FCMRules: Sendable {
     package let projectID: String
     /// The registration tokens and installation identifiers that are no longer in use.
     package var retired: Set<String> = []
+    /// Those that another project's app has registered.
+    package var foreign: Set<String> = []
+    /// Those of Apple devices.
+    package var apple: Set<String> = []
+    /// Whether the project has a key with which FCM may send to APNs.
+    package var hasAppleKey = true
 
     package init(projectID: String) {
         self.projectID = projectID
@@ -47,7 +53,9 @@ package struct FCMRules: Sendable {
         let target = try Self.target(of: message)
         try Self.checkData(message["data"], limit: target.field == "topic" ? Self.topicDataLimit : Self.dataLimit)
         if let android = message["android"] { try Self.checkAndroid(android) }
+        if self.foreign.contains(target.value) { throw .senderMismatch }
         if self.retired.contains(target.value) { throw .unregistered }
+        if self.apple.contains(target.value), !self.hasAppleKey { throw .thirdPartyAuthentication }
     }
 
     private static func target(of message: [String: Any]) throws(FCMRefusal) -> (field: String, value: String) {

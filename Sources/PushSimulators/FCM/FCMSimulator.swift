@@ -25,6 +25,7 @@ package final class FCMSimulator: PushSimulator {
     // A lock: `retire` may be called from any thread, and each read is short.
     private let rules: Mutex<FCMRules>
     private let accessTokens = AccessTokens()
+    private let quota = MessageQuota()
     private let now: @Sendable () -> Date
     private let server: SimulatorServer
 
@@ -75,6 +76,26 @@ package final class FCMSimulator: PushSimulator {
         self.rules.withLock { _ = $0.retired.insert(device) }
     }
 
+    /// From now on this token is one of another project's app: 403 SENDER_ID_MISMATCH.
+    package func disown(_ device: String) {
+        self.rules.withLock { _ = $0.foreign.insert(device) }
+    }
+
+    /// From now on this token is an Apple device's.
+    package func makeApple(_ device: String) {
+        self.rules.withLock { _ = $0.apple.insert(device) }
+    }
+
+    /// Whether the project has a key with which FCM may send to Apple devices; without one: 401 THIRD_PARTY_AUTH_ERROR.
+    package func setAppleKey(_ hasKey: Bool) {
+        self.rules.withLock { $0.hasAppleKey = hasKey }
+    }
+
+    /// How many messages the project may send in a minute; more are answered with 429 QUOTA_EXCEEDED.
+    package func setQuota(_ limit: Int?) {
+        self.quota.setLimit(limit)
+    }
+
     /// Revokes all access tokens, so that the next push with one is answered with 401.
     package func revokeAccessTokens() {
         self.accessTokens.revokeAll()
@@ -104,6 +125,7 @@ package final class FCMSimulator: PushSimulator {
             guard self.accessTokens.authorize(request.header("authorization"), now: self.now()) else {
                 throw .unauthenticated
             }
+            try self.quota.count(now: self.now())
             try rules.checkMessage(request)
             let name = "projects/\(self.projectID)/messages/\(RandomText.make(20))"
             return .accepted(.json(["name": name]))
