@@ -14,6 +14,8 @@ package struct DeliveryState: Sendable, Hashable {
     /// The first wait; each later one is twice as long, up to `longestWait`.
     package static let firstWait: TimeInterval = 1
     package static let longestWait: TimeInterval = 900
+    /// The wait after a refusal that an operator must fix, of devices of one kind.
+    private static let waitForKind = Duration.seconds(300)
     /// The share by which a wait that a provider asks for is lengthened at most.
     package static let longestSpread = 0.25
 
@@ -30,18 +32,23 @@ package struct DeliveryState: Sendable, Hashable {
         switch outcome {
         case .success(let acceptance):
             return .accepted(providerID: acceptance.providerID)
-        case .failure(.rejected(let reason)), .failure(.deviceGone(let reason, _)):
+        case .failure(.rejected(let reason)):
             return .failed(reason: reason)
-        case .failure(.deviceUnknown(let reason)) where blame != .us:
+        case .failure(.deviceUnknown(let reason)) where blame == .device,
+            .failure(.deviceGone(let reason, _)) where blame != .us:
             return .failed(reason: reason)
         case .failure(.misconfigured(let reason)), .failure(.credentialExpired(let reason)),
-            .failure(.deviceUnknown(let reason)):
-            // Not the push's fault: it is sent once its sender works again.
+            .failure(.deviceUnknown(let reason)), .failure(.deviceGone(let reason, _)):
+            // Not the push's fault, as far as is known: it is sent once its sender works again.
             return self.retry(reason, atLeast: .seconds(Int64(SenderHealth.pause)), now: now, jitter: jitter)
+        case .failure(.kindRefused(let reason)):
+            return self.retry(reason, atLeast: Self.spread(Self.waitForKind, jitter), now: now, jitter: jitter)
         case .failure(.offline(let reason)):
             // Not tried again until the device connects, which makes it due.
             return .retried(at: self.expiresAt, reason: reason)
-        case .failure(.unavailable(let reason, let retryAfter)):
+        case .failure(.unavailable(let reason, _, sparesFirst: true)) where self.attempts <= 1:
+            return self.retry(reason, atLeast: .zero, now: now, jitter: jitter)
+        case .failure(.unavailable(let reason, let retryAfter, _)):
             return self.retry(reason, atLeast: Self.spread(retryAfter ?? .zero, jitter), now: now, jitter: jitter)
         case .failure(.deviceBusy(let reason, let retryAfter)):
             return self.retry(reason, atLeast: Self.spread(retryAfter, jitter), now: now, jitter: jitter)

@@ -50,6 +50,10 @@ package enum HealthEvent: Sendable, Hashable {
     /// A device was refused before any push was accepted: with few users this may be the only sign of a wrong
     /// configuration.
     case doubted(reason: String)
+    /// Devices of a kind, such as all of Apple's, are refused, because a key for them is missing or wrong.
+    case kindRefused(reason: String)
+    /// The devices of many users in a row are gone, and none was accepted: they are kept until one is.
+    case manyGone(reason: String)
 
     /// The event between two states; `nil` if there is no news.
     init?(from old: Pause?, to new: Pause?, now: Date) {

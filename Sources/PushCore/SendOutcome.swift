@@ -27,8 +27,8 @@ package struct Acceptance: Sendable, Hashable {
 /// not be able to stop the others.
 package enum SendFailure: Error, Sendable, Hashable {
     /// The provider or the network has a problem: this push is retried, at the earliest after `retryAfter`. Several in
-    /// a row without a success are an outage.
-    case unavailable(reason: String, retryAfter: Duration? = nil)
+    /// a row without a success are an outage. `sparesFirst`: the first retry may be earlier.
+    case unavailable(reason: String, retryAfter: Duration? = nil, sparesFirst: Bool = false)
     /// The provider asked explicitly for a rest: nothing at all is sent to it before `retryAfter`.
     case overloaded(reason: String, retryAfter: Duration)
     /// This device has been sent too much; the others are not affected.
@@ -43,15 +43,18 @@ package enum SendFailure: Error, Sendable, Hashable {
     case rejected(reason: String)
     /// Our credentials or configuration are wrong: no push gets through until an operator acts.
     case misconfigured(reason: String)
+    /// Our set-up is wrong for devices of this kind, or this one made it look so: the push waits, and others go on.
+    case kindRefused(reason: String)
     /// Our access token has expired. The sender retries once with a fresh one; a second refusal is `misconfigured`.
     case credentialExpired(reason: String)
 
     /// In the provider's words.
     package var reason: String {
         switch self {
-        case .unavailable(let reason, _), .overloaded(let reason, _), .deviceBusy(let reason, _), .offline(let reason),
+        case .unavailable(let reason, _, _), .overloaded(let reason, _), .deviceBusy(let reason, _),
+            .offline(let reason),
             .deviceGone(let reason, _), .deviceUnknown(let reason), .rejected(let reason), .misconfigured(let reason),
-            .credentialExpired(let reason):
+            .kindRefused(let reason), .credentialExpired(let reason):
             reason
         }
     }
@@ -63,9 +66,11 @@ package enum SendFailure: Error, Sendable, Hashable {
     ///   - blame: The blame for a device that the provider does not know.
     package func retirement(sentAt: Date, blame: Blame) -> Date? {
         switch self {
-        case .deviceGone(_, let since): min(since ?? sentAt, sentAt)
+        case .deviceGone(_, let since): blame == .us ? nil : min(since ?? sentAt, sentAt)
         case .deviceUnknown: blame == .device ? sentAt : nil
-        case .unavailable, .overloaded, .deviceBusy, .offline, .rejected, .misconfigured, .credentialExpired: nil
+        case .unavailable, .overloaded, .deviceBusy, .offline, .rejected, .misconfigured, .kindRefused,
+            .credentialExpired:
+            nil
         }
     }
 }

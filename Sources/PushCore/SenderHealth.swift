@@ -22,6 +22,8 @@ package struct SenderHealth: Sendable {
     package static let busyUsersInARow = 5
     /// When the provider does not know the devices of this many users in a row, the fault is ours.
     package static let refusedUsersInARow = 5
+    /// When the provider says of this many users in a row that their devices are gone, and accepts none, that is doubted.
+    package static let goneUsersInARow = 20
     /// For this many seconds, an accepted push rules out a fault of ours.
     package static let trust: TimeInterval = 600
     /// The first rest of an outage; each later one is twice as long, up to `longestRest`.
@@ -42,9 +44,12 @@ package struct SenderHealth: Sendable {
     private var busyUsers: Set<Int64> = []
     /// Users with a device that the provider does not know, counted since the last accepted push.
     private var refusedUsers: Set<Int64> = []
+    /// Users with a device that is gone, counted since the last accepted push.
+    private var goneUsers: Set<Int64> = []
     private var acceptedAt: Date?
     private var rests = 0
     private var hasDoubted = false
+    private var hasRefusedKind = false
 
     package init() {}
 
@@ -80,15 +85,22 @@ package struct SenderHealth: Sendable {
         return self.acceptedAt != nil && self.refusedUsers.count < Self.refusedUsersInARow ? .device : .unclear
     }
 
+    /// The blame for a device that the provider calls gone, once `note` has recorded that.
+    ///
+    /// Us, if it says so of everybody: a redirection or a block looks like that, and must not retire all devices.
+    package var blameForGone: Blame { self.goneUsers.count < Self.goneUsersInARow ? .device : .us }
+
     /// Records the outcome of a call for a device of `user`; returns an event if an operator must know about it.
     ///
     /// - Parameters:
     ///   - isKnown: Whether a push was accepted at the address before.
+    ///   - isRepeated: Whether the push was tried before: it tells nothing new about an address that is not known.
     ///   - jitter: A random number from 0 to 1.
     package mutating func note(
         _ outcome: SendOutcome,
         user: Int64,
         isKnown: Bool,
+        isRepeated: Bool = false,
         now: Date,
         jitter: Double
     ) -> HealthEvent? {
@@ -96,7 +108,21 @@ package struct SenderHealth: Sendable {
         switch outcome {
         case .success: self.trust(now: now)
         // A refusal, but from a healthy provider.
-        case .failure(.rejected), .failure(.deviceGone), .failure(.offline): self.recover()
+        case .failure(.rejected), .failure(.offline): self.recover()
+        case .failure(.deviceGone(let reason, _)):
+            let before = self.goneUsers.count
+            Self.remember(user, in: &self.goneUsers)
+            self.recover()
+            let isDoubted = before < Self.goneUsersInARow && self.goneUsers.count == Self.goneUsersInARow
+            if old == nil, isDoubted { return .manyGone(reason: reason) }
+        case .failure(.kindRefused(let reason)):
+            self.recover()
+            if old == nil, !self.hasRefusedKind {
+                self.hasRefusedKind = true
+                return .kindRefused(reason: reason)
+            }
+        // Otherwise pushes that are kept would pause a lane that has little else to send.
+        case .failure(.deviceUnknown) where isRepeated && !wasProbing: self.recover()
         case .failure(.deviceUnknown(let reason)):
             self.suspect(reason, user: user, isKnown: isKnown, now: now)
             if old == nil, self.pause == nil, self.acceptedAt == nil, !self.hasDoubted {
@@ -109,7 +135,7 @@ package struct SenderHealth: Sendable {
             self.rest(.throttled, reason, until: now + retryAfter.timeInterval, now: now)
         case .failure(.overloaded(let reason, let retryAfter)):
             self.rest(.overloaded, reason, until: now + retryAfter.timeInterval, now: now)
-        case .failure(.unavailable(let reason, _)):
+        case .failure(.unavailable(let reason, _, _)):
             self.failures += 1
             guard self.isProbing || self.failures >= Self.failuresInARow else { return nil }
             let longest = self.length(from: Self.firstRest, to: Self.longestRest, isKnown: isKnown)
@@ -140,6 +166,7 @@ package struct SenderHealth: Sendable {
     private mutating func trust(now: Date) {
         self.acceptedAt = now
         self.refusedUsers.removeAll()
+        self.goneUsers.removeAll()
         // This proves that the fault is not ours, even if the push was under way before the pause.
         if self.pause?.cause == .devicesRefused { self.endPause() }
         self.recover()

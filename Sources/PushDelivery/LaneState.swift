@@ -56,6 +56,11 @@ struct LaneState: Sendable {
     /// The pause that the lane is in; `nil` while all is well.
     var pause: Pause? { self.health.pause }
 
+    /// Whether a device that the provider does not know may be moved to the other environment.
+    ///
+    /// Not while the lane is paused because it knows nobody's devices: then the fault is ours, and all of them would move.
+    var mayMoveDevices: Bool { self.pause?.cause != .devicesRefused }
+
     /// Whether the lane has no push, worker or claim left to finish.
     var isEmpty: Bool { self.inFlight == 0 && self.workers == 0 && !self.isClaiming }
 
@@ -162,11 +167,13 @@ struct LaneState: Sendable {
             outcome,
             user: delivery.user,
             isKnown: delivery.isAddressKnown,
+            isRepeated: delivery.state.attempts > 1,
             now: now,
             jitter: jitter
         )
         self.note(event)
         if case .resumed = event { self.pacer?.beginRise(now: now) }
+        if case .failure(.deviceGone) = outcome { return self.health.blameForGone }
         return self.health.blame
     }
 
@@ -219,7 +226,7 @@ struct LaneState: Sendable {
         case .paused(let pause): self.pauses[pause.cause, default: 0] += 1
         // Another reason for the same cause is not another pause.
         case .changed(let old, let new): if new.cause != old.cause { self.pauses[new.cause, default: 0] += 1 }
-        case .prolonged, .resumed, .doubted: break
+        case .prolonged, .resumed, .doubted, .kindRefused, .manyGone: break
         }
     }
 

@@ -34,6 +34,16 @@ extension Logger {
                 "device refused, and no push accepted yet; the device's address or the sender's set-up is wrong",
                 metadata: metadata.merging(["reason": "\(reason)"]) { own, _ in own }
             )
+        case .manyGone(let reason):
+            self.warning(
+                "provider calls the devices of many users in a row gone, and accepts none; they are kept until one is accepted",
+                metadata: metadata.merging(["reason": "\(reason)"]) { own, _ in own }
+            )
+        case .kindRefused(let reason):
+            self.warning(
+                "device refused because of the provider's keys for its kind; such pushes wait until they are mended",
+                metadata: metadata.merging(["reason": "\(reason)"]) { own, _ in own }
+            )
         }
     }
 }

@@ -56,6 +56,28 @@ import Testing
         )
     }
 
+    @Test func onlyTheFirstRetryIsSparedTheWait() {
+        let outcome = SendOutcome.failure(.unavailable(reason: "x", retryAfter: .seconds(900), sparesFirst: true))
+        let second = DeliveryState(attempts: 2, expiresAt: Self.at(87_400))
+        #expect(
+            second.settlement(of: outcome, blame: .unclear, now: self.now, jitter: 0)
+                == .retried(at: Self.at(1900), reason: "x")
+        )
+    }
+
+    /// A refusal of an address is final only once it is known to be the device's fault.
+    @Test(arguments: [
+        (SendFailure.deviceUnknown(reason: "r"), Blame.device, true), (.deviceUnknown(reason: "r"), .unclear, false),
+        (.deviceUnknown(reason: "r"), .us, false), (.deviceGone(reason: "r"), .device, true),
+        (.deviceGone(reason: "r"), .us, false),
+    ])
+    func whatMayBeOurFaultIsKept(failure: SendFailure, blame: Blame, isFinal: Bool) {
+        let settlement = self.state().settlement(of: .failure(failure), blame: blame, now: self.now, jitter: 0)
+        let kept = Settlement.retried(at: Self.at(1000 + SenderHealth.pause), reason: "r")
+        #expect(settlement == (isFinal ? .failed(reason: "r") : kept))
+        #expect((failure.retirement(sentAt: self.now, blame: blame) != nil) == isFinal)
+    }
+
     @Test func aRetryThatWouldComeTooLateIsNone() {
         let outcome = Self.unavailable(.seconds(60))
         #expect(
@@ -75,7 +97,15 @@ import Testing
             (.failure(.deviceGone(reason: "g")), .failed(reason: "g"), 1010, 1010),
             (.failure(.deviceGone(reason: "g", since: at(5))), .failed(reason: "g"), 5, 5),
             (.failure(.deviceGone(reason: "g", since: at(2000))), .failed(reason: "g"), 1010, 1010),
-            (.failure(.deviceUnknown(reason: "u")), .failed(reason: "u"), 1010, nil),
+            (
+                .failure(.deviceUnknown(reason: "u")), .retried(at: at(1000 + SenderHealth.pause), reason: "u"), 1010,
+                nil
+            ),
+            (.failure(.kindRefused(reason: "k")), .retried(at: at(1300), reason: "k"), nil, nil),
+            (
+                .failure(.unavailable(reason: "x", retryAfter: .seconds(900), sparesFirst: true)),
+                .retried(at: at(1000.1), reason: "x"), nil, nil
+            ),
             (.failure(.misconfigured(reason: "m")), .retried(at: at(1000 + SenderHealth.pause), reason: "m"), nil, nil),
             (
                 .failure(.credentialExpired(reason: "c")), .retried(at: at(1000 + SenderHealth.pause), reason: "c"),
@@ -104,18 +134,6 @@ import Testing
         let sentAt = Self.at(1010)
         #expect(failure.retirement(sentAt: sentAt, blame: .device) == retired.map(Self.at))
         #expect(failure.retirement(sentAt: sentAt, blame: .unclear) == retiredIfUnclear.map(Self.at))
-    }
-
-    @Test(
-        arguments: [
-            (Blame.device, Settlement.failed(reason: "u"), at(1000)), (.unclear, .failed(reason: "u"), nil),
-            (.us, .retried(at: at(1000 + SenderHealth.pause), reason: "u"), nil),
-        ] as [(Blame, Settlement, Date?)]
-    )
-    func aPushIsKeptWhoseRefusalWeAreToBlameFor(blame: Blame, settlement: Settlement, retired: Date?) {
-        let failure = SendFailure.deviceUnknown(reason: "u")
-        #expect(self.state().settlement(of: .failure(failure), blame: blame, now: self.now, jitter: 0) == settlement)
-        #expect(failure.retirement(sentAt: self.now, blame: blame) == retired)
     }
 
     private static func at(_ seconds: TimeInterval) -> Date {

@@ -128,6 +128,20 @@ import Testing
         #expect(events.count == 5)
     }
 
+    @Test func pushesThatAreTriedAgainAreNoNewEvidence() {
+        var health = self.health(after: Self.refused(1...4))
+        for user in 5...20 {
+            let outcome = Call.refused(Int64(user), at: 700).outcome
+            let date = Self.at(700)
+            #expect(
+                health.note(outcome, user: Int64(user), isKnown: false, isRepeated: true, now: date, jitter: 1) == nil
+            )
+        }
+        #expect(health.pause == nil)
+        _ = health.note(Call.refused(21, at: 700).outcome, user: 21, isKnown: false, now: Self.at(700), jitter: 1)
+        #expect(health.pause?.cause == .devicesRefused)
+    }
+
     @Test func afterAnotherTroubleAnAnswerAboutADeviceIsAnAnswer() {
         var health = self.health(after: [])
         _ = health.note(.failure(.misconfigured(reason: "m")), user: 1, isKnown: false, now: Self.at(0), jitter: 1)

@@ -37,6 +37,8 @@ import Testing
         ([.failure(.misconfigured(reason: "m"))], .rest(until: at(60)), .misconfigured, "m"),
         ([.failure(.credentialExpired(reason: "c"))], .rest(until: at(60)), .misconfigured, "c"),
         (failures(.offline(reason: "x"), 100), .go, nil, nil),
+        (failures(.kindRefused(reason: "k"), 100), .go, nil, nil),
+        (failures(.deviceGone(reason: "g"), 100), .go, nil, nil),
     ])
     func itRestsWhereThatIsAskedForOrNothingGetsThrough(
         results: [SendOutcome],
@@ -48,6 +50,30 @@ import Testing
         #expect(health.admission(now: self.now) == expected)
         #expect(health.pause?.cause == cause)
         #expect(health.pause?.reason == reason)
+    }
+
+    @Test func whenEverybodysDevicesAreGoneTheyAreKeptUntilOneIsAccepted() {
+        var health = SenderHealth()
+        let gone = SendOutcome.failure(.deviceGone(reason: "g"))
+        func note(_ outcome: SendOutcome, _ user: Int64) -> HealthEvent? {
+            health.note(outcome, user: user, isKnown: true, now: self.now, jitter: 1)
+        }
+        for _ in 0..<100 { #expect(note(gone, 0) == nil) }
+        for user in 1..<19 { #expect(note(gone, Int64(user)) == nil) }
+        #expect(health.blameForGone == .device)
+        #expect(note(gone, 19) == .manyGone(reason: "g"))
+        #expect(note(gone, 20) == nil)
+        #expect(health.blameForGone == .us)
+        #expect(note(Self.accepted, 21) == nil)
+        #expect(note(gone, 22) == nil)
+        #expect(health.blameForGone == .device)
+    }
+
+    @Test func aKindOfDevicesThatIsRefusedIsToldOnce() {
+        var health = SenderHealth()
+        let refused = SendOutcome.failure(.kindRefused(reason: "THIRD_PARTY_AUTH_ERROR"))
+        let events = (0..<5).map { health.note(refused, user: $0, isKnown: true, now: self.now, jitter: 1) }
+        #expect(events == [.kindRefused(reason: "THIRD_PARTY_AUTH_ERROR"), nil, nil, nil, nil])
     }
 
     @Test func theDevicesOfOneUserAreNoOutageHoweverBusy() {

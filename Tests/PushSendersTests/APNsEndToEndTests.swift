@@ -121,7 +121,7 @@ import Testing
         } _: { sender, apns, _, _ in
             (await sender.outcome(of: try Samples.push()), apns.pushes.received)
         }
-        guard case .failure(.unavailable(let reason, nil)) = outcome else {
+        guard case .failure(.unavailable(let reason, nil, _)) = outcome else {
             Issue.record("unexpected: \(outcome)")
             return
         }

@@ -109,9 +109,18 @@ import Testing
         (410, "SomethingNew", .failure(.deviceGone(reason: "SomethingNew"))),
         (429, "SomethingNew", .failure(.overloaded(reason: "SomethingNew", retryAfter: .seconds(60)))),
         (403, "SomethingNew", .failure(.misconfigured(reason: "SomethingNew"))),
-        (500, "SomethingNew", .failure(.unavailable(reason: "SomethingNew", retryAfter: .seconds(900)))),
-        (503, "SomethingNew", .failure(.unavailable(reason: "SomethingNew", retryAfter: .seconds(900)))),
-        (599, "SomethingNew", .failure(.unavailable(reason: "SomethingNew", retryAfter: .seconds(900)))),
+        (
+            500, "SomethingNew",
+            .failure(.unavailable(reason: "SomethingNew", retryAfter: .seconds(900), sparesFirst: true))
+        ),
+        (
+            503, "SomethingNew",
+            .failure(.unavailable(reason: "SomethingNew", retryAfter: .seconds(900), sparesFirst: true))
+        ),
+        (
+            599, "SomethingNew",
+            .failure(.unavailable(reason: "SomethingNew", retryAfter: .seconds(900), sparesFirst: true))
+        ),
         (400, "SomethingNew", .failure(.rejected(reason: "SomethingNew"))),
         (403, "BadCertificate", .failure(.misconfigured(reason: "BadCertificate"))),
         (403, "BadCertificateEnvironment", .failure(.misconfigured(reason: "BadCertificateEnvironment"))),
@@ -131,8 +140,14 @@ import Testing
             .failure(.overloaded(reason: "TooManyProviderTokenUpdates", retryAfter: .seconds(60)))
         ),
         (429, "TooManyRequests", .failure(.deviceBusy(reason: "TooManyRequests", retryAfter: .seconds(60)))),
-        (500, "InternalServerError", .failure(.unavailable(reason: "InternalServerError", retryAfter: .seconds(900)))),
-        (503, "ServiceUnavailable", .failure(.unavailable(reason: "ServiceUnavailable", retryAfter: .seconds(900)))),
+        (
+            500, "InternalServerError",
+            .failure(.unavailable(reason: "InternalServerError", retryAfter: .seconds(900), sparesFirst: true))
+        ),
+        (
+            503, "ServiceUnavailable",
+            .failure(.unavailable(reason: "ServiceUnavailable", retryAfter: .seconds(900), sparesFirst: true))
+        ),
         (503, "Shutdown", .failure(.unavailable(reason: "Shutdown"))),
     ])
     func eachReasonHasItsConsequence(status: Int, reason: String, expected: SendOutcome) {
@@ -164,7 +179,10 @@ import Testing
     }
 
     @Test(arguments: [
-        (502, "<html>", SendOutcome.failure(.unavailable(reason: "HTTP 502", retryAfter: .seconds(900)))),
+        (
+            502, "<html>",
+            SendOutcome.failure(.unavailable(reason: "HTTP 502", retryAfter: .seconds(900), sparesFirst: true))
+        ),
         (400, "", .failure(.rejected(reason: "HTTP 400"))),
         (400, #"{"reason":"two words\nand more"}"#, .failure(.rejected(reason: "HTTP 400"))),
         (302, "", .failure(.misconfigured(reason: "HTTP 302"))),

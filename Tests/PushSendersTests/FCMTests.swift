@@ -108,7 +108,10 @@ import Testing
         (400, "INVALID_ARGUMENT", violation("message.android.ttl"), .failure(.rejected(reason: "INVALID_ARGUMENT"))),
         (400, "INVALID_ARGUMENT", "", .failure(.rejected(reason: "INVALID_ARGUMENT"))),
         (401, "UNAUTHENTICATED", "", .failure(.credentialExpired(reason: "UNAUTHENTICATED"))),
-        (401, "UNAUTHENTICATED", fcm("THIRD_PARTY_AUTH_ERROR"), .failure(.rejected(reason: "THIRD_PARTY_AUTH_ERROR"))),
+        (
+            401, "UNAUTHENTICATED", fcm("THIRD_PARTY_AUTH_ERROR"),
+            .failure(.kindRefused(reason: "THIRD_PARTY_AUTH_ERROR"))
+        ),
         (403, "PERMISSION_DENIED", fcm("SENDER_ID_MISMATCH"), .failure(.deviceUnknown(reason: "SENDER_ID_MISMATCH"))),
         (403, "PERMISSION_DENIED", "", .failure(.misconfigured(reason: "PERMISSION_DENIED"))),
         (404, "NOT_FOUND", fcm("UNREGISTERED"), .failure(.deviceGone(reason: "UNREGISTERED"))),

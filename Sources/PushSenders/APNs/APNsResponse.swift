@@ -4,7 +4,8 @@ internal import PushCore
 
 /// Reads APNs' answers: https://developer.apple.com/documentation/usernotifications/handling-notification-responses-from-apns
 enum APNsResponse {
-    /// The wait that Apple asks for after an error of its own; after `Shutdown` only a new connection is needed.
+    /// The wait that Apple asks for after an error of its own. The first retry comes earlier, since a sign-in that waits
+    /// for its confirmation cannot wait as long, and one more call is no burden. After `Shutdown` only a new connection is needed.
     private static let restAfterServerError = Duration.seconds(15 * 60)
     private static let restAfterTooMany = Duration.seconds(60)
 
@@ -28,8 +29,14 @@ enum APNsResponse {
             .init(429...429) { .overloaded(reason: $0.reason, retryAfter: $0.retryAfter ?? restAfterTooMany) },
             .init(400...499) { .rejected(reason: $0.reason) },
             .init(503...503, ["Shutdown"]) { .unavailable(reason: $0.reason, retryAfter: $0.retryAfter) },
-            .init(503...503) { $0.overloadedIfTimed(orElse: restAfterServerError) },
-            .init(500...599) { .unavailable(reason: $0.reason, retryAfter: $0.retryAfter ?? restAfterServerError) },
+            .init(503...503) { $0.overloadedIfTimed(orElse: restAfterServerError, sparingFirst: true) },
+            .init(500...599) {
+                .unavailable(
+                    reason: $0.reason,
+                    retryAfter: $0.retryAfter ?? restAfterServerError,
+                    sparesFirst: $0.retryAfter == nil
+                )
+            },
             .init(300...399) { .misconfigured(reason: $0.reason) },
         ]
     )

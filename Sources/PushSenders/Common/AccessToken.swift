@@ -52,10 +52,10 @@ struct AccessToken: Sendable {
         } catch {
             let reason = "token endpoint: " + error.reason
             switch error {
-            case .unavailable(_, let retryAfter): throw .unavailable(reason: reason, retryAfter: retryAfter)
+            case .unavailable(_, let retryAfter, _): throw .unavailable(reason: reason, retryAfter: retryAfter)
             case .overloaded(_, let retryAfter), .deviceBusy(_, let retryAfter):
                 throw .overloaded(reason: reason, retryAfter: retryAfter)
-            case .rejected, .deviceGone, .deviceUnknown, .offline, .misconfigured, .credentialExpired:
+            case .rejected, .deviceGone, .deviceUnknown, .offline, .misconfigured, .kindRefused, .credentialExpired:
                 throw .misconfigured(reason: reason)
             }
         }

@@ -54,9 +54,9 @@ extension SendFailure {
         return switch self {
         case .overloaded(let reason, let retryAfter): .deviceBusy(reason: reason, retryAfter: retryAfter)
         case .misconfigured(let reason): .deviceBusy(reason: reason, retryAfter: Self.restOfNamedHost)
-        case .unavailable(let reason, let retryAfter):
+        case .unavailable(let reason, let retryAfter, _):
             .deviceBusy(reason: reason, retryAfter: retryAfter ?? Self.restOfFailingHost)
-        case .deviceBusy, .offline, .deviceGone, .deviceUnknown, .rejected, .credentialExpired: self
+        case .deviceBusy, .offline, .deviceGone, .deviceUnknown, .rejected, .kindRefused, .credentialExpired: self
         }
     }
 }

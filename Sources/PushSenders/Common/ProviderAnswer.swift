@@ -34,11 +34,11 @@ struct ProviderAnswer: Sendable {
     }
 
     /// Pauses all pushes for as long as the provider says; if it does not say, only this push waits, for `rest`.
-    func overloadedIfTimed(orElse rest: Duration? = nil) -> SendFailure {
+    func overloadedIfTimed(orElse rest: Duration? = nil, sparingFirst: Bool = false) -> SendFailure {
         if let retryAfter {
             .overloaded(reason: self.reason, retryAfter: retryAfter)
         } else {
-            .unavailable(reason: self.reason, retryAfter: rest)
+            .unavailable(reason: self.reason, retryAfter: rest, sparesFirst: sparingFirst)
         }
     }
 }

@@ -13,9 +13,9 @@ enum FCMResponse {
         accepted: 200...200,
         [
             .init(400...400, [invalidToken]) { .deviceUnknown(reason: $0.reason) },
-            // Concerns the keys of one app's iOS or web part, and a device of that kind can cause it; Android is not
+            // Concerns the project's keys for Apple or for browsers, and a device of that kind can cause it; Android is not
             // affected.
-            .init(401...401, ["THIRD_PARTY_AUTH_ERROR", "APNS_AUTH_ERROR"]) { .rejected(reason: $0.reason) },
+            .init(401...401, ["THIRD_PARTY_AUTH_ERROR", "APNS_AUTH_ERROR"]) { .kindRefused(reason: $0.reason) },
             .init(401...401) { .credentialExpired(reason: $0.reason) },
             .init(403...403, ["SENDER_ID_MISMATCH"]) { .deviceUnknown(reason: $0.reason) },
             .init(404...404, ["UNREGISTERED"]) { .deviceGone(reason: $0.reason) },
