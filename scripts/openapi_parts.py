@@ -237,13 +237,18 @@ SCHEMAS = {
         description="Topics that the device joins; compared without case. Every user may join any topic: for what only some may read, users are given tags (`PUT /api/users/{id}/tags`). The tag `username:` and the user's name is added by the server, and no device may give itself a tag that begins with `username:`, `from:` or another prefix of the configuration's `tags.reserved`, by default `role:`; with `tags.open: false` it may give itself none.",
         examples=[["news", "region:eu"]],
     ),
+    "Environment": {
+        "type": ["string", "null"], "enum": ["production", "sandbox", None],
+        "description": "`sandbox` for builds that Xcode has installed on an Apple device, whose tokens only Apple's sandbox knows, where the platform has it enabled. A device whose token turns out to be of the other environment is moved there.",
+        "examples": ["sandbox"],
+    },
     "DeviceRegistration": {
         "description": "A device and its address. Which form holds is for the platform to say.",
         "anyOf": [schema("ProviderRegistration"), schema("BrowserRegistration"), schema("StreamRegistration")],
     },
     "ProviderRegistration": thing(
         ["Platform", "Handle"],
-        {"Platform": schema("Platform"), "Handle": schema("Handle"), "Tags": schema("Tags")},
+        {"Platform": schema("Platform"), "Environment": schema("Environment"), "Handle": schema("Handle"), "Tags": schema("Tags")},
         description="A device that a provider delivers to. It must be a handle as that provider gives them out.",
         examples=[{"Platform": "apns", "Handle": "0f744707bebcf74f9b7c25d48e3358945f6aa01da5ddb387462c7eaf61bb78ad", "Tags": ["news"]}],
     ),
@@ -279,10 +284,11 @@ SCHEMAS = {
         examples=[{"endpoint": "https://push.example.com/send/dK5vV0W", "keys": {"p256dh": "BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4", "auth": "BTBZMqHH6r4Tts7J_aSIgg"}}],
     ),
     "Device": thing(
-        ["Id", "Platform", "Handle", "Tags", "CreatedAt", "LastPush"],
+        ["Id", "Platform", "Environment", "Handle", "Tags", "CreatedAt", "LastPush"],
         {
             "Id": schema("RegistrationId"),
             "Platform": {"type": "string"},
+            "Environment": {"type": ["string", "null"], "enum": ["production", "sandbox", None], "description": "The environment of its handle, which may be another than it has registered; null for one that has moved to another account."},
             "Handle": {"type": "string", "description": "Only its ends, enough to tell one's own devices apart.", "examples": ["0f74…78ad"]},
             "Tags": {"type": "array", "items": {"type": "string"}, "description": "In lower case, with the server's own."},
             "CreatedAt": time("When the registration was made."),
@@ -296,11 +302,12 @@ SCHEMAS = {
         ["Devices", "Cursor", "More"],
         {
             "Devices": {"type": "array", "maxItems": 500, "items": thing(
-                ["Id", "User", "State", "Platform", "Handle", "Tags", "CreatedAt", "RegisteredAt", "LastPush", "RetiredAt", "Reason"],
+                ["Id", "User", "State", "Platform", "Environment", "Handle", "Tags", "CreatedAt", "RegisteredAt", "LastPush", "RetiredAt", "Reason"],
                 {
                     "Id": schema("RegistrationId"), "User": schema("Username"),
                     "State": {"enum": ["requested", "registered", "retired"], "description": "`requested` until the device registers under its id; `retired` when the id cannot be used any more."},
                     "Platform": either("string", description="Null unless the device is registered, as are its handle and tags."),
+                    "Environment": {"type": ["string", "null"], "enum": ["production", "sandbox", None], "description": "The environment of its handle."},
                     "Handle": either("string", description="Only its ends."),
                     "Tags": {"type": "array", "items": {"type": "string"}, "description": "In lower case, with the server's own."},
                     "CreatedAt": time("When the id was issued."),

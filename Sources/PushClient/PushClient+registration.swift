@@ -16,12 +16,22 @@ extension PushClient {
     /// begins with `username:` or `from:` (otherwise `invalid-member`). The server may bound how many devices a user
     /// has (`too-many-devices`). A call that throws one of these registers nothing, and an earlier registration stays
     /// as it was.
+    ///
+    /// `isSandbox` is for builds that Xcode has installed on an Apple device, whose tokens only Apple's sandbox knows. The
+    /// server must have the sandbox enabled (otherwise `invalid-member`).
     @discardableResult
-    public func register(platform: String, handle: String, tags: [String] = []) async throws -> String {
-        let body = JSONValue.object([
+    public func register(
+        platform: String,
+        handle: String,
+        tags: [String] = [],
+        isSandbox: Bool = false
+    ) async throws -> String {
+        var members: [JSONValue.Member] = [
             .init("Platform", .string(platform)), .init("Handle", .string(handle)),
             .init("Tags", .array(tags.map { .string($0) })),
-        ])
+        ]
+        if isSandbox { members.append(.init("Environment", .string("sandbox"))) }
+        let body = JSONValue.object(members)
         let kept = self.records.registration?.id
         var id: String
         if let kept { id = kept } else { id = try await self.requestRegistration(handle: handle) }
@@ -32,29 +42,40 @@ extension PushClient {
             id = try await self.requestRegistration(handle: nil)
             try await self.put(body, as: id)
         }
-        let fingerprint = KeptRegistration.fingerprint(platform: platform, handle: handle, tags: tags)
+        let fingerprint = KeptRegistration.fingerprint(
+            platform: platform,
+            handle: handle,
+            tags: tags,
+            isSandbox: isSandbox
+        )
         self.records.registration = KeptRegistration(id: id, fingerprint: fingerprint, date: self.now())
         return id
     }
 
-    /// Registers this device again if its handle, its platform or its tags have changed, or if `interval` has passed.
+    /// Registers this device again if its handle, its platform, its environment or its tags have changed, or if `interval` has passed.
     ///
     /// Otherwise it sends no request. Call it at each start of the app. The bounds of
-    /// ``register(platform:handle:tags:)`` hold here, too.
+    /// ``register(platform:handle:tags:isSandbox:)`` hold here, too.
     @discardableResult
     public func refresh(
         platform: String,
         handle: String,
         tags: [String] = [],
+        isSandbox: Bool = false,
         atLeastEvery interval: Duration = .seconds(7 * 86400)
     ) async throws -> String {
-        let fingerprint = KeptRegistration.fingerprint(platform: platform, handle: handle, tags: tags)
+        let fingerprint = KeptRegistration.fingerprint(
+            platform: platform,
+            handle: handle,
+            tags: tags,
+            isSandbox: isSandbox
+        )
         if let kept = self.records.registration, kept.fingerprint == fingerprint {
             let age = self.now().timeIntervalSince(kept.date)
             // A clock that was set back does not make a registration younger.
             if age >= 0, Duration.seconds(age) < interval { return kept.id }
         }
-        return try await self.register(platform: platform, handle: handle, tags: tags)
+        return try await self.register(platform: platform, handle: handle, tags: tags, isSandbox: isSandbox)
     }
 
     /// Ends this device's registration. Ending it again does nothing.

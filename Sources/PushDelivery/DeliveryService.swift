@@ -71,6 +71,7 @@ package struct DeliveryService {
                     now: self.now,
                     executor: self.executor,
                     state: state,
+                    wakeUp: self.wakeUp,
                     signal: self.wakeUp.makeSignal()
                 )
                 self.status.watch(state)

@@ -6,6 +6,7 @@ internal import PushStore
 extension LaneLoop {
     /// Rests up to this long are a worker's own; longer ones are the loop's.
     private static let longestRestOfWorker: TimeInterval = 1
+    private static let restAfterFailedMove: TimeInterval = 5
 
     /// Starts as many workers as there is work and room for.
     func beginSending(_ group: inout DiscardingTaskGroup) {
@@ -42,6 +43,7 @@ extension LaneLoop {
         let sentAt = self.now()
         if delivery.state.isExpired(now: sentAt) { return .expired }
         let outcome = await self.lane.sender.outcome(of: delivery.push)
+        if let settlement = await self.move(delivery, after: outcome) { return settlement }
         let now = self.now()
         // Asked of the kernel, and so only where there may be a wait.
         let jitter: Double = if case .success = outcome { 0 } else { .random(in: 0...1) }
@@ -53,6 +55,41 @@ extension LaneLoop {
             }
         }
         return delivery.state.settlement(of: outcome, blame: blame, now: now, jitter: jitter)
+    }
+
+    /// Moves a device that is not known in this environment to the other one, where the push continues; `nil` if there is no
+    /// other one, or if the device is not known there either, and is judged here.
+    private func move(_ delivery: LeasedDelivery, after outcome: SendOutcome) async -> Settlement? {
+        guard let other = self.lane.otherEnvironment, case .failure(.deviceUnknown(let reason)) = outcome else {
+            return nil
+        }
+        let now = self.now()
+        guard self.state.withLock({ $0.mayMoveDevices }) else { return nil }
+        do {
+            let isMoved = try await self.store.move(
+                device: delivery.device,
+                handle: delivery.push.handle,
+                from: self.lane.lane,
+                to: other,
+                now: now
+            )
+            guard isMoved else { return nil }
+            // A refusal, but from a healthy provider.
+            let answered = SendOutcome.failure(.rejected(reason: reason))
+            _ = self.state.withLock { $0.note(answered, of: delivery, now: now, jitter: 0) }
+            self.logger.info(
+                "device unknown in this environment, and moved to the other one",
+                metadata: self.metadata(["other": "\(other)", "reason": "\(reason)"])
+            )
+            return .moved(reason: reason)
+        } catch {
+            self.logger.report(
+                "device was not moved to the other environment; it is tried again",
+                error,
+                self.metadata([:])
+            )
+            return .retried(at: self.now() + Self.restAfterFailedMove, reason: reason)
+        }
     }
 
     private func log(_ failure: SendFailure) {

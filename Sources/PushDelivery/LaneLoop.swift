@@ -22,6 +22,8 @@ struct LaneLoop: Sendable {
     /// The executor of the calls; `nil`: no preference.
     let executor: (any TaskExecutor)?
     let state: SharedLane
+    /// Tells the other lanes that there is work.
+    let wakeUp: WakeUp
 
     /// Rung for each event: due work, a finished push or write, shutdown. The loop then checks its state again.
     let signal: Signal
@@ -154,6 +156,7 @@ struct LaneLoop: Sendable {
     private func settle(_ ended: [PendingSettlements.Entry]) async {
         do {
             try await self.store.settle(ended, now: self.now())
+            if ended.contains(where: { $0.1.isMove }) { self.wakeUp() }
             self.settlements.settled(ended.lazy.map(\.0.push.notification))
             self.state.withLock { $0.endSettling() }
         } catch {

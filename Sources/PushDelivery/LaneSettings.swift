@@ -11,19 +11,23 @@ package struct LaneSettings: Sendable {
     /// The least time between two pushes to one device; of the pushes that wait, only the latest is sent. `nil` means
     /// none.
     package var interval: Duration?
+    /// The lane of the platform's other environment, where a device that is unknown in this one is tried; `nil`: none.
+    package var otherEnvironment: Lane?
 
     package init(
         _ lane: Lane,
         sender: any PushSender,
         concurrency: Int = 100,
         rate: Int? = nil,
-        interval: Duration? = nil
+        interval: Duration? = nil,
+        otherEnvironment: Lane? = nil
     ) {
         self.lane = lane
         self.sender = sender
         self.concurrency = concurrency
         self.rate = rate
         self.interval = interval
+        self.otherEnvironment = otherEnvironment
     }
 }
 

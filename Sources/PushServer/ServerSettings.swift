@@ -10,10 +10,13 @@ package struct ServerSettings: Sendable {
         package let handles: any HandleRule
         /// The key that browsers subscribe with, if the platform is Web Push.
         package let applicationServerKey: String?
+        /// Whether its devices may be of Apple's sandbox.
+        package let hasSandbox: Bool
 
-        package init(_ handles: any HandleRule, applicationServerKey: String? = nil) {
+        package init(_ handles: any HandleRule, applicationServerKey: String? = nil, hasSandbox: Bool = false) {
             self.handles = handles
             self.applicationServerKey = applicationServerKey
+            self.hasSandbox = hasSandbox
         }
 
         /// Whether its devices hold an event stream open.

@@ -2,6 +2,7 @@ import Foundation
 import Logging
 import PushCore
 import PushDelivery
+import PushSenders
 import PushServer
 import PushStore
 import Reactor
@@ -45,9 +46,17 @@ struct ApplicationParts: Sendable {
         self.signingKeys = SigningKeys(try SigningKeyFile(configuration.signingKeys).loadOrCreate())
         self.loops = try EventLoopGroup(count: configuration.loops)
         self.outboundLoop = try EventLoop(index: 0, name: "outbound")
+        let tokens = APNsProviderTokens()
         self.senders = try configuration.senders.map { [streams, outboundLoop] name, sender in
-            let egress = try configuration.egress(of: name)
-            return (name, try SenderSetup(sender, name: name, on: outboundLoop, streams: streams, egress: egress))
+            let setup = try SenderSetup(
+                sender,
+                name: name,
+                on: outboundLoop,
+                streams: streams,
+                egress: configuration.egress(of: name),
+                tokens: tokens
+            )
+            return (name, setup)
         }
         self.tls = try configuration.tls.map {
             try TLSSetup($0, handshakeTimeout: configuration.handshakeTimeout, logger: logger)

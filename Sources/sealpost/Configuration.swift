@@ -119,6 +119,8 @@ enum SenderConfiguration: Sendable, Hashable {
         var topic: String
         var envelope: AppleEnvelope
         var endpoint = "https://api.push.apple.com"
+        /// Where devices of development builds are pushed to; `nil`: not at all.
+        var sandbox: Sandbox?
         var caFile: String?
         var connections = 1
         var streams = 100
@@ -126,6 +128,13 @@ enum SenderConfiguration: Sendable, Hashable {
         var rate: Int?
         /// Seconds between two background pushes to one device; of those due meanwhile only the latest is sent.
         var backgroundInterval = 1200
+    }
+
+    /// Apple's sandbox, with a key of its own or the sender's.
+    struct Sandbox: Sendable, Hashable {
+        var endpoint = "https://api.sandbox.push.apple.com"
+        var keyFile: String?
+        var keyID: String?
     }
 
     struct FCM: Sendable, Hashable {

@@ -30,11 +30,27 @@ extension SenderConfiguration.APNs {
             envelope: try section.requiredAppleEnvelope("envelope")
         )
         self.endpoint = try section.string("endpoint") ?? self.endpoint
+        self.sandbox = try SenderConfiguration.Sandbox(section.section("sandbox"))
         self.caFile = try section.string("caFile")
         self.connections = try section.integer("connections", in: 1...100) ?? self.connections
         self.streams = try section.integer("streams", in: 1...1000) ?? self.streams
         self.rate = try section.integer("rate", in: 1...1_000_000)
         self.backgroundInterval = try section.integer("backgroundInterval", in: 0...86_400) ?? self.backgroundInterval
+    }
+}
+
+extension SenderConfiguration.Sandbox {
+    /// `nil` unless the section says that it is enabled.
+    fileprivate init?(_ section: ConfigurationSection) throws {
+        let isEnabled = try section.bool("enabled") ?? false
+        self.endpoint = try section.string("endpoint") ?? self.endpoint
+        self.keyFile = try section.string("keyFile")
+        self.keyID = try section.string("keyID")
+        guard (self.keyFile == nil) == (self.keyID == nil) else {
+            throw section.error("keyFile", nil, "keyFile and keyID must be set together")
+        }
+        try section.finish()
+        guard isEnabled else { return nil }
     }
 }
 

@@ -18,18 +18,20 @@ struct SenderSetup {
 
     /// Reads the files that the configuration names. Throws `ConfigurationError` with the key that is wrong.
     ///
-    /// `streams` holds the server's open event streams; `egress` is the way to the provider.
+    /// `streams` holds the server's open event streams; `egress` is the way to the provider; `tokens` are those of all
+    /// senders to Apple.
     init(
         _ configuration: SenderConfiguration,
         name: Platform,
         on loop: EventLoop,
         streams: StreamHub,
-        egress: Egress
+        egress: Egress,
+        tokens: APNsProviderTokens
     ) throws {
         let path = "senders.\(name)"
         do {
             switch configuration {
-            case .apns(let apns): self = try Self.apns(apns, name: name, on: loop, egress)
+            case .apns(let apns): self = try Self.apns(apns, name: name, on: loop, egress, tokens)
             case .fcm(let fcm): self = try Self.fcm(fcm, name: name, on: loop, egress)
             case .wns(let wns): self = try Self.wns(wns, name: name, on: loop, egress)
             case .webPush(let webPush): self = try Self.webPush(webPush, name: name, on: loop, egress)
@@ -60,47 +62,6 @@ struct SenderSetup {
         // No provider sets a limit, and a call only waits for a socket.
         let lane = LaneSettings(Lane(name), sender: StreamSender(streams), concurrency: 1000)
         self.init([lane], rule: .init(StreamHandleRule()), close: {})
-    }
-
-    private static func apns(
-        _ apns: SenderConfiguration.APNs,
-        name: Platform,
-        on loop: EventLoop,
-        _ egress: Egress
-    ) throws -> SenderSetup {
-        let path = "senders.\(name)"
-        let tokens = APNsProviderTokens()
-        let credential = try SenderCredential(file: apns.keyFile, key: "\(path).keyFile") { key in
-            let settings = APNsSettings(
-                key: key,
-                keyID: apns.keyID,
-                teamID: apns.teamID,
-                topic: apns.topic,
-                envelope: apns.envelope,
-                endpoint: apns.endpoint,
-                connection: ConnectionSettings(
-                    caFile: apns.caFile,
-                    connections: apns.connections,
-                    streams: apns.streams,
-                    egress: egress
-                ),
-                tokens: tokens
-            )
-            let sender = try APNsSender(settings, on: loop)
-            return (sender, sender.close)
-        }
-        let isPaced = apns.envelope == .background && apns.backgroundInterval > 0
-        return SenderSetup(
-            LaneSettings(
-                Lane(name),
-                sender: credential.sender,
-                concurrency: apns.connections * apns.streams,
-                rate: apns.rate,
-                interval: isPaced ? .seconds(apns.backgroundInterval) : nil
-            ),
-            handles: APNsHandleRule(),
-            credential: credential
-        )
     }
 
     private static func fcm(

@@ -12,6 +12,8 @@ import ServiceLifecycle
 struct Rig: Sendable {
     let fixture: StoreFixture
     let apns: APNsSimulator
+    /// The other environment of `apns`.
+    let sandbox: APNsSimulator
     /// A second provider, for what one may not do to the other.
     let other: APNsSimulator
     let log = LogRecorder(logLevel: .info)
@@ -23,36 +25,52 @@ struct Rig: Sendable {
         options.now = { fixture.clock.now }
         let authority = try TestAuthority()
         self.apns = try APNsSimulator(authority: authority, options: options)
+        self.sandbox = try APNsSimulator(sandboxOf: self.apns, authority: authority, options: options)
         self.other = try APNsSimulator(authority: authority, options: options)
         try authority.write(to: fixture.folder.file("ca.pem"))
     }
 
-    /// Runs the service, with the lanes `apns` and `other`, as long as `body` does; by the standing clock unless told
-    /// otherwise.
+    /// Runs the service, with the lanes `apns` and `other`, and perhaps `apns/sandbox`, as long as `body` does; by the
+    /// standing clock unless told otherwise.
     ///
     /// A call to `apns` ends after `timeout`; `ending` may end those that still run when `body` has returned.
     func run(
         concurrency: Int = 3,
+        hasSandbox: Bool = false,
         timeout: Duration = .seconds(5),
         settings: DeliverySettings = DeliverySettings(),
         settlements: SettlementWatch = SettlementWatch(),
         now: (@Sendable () -> Date)? = nil,
-        ending: @Sendable (APNsSender) async -> Void = { _ in },
+        ending: @escaping @Sendable (APNsSender) async -> Void = { _ in },
         _ body: @escaping @Sendable (WakeUp, SenderStatus) async throws -> Void
     ) async throws {
         let loop = try EventLoop(index: 0)
         defer { loop.stop() }
         let first = try self.sender(to: self.apns, on: loop, timeout: timeout)
         let second = try self.sender(to: self.other, on: loop, timeout: .seconds(5))
+        let third = try self.sender(to: self.sandbox, on: loop, timeout: .seconds(5))
+        let platform = Platform("apns")
+        var lanes = [
+            LaneSettings(Lane(platform), sender: first, concurrency: concurrency),
+            LaneSettings(Lane(Platform("other")), sender: second, concurrency: concurrency),
+        ]
+        if hasSandbox {
+            lanes[0].otherEnvironment = Lane(platform, in: .sandbox)
+            lanes.append(
+                LaneSettings(
+                    Lane(platform, in: .sandbox),
+                    sender: third,
+                    concurrency: concurrency,
+                    otherEnvironment: Lane(platform)
+                )
+            )
+        }
         let (wakeUp, status) = (WakeUp(), SenderStatus())
         let log = self.log
         let logger = Logger(label: "test") { _ in log }
         let service = try DeliveryService(
             store: self.fixture.store,
-            lanes: [
-                LaneSettings(Lane(Platform("apns")), sender: first, concurrency: concurrency),
-                LaneSettings(Lane(Platform("other")), sender: second, concurrency: concurrency),
-            ],
+            lanes: lanes,
             settings: settings,
             wakeUp: wakeUp,
             status: status,
@@ -61,28 +79,35 @@ struct Rig: Sendable {
             executor: loop,
             now: now ?? { self.fixture.clock.now }
         )
-        try await self.apns.whileRunning { _ in
-            try await self.other.whileRunning { _ in
-                try await withThrowingTaskGroup(of: Void.self) { group in
-                    let services = ServiceGroup(
-                        configuration: .init(services: [.init(service: Runner(service: service))], logger: logger)
-                    )
-                    group.addTask { try await services.run() }
-                    let result: Result<Void, any Error>
-                    do {
-                        result = .success(try await body(wakeUp, status))
-                    } catch {
-                        result = .failure(error)
-                    }
-                    await ending(first)
-                    await services.triggerGracefulShutdown()
-                    try await group.waitForAll()
-                    try result.get()
+        try await self.whileProvidersRun {
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                let services = ServiceGroup(
+                    configuration: .init(services: [.init(service: Runner(service: service))], logger: logger)
+                )
+                group.addTask { try await services.run() }
+                let result: Result<Void, any Error>
+                do {
+                    result = .success(try await body(wakeUp, status))
+                } catch {
+                    result = .failure(error)
                 }
+                await ending(first)
+                await services.triggerGracefulShutdown()
+                try await group.waitForAll()
+                try result.get()
             }
         }
         await first.close()
         await second.close()
+        await third.close()
+    }
+
+    private func whileProvidersRun(_ body: @escaping @Sendable () async throws -> Void) async throws {
+        try await self.apns.whileRunning { _ in
+            try await self.sandbox.whileRunning { _ in
+                try await self.other.whileRunning { _ in try await body() }
+            }
+        }
     }
 
     private func sender(to apns: APNsSimulator, on loop: EventLoop, timeout: Duration) throws -> APNsSender {

@@ -41,7 +41,7 @@ import Testing
         let cursor = try #require(try response.json["Cursor"]?.text)
         #expect(
             response.text == #"{"Devices":[{"Id":"\#(id)","User":"alice","State":"registered","Platform":"apns","#
-                + #""Handle":"0123…cdef","Tags":["news","username:alice"],"CreatedAt":"2027-01-15T08:00:00Z","#
+                + #""Environment":"production","Handle":"0123…cdef","Tags":["news","username:alice"],"CreatedAt":"2027-01-15T08:00:00Z","#
                 + #""RegisteredAt":"2027-01-15T08:00:00Z","LastPush":"2027-01-15T08:01:00Z","RetiredAt":null,"#
                 + #""Reason":null}],"Cursor":"\#(cursor)","More":false}"#
         )

@@ -45,6 +45,38 @@ import Testing
         try response.expectProblem(.unknownPlatform, "no sender is configured")
     }
 
+    // MARK: Environments
+
+    @Test(arguments: [
+        ("apns", #""sandbox""#, nil), ("apns", #""production""#, nil), ("apns", "null", "null"),
+        ("fcm", #""production""#, nil),
+        ("fcm", #""sandbox""#, "Environment cannot be sandbox: the platform fcm has none"),
+        ("apns", #""Sandbox""#, #"Environment must be "production" or "sandbox""#),
+        ("apns", #""""#, #"Environment must be "production" or "sandbox""#),
+        ("apns", "1", "Environment must be a string, not a number"),
+    ])
+    func onlyAPlatformWithASandboxHasTwoEnvironments(platform: String, environment: String, detail: String?)
+        async throws
+    {
+        let rules = [
+            Platform("apns"): ServerSettings.PlatformRule(SampleHandleRule(), hasSandbox: true),
+            Platform("fcm"): ServerSettings.PlatformRule(SampleHandleRule()),
+        ]
+        let fixture = try await ServerFixture(settings: .forTests(\.platforms, rules))
+        try await fixture.issue("a")
+        let body = #"{"Platform":"\#(platform)","Handle":"aa","Environment":\#(environment)}"#
+        let response = try await fixture.send(.put, Paths.registration("a"), body: body)
+        if let detail, detail != "null" {
+            try response.expectProblem(.invalidMember)
+            #expect(try response.problem.detail == detail)
+        } else {
+            #expect(response.status == .ok)
+            let list = try await fixture.send(.get, "/api/register").text
+            let expected = environment == "null" ? #""production""# : environment
+            #expect(list.contains(#""Environment":\#(expected)"#), "\(list)")
+        }
+    }
+
     // MARK: Handles
 
     @Test func aHandleOfTheLongestLengthIsTaken() async throws {

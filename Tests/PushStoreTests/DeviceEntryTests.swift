@@ -24,7 +24,7 @@ import Testing
         let entry = try #require(try await self.entries().first)
         #expect(entry.id == id)
         #expect(entry.username == alice.name)
-        guard case .registered(let platform, let handle, let tags) = entry.state else {
+        guard case .registered(let platform, _, let handle, let tags) = entry.state else {
             Issue.record("\(entry.state)")
             return
         }

@@ -27,6 +27,8 @@ struct Registrar: Sendable {
         let platform: String?
         let lane: String?
         let handleKey: Data?
+        /// How often it was moved to the platform's other environment since it registered the handle.
+        let environmentMoves: Int64
     }
 
     /// A device that has a handle registered.
@@ -68,14 +70,21 @@ struct Registrar: Sendable {
         // A device that is already registered does not add to the number.
         if issued.lane == nil, try self.areDevicesUsedUp(db, butFor: holder?.number) { return nil }
         if let holder { try self.retire(holder, registration.platform, db) }
+        let key = self.sealing.index.hash(registration.handle)
+        let keptLane = self.keptLane(of: issued, key, registration)
+        var registration = registration
+        if let keptLane { registration.lane = keptLane }
         let claims = try db.run(prepared: SQLiteStore.endClaim, issued.number)
         if holder != nil || issued.lane != nil || claims > 0 { self.writer.noteErasure() }
         try self.save(registration, as: issued.number, db)
+        if issued.environmentMoves > 0, keptLane == nil {
+            try db.run(prepared: "update device set environment_moves = 0 where number = ?", issued.number)
+        }
         try self.note(.registerDevice, registration.platform, db)
         guard let lane = issued.lane else { return 0 }
         let isNewLane = lane != registration.lane.description
         // Pushes accepted at another address say nothing about this one.
-        if isNewLane || issued.handleKey != self.sealing.index.hash(registration.handle) {
+        if isNewLane || issued.handleKey != key {
             try db.run(prepared: "delete from device_push where device = ?", issued.number)
         }
         // A device registers often, and rarely changes its lane.
@@ -84,11 +93,18 @@ struct Registrar: Sendable {
         return try SQLiteStore.moveQueued(db, ofDevice: issued.number, page: self.page, now: self.now)
     }
 
+    /// The lane that the device was moved to since it first registered the handle; `nil` if it was not. In the other one it
+    /// would be refused and moved again after each registration.
+    private func keptLane(of issued: IssuedID, _ key: Data, _ registration: DeviceRegistration) -> Lane? {
+        guard let other = registration.otherLane, issued.lane == other.description else { return nil }
+        return issued.environmentMoves == 1 && issued.handleKey == key ? other : nil
+    }
+
     /// The id, if it was issued to the user and names no claim.
     func issued(_ id: RegistrationID, _ db: Database) throws -> IssuedID? {
         try db.first(
             prepared: """
-                select number, retired_reason, platform, lane, handle_key from device
+                select number, retired_reason, platform, lane, handle_key, environment_moves from device
                 where id = ? and user_id = ? and claims_for is null
                 """,
             id.description,
@@ -100,7 +116,8 @@ struct Registrar: Sendable {
                 retiredReason: row.optionalText(1),
                 platform: row.optionalText(2),
                 lane: row.optionalText(3),
-                handleKey: row.isNull(4) ? nil : row.data(4)
+                handleKey: row.isNull(4) ? nil : row.data(4),
+                environmentMoves: row.integer(5)
             )
         }
     }

@@ -20,7 +20,7 @@ extension SQLiteReader {
     }
 
     private static let entryColumns = """
-        d.number, d.id, d.user_id, d.platform, d.handle, d.tags, d.created_at, d.registered_at, d.retired_at,
+        d.number, d.id, d.user_id, d.platform, d.lane, d.handle, d.tags, d.created_at, d.registered_at, d.retired_at,
             d.retired_reason, u.name, p.accepted_at
         """
 
@@ -47,10 +47,12 @@ extension DeviceEntry {
         let state: State
         if let retiredAt = try row["retired_at"] as Int64? {
             state = .retired(at: Date(milliseconds: retiredAt), reason: try row["retired_reason"])
-        } else if let platform = try row["platform"] as String? {
+        } else if let name = try row["platform"] as String? {
+            let platform = Platform(name)
             guard let handle = DeviceHandle(try sealing.text(row["handle"], in: .handle(number))) else { return nil }
             let tags = try sealing.tags(row["tags"], in: .tags(number))
-            state = .registered(Platform(platform), handle, tags: tags)
+            let environment = try PushEnvironment(ofLane: row["lane"], on: platform)
+            state = .registered(platform, environment, handle, tags: tags)
         } else {
             state = .requested
         }

@@ -9,7 +9,7 @@ extension SQLiteReader {
             let rows = try Row.fetchAll(
                 db.cachedStatement(
                     sql: """
-                        select d.number, d.id, d.platform, d.handle, d.tags, d.created_at, p.accepted_at
+                        select d.number, d.id, d.platform, d.lane, d.handle, d.tags, d.created_at, p.accepted_at
                         from device d left join device_push p on p.device = d.number
                         where d.user_id = ? and d.retired_at is null and d.handle is not null and d.claims_for is null
                         order by d.created_at, d.id
@@ -21,10 +21,12 @@ extension SQLiteReader {
                 let number: Int64 = try row["number"]
                 let text = try self.sealing.text(row["handle"], in: .handle(number))
                 guard let id = try RegistrationID(row["id"]), let handle = DeviceHandle(text) else { return nil }
+                let platform = try Platform(row["platform"])
                 return try RegisteredDevice(
                     number: number,
                     id: id,
-                    platform: Platform(row["platform"]),
+                    platform: platform,
+                    environment: PushEnvironment(ofLane: row["lane"], on: platform),
                     handle: handle,
                     tags: self.sealing.tags(row["tags"], in: .tags(number)),
                     createdAt: Date(milliseconds: row["created_at"]),

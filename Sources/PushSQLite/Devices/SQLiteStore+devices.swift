@@ -76,6 +76,37 @@ extension SQLiteStore {
         }
     }
 
+    package func move(
+        device: Int64,
+        handle: String,
+        from lane: Lane,
+        to other: Lane,
+        page: Int?,
+        now: Date
+    ) async throws -> Bool {
+        let key = DeviceHandle(handle).map(self.sealing.index.hash)
+        let page = page ?? Self.fanoutPage
+        let first = try await self.writer.write { db -> Int? in
+            let moved = try db.run(
+                prepared: """
+                    update device set lane = ?, environment_moves = environment_moves + 1
+                    where number = ? and lane = ? and handle_key = ? and environment_moves < 2 and retired_at is null
+                    """,
+                other.description,
+                device,
+                lane.description,
+                key
+            )
+            guard moved == 1 else { return nil }
+            // Pushes accepted in the other environment say nothing about this one.
+            try db.run(prepared: "delete from device_push where device = ?", device)
+            return try Self.moveQueued(db, ofDevice: device, page: page, now: now)
+        }
+        guard let first else { return false }
+        _ = try await self.moveRest(ofDevice: device, after: first, page: page, now: now)
+        return true
+    }
+
     package func deleteExpiredClaims(now: Date, limit: Int) async throws -> Int {
         let end = (now - HandleClaim.lifetime.timeInterval).milliseconds
         return try await self.writer.write(.housekeeping) { [writer] db in

@@ -16,7 +16,9 @@ extension SQLiteStore {
         let registrar = self.registrar(user, record, bounds, page: page, now: now)
         let (outcome, device) = try await self.writer.write { try registrar.register(registration, as: id, $0) }
         guard let device, case .registered(let moved) = outcome else { return outcome }
-        return .registered(moved: try await self.moveRest(ofDevice: device, after: moved, registrar))
+        return .registered(
+            moved: try await self.moveRest(ofDevice: device, after: moved, page: registrar.page, now: now)
+        )
     }
 
     package func confirm(
@@ -30,7 +32,9 @@ extension SQLiteStore {
         let registrar = self.registrar(user, record, bounds, page: nil, now: now)
         let (outcome, device) = try await self.writer.write { try registrar.confirm(code, for: id, $0) }
         guard let device, case .registered(let moved) = outcome else { return outcome }
-        return .registered(moved: try await self.moveRest(ofDevice: device, after: moved, registrar))
+        return .registered(
+            moved: try await self.moveRest(ofDevice: device, after: moved, page: registrar.page, now: now)
+        )
     }
 
     private func registrar(
@@ -55,8 +59,7 @@ extension SQLiteStore {
     /// Moves what the first page has left over; returns how many pushes have moved in all.
     ///
     /// Each further page has its own transaction: a push that is claimed before its page is moved then.
-    private func moveRest(ofDevice device: Int64, after first: Int, _ registrar: Registrar) async throws -> Int {
-        let (page, now) = (registrar.page, registrar.now)
+    func moveRest(ofDevice device: Int64, after first: Int, page: Int, now: Date) async throws -> Int {
         var (moved, last) = (first, first)
         while last == page {
             last = try await self.writer.write { try Self.moveQueued($0, ofDevice: device, page: page, now: now) }

@@ -56,6 +56,8 @@ private struct Batch {
             }
         case .retried(let due, let reason):
             try self.requeue(db, delivery, dueAt: due, reason: reason, attempts: delivery.state.attempts)
+        case .moved(let reason):
+            try self.requeue(db, delivery, dueAt: self.now, reason: reason, attempts: delivery.state.attempts)
         case .released:
             try self.requeue(db, delivery, dueAt: self.now, reason: nil, attempts: delivery.state.attempts - 1)
         }

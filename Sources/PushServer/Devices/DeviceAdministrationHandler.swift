@@ -70,14 +70,16 @@ extension DevicePlace {
 
 extension DeviceEntry {
     fileprivate var json: JSONValue {
-        var (platform, handle, tags) = (JSONValue.null, JSONValue.null, [JSONValue]())
+        var (platform, environment) = (JSONValue.null, JSONValue.null)
+        var (handle, tags) = (JSONValue.null, [JSONValue]())
         var (retiredAt, reason) = (JSONValue.null, JSONValue.null)
         let name: String
         switch self.state {
         case .requested: name = "requested"
-        case .registered(let sender, let address, let ownTags):
+        case .registered(let sender, let place, let address, let ownTags):
             name = "registered"
-            (platform, handle) = (.string(sender.description), .string(address.masked))
+            (platform, environment) = (.string(sender.description), .string(place.rawValue))
+            handle = .string(address.masked)
             tags = ownTags.map { .string($0.description) }
         case .retired(let date, let text):
             name = "retired"
@@ -88,6 +90,7 @@ extension DeviceEntry {
             .init("User", .string(self.username.description)),
             .init("State", .string(name)),
             .init("Platform", platform),
+            .init("Environment", environment),
             .init("Handle", handle),
             .init("Tags", .array(tags)),
             .init("CreatedAt", .string(self.createdAt.rfc3339)),

@@ -17,13 +17,31 @@ extension DeviceRegistration {
         let tags = try Set<Tag>(body, atMost: Tag.maximumPerDevice) { tag throws(Problem) in
             try Self.check(tag, settings.tags)
         }
+        let environment = try Self.environment(body, rule, platform)
         self.init(
             platform: platform,
-            lane: Lane(platform, part: part),
+            lane: part.map { Lane(platform, part: $0) } ?? Lane(platform, in: environment),
+            otherLane: rule.hasSandbox ? Lane(platform, in: environment.other) : nil,
             handle: handle,
             tags: tags,
             confirmation: rule.handles.isGuessable ? confirmation : nil
         )
+    }
+
+    /// The member `Environment`, production if there is none.
+    private static func environment(
+        _ body: JSONBody,
+        _ rule: ServerSettings.PlatformRule,
+        _ platform: Platform
+    ) throws -> PushEnvironment {
+        guard let text = try body.string("Environment") else { return .production }
+        guard let environment = PushEnvironment(rawValue: text) else {
+            throw Problem(.invalidMember, "Environment must be \"production\" or \"sandbox\"")
+        }
+        guard environment == .production || rule.hasSandbox else {
+            throw Problem(.invalidMember, "Environment cannot be sandbox: the platform \(platform) has none")
+        }
+        return environment
     }
 
     /// The member `Handle` in its canonical form, which the store keeps and compares.

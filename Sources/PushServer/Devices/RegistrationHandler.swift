@@ -26,7 +26,7 @@ struct RegistrationHandler: Handler {
                 .put,
                 Paths.registration("{id}"),
                 .atLeast(.device, .register),
-                body: ["Platform", "Handle", "Tags"]
+                body: ["Platform", "Environment", "Handle", "Tags"]
             ) { try await self.register($0) },
             Route(.post, Paths.confirmation("{id}"), .atLeast(.device, .register)) { try await self.confirm($0) },
             Route(.delete, Paths.registration("{id}"), .atLeast(.device, .register)) { try await self.unregister($0) },
@@ -145,6 +145,7 @@ struct RegistrationHandler: Handler {
         .object([
             .init("Id", .string(device.id.description)),
             .init("Platform", .string(device.platform.description)),
+            .init("Environment", .string(device.environment.rawValue)),
             .init("Handle", .string(device.handle.masked)),
             .init("Tags", .array(device.tags.map { .string($0.description) })),
             .init("CreatedAt", .string(device.createdAt.rfc3339)),
@@ -157,6 +158,7 @@ struct RegistrationHandler: Handler {
         .object([
             .init("Id", .string(device.id.description)),
             .init("Platform", .string(device.platform.description)),
+            .init("Environment", .null),
             .init("Handle", .string("…")),
             .init("Tags", .array([])),
             .init("CreatedAt", .string(device.createdAt.rfc3339)),

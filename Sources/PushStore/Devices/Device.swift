@@ -7,6 +7,8 @@ package struct RegisteredDevice: Sendable, Hashable {
     package let number: Int64
     package let id: RegistrationID
     package let platform: Platform
+    /// The environment of the handle, which may be another one than the device has registered.
+    package let environment: PushEnvironment
     package let handle: DeviceHandle
     package let tags: [Tag]
     package let createdAt: Date
@@ -16,6 +18,7 @@ package struct RegisteredDevice: Sendable, Hashable {
         number: Int64,
         id: RegistrationID,
         platform: Platform,
+        environment: PushEnvironment,
         handle: DeviceHandle,
         tags: [Tag],
         createdAt: Date,
@@ -24,6 +27,7 @@ package struct RegisteredDevice: Sendable, Hashable {
         self.number = number
         self.id = id
         self.platform = platform
+        self.environment = environment
         self.handle = handle
         self.tags = tags
         self.createdAt = createdAt
@@ -34,7 +38,9 @@ package struct RegisteredDevice: Sendable, Hashable {
 /// The properties that a device registers.
 package struct DeviceRegistration: Sendable, Hashable {
     package let platform: Platform
-    package let lane: Lane
+    package var lane: Lane
+    /// The lane of the platform's other environment, if it has one. A device that was moved there stays there.
+    package let otherLane: Lane?
     package let handle: DeviceHandle
     /// Without the tag of the user, which the server adds.
     package let tags: Set<Tag>
@@ -44,12 +50,14 @@ package struct DeviceRegistration: Sendable, Hashable {
     package init(
         platform: Platform,
         lane: Lane,
+        otherLane: Lane? = nil,
         handle: DeviceHandle,
         tags: Set<Tag>,
         confirmation: NotificationID? = nil
     ) {
         self.platform = platform
         self.lane = lane
+        self.otherLane = otherLane
         self.handle = handle
         self.tags = tags
         self.confirmation = confirmation

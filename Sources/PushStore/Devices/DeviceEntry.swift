@@ -6,7 +6,7 @@ package struct DeviceEntry: Sendable, Hashable {
     package enum State: Sendable, Hashable {
         /// The id was issued, and the device has not registered under it.
         case requested
-        case registered(Platform, DeviceHandle, tags: [Tag])
+        case registered(Platform, PushEnvironment, DeviceHandle, tags: [Tag])
         /// A tombstone: the id cannot be registered again.
         case retired(at: Date, reason: String)
     }

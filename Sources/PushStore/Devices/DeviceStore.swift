@@ -81,6 +81,20 @@ package protocol DeviceStore: Sendable {
         now: Date
     ) async throws -> Bool
 
+    /// Moves a device to the lane of its platform's other environment, with the pushes that are queued for it; returns
+    /// whether it did.
+    ///
+    /// It does not if the device has another handle or lane by now, or was moved there and back since it registered.
+    /// `page` is how many pushes move in one transaction; with `nil` the store decides.
+    func move(
+        device: Int64,
+        handle: String,
+        from lane: Lane,
+        to other: Lane,
+        page: Int?,
+        now: Date
+    ) async throws -> Bool
+
     /// Makes the pushes that wait for the devices due at once; returns their number.
     ///
     /// `last` is the last notification that the devices have seen. With it, pushes that were accepted at the same time
@@ -95,6 +109,17 @@ package protocol DeviceStore: Sendable {
 }
 
 extension DeviceStore {
+    /// Moves a device to the lane of its platform's other environment.
+    package func move(
+        device: Int64,
+        handle: String,
+        from lane: Lane,
+        to other: Lane,
+        now: Date
+    ) async throws -> Bool {
+        try await self.move(device: device, handle: handle, from: lane, to: other, page: nil, now: now)
+    }
+
     /// Returns the user's registration id for that handle, and deletes its duplicates, or issues a new id.
     package func requestRegistration(
         ofUser user: Int64,

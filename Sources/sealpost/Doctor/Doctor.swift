@@ -146,7 +146,14 @@ struct Doctor: Sendable {
     private func credentials(of sender: SenderConfiguration, name: Platform, on loop: EventLoop) async -> [Finding] {
         do {
             let egress = try self.configuration.egress(of: name)
-            let setup = try SenderSetup(sender, name: name, on: loop, streams: StreamHub(), egress: egress)
+            let setup = try SenderSetup(
+                sender,
+                name: name,
+                on: loop,
+                streams: StreamHub(),
+                egress: egress,
+                tokens: APNsProviderTokens()
+            )
             await setup.close()
             let finding = Finding(.ok, "senders.\(name)", "the credentials can be used")
             return [finding] + (setup.expiry.map { [self.judge($0)] } ?? [])

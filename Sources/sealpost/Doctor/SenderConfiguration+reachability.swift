@@ -18,7 +18,7 @@ extension SenderConfiguration {
     /// The endpoints that the operator has configured; endpoints that devices name are not known beforehand.
     private var endpoints: [String] {
         switch self {
-        case .apns(let apns): [apns.endpoint]
+        case .apns(let apns): [apns.endpoint] + (apns.sandbox.map { [$0.endpoint] } ?? [])
         case .fcm(let fcm): [fcm.endpoint, fcm.tokenEndpoint ?? "https://oauth2.googleapis.com/token"]
         case .wns(let wns): [wns.tokenEndpoint ?? wns.usualTokenEndpoint]
         case .webhook(let webhook): [webhook.url]

@@ -1,0 +1,86 @@
+import CurlHTTP
+import Foundation
+import PushCore
+import PushDelivery
+import PushSenders
+import PushServer
+import Reactor
+
+/// The sender of Apple's push service: one lane for production, and one for the sandbox if that is enabled.
+extension SenderSetup {
+    static func apns(
+        _ apns: SenderConfiguration.APNs,
+        name: Platform,
+        on loop: EventLoop,
+        _ egress: Egress,
+        _ tokens: APNsProviderTokens
+    ) throws -> SenderSetup {
+        let key = "senders.\(name)"
+        let production = try SenderCredential(file: apns.keyFile, key: "\(key).keyFile") { text in
+            try APNsSender.made(apns, text, on: loop, egress, tokens)
+        }
+        let sandbox = try apns.sandbox.map { sandbox in
+            let file = sandbox.keyFile ?? apns.keyFile
+            return try SenderCredential(file: file, key: "\(key).sandbox.keyFile") { text in
+                try APNsSender.made(apns.inSandbox(sandbox), text, on: loop, egress, tokens)
+            }
+        }
+        let credentials = [(PushEnvironment.production, production)] + (sandbox.map { [(.sandbox, $0)] } ?? [])
+        let isPaced = apns.envelope == .background && apns.backgroundInterval > 0
+        let lanes = credentials.map { environment, credential in
+            LaneSettings(
+                Lane(name, in: environment),
+                sender: credential.sender,
+                concurrency: apns.connections * apns.streams,
+                rate: apns.rate,
+                interval: isPaced ? .seconds(apns.backgroundInterval) : nil,
+                otherEnvironment: sandbox == nil ? nil : Lane(name, in: environment.other)
+            )
+        }
+        var setup = SenderSetup(lanes, rule: .init(APNsHandleRule(), hasSandbox: sandbox != nil)) {
+            for (_, credential) in credentials { await credential.close() }
+        }
+        setup.reload = {
+            // All of them, also after one that has changed.
+            try credentials.reduce(false) { hasChanged, next in try next.1.reload() || hasChanged }
+        }
+        return setup
+    }
+}
+
+extension SenderConfiguration.APNs {
+    fileprivate func inSandbox(_ sandbox: SenderConfiguration.Sandbox) -> SenderConfiguration.APNs {
+        var apns = self
+        apns.endpoint = sandbox.endpoint
+        apns.keyID = sandbox.keyID ?? self.keyID
+        return apns
+    }
+}
+
+extension APNsSender {
+    fileprivate static func made(
+        _ apns: SenderConfiguration.APNs,
+        _ key: Secret<String>,
+        on loop: EventLoop,
+        _ egress: Egress,
+        _ tokens: APNsProviderTokens
+    ) throws -> SenderCredential.Made {
+        let settings = APNsSettings(
+            key: key,
+            keyID: apns.keyID,
+            teamID: apns.teamID,
+            topic: apns.topic,
+            envelope: apns.envelope,
+            endpoint: apns.endpoint,
+            connection: ConnectionSettings(
+                caFile: apns.caFile,
+                connections: apns.connections,
+                streams: apns.streams,
+                egress: egress
+            ),
+            tokens: tokens
+        )
+        let sender = try APNsSender(settings, on: loop)
+        return (sender, sender.close)
+    }
+}
