@@ -34,5 +34,6 @@ package struct Migration: Sendable {
             name: "M0011_environment",
             sql: String(decoding: PackageResources.M0011_environment_sql, as: UTF8.self)
         ),
+        Migration(name: "M0012_app", sql: String(decoding: PackageResources.M0012_app_sql, as: UTF8.self)),
     ]
 }

@@ -107,10 +107,11 @@ The answer to the other forms is the notification as its recipient collects it. 
 
 With an `Idempotency-Key` a request that is sent again is answered as the first time, and nothing is sent twice.
 
-A `username:` that no user has is 400 `unknown-user`, a platform without a sender 400 `unknown-platform`, a payload that is too long
+A `username:` that no user of the app has is 400 `unknown-user`, an app of which the caller is not 400 `unknown-app`, a platform without a sender 400 `unknown-platform`, a payload that is too long
 413, and 409 `too-much-stored` if the caller has as much stored as its role may.""",
     "device", "send",
     parameters=(
+        parameter("app", "query", schema("App"), "Without a body or with a string: the app."),
         parameter("pns", "query", schema("Platform"), "With a string as body: the platform, in any case of its letters."),
         parameter("to_tag", "query", schema("Username"), "With a string as body: the user to whom it goes."),
         ref("parameters", "IdempotencyKey"),
@@ -137,15 +138,16 @@ operation(
 Gives the caller's notifications, the oldest change first: all that a device has missed, in one round trip. Without `cursor` it
 begins at the beginning; with the `Cursor` of the answer before it goes on where that one ended, and what was dismissed or
 recalled meanwhile is in `Deleted`. With `ids` it gives those of the named ones that are there for the caller, and can have no
-other parameter. What may be read once comes without its payload, to be collected by itself. Each 16 KiB of the body, before it is
+other parameter than `app`. What may be read once comes without its payload, to be collected by itself. Each 16 KiB of the body, before it is
 compressed, counts as one more request of the caller's quota.
 
-A cursor that is not of this user and of the same `unread` is 400 `invalid-cursor`: begin anew without it.""",
+A cursor that is not of this user, app and `unread` is 400 `invalid-cursor`: begin anew without it.""",
     "device", "fetch",
     parameters=(
         cursor("`Cursor` of the answer before.", schema("Cursor")),
         older("since", schema("Cursor")),
         LIMIT,
+        parameter("app", "query", schema("App"), "The app whose notifications are listed. Each has cursors of its own."),
         parameter("unread", "query", {"type": "boolean", "default": False}, "Only what was not read. Such a list has cursors of its own."),
         parameter("ids", "query", {"type": "string", "pattern": "^([1-9][0-9]{0,17}|[1-8][0-9]{18})(,([1-9][0-9]{0,17}|[1-8][0-9]{18})){0,499}$"}, "Up to 500 numbers of notifications, with commas in between; alone.", example="7,9,12"),
         *CONDITIONS,
@@ -282,7 +284,8 @@ seconds. The stream ends when the credentials do, or the devices change; a clien
 operation(
     "GET", "/api/webpush/key", "getWebPushKey", "devices", "Get the key that browsers subscribe with",
     "Gives what a page passes to `subscribe` as `applicationServerKey`. 404 if there is no sender of the type `webpush`.",
-    "device", "register", answers=ok("The key.", schema("WebPushKey")), problems=[404],
+    "device", "register", parameters=(parameter("app", "query", schema("App"), "The app of the page."),),
+    answers=ok("The key.", schema("WebPushKey")), problems=[404],
 )
 
 # MARK: Sessions

@@ -177,7 +177,7 @@ SCHEMAS = {
     ),
     "SentNotification": thing(
         [
-            "Id", "Read", "CreatedAt", "ExpiresAt", "To", "Platforms", "Priority", "CollapseKey", "Store", "ReadOnce",
+            "Id", "Read", "CreatedAt", "ExpiresAt", "App", "To", "Platforms", "Priority", "CollapseKey", "Store", "ReadOnce",
             "Recipients", "Pushes", "More",
         ],
         {
@@ -186,7 +186,8 @@ SCHEMAS = {
             "CreatedAt": time("When it was accepted."),
             "ExpiresAt": time("When the payload is erased."),
             "To": {"type": "array", "minItems": 1, "maxItems": 20, "items": {"type": "string"}, "description": "The tag expressions, with the parentheses that they need only."},
-            "Platforms": {"type": ["array", "null"], "items": {"type": "string"}, "description": "The platforms; null for all."},
+            "App": {"type": "string"},
+            "Platforms": {"type": ["array", "null"], "items": {"type": "string"}, "description": "The platforms; null for all, where there is one app."},
             "Priority": {"enum": ["high", "normal"]},
             "CollapseKey": either("string"),
             "Store": {"enum": ["cacheable", "never"]},
@@ -200,13 +201,14 @@ SCHEMAS = {
     "NotificationOrder": thing(
         ["Payload"],
         {
+            "App": schema("App"),
             "Payload": schema("Payload"),
             "To": either(
                 "array", minItems=1, maxItems=20,
                 items={"type": "string", "pattern": "^[-A-Za-z0-9_@#.:!&|() ]+$", "examples": ["username:alice", "news && !(beta || username:bob)"]},
                 description="Tag expressions of `&&`, `||`, `!` and parentheses, with at most 20 tags each; devices that match any of them are sent to. `username:` and a name means a user. The caller, if it is left out; a device can only send to itself.",
             ),
-            "Platforms": either("array", items=schema("Platform"), description="Only devices on these platforms are pushed to; all, if it is left out."),
+            "Platforms": either("array", items=schema("Platform"), description="Only devices on these platforms of the app are pushed to; all, if it is left out."),
             "ExpiresIn": either("integer", minimum=1, maximum=2592000, description="Seconds until the payload is erased and pushes end. The server may be configured to a lower maximum."),
             "Priority": {"enum": ["high", "normal", None], "default": "high", "description": "How urgent the push is, for providers that tell."},
             "CollapseKey": either("string", pattern="^[!-~]{1,64}$", description="A newer notification with the same key replaces an older one that has not been delivered. Providers see only a keyed hash of it."),
@@ -237,6 +239,16 @@ SCHEMAS = {
         description="Topics that the device joins; compared without case. Every user may join any topic: for what only some may read, users are given tags (`PUT /api/users/{id}/tags`). The tag `username:` and the user's name is added by the server, and no device may give itself a tag that begins with `username:`, `from:` or another prefix of the configuration's `tags.reserved`, by default `role:`; with `tags.open: false` it may give itself none.",
         examples=[["news", "region:eu"]],
     ),
+    "App": {
+        "type": ["string", "null"], "pattern": "^[-a-z0-9_]{1,64}$",
+        "description": "One of the apps that the server sends for and that the account belongs to; by default the account's only one, or `default`.",
+        "examples": ["bank"],
+    },
+    "Apps": {
+        "type": "array", "items": {"type": "string", "pattern": "^[-a-z0-9_]{1,64}$"},
+        "description": "The apps that the user belongs to: whose devices it registers, and whose notifications it sends and collects. Administrators belong to all.",
+        "examples": [["default"]],
+    },
     "Environment": {
         "type": ["string", "null"], "enum": ["production", "sandbox", None],
         "description": "`sandbox` for builds that Xcode has installed on an Apple device, whose tokens only Apple's sandbox knows, where the platform has it enabled. A device whose token turns out to be of the other environment is moved there.",
@@ -248,13 +260,13 @@ SCHEMAS = {
     },
     "ProviderRegistration": thing(
         ["Platform", "Handle"],
-        {"Platform": schema("Platform"), "Environment": schema("Environment"), "Handle": schema("Handle"), "Tags": schema("Tags")},
+        {"App": schema("App"), "Platform": schema("Platform"), "Environment": schema("Environment"), "Handle": schema("Handle"), "Tags": schema("Tags")},
         description="A device that a provider delivers to. It must be a handle as that provider gives them out.",
         examples=[{"Platform": "apns", "Handle": "0f744707bebcf74f9b7c25d48e3358945f6aa01da5ddb387462c7eaf61bb78ad", "Tags": ["news"]}],
     ),
     "BrowserRegistration": thing(
         ["Platform", "Handle"],
-        {"Platform": {"type": "string", "const": "webpush"}, "Handle": schema("PushSubscription"), "Tags": schema("Tags")},
+        {"App": schema("App"), "Platform": {"type": "string", "const": "webpush"}, "Handle": schema("PushSubscription"), "Tags": schema("Tags")},
         description="A browser. Its handle may as well be the text of that object.",
     ),
     "ConfirmationCode": {
@@ -264,7 +276,7 @@ SCHEMAS = {
     },
     "StreamRegistration": thing(
         ["Platform"],
-        {"Platform": {"type": "string", "const": "stream"}, "Handle": either("string"), "Tags": schema("Tags")},
+        {"App": schema("App"), "Platform": {"type": "string", "const": "stream"}, "Handle": either("string"), "Tags": schema("Tags")},
         description="A device that holds `GET /api/stream` open. It needs no handle, and one that it gives is not kept.",
         examples=[{"Platform": "stream"}],
     ),
@@ -284,9 +296,10 @@ SCHEMAS = {
         examples=[{"endpoint": "https://push.example.com/send/dK5vV0W", "keys": {"p256dh": "BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4", "auth": "BTBZMqHH6r4Tts7J_aSIgg"}}],
     ),
     "Device": thing(
-        ["Id", "Platform", "Environment", "Handle", "Tags", "CreatedAt", "LastPush"],
+        ["Id", "App", "Platform", "Environment", "Handle", "Tags", "CreatedAt", "LastPush"],
         {
             "Id": schema("RegistrationId"),
+            "App": {"type": "string"},
             "Platform": {"type": "string"},
             "Environment": {"type": ["string", "null"], "enum": ["production", "sandbox", None], "description": "The environment of its handle, which may be another than it has registered; null for one that has moved to another account."},
             "Handle": {"type": "string", "description": "Only its ends, enough to tell one's own devices apart.", "examples": ["0f74…78ad"]},
@@ -302,10 +315,11 @@ SCHEMAS = {
         ["Devices", "Cursor", "More"],
         {
             "Devices": {"type": "array", "maxItems": 500, "items": thing(
-                ["Id", "User", "State", "Platform", "Environment", "Handle", "Tags", "CreatedAt", "RegisteredAt", "LastPush", "RetiredAt", "Reason"],
+                ["Id", "User", "State", "App", "Platform", "Environment", "Handle", "Tags", "CreatedAt", "RegisteredAt", "LastPush", "RetiredAt", "Reason"],
                 {
                     "Id": schema("RegistrationId"), "User": schema("Username"),
                     "State": {"enum": ["requested", "registered", "retired"], "description": "`requested` until the device registers under its id; `retired` when the id cannot be used any more."},
+                    "App": either("string", description="Null unless the device is registered."),
                     "Platform": either("string", description="Null unless the device is registered, as are its handle and tags."),
                     "Environment": {"type": ["string", "null"], "enum": ["production", "sandbox", None], "description": "The environment of its handle."},
                     "Handle": either("string", description="Only its ends."),
@@ -347,10 +361,11 @@ SCHEMAS = {
         description="A page of what became of a notification's pushes, and the counts of all of them.",
     ),
     "Delivery": thing(
-        ["Device", "User", "Platform", "State", "Attempts", "UpdatedAt", "Reason"],
+        ["Device", "User", "App", "Platform", "State", "Attempts", "UpdatedAt", "Reason"],
         {
             "Device": either("string", description="The registration's id; null where it is gone."),
             "User": either("string", description="Whose device it is; null where the user is gone."),
+            "App": {"type": "string"},
             "Platform": {"type": "string"},
             "State": {"enum": ["queued", "sending", "accepted", "fetched", "read", "expired", "failed", "cancelled"], "description": "How far the push has come."},
             "Attempts": {"type": "integer", "minimum": 0, "description": "How often it was tried."},
@@ -421,22 +436,23 @@ SCHEMAS = {
     ),
     "UserOrder": thing(
         ["Name", "Password"],
-        {"Name": schema("NewUsername"), "Password": schema("Password"), "Role": {"enum": ["device", "publisher", "admin", None], "default": "device"}},
+        {"Name": schema("NewUsername"), "Password": schema("Password"), "Role": {"enum": ["device", "publisher", "admin", None], "default": "device"}, "Apps": {"anyOf": [schema("Apps"), {"type": "null"}], "default": ["default"]}},
         description="A user that is to be.", examples=[{"Name": "alice", "Password": "correct horse battery", "Role": "device"}],
     ),
     "NewUsername": {"type": "string", "pattern": NAME, "not": {"enum": [".", ".."]}, "description": "A name that no user has yet.", "examples": ["alice"]},
-    "NewUser": thing(["Name", "Role"], {"Name": schema("Username"), "Role": schema("Role")}, description="A user that was made."),
+    "NewUser": thing(["Name", "Role", "Apps"], {"Name": schema("Username"), "Role": schema("Role"), "Apps": schema("Apps")}, description="A user that was made."),
     "UserChange": thing(
         [], {
             "Role": {"enum": ["device", "publisher", "admin", None]},
+            "Apps": {"anyOf": [schema("Apps"), {"type": "null"}], "description": "Devices of apps that the user leaves are retired."},
             "Password": {"anyOf": [schema("Password"), {"type": "null"}], "description": "Another password ends the user's sessions."},
             "Disabled": either("boolean", description="A disabled user is refused like nobody, at once."),
         },
         description="What shall be other about a user.", examples=[{"Disabled": True}],
     ),
     "User": thing(
-        ["Name", "Role", "CreatedAt", "Disabled"],
-        {"Name": schema("Username"), "Role": schema("Role"), "CreatedAt": time("When the user was made."), "Disabled": {"type": "boolean"}},
+        ["Name", "Role", "Apps", "CreatedAt", "Disabled"],
+        {"Name": schema("Username"), "Role": schema("Role"), "Apps": schema("Apps"), "CreatedAt": time("When the user was made."), "Disabled": {"type": "boolean"}},
         description="A user.",
     ),
     "UserTags": thing(

@@ -22,6 +22,8 @@ extension PushClient {
         public var serverTrust: ServerTrust
         /// How long one request may take, from its beginning to the last byte of its answer.
         public var timeout: Duration
+        /// The app that this client is of, where the server sends for several; `nil`: the account's only one, or `default`.
+        public var app: String?
         /// The session's configuration. The client switches off its caches, cookies and stored credentials.
         public var configuration: URLSessionConfiguration
         /// The time, which tests choose.
@@ -33,12 +35,14 @@ extension PushClient {
             signatureTolerance: Duration = .seconds(300),
             serverTrust: ServerTrust = .system,
             timeout: Duration = .seconds(30),
+            app: String? = nil,
             configuration: URLSessionConfiguration = .ephemeral
         ) {
             self.signatureKeys = signatureKeys
             self.signatureTolerance = signatureTolerance
             self.serverTrust = serverTrust
             self.timeout = timeout
+            self.app = app
             self.configuration = configuration
         }
     }

@@ -99,6 +99,7 @@ extension PushClient {
     /// user has stored (`too-much-stored`).
     public func send(_ payload: String, idempotencyKey: UUID = UUID()) async throws -> NotificationItem {
         var request = APIRequest("POST", Paths.notifications)
+        if let app { request.query = [URLQueryItem(name: "app", value: app)] }
         request.body = .string(payload)
         request.idempotencyKey = idempotencyKey
         return try await self.api.call(request).item()

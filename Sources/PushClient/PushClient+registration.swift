@@ -30,6 +30,7 @@ extension PushClient {
             .init("Platform", .string(platform)), .init("Handle", .string(handle)),
             .init("Tags", .array(tags.map { .string($0) })),
         ]
+        if let app { members.append(.init("App", .string(app))) }
         if isSandbox { members.append(.init("Environment", .string("sandbox"))) }
         let body = JSONValue.object(members)
         let kept = self.records.registration?.id

@@ -71,6 +71,7 @@ extension PushClient {
     private func page(after cursor: String?) async throws -> Page {
         var request = APIRequest("GET", Paths.notifications)
         request.query = [URLQueryItem(name: "limit", value: "500")]
+        if let app { request.query.append(URLQueryItem(name: "app", value: app)) }
         if let cursor {
             request.query.append(URLQueryItem(name: "since", value: cursor))
             // If nothing follows a cursor, the server's answer has that cursor as its tag.

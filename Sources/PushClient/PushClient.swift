@@ -22,6 +22,7 @@ public struct PushClient: Sendable {
     let api: APITransport
     let records: Records
     let inbox: InboxKeeper
+    let app: String?
     let now: @Sendable () -> Date
 
     /// A client of one server for one account, on one device: its store has one registration.
@@ -41,6 +42,7 @@ public struct PushClient: Sendable {
             isSigned: !options.signatureKeys.isEmpty
         )
         self.inbox = InboxKeeper(self.records)
+        self.app = options.app
         self.now = options.now
     }
 }

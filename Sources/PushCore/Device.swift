@@ -1,12 +1,30 @@
 internal import Bytes
 
-/// The name under which a sender is configured and devices register.
+/// The name under which a sender of an app is configured and devices register.
 package struct Platform: Sendable, Hashable, CustomStringConvertible {
-    package let description: String
+    package let name: String
+    package let app: AppName
 
     /// Takes a name as the client wrote it; `gcm` is `fcm` under its old name.
-    package init(_ name: String) {
-        self.description = name == "gcm" ? "fcm" : name
+    package init(_ name: String, of app: AppName = .usual) {
+        self.name = name == "gcm" ? "fcm" : name
+        self.app = app
+    }
+
+    /// Takes a platform's `description`.
+    package init(stored text: String) {
+        let parts = text.split(separator: ":", maxSplits: 1)
+        if parts.count == 2, let app = AppName(String(parts[0])) {
+            self.init(String(parts[1]), of: app)
+        } else {
+            self.init(text)
+        }
+    }
+
+    /// The name among the platforms of all apps, as in the database, in logs and in metrics: `apns`, and with the app in
+    /// front, `bank:apns`, unless that is the usual one. No name has a colon.
+    package var description: String {
+        self.app == .usual ? self.name : "\(self.app):\(self.name)"
     }
 }
 

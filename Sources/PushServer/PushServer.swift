@@ -61,6 +61,7 @@ package final class PushServer: Responder {
                 // A list of another form needs another key name: the cursor is the validator of its empty answer.
                 cursors: CursorMaker(key: secret.derive("cursor")),
                 signer: signer,
+                settings: settings,
                 maxAge: settings.listMaxAge,
                 startedAt: startedAt
             ),
@@ -71,7 +72,7 @@ package final class PushServer: Responder {
             RegistrationHandler(store: store, settings: settings, ids: ids, workIsWaiting: workIsWaiting),
             DeviceTestHandler(poster: poster, settlements: settlements),
             DeviceAdministrationHandler(store: store, reports: reports),
-            WebPushKeyHandler(key: settings.applicationServerKey),
+            WebPushKeyHandler(settings: settings),
             StreamHandler(
                 store: store,
                 settings: settings,
@@ -94,7 +95,7 @@ package final class PushServer: Responder {
                 usualLifetime: settings.sessionLifetime,
                 logger: logger
             ),
-            UserHandler(store: store, reports: reports, authenticator: authenticator),
+            UserHandler(store: store, reports: reports, authenticator: authenticator, settings: settings),
             UserTagHandler(store: store),
             AuditHandler(reports: reports),
             MetricHandler(

@@ -85,15 +85,44 @@ package struct ServerSettings: Sendable {
         self.storage = storage
     }
 
+    /// The app of that name; without a name the user's only app, or the usual one.
+    ///
+    /// Throws an `unknown-app` problem if there is none, or if the user does not belong to it: the names of the others are
+    /// not told. Administrators belong to all apps.
+    func app(named name: String?, for user: User) throws(Problem) -> AppName {
+        let known = self.apps.filter(user.mayUse)
+        if let name {
+            if let app = AppName(name), known.contains(app) { return app }
+        } else if known.contains(.usual) {
+            return .usual
+        } else if known.count == 1, let app = known.first {
+            return app
+        }
+        let list =
+            known.isEmpty
+            ? "it belongs to none" : "its own are \(known.sorted().map(\.description).joined(separator: ", "))"
+        let asked =
+            name.map { "\"\($0.prefix(64))\" is not an app of this account" } ?? "the account's app must be named"
+        throw Problem(.unknownApp, "\(asked); \(list)")
+    }
+
+    /// The apps that have senders, and the usual one.
+    var apps: Set<AppName> { Set(self.platforms.keys.map(\.app)).union([.usual]) }
+
+    /// The platforms that notifications of an app go to; `nil` for all, where there is only one app.
+    func platforms(of app: AppName) -> Set<Platform>? {
+        self.apps.count == 1 ? nil : Set(self.platforms.keys.filter { $0.app == app })
+    }
+
     /// The platform of that name. Throws an `unknown-platform` problem that lists the known ones.
-    func platform(named name: String) throws -> Platform {
-        try self.rule(named: name).platform
+    func platform(named name: String, of app: AppName) throws -> Platform {
+        try self.rule(named: name, of: app).platform
     }
 
     /// The platform of that name and its rule. Throws an `unknown-platform` problem that lists the known ones.
-    func rule(named name: String) throws -> (platform: Platform, rule: PlatformRule) {
-        let platform = Platform(name)
-        guard let rule = self.platforms[platform] else { throw self.unknownPlatform(name) }
+    func rule(named name: String, of app: AppName) throws -> (platform: Platform, rule: PlatformRule) {
+        let platform = Platform(name, of: app)
+        guard let rule = self.platforms[platform] else { throw self.unknownPlatform(platform) }
         return (platform, rule)
     }
 
@@ -107,16 +136,16 @@ package struct ServerSettings: Sendable {
         return DeviceHandle(text)
     }
 
-    /// The key that browsers subscribe with: that of the platform `webpush`, or of the first platform that has one.
-    var applicationServerKey: String? {
-        let platforms = self.platforms.filter { $0.value.applicationServerKey != nil }
-        let first = platforms.min { $0.key.description < $1.key.description }?.value
-        return (platforms[Platform("webpush")] ?? first)?.applicationServerKey
+    /// The key that browsers subscribe with: that of the app's platform `webpush`, or of its first platform that has one.
+    func applicationServerKey(of app: AppName) -> String? {
+        let platforms = self.platforms.filter { $0.key.app == app && $0.value.applicationServerKey != nil }
+        let first = platforms.min { $0.key.name < $1.key.name }?.value
+        return (platforms[Platform("webpush", of: app)] ?? first)?.applicationServerKey
     }
 
-    private func unknownPlatform(_ name: String) -> Problem {
-        let known = self.platforms.keys.map(\.description).sorted()
+    private func unknownPlatform(_ platform: Platform) -> Problem {
+        let known = self.platforms.keys.filter { $0.app == platform.app }.map(\.name).sorted()
         let list = known.isEmpty ? "no sender is configured" : "the known ones are \(known.joined(separator: ", "))"
-        return Problem(.unknownPlatform, "\"\(name.prefix(40))\" is unknown; \(list)")
+        return Problem(.unknownPlatform, "\"\(platform.name.prefix(40))\" is unknown; \(list)")
     }
 }

@@ -46,14 +46,33 @@ extension Configuration {
         configuration.proxy = try Proxy(root.section("proxy"))
         let senders = try root.section("senders")
         if !senders.names.isEmpty { configuration.senders = [:] }
-        for name in senders.names {
-            let section = try senders.section(name)
-            if try section.bool("direct") == true { configuration.directSenders.insert(Platform(name)) }
-            configuration.senders[Platform(name)] = try SenderConfiguration(section, name: name)
-        }
+        try configuration.readSenders(senders, of: .usual)
+        try configuration.readApps(root.section("apps"))
         try root.finish()
         try source.finish()
         return configuration
+    }
+
+    private mutating func readApps(_ section: ConfigurationSection) throws {
+        for name in section.names {
+            guard let app = AppName(name), app != .usual else {
+                throw section.error(name, nil, "an app's name must be 1 to 64 of a-z, 0-9, - and _, and not default")
+            }
+            let own = try section.section(name)
+            let senders = try own.section("senders")
+            if senders.names.isEmpty { throw own.error("senders", nil, "an app needs a sender") }
+            try self.readSenders(senders, of: app)
+            try own.finish()
+        }
+    }
+
+    private mutating func readSenders(_ section: ConfigurationSection, of app: AppName) throws {
+        for name in section.names {
+            let own = try section.section(name)
+            let platform = Platform(name, of: app)
+            if try own.bool("direct") == true { self.directSenders.insert(platform) }
+            self.senders[platform] = try SenderConfiguration(own, name: name)
+        }
     }
 
     private mutating func readServer(_ section: ConfigurationSection) throws {

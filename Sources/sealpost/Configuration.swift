@@ -58,7 +58,7 @@ struct Configuration: Sendable {
     var proxy: Proxy?
     /// The senders that do not use it.
     var directSenders: Set<Platform> = []
-    /// By default event streams only, which need no provider.
+    /// Those of all apps. By default event streams only, which need no provider.
     var senders: [Platform: SenderConfiguration] = [Platform("stream"): .stream]
     var streamHeartbeat = Duration.seconds(15)
 
@@ -90,6 +90,16 @@ struct Configuration: Sendable {
 }
 
 extension Configuration {
+    /// The configured app of that name. Throws `ConfigurationError` if there is none.
+    func app(named name: String) throws -> AppName {
+        let known = Set(self.senders.keys.map(\.app)).union([.usual])
+        guard let app = AppName(name), known.contains(app) else {
+            let list = known.sorted().map(\.description).joined(separator: ", ")
+            throw ConfigurationError("the app \(name) is not configured; the apps are \(list)")
+        }
+        return app
+    }
+
     /// The trusted proxies; their spelling is checked before.
     var proxies: TrustedProxies {
         TrustedProxies(

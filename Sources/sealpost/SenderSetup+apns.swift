@@ -15,7 +15,7 @@ extension SenderSetup {
         _ egress: Egress,
         _ tokens: APNsProviderTokens
     ) throws -> SenderSetup {
-        let key = "senders.\(name)"
+        let key = name.configurationKey
         let production = try SenderCredential(file: apns.keyFile, key: "\(key).keyFile") { text in
             try APNsSender.made(apns, text, on: loop, egress, tokens)
         }

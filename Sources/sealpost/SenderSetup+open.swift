@@ -16,7 +16,7 @@ extension SenderSetup {
     ) throws -> SenderSetup {
         let text = try PrivateFile.load(
             webPush.keyFile,
-            what: "senders.\(name).keyFile:",
+            what: "\(name.configurationKey).keyFile:",
             ifMissing: VAPIDKey.generateText
         )
         let key = try VAPIDKey(Secret(text))
@@ -49,7 +49,7 @@ extension SenderSetup {
         on loop: EventLoop,
         _ egress: Egress
     ) throws -> SenderSetup {
-        let key = "senders.\(name).secretFile"
+        let key = "\(name.configurationKey).secretFile"
         let credential = try SenderCredential(file: webhook.secretFile, key: key) { secret in
             let settings = WebhookSettings(
                 url: webhook.url,

@@ -28,7 +28,7 @@ struct SenderSetup {
         egress: Egress,
         tokens: APNsProviderTokens
     ) throws {
-        let path = "senders.\(name)"
+        let path = name.configurationKey
         do {
             switch configuration {
             case .apns(let apns): self = try Self.apns(apns, name: name, on: loop, egress, tokens)
@@ -70,7 +70,7 @@ struct SenderSetup {
         on loop: EventLoop,
         _ egress: Egress
     ) throws -> SenderSetup {
-        let path = "senders.\(name)"
+        let path = name.configurationKey
         let credential = try SenderCredential(file: fcm.serviceAccount, key: "\(path).serviceAccount") { account in
             let settings = FCMSettings(
                 serviceAccount: account,
@@ -105,7 +105,7 @@ struct SenderSetup {
         on loop: EventLoop,
         _ egress: Egress
     ) throws -> SenderSetup {
-        let path = "senders.\(name)"
+        let path = name.configurationKey
         let credential = try SenderCredential(file: wns.clientSecretFile, key: "\(path).clientSecretFile") { secret in
             let settings = WNSSettings(
                 clientID: wns.clientID,
@@ -130,6 +130,13 @@ struct SenderSetup {
             CredentialExpiry(name: "\(path).clientSecretFile", expiresAt: $0)
         }
         return setup
+    }
+}
+
+extension Platform {
+    /// Where the configuration has its sender.
+    var configurationKey: String {
+        self.app == .usual ? "senders.\(self.name)" : "apps.\(self.app).senders.\(self.name)"
     }
 }
 

@@ -40,7 +40,8 @@ import Testing
         #expect(response.fields[.cacheControl] == "no-store")
         let cursor = try #require(try response.json["Cursor"]?.text)
         #expect(
-            response.text == #"{"Devices":[{"Id":"\#(id)","User":"alice","State":"registered","Platform":"apns","#
+            response.text
+                == #"{"Devices":[{"Id":"\#(id)","User":"alice","State":"registered","App":"default","Platform":"apns","#
                 + #""Environment":"production","Handle":"0123…cdef","Tags":["news","username:alice"],"CreatedAt":"2027-01-15T08:00:00Z","#
                 + #""RegisteredAt":"2027-01-15T08:00:00Z","LastPush":"2027-01-15T08:01:00Z","RetiredAt":null,"#
                 + #""Reason":null}],"Cursor":"\#(cursor)","More":false}"#

@@ -194,7 +194,7 @@ import Testing
 
     @Test func aNumberThatWasNeverGivenOutIsNoCursor() async throws {
         let user = try await self.fixture.storage.user("alice").id
-        let list = CursorMaker.List(user: user, isUnreadOnly: false)
+        let list = CursorMaker.List(user: user, app: .usual, isUnreadOnly: false)
         let newest = try await self.fixture.storage.reader.newestChange(ofUser: user)
         for (change, isGood) in [(0, true), (newest, true), (newest + 1, false), (.max, false)] as [(Int64, Bool)] {
             let cursor = CursorMaker(key: self.fixture.storage.store.indexSecret.derive("cursor")).cursor(

@@ -146,7 +146,7 @@ import Testing
         let response = try await self.fixture.send(.get, Paths.register)
         let time = self.fixture.clock.now.rfc3339
         #expect(
-            response.text == #"[{"Id":"one","Platform":"apns","Environment":"production","#
+            response.text == #"[{"Id":"one","App":"default","Platform":"apns","Environment":"production","#
                 + #""Handle":"0123…cdef","Tags":["username:alice"],"#
                 + #""CreatedAt":"\#(time)","LastPush":null}]"#
         )

@@ -17,6 +17,7 @@ import Testing
         return try await self.fixture.store.changeUser(
             name,
             role: role,
+            apps: nil,
             password: nil,
             isDisabled: isDisabled,
             by: nil,
@@ -119,6 +120,7 @@ import Testing
         let outcome = try await store.changeUser(
             ada.name,
             role: .device,
+            apps: nil,
             password: hash,
             isDisabled: nil,
             by: nil,

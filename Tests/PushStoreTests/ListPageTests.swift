@@ -121,7 +121,14 @@ import Testing
                     within: budget,
                     needsPayloads: needsPayloads
                 ),
-                try await reader.notifications(ids, for: user, now: now, within: budget, needsPayloads: needsPayloads),
+                try await reader.notifications(
+                    ids,
+                    of: .usual,
+                    for: user,
+                    now: now,
+                    within: budget,
+                    needsPayloads: needsPayloads
+                ),
             ]
             #expect(pages.map(\.isBeyondBudget) == [isBeyond, isBeyond])
             #expect(asked == (isBeyond ? 0 : 2))

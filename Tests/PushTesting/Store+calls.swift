@@ -83,7 +83,14 @@ extension NotificationReader {
         now: Date,
         needsPayloads: (NotificationPage) -> Bool
     ) async throws(StoreError) -> NotificationPage {
-        try await self.notifications(ids, for: user, now: now, within: .unlimited, needsPayloads: needsPayloads)
+        try await self.notifications(
+            ids,
+            of: .usual,
+            for: user,
+            now: now,
+            within: .unlimited,
+            needsPayloads: needsPayloads
+        )
     }
 }
 

@@ -96,8 +96,8 @@ package struct StoreFixture: Sendable {
         guard let deviceHandle = DeviceHandle(handle) else { throw Missing("\(handle) is no handle") }
         let id = try await self.store.requestRegistration(ofUser: user.id, handle: nil, now: self.now)
         let registration = DeviceRegistration(
-            platform: Platform(platform),
-            lane: Lane(Platform(platform)),
+            platform: Platform(stored: platform),
+            lane: Lane(Platform(stored: platform)),
             handle: deviceHandle,
             tags: Set(tags.compactMap { Tag($0) })
         )
@@ -174,6 +174,37 @@ package struct StoreFixture: Sendable {
             once: request,
             by: nil,
             within: bounds,
+            page: page
+        )
+    }
+
+    /// Stores a notification for an audience.
+    @discardableResult
+    package func post(
+        _ id: NotificationID,
+        from sender: User,
+        to audience: Audience,
+        page: Int? = nil
+    ) async throws -> PostOutcome {
+        try await self.store.post(
+            NewNotification(
+                id: id,
+                sender: sender.id,
+                sealedPayload: try self.store.vault.seal(
+                    Data("payload \(id)".utf8),
+                    in: .payload(id, sender: sender.id)
+                ),
+                audience: audience,
+                isStoredByClients: true,
+                isReadOnce: false,
+                priority: .high,
+                collapseID: nil,
+                createdAt: self.now,
+                expiresAt: self.now + 3600
+            ),
+            once: nil,
+            by: nil,
+            within: nil,
             page: page
         )
     }

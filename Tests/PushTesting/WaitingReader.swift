@@ -114,13 +114,21 @@ package struct WaitingReader: StoreReader {
 
     package func notifications(
         _ ids: [NotificationID],
+        of app: AppName,
         for user: Int64,
         now: Date,
         within budget: PageBudget,
         needsPayloads: (NotificationPage) -> Bool
     ) async throws(StoreError) -> NotificationPage {
         await Task.yield()
-        return try await self.base.notifications(ids, for: user, now: now, within: budget, needsPayloads: needsPayloads)
+        return try await self.base.notifications(
+            ids,
+            of: app,
+            for: user,
+            now: now,
+            within: budget,
+            needsPayloads: needsPayloads
+        )
     }
 
     package func newestChange(ofUser user: Int64) async throws(StoreError) -> Int64 {

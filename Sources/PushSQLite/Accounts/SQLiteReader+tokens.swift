@@ -19,6 +19,7 @@ extension SQLiteReader {
                 id: id,
                 name: try self.sealing.username(row.data(TokenColumn.name), ofUser: id),
                 role: role,
+                apps: Set(storedApps: row.optionalText(TokenColumn.apps)),
                 passwordNumber: row.integer(TokenColumn.passwordNumber),
                 isDisabled: false
             )
@@ -87,7 +88,7 @@ extension TokenEntry {
 
 /// The columns of `tokenInUse`.
 private enum TokenColumn: Int32, SelectedColumn {
-    case prefix, scopes, expiresAt, usedAt, isVouched, userID, name, role, passwordNumber, mac
+    case prefix, scopes, expiresAt, usedAt, isVouched, userID, name, role, apps, passwordNumber, mac
 
     var sql: String {
         switch self {
@@ -99,6 +100,7 @@ private enum TokenColumn: Int32, SelectedColumn {
         case .userID: "u.id"
         case .name: "u.name"
         case .role: "u.role"
+        case .apps: "u.apps"
         case .passwordNumber: "u.password_number"
         case .mac: "t.mac"
         }

@@ -8,7 +8,7 @@ extension SQLiteReader {
         try self.read { db in
             let statement = try db.cachedStatement(
                 sql: """
-                    select id, name, role, password_number, disabled_at is not null as is_disabled
+                    select id, name, role, apps, password_number, disabled_at is not null as is_disabled
                     from user where name_key = ?
                     """
             )
@@ -52,7 +52,8 @@ extension SQLiteReader {
         }
     }
 
-    private static let entries = "select id, name, role, created_at, disabled_at is not null as is_disabled from user"
+    private static let entries =
+        "select id, name, role, apps, created_at, disabled_at is not null as is_disabled from user"
 }
 
 extension UserEntry {
@@ -62,6 +63,7 @@ extension UserEntry {
         self.init(
             name: try sealing.username(row["name"], ofUser: row["id"]),
             role: role,
+            apps: try Set(storedApps: row["apps"]),
             createdAt: try Date(milliseconds: row["created_at"]),
             isDisabled: try row["is_disabled"]
         )
@@ -76,6 +78,7 @@ extension User {
             id: try row["id"],
             name: try sealing.username(row["name"], ofUser: row["id"]),
             role: role,
+            apps: try Set(storedApps: row["apps"]),
             passwordNumber: try row["password_number"],
             isDisabled: try row["is_disabled"]
         )

@@ -7,6 +7,7 @@ extension SQLiteStore {
     package func addUser(
         _ name: Username,
         role: Role,
+        apps: Set<AppName>,
         password: PasswordHash,
         by record: AuditRecord?,
         now: Date
@@ -16,12 +17,12 @@ extension SQLiteStore {
             let id = try Int64.fetchOne(db, sql: "select seq + 1 from sqlite_sequence where name = 'user'") ?? 1
             try db.execute(
                 sql: """
-                    insert into user (id, name, name_key, role, password, created_at) values (?, ?, ?, ?, ?, ?)
+                    insert into user (id, name, name_key, role, apps, password, created_at) values (?, ?, ?, ?, ?, ?, ?)
                     on conflict (name_key) do nothing
                     """,
                 arguments: [
                     id, try sealing.seal(name.description, in: .username(id)), sealing.index.hash(name), role.rawValue,
-                    password.phc, now.milliseconds,
+                    apps.stored, password.phc, now.milliseconds,
                 ]
             )
             return db.changesCount == 1
@@ -31,6 +32,7 @@ extension SQLiteStore {
     package func changeUser(
         _ name: Username,
         role: Role?,
+        apps: Set<AppName>?,
         password: PasswordHash?,
         isDisabled: Bool?,
         by record: AuditRecord?,
@@ -50,6 +52,8 @@ extension SQLiteStore {
                 arguments: [key, role?.rawValue, isDisabled, now.milliseconds]
             )
             guard db.changesCount == 1 else { return .missing }
+            if apps != nil { writer.noteErasure() }
+            if let apps { try Self.setApps(apps, ofUser: key, db, now: now) }
             if let password {
                 try db.execute(
                     sql: "update user set password = ?, password_number = password_number + 1 where name_key = ?",
@@ -76,6 +80,22 @@ extension SQLiteStore {
             return .done
         } noting: {
             $0 == .done ? record : nil
+        }
+    }
+
+    /// Retires the devices of the apps that the user leaves.
+    private static func setApps(_ apps: Set<AppName>, ofUser key: Data, _ db: Database, now: Date) throws {
+        try db.run(prepared: "update user set apps = ? where name_key = ?", apps.stored, key)
+        let devices = try db.all(
+            prepared: """
+                select number, platform from device
+                where user_id = (select id from user where name_key = ?) and platform is not null
+                """,
+            key
+        ) { (number: $0.integer(0), platform: Platform(stored: $0.text(1))) }
+        for device in devices where !apps.contains(device.platform.app) {
+            let reason = "the account does not belong to the app \(device.platform.app) any more"
+            try Self.retire(db, device: device.number, reason: reason, now: now)
         }
     }
 

@@ -174,7 +174,7 @@ extension Registrar {
             throw VaultError.unreadable
         }
         let tags = try self.sealing.tags(row.tags, in: .tags(row.number))
-        let platform = Platform(row.platform)
+        let platform = Platform(stored: row.platform)
         let part = row.lane == row.platform ? nil : String(row.lane.dropFirst(row.platform.count + 1))
         let registration = DeviceRegistration(
             platform: platform,
@@ -192,7 +192,7 @@ extension Registrar {
         guard let sealed, let handle = DeviceHandle(try self.sealing.text(sealed, in: .handle(issued.number))) else {
             return false
         }
-        let key = self.sealing.index.hash(handle, on: Platform(platform), claimedBy: self.user.id)
+        let key = self.sealing.index.hash(handle, on: Platform(stored: platform), claimedBy: self.user.id)
         guard let last = try Confirmation(db, key), last.isUsed, !last.isExpired(self.now) else { return false }
         return last.code(key, self.sealing)?.matches(code) == true
     }

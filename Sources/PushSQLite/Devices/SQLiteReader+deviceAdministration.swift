@@ -48,7 +48,7 @@ extension DeviceEntry {
         if let retiredAt = try row["retired_at"] as Int64? {
             state = .retired(at: Date(milliseconds: retiredAt), reason: try row["retired_reason"])
         } else if let name = try row["platform"] as String? {
-            let platform = Platform(name)
+            let platform = Platform(stored: name)
             guard let handle = DeviceHandle(try sealing.text(row["handle"], in: .handle(number))) else { return nil }
             let tags = try sealing.tags(row["tags"], in: .tags(number))
             let environment = try PushEnvironment(ofLane: row["lane"], on: platform)

@@ -21,7 +21,7 @@ extension SQLiteReader {
                 let number: Int64 = try row["number"]
                 let text = try self.sealing.text(row["handle"], in: .handle(number))
                 guard let id = try RegistrationID(row["id"]), let handle = DeviceHandle(text) else { return nil }
-                let platform = try Platform(row["platform"])
+                let platform = try Platform(stored: row["platform"])
                 return try RegisteredDevice(
                     number: number,
                     id: id,
@@ -42,7 +42,7 @@ extension SQLiteReader {
                 RegistrationID(row.text(0)).map { id in
                     MovedDevice(
                         id: id,
-                        platform: Platform(row.text(1)),
+                        platform: Platform(stored: row.text(1)),
                         createdAt: Date(milliseconds: row.integer(2)),
                         movedAt: Date(milliseconds: row.integer(3))
                     )

@@ -47,6 +47,11 @@ struct PageBuilder {
         return true
     }
 
+    /// Passes a change of another app's notification. The list goes on after it, so that it is read once.
+    mutating func skip(_ change: Int64) {
+        self.page.end = change
+    }
+
     // MARK: - Private
 
     /// A tombstone is for a client that may have the notification.

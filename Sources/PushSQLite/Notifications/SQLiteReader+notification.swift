@@ -17,6 +17,7 @@ extension SQLiteReader {
             else { throw StoreError.damaged(row: "a recipient of notification \(id)") }
             return StoredNotification(
                 sender: row.integer(FetchColumn.sender),
+                app: AppName(stored: row.optionalText(FetchColumn.app)),
                 sealedPayload: row.data(FetchColumn.payload),
                 isStoredByClients: row.flag(FetchColumn.isStoredByClients),
                 isReadOnce: row.flag(FetchColumn.isReadOnce),
@@ -50,7 +51,7 @@ extension SQLiteReader {
 /// What `fetch` selects.
 private enum FetchColumn: Int32, SelectedColumn {
     case payload, isStoredByClients, isReadOnce, createdAt, expiresAt, isRecipient, readAt, fetchedAt, mac, sender,
-        changedAt, leasedUntil
+        app, changedAt, leasedUntil
 
     var sql: String {
         switch self {
@@ -64,6 +65,7 @@ private enum FetchColumn: Int32, SelectedColumn {
         case .fetchedAt: "r.fetched_at"
         case .mac: "r.mac"
         case .sender: "n.sender_id"
+        case .app: "n.app"
         case .changedAt: "coalesce(r.changed_at, n.created_at)"
         case .leasedUntil:
             // Of all others the table is not even looked at.

@@ -14,6 +14,10 @@ extension SQLiteReader {
             var builder = PageBuilder(range, within: budget, now: now)
             try reads.forEachRow(Self.changes, user, range.start ?? 0) { row in
                 guard builder.beginRow() else { return false }
+                guard AppName(stored: row.optionalText(ChangeColumn.app)) == range.app else {
+                    builder.skip(row.integer(ChangeColumn.change))
+                    return true
+                }
                 let entry = try self.entry(row, for: user, isUnreadOnly: range.isUnreadOnly)
                 return builder.add(entry, changedAt: Date(milliseconds: row.integer(ChangeColumn.changedAt)))
             }
@@ -27,6 +31,7 @@ extension SQLiteReader {
 
     package func notifications(
         _ ids: [NotificationID],
+        of app: AppName,
         for user: Int64,
         now: Date,
         within budget: PageBudget,
@@ -36,7 +41,7 @@ extension SQLiteReader {
             var page = NotificationPage(end: 0)
             page.isBeyondBudget = ids.count > budget.rows
             if page.isBeyondBudget { return page }
-            for id in Set(ids) { try self.add(id, for: user, now: now, to: &page, reads) }
+            for id in Set(ids) { try self.add(id, of: app, for: user, now: now, to: &page, reads) }
             page.removedAt = self.removals.latest
             page.entries.sort { $0.change < $1.change }
             page.keepWhatFits()
@@ -50,12 +55,14 @@ extension SQLiteReader {
 
     private func add(
         _ id: NotificationID,
+        of app: AppName,
         for user: Int64,
         now: Date,
         to page: inout NotificationPage,
         _ reads: DirectReads
     ) throws {
         try reads.forEachRow(Self.change, user, id.rawValue) { row in
+            guard AppName(stored: row.optionalText(ChangeColumn.app)) == app else { return true }
             let entry = try self.entry(row, for: user, isUnreadOnly: false)
             let isExpired = entry.expiresAt <= now
             let changedAt = isExpired ? entry.expiresAt : Date(milliseconds: row.integer(ChangeColumn.changedAt))
@@ -150,7 +157,7 @@ extension NotificationPage {
 /// long and is not always needed.
 private enum ChangeColumn: Int32, SelectedColumn {
     case change, id, sender, payloadLength, isStoredByClients, isReadOnce, createdAt, expiresAt, readAt, dismissedAt
-    case changedAt, mac, isFetched
+    case changedAt, mac, isFetched, app
 
     var sql: String {
         switch self {
@@ -167,6 +174,7 @@ private enum ChangeColumn: Int32, SelectedColumn {
         case .changedAt: "coalesce(n.recalled_at, r.changed_at)"
         case .mac: "r.mac"
         case .isFetched: "r.fetched_at is not null"
+        case .app: "n.app"
         }
     }
 

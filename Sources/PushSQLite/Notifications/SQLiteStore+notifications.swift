@@ -26,7 +26,9 @@ extension SQLiteStore {
             // Before anything is written, so that a wrong name leaves nothing to roll back.
             var recipients: Set<Int64> = []
             for user in audience.users {
-                guard let id = try Self.user(withKey: user.key, db) else { return .unknownUser(user.name) }
+                guard let id = try Self.user(withKey: user.key, of: audience.audience.app, db) else {
+                    return .unknownUser(user.name)
+                }
                 recipients.insert(id)
             }
             let target = PushTarget(notification, audience, sequence: pusher.changes.next())
@@ -55,12 +57,13 @@ extension SQLiteStore {
         let payload = try sealing.vault.renewed(notification.sealedPayload, in: place)
         let inserted = try db.run(
             prepared: """
-                insert into notification (id, sender_id, is_stored_by_clients, is_read_once, priority, collapse_id,
+                insert into notification (id, sender_id, app, is_stored_by_clients, is_read_once, priority, collapse_id,
                     sequence, seed, created_at, expires_at, payload)
-                values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) on conflict (id) do nothing
+                values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) on conflict (id) do nothing
                 """,
             target.id,
             notification.sender,
+            notification.audience.app.stored,
             notification.isStoredByClients,
             notification.isReadOnce,
             notification.priority.rawValue,
@@ -74,8 +77,12 @@ extension SQLiteStore {
         return inserted == 1
     }
 
-    private static func user(withKey key: Data, _ db: Database) throws -> Int64? {
-        try db.first(prepared: "select id from user where name_key = ?", key) { $0.integer(0) }
+    private static func user(withKey key: Data, of app: AppName, _ db: Database) throws -> Int64? {
+        let user = try db.first(prepared: "select id, apps from user where name_key = ?", key) {
+            (id: $0.integer(0), apps: $0.optionalText(1))
+        }
+        guard let user, Set(storedApps: user.apps).contains(app) else { return nil }
+        return user.id
     }
 
     /// Makes a user a recipient; `false` if the user was one before.

@@ -23,7 +23,7 @@ struct TagConditions {
     /// A condition on a row of `user`, here called `u`, that holds if an expression holds for the tags given to the user
     /// and the user's name, whatever the tags of its devices are.
     func onUser(_ audience: Audience) -> SQL {
-        Self.any(audience.expressions.map { self.condition($0, onTag: self.onUser) })
+        "\(Self.any(audience.expressions.map { self.condition($0, onTag: self.onUser) })) and \(audience.app.hasUser)"
     }
 
     // MARK: - Private

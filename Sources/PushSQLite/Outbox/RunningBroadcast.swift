@@ -20,7 +20,7 @@ struct RunningBroadcast {
         let row = try Row.fetchOne(
             db.cachedStatement(
                 sql: """
-                    select f.*, n.expires_at, n.recalled_at, n.collapse_id, n.is_read_once, n.sequence
+                    select f.*, n.expires_at, n.recalled_at, n.collapse_id, n.is_read_once, n.sequence, n.app
                     from fanout f join notification n on n.id = f.notification_id where f.notification_id = ?
                     """
             ),
@@ -73,7 +73,8 @@ struct RunningBroadcast {
         }
         return Audience(
             try expressions.map { try TagExpression($0) },
-            platforms: platforms.map { Set($0.map { Platform($0) }) }
+            of: try AppName(stored: row["app"]),
+            platforms: platforms.map { Set($0.map { Platform(stored: $0) }) }
         )
     }
 }

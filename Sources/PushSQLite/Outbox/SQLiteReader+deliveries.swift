@@ -78,7 +78,7 @@ extension DeliveryEntry {
             device: try (row["id"] as String?).flatMap { RegistrationID($0) },
             username: try (row["name"] as Data?).map { try sealing.username($0, ofUser: row["user_id"]) },
             // The part after the slash may be a host that only the device's owner knows.
-            platform: try String((row["lane"] as String).prefix { $0 != "/" }),
+            platform: try Platform(stored: String((row["lane"] as String).prefix { $0 != "/" })),
             state: state,
             attempts: try row["attempts"],
             updatedAt: try (receiptAt ?? row["settled_at"] as Int64?).map(Date.init(milliseconds:)),

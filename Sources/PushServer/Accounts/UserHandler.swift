@@ -9,17 +9,23 @@ struct UserHandler: Handler {
     let store: any AccountStore
     let reports: ReportReader
     let authenticator: Authenticator
+    let settings: ServerSettings
 
     var routes: [Route] {
         [
-            Route(.post, Paths.users, .atLeast(.admin, .manage), body: ["Name", "Password", "Role"]) {
+            Route(.post, Paths.users, .atLeast(.admin, .manage), body: ["Name", "Password", "Role", "Apps"]) {
                 try await self.addUser($0)
             },
             Route(.get, Paths.users, .atLeast(.admin, .manage), query: ["cursor", "after", "limit"]) {
                 try await self.listUsers($0)
             },
             Route(.get, Paths.user("{id}"), .atLeast(.admin, .manage)) { try await self.showUser($0) },
-            Route(.patch, Paths.user("{id}"), .atLeast(.admin, .manage), body: ["Role", "Password", "Disabled"]) {
+            Route(
+                .patch,
+                Paths.user("{id}"),
+                .atLeast(.admin, .manage),
+                body: ["Role", "Apps", "Password", "Disabled"]
+            ) {
                 try await self.changeUser($0)
             },
             Route(.delete, Paths.user("{id}"), .atLeast(.admin, .manage)) { try await self.deleteUser($0) },
@@ -39,14 +45,25 @@ struct UserHandler: Handler {
             throw Problem(.invalidMember, "Name must not be . or ..")
         }
         let role = try self.role(body) ?? .device
+        let apps = try self.apps(body)
         let hash = try await self.hash(Secret(try body.requiredString("Password")), chosenFor: name, context)
-        let record = try context.record(.addUser, of: name.description, detail: role.rawValue)
-        guard try await self.store.addUser(name, role: role, password: hash, by: record, now: context.now) else {
-            throw Problem(.conflict, "user \(name) already exists")
-        }
+        let detail = [role.rawValue, apps.map { "apps \($0.text)" }].compactMap(\.self).joined(separator: ", ")
+        let isAdded = try await self.store.addUser(
+            name,
+            role: role,
+            apps: apps ?? [.usual],
+            password: hash,
+            by: context.record(.addUser, of: name.description, detail: detail),
+            now: context.now
+        )
+        guard isAdded else { throw Problem(.conflict, "user \(name) already exists") }
         return Response(
             created: Paths.user(name.description.percentEncoded),
-            .object([.init("Name", .string(name.description)), .init("Role", .string(role.rawValue))])
+            .object([
+                .init("Name", .string(name.description)),
+                .init("Role", .string(role.rawValue)),
+                .init("Apps", (apps ?? [.usual]).json),
+            ])
         )
     }
 
@@ -76,20 +93,21 @@ struct UserHandler: Handler {
     /// All changes take effect with the next request; a new password ends the sessions of the old one.
     private func changeUser(_ context: RequestContext) async throws -> Response {
         let body = try JSONBody(try await context.request.body.collect())
-        let role = try self.role(body)
+        let (role, apps) = (try self.role(body), try self.apps(body))
         let isDisabled = try body.bool("Disabled")
         let text = try body.string("Password")
         guard let name = Username(context.parameter) else { throw Problem(.notFound) }
         var password: PasswordHash?
         if let text { password = try await self.hash(Secret(text), chosenFor: name, context) }
         let changes = [
-            role.map { "role \($0.rawValue)" }, password.map { _ in "password" },
+            role.map { "role \($0.rawValue)" }, apps.map { "apps \($0.text)" }, password.map { _ in "password" },
             isDisabled.map { $0 ? "disabled" : "enabled" },
         ]
         let detail = changes.compactMap(\.self).joined(separator: ", ")
         let change = try await self.store.changeUser(
             name,
             role: role,
+            apps: apps,
             password: password,
             isDisabled: isDisabled,
             by: context.record(.changeUser, of: name.description, detail: detail),
@@ -144,6 +162,20 @@ struct UserHandler: Handler {
         return role
     }
 
+    /// The member `Apps`: the apps that the user belongs to from now on.
+    private func apps(_ body: JSONBody) throws(Problem) -> Set<AppName>? {
+        guard let names = try body.strings("Apps") else { return nil }
+        let known = self.settings.apps
+        var apps: Set<AppName> = []
+        for name in names {
+            guard let app = AppName(name), known.contains(app) else {
+                throw Problem(.unknownApp, "\"\(name.prefix(64))\" is not configured; the apps are \(known.text)")
+            }
+            apps.insert(app)
+        }
+        return apps
+    }
+
     private func hash(
         _ password: Secret<String>,
         chosenFor name: Username,
@@ -176,8 +208,15 @@ extension UserEntry {
         .object([
             .init("Name", .string(self.name.description)),
             .init("Role", .string(self.role.rawValue)),
+            .init("Apps", self.apps.json),
             .init("CreatedAt", .string(self.createdAt.rfc3339)),
             .init("Disabled", .bool(self.isDisabled)),
         ])
     }
+}
+
+extension Set<AppName> {
+    fileprivate var json: JSONValue { .array(self.sorted().map { .string($0.description) }) }
+
+    fileprivate var text: String { self.sorted().map(\.description).joined(separator: " ") }
 }

@@ -70,7 +70,7 @@ extension DevicePlace {
 
 extension DeviceEntry {
     fileprivate var json: JSONValue {
-        var (platform, environment) = (JSONValue.null, JSONValue.null)
+        var (app, platform, environment) = (JSONValue.null, JSONValue.null, JSONValue.null)
         var (handle, tags) = (JSONValue.null, [JSONValue]())
         var (retiredAt, reason) = (JSONValue.null, JSONValue.null)
         let name: String
@@ -78,7 +78,8 @@ extension DeviceEntry {
         case .requested: name = "requested"
         case .registered(let sender, let place, let address, let ownTags):
             name = "registered"
-            (platform, environment) = (.string(sender.description), .string(place.rawValue))
+            (app, platform) = (.string(sender.app.description), .string(sender.name))
+            environment = .string(place.rawValue)
             handle = .string(address.masked)
             tags = ownTags.map { .string($0.description) }
         case .retired(let date, let text):
@@ -89,6 +90,7 @@ extension DeviceEntry {
             .init("Id", .string(self.id.description)),
             .init("User", .string(self.username.description)),
             .init("State", .string(name)),
+            .init("App", app),
             .init("Platform", platform),
             .init("Environment", environment),
             .init("Handle", handle),

@@ -8,10 +8,12 @@ extension DeviceRegistration {
     init(
         _ body: JSONBody,
         id: RegistrationID,
+        of user: User,
         settings: ServerSettings,
         confirmation: NotificationID
     ) throws {
-        let (platform, rule) = try settings.rule(named: try body.requiredString("Platform"))
+        let app = try settings.app(named: try body.string("App"), for: user)
+        let (platform, rule) = try settings.rule(named: try body.requiredString("Platform"), of: app)
         let handle = try Self.handle(body, id: id, rule.handles.form, platform)
         let part = try Self.checked(platform) { () throws(HandleFlaw) in try rule.handles.part(of: handle) }
         let tags = try Set<Tag>(body, atMost: Tag.maximumPerDevice) { tag throws(Problem) in
@@ -39,7 +41,7 @@ extension DeviceRegistration {
             throw Problem(.invalidMember, "Environment must be \"production\" or \"sandbox\"")
         }
         guard environment == .production || rule.hasSandbox else {
-            throw Problem(.invalidMember, "Environment cannot be sandbox: the platform \(platform) has none")
+            throw Problem(.invalidMember, "Environment cannot be sandbox: the platform \(platform.name) has none")
         }
         return environment
     }
@@ -82,7 +84,7 @@ extension DeviceRegistration {
         do throws(HandleFlaw) {
             return try read()
         } catch {
-            throw Problem(.invalidMember, "Handle is not valid for \(platform): \(error)")
+            throw Problem(.invalidMember, "Handle is not valid for \(platform.name): \(error)")
         }
     }
 

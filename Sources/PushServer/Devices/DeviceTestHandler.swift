@@ -28,7 +28,7 @@ struct DeviceTestHandler: Handler {
                 $0.id.description == context.parameter
             })
         else { throw Problem(.notFound) }
-        let order = NotificationOrder(testing: device.id, of: user.id)
+        let order = NotificationOrder(testing: device, of: user.id)
         let id = try await self.poster.post(order, payload: order.payload.bytes, of: context) { _ in
             try context.record(.testDevice, of: device.id.description)
         }.id

@@ -26,7 +26,7 @@ struct RegistrationHandler: Handler {
                 .put,
                 Paths.registration("{id}"),
                 .atLeast(.device, .register),
-                body: ["Platform", "Environment", "Handle", "Tags"]
+                body: ["App", "Platform", "Environment", "Handle", "Tags"]
             ) { try await self.register($0) },
             Route(.post, Paths.confirmation("{id}"), .atLeast(.device, .register)) { try await self.confirm($0) },
             Route(.delete, Paths.registration("{id}"), .atLeast(.device, .register)) { try await self.unregister($0) },
@@ -56,6 +56,7 @@ struct RegistrationHandler: Handler {
             let registration = try DeviceRegistration(
                 body,
                 id: id,
+                of: context.user,
                 settings: self.settings,
                 confirmation: confirmation
             )
@@ -144,7 +145,8 @@ struct RegistrationHandler: Handler {
     private func item(_ device: RegisteredDevice) -> JSONValue {
         .object([
             .init("Id", .string(device.id.description)),
-            .init("Platform", .string(device.platform.description)),
+            .init("App", .string(device.platform.app.description)),
+            .init("Platform", .string(device.platform.name)),
             .init("Environment", .string(device.environment.rawValue)),
             .init("Handle", .string(device.handle.masked)),
             .init("Tags", .array(device.tags.map { .string($0.description) })),
@@ -157,7 +159,8 @@ struct RegistrationHandler: Handler {
     private func item(_ device: MovedDevice) -> JSONValue {
         .object([
             .init("Id", .string(device.id.description)),
-            .init("Platform", .string(device.platform.description)),
+            .init("App", .string(device.platform.app.description)),
+            .init("Platform", .string(device.platform.name)),
             .init("Environment", .null),
             .init("Handle", .string("…")),
             .init("Tags", .array([])),

@@ -5,17 +5,19 @@ internal import SocketHTTP
 
 /// Returns the key that browsers subscribe with.
 struct WebPushKeyHandler: Handler {
-    /// `nil` without a sender of Web Push.
-    let key: String?
+    let settings: ServerSettings
 
     var routes: [Route] {
-        [Route(.get, Paths.webPushKey, .atLeast(.device, .register), always: self.showKey)]
+        [Route(.get, Paths.webPushKey, .atLeast(.device, .register), query: ["app"], always: self.showKey)]
     }
 
     /// Returns the key for a page to pass to `subscribe`. Not cached: a page with an old key would make subscriptions
     /// that fail.
     private func showKey(_ context: RequestContext) throws -> Response {
-        guard let key else { throw Problem(.notFound, "no sender of type webpush is configured") }
+        let app = try self.settings.app(named: try Query(context.request.head.query)["app"], for: context.user)
+        guard let key = self.settings.applicationServerKey(of: app) else {
+            throw Problem(.notFound, "no sender of type webpush is configured")
+        }
         return Response(uncached: .object([.init("Key", .string(key))]))
     }
 }

@@ -2,6 +2,7 @@ internal import Bytes
 internal import Crypto
 internal import CryptoExtras
 internal import Foundation
+internal import PushCore
 
 /// Turns the numbers of changes into cursors, and cursors back into numbers.
 ///
@@ -12,10 +13,23 @@ struct CursorMaker: Sendable {
     /// The list that a cursor was issued with, and is valid for.
     struct List: Sendable, Hashable {
         let user: Int64
+        let app: AppName
         /// The list of unread notifications skips the others, so its cursor would miss them in the full list.
         let isUnreadOnly: Bool
 
-        fileprivate var number: UInt64 { UInt64(bitPattern: self.user) | (self.isUnreadOnly ? 1 << 63 : 0) }
+        /// Ids of users have fewer than 40 bits in any database; the app takes 23 of the others, none if it is the usual.
+        fileprivate var number: UInt64 {
+            UInt64(bitPattern: self.user) ^ self.appBits << 40 | (self.isUnreadOnly ? 1 << 63 : 0)
+        }
+
+        private var appBits: UInt64 {
+            if self.app == .usual { return 0 }
+            // FNV-1a: equal bits of two apps would only let a client use its own cursor in its other list.
+            let hash = self.app.description.utf8.reduce(UInt64(0xcbf2_9ce4_8422_2325)) {
+                ($0 ^ UInt64($1)) &* 0x100_0000_01b3
+            }
+            return hash >> 41
+        }
     }
 
     private let key: SymmetricKey

@@ -61,7 +61,8 @@ extension DeliveryEntry {
         .object([
             .init("Device", self.device.map { .string($0.description) } ?? .null),
             .init("User", self.username.map { .string($0.description) } ?? .null),
-            .init("Platform", .string(self.platform)),
+            .init("App", .string(self.platform.app.description)),
+            .init("Platform", .string(self.platform.name)),
             .init("State", .string(self.state.rawValue)),
             .init("Attempts", .number(self.attempts)),
             .init("UpdatedAt", self.updatedAt.map { .string($0.rfc3339) } ?? .null),

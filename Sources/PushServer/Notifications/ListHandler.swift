@@ -13,6 +13,7 @@ struct ListHandler: Handler {
     let tags: EntityTagMaker
     let cursors: CursorMaker
     let signer: AnswerSigner
+    let settings: ServerSettings
     let maxAge: Duration
     let startedAt: Date
 
@@ -22,7 +23,7 @@ struct ListHandler: Handler {
                 .get,
                 Paths.notifications,
                 .atLeast(.device, .fetch),
-                query: ["cursor", "since", "limit", "unread", "ids"]
+                query: ["app", "cursor", "since", "limit", "unread", "ids"]
             ) { try await self.listNotifications($0) }
         ]
     }
@@ -37,6 +38,7 @@ struct ListHandler: Handler {
     /// The parameters of a list, for the event loop and for the pool.
     private struct ListRequest: Sendable {
         let query: NotificationListQuery
+        let app: AppName
         let head: RequestHead
         let user: User
         let quota: CallerQuota?
@@ -59,10 +61,12 @@ struct ListHandler: Handler {
 
     private func request(_ context: RequestContext) throws -> ListRequest {
         let head = context.request.head
+        let (query, user) = (try Query(head.query), try context.user)
         return ListRequest(
-            query: try NotificationListQuery(Query(head.query)),
+            query: try NotificationListQuery(query),
+            app: try self.settings.app(named: try query["app"], for: user),
             head: head,
-            user: try context.user,
+            user: user,
             quota: context.caller?.quota,
             now: context.now,
             prefersGzip: self.prefersGzip(head)
@@ -124,16 +128,17 @@ struct ListHandler: Handler {
         case .ids(let ids):
             return try await reader.notifications(
                 ids,
+                of: request.app,
                 for: user,
                 now: now,
                 within: budget,
                 needsPayloads: needsPayloads
             )
         case .changes(let cursor, let limit, let isUnreadOnly):
-            let list = CursorMaker.List(user: user, isUnreadOnly: isUnreadOnly)
+            let list = CursorMaker.List(user: user, app: request.app, isUnreadOnly: isUnreadOnly)
             let start: Int64? =
                 if let cursor { try await self.change(at: cursor, of: list, reader) } else { nil }
-            let range = ChangeRange(after: start, limit: limit, isUnreadOnly: isUnreadOnly)
+            let range = ChangeRange(after: start, limit: limit, isUnreadOnly: isUnreadOnly, app: request.app)
             return try await reader.notifications(
                 range,
                 for: user,
@@ -167,7 +172,7 @@ struct ListHandler: Handler {
         let user = request.user.id
         var (cursor, start): (String?, String?)
         if case .changes(let since, _, let isUnreadOnly) = request.query {
-            let list = CursorMaker.List(user: user, isUnreadOnly: isUnreadOnly)
+            let list = CursorMaker.List(user: user, app: request.app, isUnreadOnly: isUnreadOnly)
             (cursor, start) = (self.cursors.cursor(at: page.end, of: list), since)
         }
         // Nothing new: the cursor itself is the tag, which every client at that cursor has.

@@ -15,9 +15,15 @@ struct NotificationOrder {
     let isReadOnce: Bool
 
     /// The short forms: a text to one user, on one platform or on all.
-    init(payload: String, to username: Username, platform: Platform?, lifetime: Duration) {
+    init(
+        payload: String,
+        to username: Username,
+        of app: AppName,
+        platforms: Set<Platform>?,
+        lifetime: Duration
+    ) {
         self.payload = .string(payload)
-        self.audience = Audience([.tag(Tag(of: username))], platforms: platform.map { [$0] })
+        self.audience = Audience([.tag(Tag(of: username))], of: app, platforms: platforms)
         self.lifetime = lifetime
         self.priority = .high
         self.collapseKey = nil
@@ -26,9 +32,9 @@ struct NotificationOrder {
     }
 
     /// A text that tests the path to one device of a user, and expires soon.
-    init(testing device: RegistrationID, of user: Int64) {
+    init(testing device: RegisteredDevice, of user: Int64) {
         self.payload = .string("Test.")
-        self.audience = Audience(device: device, ofUser: user)
+        self.audience = Audience(device: device.id, ofUser: user, of: device.platform.app)
         self.lifetime = .seconds(300)
         self.priority = .high
         self.collapseKey = nil
@@ -37,15 +43,20 @@ struct NotificationOrder {
     }
 
     /// The full form. Throws problems that name the member.
-    init(_ body: JSONBody, caller: Username, settings: ServerSettings) throws {
+    init(_ body: JSONBody, caller: User, settings: ServerSettings) throws {
         guard let payload = body.value("Payload") else { throw Problem(.invalidMember, "Payload is missing") }
         self.payload = payload
-        let expressions = try body.strings("To")?.map(Self.expression) ?? [.tag(Tag(of: caller))]
+        let expressions = try body.strings("To")?.map(Self.expression) ?? [.tag(Tag(of: caller.name))]
         guard (1...20).contains(expressions.count) else {
             throw Problem(.invalidMember, "To must have 1 to 20 elements")
         }
-        let platforms = try body.strings("Platforms")?.map(settings.platform(named:))
-        self.audience = Audience(expressions, platforms: platforms.map(Set.init))
+        let app = try settings.app(named: try body.string("App"), for: caller)
+        let platforms = try body.strings("Platforms")?.map { try settings.platform(named: $0, of: app) }
+        self.audience = Audience(
+            expressions,
+            of: app,
+            platforms: platforms.map(Set.init) ?? settings.platforms(of: app)
+        )
         self.lifetime = try Self.lifetime(body, longest: settings.lifetime)
         self.priority = try Self.choice(body, "Priority", ["high": .high, "normal": .normal]) ?? .high
         self.collapseKey = try body.string("CollapseKey")

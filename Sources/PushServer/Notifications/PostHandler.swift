@@ -17,8 +17,10 @@ struct PostHandler: Handler {
                 .post,
                 Paths.notifications,
                 .atLeast(.device, .send),
-                query: ["pns", "to_tag"],
-                body: ["Payload", "To", "Platforms", "ExpiresIn", "Priority", "CollapseKey", "Store", "ReadOnce"]
+                query: ["app", "pns", "to_tag"],
+                body: [
+                    "App", "Payload", "To", "Platforms", "ExpiresIn", "Priority", "CollapseKey", "Store", "ReadOnce",
+                ]
             ) { try await self.postNotification($0) }
         ]
     }
@@ -67,36 +69,53 @@ struct PostHandler: Handler {
     private func order(_ bytes: [UInt8], _ context: RequestContext) throws -> (
         order: NotificationOrder, isFullForm: Bool
     ) {
-        let caller = try context.user.name
+        let user = try context.user
+        let caller = user.name
         let lifetime = self.settings.lifetime
         // Checked for every form of the body, so that a misspelt value is always reported.
         let query = try Query(context.request.head.query)
-        let platform = try query["pns"].map { try self.settings.platform(named: $0.lowercased()) }
+        let app = try self.settings.app(named: try query["app"], for: user)
+        let platform = try query["pns"].map { try self.settings.platform(named: $0.lowercased(), of: app) }
+        let platforms = platform.map { [$0] } ?? self.settings.platforms(of: app)
         let recipient = try query["to_tag"].map(self.username) ?? caller
         if bytes.isEmpty {
-            try self.refuseAddressee(in: query, context)
+            try self.refuse(query.names.filter { $0 != "app" }, context)
             let payload = self.settings.emptyPayload
-            return (NotificationOrder(payload: payload, to: caller, platform: nil, lifetime: lifetime), false)
+            let order = NotificationOrder(
+                payload: payload,
+                to: caller,
+                of: app,
+                platforms: self.settings.platforms(of: app),
+                lifetime: lifetime
+            )
+            return (order, false)
         }
         let json = try JSONValue(body: bytes)
         switch json {
         case .string(let payload):
-            return (NotificationOrder(payload: payload, to: recipient, platform: platform, lifetime: lifetime), false)
+            let order = NotificationOrder(
+                payload: payload,
+                to: recipient,
+                of: app,
+                platforms: platforms,
+                lifetime: lifetime
+            )
+            return (order, false)
         case .object:
-            try self.refuseAddressee(in: query, context)
-            return (try NotificationOrder(JSONBody(json), caller: caller, settings: self.settings), true)
+            try self.refuse(query.names, context)
+            return (try NotificationOrder(JSONBody(json), caller: user, settings: self.settings), true)
         default:
             throw Problem(.invalidJSON, "the body is \(json.kind), not a string or an object")
         }
     }
 
-    /// Throws an `unknown-parameter` problem in strict handling if the query has an addressee: only one of a string is
-    /// sent there.
-    private func refuseAddressee(in query: Query, _ context: RequestContext) throws(Problem) {
-        guard context.isStrict, let name = query.names.first else { return }
+    /// Throws an `unknown-parameter` problem in strict handling if there are names: in the query only a string has its app
+    /// and its addressee.
+    private func refuse(_ names: [String], _ context: RequestContext) throws(Problem) {
+        guard context.isStrict, let name = names.first else { return }
         throw Problem(
             .unknownParameter,
-            "the parameter \"\(name)\" has no meaning unless the body is a string; an object has To and Platforms"
+            "the parameter \"\(name)\" has no meaning unless the body is a string; an object has App, To and Platforms"
         )
     }
 

@@ -13,13 +13,14 @@ struct SentNotification {
 
     var json: JSONValue {
         let (order, reach) = (self.order, self.posted.reach)
-        let platforms = order.audience.platforms.map { $0.map(\.description).sorted() }
+        let platforms = order.audience.platforms.map { $0.map(\.name).sorted() }
         return .object([
             .init("Id", .number(self.posted.id.rawValue)),
             .init("Read", .bool(false)),
             .init("CreatedAt", .string(self.posted.createdAt.rfc3339)),
             .init("ExpiresAt", .string(self.posted.expiresAt.rfc3339)),
             .init("To", .array(order.audience.expressions.map { .string($0.description) })),
+            .init("App", .string(order.audience.app.description)),
             .init("Platforms", platforms.map { .array($0.map { .string($0) }) } ?? .null),
             .init("Priority", .string(order.priority.rawValue)),
             .init("CollapseKey", order.collapseKey.map { .string($0) } ?? .null),

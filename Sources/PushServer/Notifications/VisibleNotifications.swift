@@ -21,7 +21,8 @@ struct VisibleNotifications: Sendable {
                 for: user.id,
                 alsoAsSender: user.role >= .publisher,
                 now: context.now
-            )
+            ),
+            user.mayUse(found.app)
         else { throw Problem(.notFound) }
         return (id, found)
     }
@@ -39,7 +40,8 @@ struct VisibleNotifications: Sendable {
                 for: user.id,
                 alsoAsSender: user.role >= .publisher,
                 now: context.now
-            )
+            ),
+            user.mayUse(found.app)
         else { throw Problem(.notFound) }
         return (id, found)
     }

@@ -62,9 +62,10 @@ final class Route: Sendable {
         _ method: HTTPRequest.Method,
         _ path: String,
         _ access: Access,
+        query parameters: [String] = [],
         always answer: @escaping @Sendable (RequestContext) throws -> Response
     ) {
-        self.init(method, path, access, atOnce: answer) { try answer($0) }
+        self.init(method, path, access, query: parameters, atOnce: answer) { try answer($0) }
     }
 
     /// The parameter, empty if the route has none; `nil` if the path does not match.

@@ -29,21 +29,24 @@ package protocol AccountReader: Sendable {
 ///
 /// A change on behalf of a caller is recorded in the audit, in the same transaction.
 package protocol AccountStore: Sendable {
-    /// Adds a user; `false` if there is one of that name.
+    /// Adds a user of these apps; `false` if there is one of that name.
     func addUser(
         _ name: Username,
         role: Role,
+        apps: Set<AppName>,
         password: PasswordHash,
         by record: AuditRecord?,
         now: Date
     ) async throws -> Bool
 
-    /// Changes a user's role, changes the password, which ends the user's sessions, or disables or enables the user.
+    /// Changes a user's role, changes the password, which ends the user's sessions, changes the user's apps, which retires
+    /// the devices of those that the user leaves, or disables or enables the user.
     ///
     /// `nil` leaves a property as it is.
     func changeUser(
         _ name: Username,
         role: Role?,
+        apps: Set<AppName>?,
         password: PasswordHash?,
         isDisabled: Bool?,
         by record: AuditRecord?,
@@ -68,9 +71,20 @@ package protocol AccountStore: Sendable {
 }
 
 extension AccountStore {
+    /// Adds a user of the usual app.
+    package func addUser(
+        _ name: Username,
+        role: Role,
+        password: PasswordHash,
+        by record: AuditRecord?,
+        now: Date
+    ) async throws -> Bool {
+        try await self.addUser(name, role: role, apps: [.usual], password: password, by: record, now: now)
+    }
+
     /// Adds a user without a record in the audit.
     package func addUser(_ name: Username, role: Role, password: PasswordHash, now: Date) async throws -> Bool {
-        try await self.addUser(name, role: role, password: password, by: nil, now: now)
+        try await self.addUser(name, role: role, apps: [.usual], password: password, by: nil, now: now)
     }
 
     /// Changes a user's role only.
@@ -80,7 +94,7 @@ extension AccountStore {
         by record: AuditRecord? = nil,
         now: Date
     ) async throws -> UserChange {
-        try await self.changeUser(name, role: role, password: nil, isDisabled: nil, by: record, now: now)
+        try await self.changeUser(name, role: role, apps: nil, password: nil, isDisabled: nil, by: record, now: now)
     }
 
     /// Changes a user's password only.
@@ -90,7 +104,17 @@ extension AccountStore {
         by record: AuditRecord? = nil,
         now: Date
     ) async throws -> UserChange {
-        try await self.changeUser(name, role: nil, password: password, isDisabled: nil, by: record, now: now)
+        try await self.changeUser(name, role: nil, apps: nil, password: password, isDisabled: nil, by: record, now: now)
+    }
+
+    /// Changes a user's apps only.
+    package func changeUser(
+        _ name: Username,
+        apps: Set<AppName>,
+        by record: AuditRecord? = nil,
+        now: Date
+    ) async throws -> UserChange {
+        try await self.changeUser(name, role: nil, apps: apps, password: nil, isDisabled: nil, by: record, now: now)
     }
 
     /// Disables or enables a user.
@@ -100,6 +124,14 @@ extension AccountStore {
         by record: AuditRecord? = nil,
         now: Date
     ) async throws -> UserChange {
-        try await self.changeUser(name, role: nil, password: nil, isDisabled: isDisabled, by: record, now: now)
+        try await self.changeUser(
+            name,
+            role: nil,
+            apps: nil,
+            password: nil,
+            isDisabled: isDisabled,
+            by: record,
+            now: now
+        )
     }
 }

@@ -10,13 +10,30 @@ package struct User: Sendable, Hashable {
     package let passwordNumber: Int64
     /// A disabled user is refused like one who does not exist.
     package let isDisabled: Bool
+    /// The apps that the user belongs to; administrators manage all.
+    package let apps: Set<AppName>
 
-    package init(id: Int64, name: Username, role: Role, passwordNumber: Int64, isDisabled: Bool) {
+    package init(
+        id: Int64,
+        name: Username,
+        role: Role,
+        apps: Set<AppName> = [.usual],
+        passwordNumber: Int64,
+        isDisabled: Bool
+    ) {
         self.id = id
         self.name = name
         self.role = role
+        self.apps = apps
         self.passwordNumber = passwordNumber
         self.isDisabled = isDisabled
+    }
+}
+
+extension User {
+    /// Whether the user belongs to the app; administrators belong to all.
+    package func mayUse(_ app: AppName) -> Bool {
+        self.role == .admin || self.apps.contains(app)
     }
 }
 
@@ -24,12 +41,14 @@ package struct User: Sendable, Hashable {
 package struct UserEntry: Sendable, Hashable {
     package let name: Username
     package let role: Role
+    package let apps: Set<AppName>
     package let createdAt: Date
     package let isDisabled: Bool
 
-    package init(name: Username, role: Role, createdAt: Date, isDisabled: Bool) {
+    package init(name: Username, role: Role, apps: Set<AppName>, createdAt: Date, isDisabled: Bool) {
         self.name = name
         self.role = role
+        self.apps = apps
         self.createdAt = createdAt
         self.isDisabled = isDisabled
     }

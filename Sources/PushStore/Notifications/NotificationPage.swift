@@ -93,8 +93,11 @@ package struct ChangeRange: Sendable, Hashable {
     package let limit: Int
     /// Whether read notifications count as gone.
     package let isUnreadOnly: Bool
+    /// Changes of this app's notifications only.
+    package let app: AppName
 
-    package init(after start: Int64?, limit: Int, isUnreadOnly: Bool) {
+    package init(after start: Int64?, limit: Int, isUnreadOnly: Bool, app: AppName = .usual) {
+        self.app = app
         self.start = start
         self.limit = limit
         self.isUnreadOnly = isUnreadOnly

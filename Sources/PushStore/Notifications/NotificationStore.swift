@@ -27,9 +27,10 @@ package protocol NotificationReader: Sendable {
         needsPayloads: (NotificationPage) -> Bool
     ) async throws(StoreError) -> NotificationPage
 
-    /// The notifications among `ids` that the user is a recipient of, oldest change first; `hasMore` if not all fit.
+    /// The app's notifications among `ids` that the user is a recipient of, oldest change first; `hasMore` if not all fit.
     func notifications(
         _ ids: [NotificationID],
+        of app: AppName,
         for user: Int64,
         now: Date,
         within budget: PageBudget,

@@ -1,8 +1,10 @@
 package import Foundation
+package import PushCore
 
 /// A notification as the store has it, for a user who may see it.
 package struct StoredNotification: Sendable, Hashable {
     package let sender: Int64
+    package let app: AppName
     package let sealedPayload: Data
     package let isStoredByClients: Bool
     package let isReadOnce: Bool
@@ -18,6 +20,7 @@ package struct StoredNotification: Sendable, Hashable {
 
     package init(
         sender: Int64,
+        app: AppName,
         sealedPayload: Data,
         isStoredByClients: Bool,
         isReadOnce: Bool,
@@ -30,6 +33,7 @@ package struct StoredNotification: Sendable, Hashable {
         changedAt: Date
     ) {
         self.sender = sender
+        self.app = app
         self.sealedPayload = sealedPayload
         self.isStoredByClients = isStoredByClients
         self.isReadOnce = isReadOnce

@@ -11,16 +11,20 @@ package struct Audience: Sendable, Hashable {
     }
 
     package let aim: Aim
-    /// `nil` means all platforms.
+    /// The app of the notification: only users of the app become recipients.
+    package let app: AppName
+    /// `nil` means all platforms, where there is one app only.
     package let platforms: Set<Platform>?
 
-    package init(_ expressions: [TagExpression], platforms: Set<Platform>? = nil) {
+    package init(_ expressions: [TagExpression], of app: AppName = .usual, platforms: Set<Platform>? = nil) {
         self.aim = .expressions(expressions)
+        self.app = app
         self.platforms = platforms
     }
 
-    package init(device: RegistrationID, ofUser user: Int64) {
+    package init(device: RegistrationID, ofUser user: Int64, of app: AppName = .usual) {
         self.aim = .device(device, ofUser: user)
+        self.app = app
         self.platforms = nil
     }
 

@@ -9,7 +9,7 @@ package struct DeliveryEntry: Sendable, Hashable {
     package let device: RegistrationID?
     /// `nil` if the user was deleted.
     package let username: Username?
-    package let platform: String
+    package let platform: Platform
     package let state: DeliveryStage
     package let attempts: Int
     /// When the push ended, or when the user fetched or read the notification; `nil` before.
@@ -21,7 +21,7 @@ package struct DeliveryEntry: Sendable, Hashable {
         number: Int64,
         device: RegistrationID?,
         username: Username?,
-        platform: String,
+        platform: Platform,
         state: DeliveryStage,
         attempts: Int,
         updatedAt: Date?,

@@ -27,6 +27,9 @@ struct UserCommand: AsyncParsableCommand {
         @Option(help: "\(Role.allCases.map(\.rawValue).joined(separator: ", "))")
         var role = Role.device
 
+        @Option(name: .customLong("app"), help: "An app that the user belongs to; may be repeated. Default: default")
+        var apps: [String] = []
+
         @OptionGroup var password: PasswordInput
 
         func run() async throws {
@@ -35,12 +38,18 @@ struct UserCommand: AsyncParsableCommand {
             }
             try await reportingErrors {
                 let configuration = try self.options.load()
+                let apps = try self.apps.map(configuration.app(named:))
                 let hash = try self.password.hash(for: name, configuration)
                 try await withStore(configuration) { store in
-                    let record = AuditRecord(.addUser, of: name.description, detail: self.role.rawValue)
-                    guard try await store.addUser(name, role: self.role, password: hash, by: record, now: Date()) else {
-                        throw CommandFailure("user \(name) already exists")
-                    }
+                    let isAdded = try await store.addUser(
+                        name,
+                        role: self.role,
+                        apps: apps.isEmpty ? [.usual] : Set(apps),
+                        password: hash,
+                        by: AuditRecord(.addUser, of: name.description, detail: self.role.rawValue),
+                        now: Date()
+                    )
+                    guard isAdded else { throw CommandFailure("user \(name) already exists") }
                 }
                 print("user \(name) created with the role \(self.role.rawValue)")
             }
@@ -68,7 +77,9 @@ struct UserCommand: AsyncParsableCommand {
 
         private static func line(_ user: UserEntry) -> String {
             let day = user.createdAt.formatted(.iso8601.year().month().day())
-            return "\(user.name)  \(user.role.rawValue)  since \(day)\(user.isDisabled ? "  disabled" : "")"
+            let apps =
+                user.apps == [.usual] ? "" : "  apps \(user.apps.sorted().map(\.description).joined(separator: " "))"
+            return "\(user.name)  \(user.role.rawValue)  since \(day)\(apps)\(user.isDisabled ? "  disabled" : "")"
         }
     }
 }

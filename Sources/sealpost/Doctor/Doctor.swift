@@ -155,10 +155,10 @@ struct Doctor: Sendable {
                 tokens: APNsProviderTokens()
             )
             await setup.close()
-            let finding = Finding(.ok, "senders.\(name)", "the credentials can be used")
+            let finding = Finding(.ok, name.configurationKey, "the credentials can be used")
             return [finding] + (setup.expiry.map { [self.judge($0)] } ?? [])
         } catch {
-            return [Finding(.fail, "senders.\(name)", "\(error)")]
+            return [Finding(.fail, name.configurationKey, "\(error)")]
         }
     }
 }

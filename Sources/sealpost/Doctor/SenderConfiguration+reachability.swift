@@ -43,7 +43,7 @@ extension SenderConfiguration {
         name: Platform,
         on loop: EventLoop
     ) async -> Finding {
-        let subject = "senders.\(name)"
+        let subject = name.configurationKey
         guard let url = OutboundURL(endpoint) else { return Finding(.fail, subject, "\(endpoint) is not a URL") }
         do throws(OutboundError) {
             let client = try HTTPClient(settings, on: loop)

@@ -1,0 +1,25 @@
+internal import Bytes
+
+/// The name of an app that the server sends for, as in the configuration: each has senders of its own.
+package struct AppName: Sendable, Hashable, Comparable, CustomStringConvertible {
+    /// The app of the senders that belong to no other; the only one unless more are configured.
+    package static let usual = AppName(known: "default")
+
+    /// The apps of most accounts.
+    package static let usualOnly: Set<AppName> = [.usual]
+
+    package let description: String
+
+    /// `nil` unless the text is 1 to 64 of `a-z 0-9 - _`.
+    package init?(_ text: String) {
+        let isName = text.utf8.allSatisfy { $0.isLowercaseLetter || $0.isDigit || "-_".utf8.contains($0) }
+        guard (1...64).contains(text.utf8.count), isName else { return nil }
+        self.description = text
+    }
+
+    private init(known text: String) {
+        self.description = text
+    }
+
+    package static func < (left: AppName, right: AppName) -> Bool { left.description < right.description }
+}
