@@ -107,8 +107,8 @@ The answer to the other forms is the notification as its recipient collects it. 
 
 With an `Idempotency-Key` a request that is sent again is answered as the first time, and nothing is sent twice.
 
-A `username:` that no user has is 400 `unknown-user`, a platform without a sender 400 `unknown-platform`, a payload that is too long
-413, and 409 `too-much-stored` if the caller has as much stored as its role may.""",
+A `username:` that no user has is 400 `unknown-user`, a platform without a sender 400 `unknown-platform`, an `Alert` that the
+configuration does not list 400 `alert-not-allowed`, a payload that is too long 413, and 409 `too-much-stored` if the caller has as much stored as its role may.""",
     "device", "send",
     parameters=(
         parameter("pns", "query", schema("Platform"), "With a string as body: the platform, in any case of its letters."),

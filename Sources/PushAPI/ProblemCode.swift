@@ -25,6 +25,8 @@ public enum ProblemCode: String, Sendable, CaseIterable {
     case unsupportedSignature = "unsupported-signature"
     /// The server has no sender for the platform that a registration names.
     case unknownPlatform = "unknown-platform"
+    /// The server's configuration does not list a value of a notification's `Alert`.
+    case alertNotAllowed = "alert-not-allowed"
     /// A notification is addressed to a user who does not exist.
     case unknownUser = "unknown-user"
     /// Credentials are missing or wrong.
@@ -95,7 +97,7 @@ public enum ProblemCode: String, Sendable, CaseIterable {
         switch self {
         case .malformedRequest, .invalidToken, .invalidJSON, .invalidMember, .invalidParameter: 400
         case .invalidCursor, .invalidIdempotencyKey, .unsupportedSignature, .unknownPlatform, .unknownUser: 400
-        case .unknownMember, .unknownParameter: 400
+        case .unknownMember, .unknownParameter, .alertNotAllowed: 400
         case .unauthorized, .invalidBearerToken: 401
         case .forbidden, .insufficientScope, .crossOrigin: 403
         case .notFound: 404
@@ -133,6 +135,7 @@ public enum ProblemCode: String, Sendable, CaseIterable {
         case .invalidIdempotencyKey: "The Idempotency-Key field is not valid"
         case .unsupportedSignature: "The requested signature is not supported"
         case .unknownPlatform: "There is no sender for this platform"
+        case .alertNotAllowed: "The configuration does not allow this alert"
         case .unknownUser: "The user does not exist"
         case .unauthorized: "Credentials are missing or wrong"
         case .invalidBearerToken: "The bearer token is invalid, expired or revoked"

@@ -49,6 +49,8 @@ package struct ServerSettings: Sendable {
     package var tags: TagPolicy
     /// The storage bounds of each user of a role; a role without an entry has none.
     package var storage: [Role: StorageBounds]
+    /// What notifications may have their pushes show.
+    package var alerts: AlertPolicy
 
     package init(
         idBits: Int = 31,
@@ -64,7 +66,8 @@ package struct ServerSettings: Sendable {
         hsts: Int? = nil,
         platforms: [Platform: PlatformRule] = [:],
         tags: TagPolicy = TagPolicy(),
-        storage: [Role: StorageBounds] = [:]
+        storage: [Role: StorageBounds] = [:],
+        alerts: AlertPolicy = AlertPolicy()
     ) {
         self.idBits = idBits
         self.emptyPayload = emptyPayload
@@ -80,6 +83,7 @@ package struct ServerSettings: Sendable {
         self.platforms = platforms
         self.tags = tags
         self.storage = storage
+        self.alerts = alerts
     }
 
     /// The platform of that name. Throws an `unknown-platform` problem that lists the known ones.

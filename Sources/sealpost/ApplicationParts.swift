@@ -47,7 +47,15 @@ struct ApplicationParts: Sendable {
         self.outboundLoop = try EventLoop(index: 0, name: "outbound")
         self.senders = try configuration.senders.map { [streams, outboundLoop] name, sender in
             let egress = try configuration.egress(of: name)
-            return (name, try SenderSetup(sender, name: name, on: outboundLoop, streams: streams, egress: egress))
+            let setup = try SenderSetup(
+                sender,
+                name: name,
+                on: outboundLoop,
+                streams: streams,
+                egress: egress,
+                alerts: configuration.alerts
+            )
+            return (name, setup)
         }
         self.tls = try configuration.tls.map {
             try TLSSetup($0, handshakeTimeout: configuration.handshakeTimeout, logger: logger)
@@ -184,7 +192,8 @@ extension ServerSettings {
             hsts: configuration.tls?.hsts,
             platforms: platforms,
             tags: configuration.tags,
-            storage: configuration.storage
+            storage: configuration.storage,
+            alerts: configuration.alerts
         )
     }
 }

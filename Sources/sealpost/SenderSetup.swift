@@ -18,13 +18,15 @@ struct SenderSetup {
 
     /// Reads the files that the configuration names. Throws `ConfigurationError` with the key that is wrong.
     ///
-    /// `streams` holds the server's open event streams; `egress` is the way to the provider.
+    /// `streams` holds the server's open event streams; `egress` is the way to the provider; `alerts` are those that
+    /// notifications may have.
     init(
         _ configuration: SenderConfiguration,
         name: Platform,
         on loop: EventLoop,
         streams: StreamHub,
-        egress: Egress
+        egress: Egress,
+        alerts: AlertPolicy = AlertPolicy()
     ) throws {
         let path = "senders.\(name)"
         do {
@@ -32,7 +34,7 @@ struct SenderSetup {
             case .apns(let apns): self = try Self.apns(apns, name: name, on: loop, egress)
             case .fcm(let fcm): self = try Self.fcm(fcm, name: name, on: loop, egress)
             case .wns(let wns): self = try Self.wns(wns, name: name, on: loop, egress)
-            case .webPush(let webPush): self = try Self.webPush(webPush, name: name, on: loop, egress)
+            case .webPush(let webPush): self = try Self.webPush(webPush, name: name, on: loop, egress, alerts)
             case .webhook(let webhook): self = try Self.webhook(webhook, name: name, on: loop, egress)
             case .stream: self = SenderSetup(streamsOf: name, streams)
             }
@@ -116,6 +118,7 @@ struct SenderSetup {
                 endpoint: fcm.endpoint,
                 tokenEndpoint: fcm.tokenEndpoint,
                 apple: fcm.apple,
+                android: fcm.android,
                 connection: ConnectionSettings(
                     caFile: fcm.caFile,
                     connections: fcm.connections,

@@ -18,7 +18,9 @@ struct PostHandler: Handler {
                 Paths.notifications,
                 .atLeast(.device, .send),
                 query: ["pns", "to_tag"],
-                body: ["Payload", "To", "Platforms", "ExpiresIn", "Priority", "CollapseKey", "Store", "ReadOnce"]
+                body: [
+                    "Payload", "To", "Platforms", "ExpiresIn", "Priority", "CollapseKey", "Store", "ReadOnce", "Alert",
+                ]
             ) { try await self.postNotification($0) }
         ]
     }
