@@ -107,8 +107,9 @@ The answer to the other forms is the notification as its recipient collects it. 
 
 With an `Idempotency-Key` a request that is sent again is answered as the first time, and nothing is sent twice.
 
-A `username:` that no user of the app has is 400 `unknown-user`, an app of which the caller is not 400 `unknown-app`, a platform without a sender 400 `unknown-platform`, a payload that is too long
-413, and 409 `too-much-stored` if the caller has as much stored as its role may.""",
+A `username:` that no user of the app has is 400 `unknown-user`, an app of which the caller is not 400 `unknown-app`, a platform without a
+sender 400 `unknown-platform`, an `Alert` that the configuration does not list 400 `alert-not-allowed`, a payload that is too long 413,
+and 409 `too-much-stored` if the caller has as much stored as its role may.""",
     "device", "send",
     parameters=(
         parameter("app", "query", schema("App"), "Without a body or with a string: the app."),

@@ -177,7 +177,7 @@ SCHEMAS = {
     ),
     "SentNotification": thing(
         [
-            "Id", "Read", "CreatedAt", "ExpiresAt", "App", "To", "Platforms", "Priority", "CollapseKey", "Store", "ReadOnce",
+            "Id", "Read", "CreatedAt", "ExpiresAt", "App", "To", "Platforms", "Priority", "CollapseKey", "Store", "ReadOnce", "Alert",
             "Recipients", "Pushes", "More",
         ],
         {
@@ -192,12 +192,34 @@ SCHEMAS = {
             "CollapseKey": either("string"),
             "Store": {"enum": ["cacheable", "never"]},
             "ReadOnce": {"type": "boolean"},
+            "Alert": {"description": "What was asked for; null: pushes show the sender's constants.", "anyOf": [schema("Alert"), {"type": "null"}]},
             "Recipients": either("integer", minimum=0, description="How many users are recipients; null if that is not known yet."),
             "Pushes": either("integer", minimum=0, description="How many devices are pushed to; null if that is not known yet."),
             "More": {"type": "boolean", "description": "Whether the server still looks for the devices of a broadcast: then `Recipients` and `Pushes` are null, and `GET /api/notifications/{id}/deliveries` counts."},
         },
         description="What was accepted, without the payload: the options in force, and how many it reaches. A request that is repeated with its `Idempotency-Key` has the same answer, and so the numbers of the first.",
     ),
+    "Alert": {
+        "description": "What pushes show before the payload is fetched, or where it is not: the name of a template, or single values, which take the place of the template's. Each value is one that the server's configuration lists (`alerts`): 400 `alert-not-allowed` if not. An unknown member is 400 `invalid-member`. `Badge` alone changes the number on the app's icon and shows nothing.",
+        "anyOf": [
+            {"type": "string", "description": "The name of a template.", "examples": ["appointment"]},
+            {
+                "type": "object", "minProperties": 1, "additionalProperties": False,
+                "properties": {
+                    "Template": either("string", description="The name of a template."),
+                    "TitleKey": either("string", description="The name of the title among the app's texts."),
+                    "BodyKey": either("string", description="The name of the text among the app's texts."),
+                    "Category": either("string", description="Apple: which actions it has."),
+                    "Thread": either("string", description="Apple: what it is grouped with."),
+                    "Sound": either("string", description="The name of a sound that the app has, or `default`."),
+                    "Channel": either("string", description="Android: the notification channel."),
+                    "InterruptionLevel": {"enum": ["passive", "active", "time-sensitive", None], "description": "Apple: how it interrupts."},
+                    "Badge": either("integer", minimum=0, maximum=9999, description="The number on the app's icon; 0 removes it."),
+                },
+            },
+        ],
+        "examples": ["appointment", {"Template": "appointment", "Badge": 3}, {"Badge": 0}],
+    },
     "NotificationOrder": thing(
         ["Payload"],
         {
@@ -214,6 +236,7 @@ SCHEMAS = {
             "CollapseKey": either("string", pattern="^[!-~]{1,64}$", description="A newer notification with the same key replaces an older one that has not been delivered. Providers see only a keyed hash of it."),
             "Store": {"enum": ["cacheable", "never", None], "default": "cacheable", "description": "`never`: no cache may keep the answer that has the payload."},
             "ReadOnce": either("boolean", default=False, description="Whether the payload is erased when all recipients have fetched it: each a minute after the first fetch, or when the recipient confirms."),
+            "Alert": {"description": "What its pushes show; by default the constants of their sender.", "anyOf": [schema("Alert"), {"type": "null"}]},
         },
         description="A notification in its full form.",
         examples=[{"Payload": {"Code": "493 021"}, "To": ["username:alice"], "ExpiresIn": 300, "Store": "never", "ReadOnce": True}],

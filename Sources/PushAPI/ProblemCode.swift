@@ -27,6 +27,8 @@ public enum ProblemCode: String, Sendable, CaseIterable {
     case unknownPlatform = "unknown-platform"
     /// There is no such app, or the user does not belong to it.
     case unknownApp = "unknown-app"
+    /// The server's configuration does not list a value of a notification's `Alert`.
+    case alertNotAllowed = "alert-not-allowed"
     /// A notification is addressed to a user who does not exist.
     case unknownUser = "unknown-user"
     /// Credentials are missing or wrong.
@@ -96,9 +98,8 @@ public enum ProblemCode: String, Sendable, CaseIterable {
     public var status: Int {
         switch self {
         case .malformedRequest, .invalidToken, .invalidJSON, .invalidMember, .invalidParameter: 400
-        case .invalidCursor, .invalidIdempotencyKey, .unsupportedSignature, .unknownPlatform, .unknownApp, .unknownUser:
-            400
-        case .unknownMember, .unknownParameter: 400
+        case .invalidCursor, .invalidIdempotencyKey, .unsupportedSignature, .unknownPlatform, .unknownUser: 400
+        case .unknownMember, .unknownParameter, .unknownApp, .alertNotAllowed: 400
         case .unauthorized, .invalidBearerToken: 401
         case .forbidden, .insufficientScope, .crossOrigin: 403
         case .notFound: 404
@@ -137,6 +138,7 @@ public enum ProblemCode: String, Sendable, CaseIterable {
         case .unsupportedSignature: "The requested signature is not supported"
         case .unknownPlatform: "There is no sender for this platform"
         case .unknownApp: "The account has no such app"
+        case .alertNotAllowed: "The configuration does not allow this alert"
         case .unknownUser: "The user does not exist"
         case .unauthorized: "Credentials are missing or wrong"
         case .invalidBearerToken: "The bearer token is invalid, expired or revoked"

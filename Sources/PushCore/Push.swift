@@ -24,6 +24,8 @@ package struct Push: Sendable, Hashable {
     package let replacesOlder: Bool
     /// Set: the push carries this code in place of the notification's id, to a handle that can be guessed.
     package let confirmation: ConfirmationCode?
+    /// What the push shows in place of its sender's constants; `nil`: those.
+    package let alert: PushAlert?
 
     package init(
         notification: NotificationID,
@@ -32,7 +34,8 @@ package struct Push: Sendable, Hashable {
         expiresAt: Date,
         priority: Priority = .normal,
         sharedCollapseID: String? = nil,
-        confirmation: ConfirmationCode? = nil
+        confirmation: ConfirmationCode? = nil,
+        alert: PushAlert? = nil
     ) {
         self.notification = notification
         self.handle = handle
@@ -42,6 +45,7 @@ package struct Push: Sendable, Hashable {
         self.collapseID = sharedCollapseID ?? attemptID.digits
         self.replacesOlder = sharedCollapseID != nil
         self.confirmation = confirmation
+        self.alert = alert
     }
 
     /// The attempt's id: a UUID version 8 (RFC 9562) that depends on the notification's random seed and the device

@@ -14,11 +14,13 @@ package enum SealedPlace: Sendable, Hashable {
     case audit(Int64)
     /// The tags given to a user, by the user's number.
     case userTags(Int64)
+    /// What the pushes of a notification show, by the notification's id and its sender.
+    case alert(NotificationID, sender: Int64)
     /// The one secret that the keys for keyed hashes are derived from.
     case indexSecret
 
     /// The place as authenticated data: one byte for the column, four for the key's number, eight for the row's id, and
-    /// eight for the payload's sender or 0, big-endian.
+    /// eight for the notification's sender or 0, big-endian.
     func bytes(key: UInt32) -> [UInt8] {
         let (column, row, other) = self.parts
         return [UInt8](unsafeUninitializedCapacity: 21) { bytes, count in
@@ -41,6 +43,7 @@ package enum SealedPlace: Sendable, Hashable {
         case .indexSecret: (6, 1, 0)
         case .audit(let number): (7, number, 0)
         case .userTags(let user): (8, user, 0)
+        case .alert(let id, let sender): (9, id.rawValue, sender)
         }
     }
 }

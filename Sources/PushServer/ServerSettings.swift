@@ -52,6 +52,8 @@ package struct ServerSettings: Sendable {
     package var tags: TagPolicy
     /// The storage bounds of each user of a role; a role without an entry has none.
     package var storage: [Role: StorageBounds]
+    /// What notifications may have their pushes show.
+    package var alerts: AlertPolicy
 
     package init(
         idBits: Int = 31,
@@ -67,7 +69,8 @@ package struct ServerSettings: Sendable {
         hsts: Int? = nil,
         platforms: [Platform: PlatformRule] = [:],
         tags: TagPolicy = TagPolicy(),
-        storage: [Role: StorageBounds] = [:]
+        storage: [Role: StorageBounds] = [:],
+        alerts: AlertPolicy = AlertPolicy()
     ) {
         self.idBits = idBits
         self.emptyPayload = emptyPayload
@@ -83,6 +86,7 @@ package struct ServerSettings: Sendable {
         self.platforms = platforms
         self.tags = tags
         self.storage = storage
+        self.alerts = alerts
     }
 
     /// The app of that name; without a name the user's only app, or the usual one.

@@ -54,7 +54,8 @@ struct ApplicationParts: Sendable {
                 on: outboundLoop,
                 streams: streams,
                 egress: configuration.egress(of: name),
-                tokens: tokens
+                tokens: tokens,
+                alerts: configuration.alerts
             )
             return (name, setup)
         }
@@ -193,7 +194,8 @@ extension ServerSettings {
             hsts: configuration.tls?.hsts,
             platforms: platforms,
             tags: configuration.tags,
-            storage: configuration.storage
+            storage: configuration.storage,
+            alerts: configuration.alerts
         )
     }
 }

@@ -43,6 +43,7 @@ extension Configuration {
         let stream = try root.section("stream")
         configuration.streamHeartbeat = try stream.seconds("heartbeat") ?? configuration.streamHeartbeat
         try stream.finish()
+        configuration.alerts = try AlertPolicy(root.section("alerts"))
         configuration.proxy = try Proxy(root.section("proxy"))
         let senders = try root.section("senders")
         if !senders.names.isEmpty { configuration.senders = [:] }

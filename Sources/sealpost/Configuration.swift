@@ -54,6 +54,8 @@ struct Configuration: Sendable {
     var inFlight = 1000
     /// The tags that devices may give themselves.
     var tags = TagPolicy()
+    /// What notifications may have their pushes show.
+    var alerts = AlertPolicy()
     /// The proxy to the providers; `nil`: none.
     var proxy: Proxy?
     /// The senders that do not use it.
@@ -154,6 +156,7 @@ enum SenderConfiguration: Sendable, Hashable {
         var tokenEndpoint: String?
         /// How pushes appear on Apple devices; `nil`: not at all.
         var apple: AppleEnvelope?
+        var android = AndroidContent.data
         var caFile: String?
         var connections = 1
         var streams = 100

@@ -60,6 +60,9 @@ extension SenderConfiguration.FCM {
         self.endpoint = try section.string("endpoint") ?? self.endpoint
         self.tokenEndpoint = try section.string("tokenEndpoint")
         self.apple = try section.appleEnvelope("apple")
+        let placeholder = try AndroidPlaceholder(section.section("androidAlert"))
+        let android = try section.string("android", oneOf: ["data", "notification"])
+        if android == "notification" { self.android = .notification(placeholder) }
         self.caFile = try section.string("caFile")
         self.connections = try section.integer("connections", in: 1...100) ?? self.connections
         self.streams = try section.integer("streams", in: 1...1000) ?? self.streams
@@ -131,16 +134,6 @@ extension ConfigurationSection {
             "choose alert (shown at once, replaced by the app's extension) or background (silent, a few an hour)"
         )
     }
-
-    /// A text that is sent with every push: at most 100 bytes without control characters.
-    fileprivate func constant(_ key: String) throws -> String? {
-        guard let text = try self.string(key) else { return nil }
-        let isPrintable = text.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control }
-        guard (1...100).contains(text.utf8.count), isPrintable else {
-            throw self.error(key, nil, "must be 1 to 100 bytes of text without control characters")
-        }
-        return text
-    }
 }
 
 extension AlertPlaceholder {
@@ -154,6 +147,18 @@ extension AlertPlaceholder {
         let levels = InterruptionLevel.allCases.map(\.rawValue)
         self.interruptionLevel = try section.string("interruptionLevel", oneOf: levels)
             .flatMap(InterruptionLevel.init)
+        try section.finish()
+    }
+}
+
+extension AndroidPlaceholder {
+    fileprivate init(_ section: ConfigurationSection) throws {
+        self.init()
+        self.titleKey = try section.constant("titleKey")
+        self.bodyKey = try section.constant("bodyKey")
+        self.text = try section.constant("text") ?? self.text
+        self.sound = try section.isNull("sound") ? nil : section.constant("sound") ?? self.sound
+        self.channel = try section.constant("channel")
         try section.finish()
     }
 }

@@ -12,7 +12,8 @@ extension SenderSetup {
         _ webPush: SenderConfiguration.WebPush,
         name: Platform,
         on loop: EventLoop,
-        _ egress: Egress
+        _ egress: Egress,
+        _ alerts: AlertPolicy
     ) throws -> SenderSetup {
         let text = try PrivateFile.load(
             webPush.keyFile,
@@ -25,6 +26,7 @@ extension SenderSetup {
             subject: webPush.subject,
             allowedHosts: webPush.allowedHosts,
             addresses: webPush.allowsPrivateAddresses ? .any : .globalOnly,
+            alerts: alerts,
             connection: ConnectionSettings(caFile: webPush.caFile, connections: webPush.connections, egress: egress)
         )
         let sender = try WebPushSender(settings, on: loop)

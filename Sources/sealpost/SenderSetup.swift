@@ -19,14 +19,15 @@ struct SenderSetup {
     /// Reads the files that the configuration names. Throws `ConfigurationError` with the key that is wrong.
     ///
     /// `streams` holds the server's open event streams; `egress` is the way to the provider; `tokens` are those of all
-    /// senders to Apple.
+    /// senders to Apple; `alerts` are those that notifications may have.
     init(
         _ configuration: SenderConfiguration,
         name: Platform,
         on loop: EventLoop,
         streams: StreamHub,
         egress: Egress,
-        tokens: APNsProviderTokens
+        tokens: APNsProviderTokens,
+        alerts: AlertPolicy = AlertPolicy()
     ) throws {
         let path = name.configurationKey
         do {
@@ -34,7 +35,7 @@ struct SenderSetup {
             case .apns(let apns): self = try Self.apns(apns, name: name, on: loop, egress, tokens)
             case .fcm(let fcm): self = try Self.fcm(fcm, name: name, on: loop, egress)
             case .wns(let wns): self = try Self.wns(wns, name: name, on: loop, egress)
-            case .webPush(let webPush): self = try Self.webPush(webPush, name: name, on: loop, egress)
+            case .webPush(let webPush): self = try Self.webPush(webPush, name: name, on: loop, egress, alerts)
             case .webhook(let webhook): self = try Self.webhook(webhook, name: name, on: loop, egress)
             case .stream: self = SenderSetup(streamsOf: name, streams)
             }
@@ -77,6 +78,7 @@ struct SenderSetup {
                 endpoint: fcm.endpoint,
                 tokenEndpoint: fcm.tokenEndpoint,
                 apple: fcm.apple,
+                android: fcm.android,
                 connection: ConnectionSettings(
                     caFile: fcm.caFile,
                     connections: fcm.connections,

@@ -105,6 +105,25 @@ import Testing
             "senders.x.alert.bodyKey: must be 1 to 100 bytes"
         ),
         ("senders: {x: {type: wns, clientID: a, clientSecretFile: b, envelope: tile}}", "must be one of raw, toast"),
+        ("senders: {x: {type: fcm, serviceAccount: a, android: loud}}", "x.android: must be one of data, notification"),
+        (
+            "senders: {x: {type: fcm, serviceAccount: a, androidAlert: {body: b}}}",
+            "x.androidAlert.body: is not known here"
+        ),
+        ("alerts: {titleKeys: [A]}", "alerts.titleKeys: is not known here"),
+        ("alerts: {allowed: {titles: [A]}}", "alerts.allowed.titles: is not known here"),
+        ("alerts: {allowed: {titleKeys: ['']}}", "alerts.allowed.titleKeys: must be 1 to 100 bytes of text"),
+        ("alerts: {allowed: {bodyKeys: [[a]]}}", "alerts.allowed.bodyKeys: must be a list of texts"),
+        (
+            "alerts: {allowed: {interruptionLevels: [passive, critical]}}",
+            "alerts.allowed.interruptionLevels: must be one of passive, active, time-sensitive"
+        ),
+        ("alerts: {allowed: {badge: 10000}}", "alerts.allowed.badge: must be a whole number from 0 to 9999"),
+        ("alerts: {templates: {a b: {bodyKey: B}}}", "alerts.templates.a b: a template's name must be 1 to 120"),
+        ("alerts: {templates: {a: {}}}", "alerts.templates.a.bodyKey: the template says nothing"),
+        ("alerts: {templates: {a: {badge: 3}}}", "alerts.templates.a.badge: is not known here"),
+        ("alerts: {templates: {a: {bodyKey: [B, C]}}}", "alerts.templates.a.bodyKey: must be a text"),
+        ("alerts: {templates: {a: {interruptionLevel: loud}}}", "alerts.templates.a.interruptionLevel: must be one of"),
         ("proxy: {url: proxy.example}", "proxy.url: must be http:// or https://, a host and a port"),
         ("proxy: {deviceHost: true}", "proxy.deviceHost: is not known here"),
         ("senders: {x: {type: webpush}}", "senders.x: subject is missing"),
@@ -117,6 +136,38 @@ import Testing
     func anErrorNamesTheKeyAndItsPlace(yaml: String, message: String) throws {
         let error = #expect(throws: ConfigurationError.self) { try self.load(yaml) }
         #expect("\(try #require(error))".contains(message), "\(String(describing: error))")
+    }
+
+    @Test func alertsAreWhatTheOperatorLists() throws {
+        #expect(try self.load("").alerts == AlertPolicy())
+        let yaml = """
+            alerts:
+              allowed: {titleKeys: [A, B], interruptionLevels: passive, badge: 5}
+              templates: {visit: {bodyKey: VISIT, channel: visits, toastText: A visit}}
+            """
+        let policy = try self.load(yaml).alerts
+        #expect(policy.allows("B", as: .titleKey) && policy.allows("passive", as: .interruptionLevel))
+        #expect(!policy.allows("C", as: .titleKey) && !policy.allows("VISIT", as: .bodyKey))
+        #expect(policy.allows(badge: 0) && policy.allows(badge: 5) && !policy.allows(badge: 6))
+        var template = PushAlert()
+        template.texts = [.bodyKey: "VISIT", .channel: "visits"]
+        template.toastText = "A visit"
+        #expect(policy.templates == ["visit": template])
+        let environment = ["SEALPOST_ALERTS_ALLOWED_BADGE": "7", "SEALPOST_ALERTS_ALLOWED_TITLEKEYS": "[C]"]
+        let overridden = try self.load(yaml, environment: environment).alerts
+        #expect(overridden.allows(badge: 7) && overridden.allows("C", as: .titleKey))
+        #expect(!overridden.allows("A", as: .titleKey))
+    }
+
+    @Test func androidShowsANotificationIfTheSenderSaysSo() throws {
+        let yaml =
+            "senders: {x: {type: fcm, serviceAccount: a, android: notification, androidAlert: {bodyKey: B, sound: null}}}"
+        var placeholder = AndroidPlaceholder()
+        placeholder.bodyKey = "B"
+        placeholder.sound = nil
+        var fcm = SenderConfiguration.FCM(serviceAccount: "a")
+        fcm.android = .notification(placeholder)
+        #expect(try self.load(yaml).senders == [Platform("x"): .fcm(fcm)])
     }
 
     @Test(arguments: [
@@ -188,7 +239,8 @@ import Testing
         (defaults.quotas, defaults.storage) = (example.quotas, example.storage)
         #expect("\(example)" == "\(defaults)")
         let text = try Repository.text(of: "config/sealpost.yaml")
-        for key in try Self.keysAsked() { #expect(text.contains("\(key):"), "\(key) is not in the example") }
+        let keys = try Self.keysAsked().union(AlertMember.allCases.map(\.listKey))
+        for key in keys { #expect(text.contains("\(key):"), "\(key) is not in the example") }
     }
 
     /// The keys that the code reads, found by reading the code.

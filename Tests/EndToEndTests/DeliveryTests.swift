@@ -3,6 +3,7 @@ import Logging
 import PushAPI
 import PushClient
 import PushCore
+import PushSenders
 import PushSimulators
 import PushTesting
 import Testing
@@ -170,6 +171,41 @@ import Testing
             for canary in ["canary-payload", "canary-tag", self.handle, "fcm-token"] {
                 #expect(onDisk.range(of: Data(canary.utf8)) == nil)
             }
+        }
+    }
+
+    /// From the configuration through the database to the provider's bytes.
+    @Test func aPushShowsTheAlertThatItsSenderHasChosen() async throws {
+        try await Stack.run {
+            var template = PushAlert()
+            template[.bodyKey] = "APPOINTMENT_BODY"
+            $0.alerts.templates = ["appointment": template]
+            $0.alerts.largestBadge = 99
+            guard case .apns(var apns) = $0.senders[Platform("apns")] else { return }
+            apns.envelope = .alert(AlertPlaceholder())
+            $0.senders[Platform("apns")] = .apns(apns)
+        } _: { stack in
+            try await self.client(stack).register(platform: "apns", handle: self.handle)
+            let pushes = stack.providers.apns.pushes
+            for (number, alert, aps) in [
+                (
+                    1, #""appointment""#,
+                    #"{"alert":{"loc-key":"APPOINTMENT_BODY"},"sound":"default","mutable-content":1}"#
+                ),
+                (2, #"{"Badge":7}"#, #"{"badge":7}"#),
+                (3, "null", #"{"alert":{"loc-key":"New notification"},"sound":"default","mutable-content":1}"#),
+            ] {
+                let body = #"{"Payload":"canary-payload","To":["username:alice"],"Alert":\#(alert)}"#
+                let posted = try await stack.send(stack.request("POST", "/api/notifications", as: "boss", body: body))
+                let id = try #require(try posted.member("Id"), "\(posted.text)")
+                #expect(try await pushes.acceptedPush(number).text == #"{"aps":\#(aps),"secureId":"\#(id)"}"#)
+            }
+            let onDisk = try stack.folder.contents()
+            #expect(onDisk.range(of: Data("APPOINTMENT_BODY".utf8)) == nil)
+            let body = #"{"Payload":1,"To":["username:alice"],"Alert":{"BodyKey":"canary-payload"}}"#
+            let refused = try await stack.send(stack.request("POST", "/api/notifications", as: "boss", body: body))
+            #expect(refused.status == 400)
+            #expect(try refused.member("type") as? String == ProblemCode.alertNotAllowed.type)
         }
     }
 

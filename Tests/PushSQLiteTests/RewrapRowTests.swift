@@ -20,8 +20,8 @@ import Testing
         get throws { try Keyring.addingKey(to: self.old).text }
     }
 
-    /// How many values `fillSealed` has sealed: the secret, names, handles, tags, expressions and payloads.
-    private static let count: Int = [1, 2, 6, 6, 2, 2].reduce(0, +)
+    /// How many values `fillSealed` has sealed: the secret, names, handles, tags, expressions, payloads and alerts.
+    private static let count: Int = [1, 2, 6, 6, 2, 2, 2].reduce(0, +)
 
     /// What is sealed, each with the number of its key.
     private func keyNumbers(_ store: SQLiteStore) async throws -> [UInt32] {

@@ -24,7 +24,10 @@ import Testing
             for number in 0..<2 {
                 try await fixture.addDevice(of: user, handle: "hndl-\(name)-\(number)", tags: ["cardiology"])
             }
-            try await fixture.post(Int64(name.utf8.count), from: user, to: "cardiology && !oncology", page: 1)
+            var alert = PushAlert()
+            alert[.bodyKey] = "ECHO_RESULT"
+            let number = Int64(name.utf8.count)
+            try await fixture.post(number, from: user, to: "cardiology && !oncology", alert: alert, page: 1)
         }
     }
 
@@ -34,6 +37,7 @@ import Testing
         let contents = try fixture.folder.contents()
         let words = [
             "Margrethe", "margrethe", "Wilhelmina", "hndl", "cardiology", "oncology", "radiology", "payload 9",
+            "ECHO_RESULT",
         ]
         for word in words {
             #expect(contents.range(of: Data(word.utf8)) == nil, "\(word)")
@@ -64,7 +68,7 @@ import Testing
                 }
             }
         }
-        #expect(values.count == 17)
+        #expect(values.count == 19)
         let vault = fixture.store.vault
         for (index, value) in values.enumerated() {
             _ = try vault.open(value.sealed, in: value.place)

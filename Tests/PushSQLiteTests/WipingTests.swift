@@ -27,7 +27,8 @@ import Testing
         self.bob = try await self.fixture.addUser("bob")
     }
 
-    /// Payloads of many sizes under random ids, so that pages are divided; returns what is in the database of each.
+    /// Payloads of many sizes under random ids, so that pages are divided, each with an alert; returns what is in the database
+    /// of both.
     private func post(isReadOnce: Bool) async throws -> [Data] {
         let numbers = (0..<Self.count).map { _ in Int64.random(in: 1...(.max)) }
         try await withThrowingTaskGroup(of: Void.self) { group in
@@ -41,6 +42,7 @@ import Testing
                             id: id,
                             sender: bob.id,
                             sealedPayload: fixture.store.vault.seal(payload, in: .payload(id, sender: bob.id)),
+                            sealedAlert: fixture.store.vault.seal(Data("{}".utf8), in: .alert(id, sender: bob.id)),
                             audience: Audience([.tag(Tag(of: alice.name))]),
                             isStoredByClients: true,
                             isReadOnce: isReadOnce,
@@ -55,12 +57,19 @@ import Testing
             }
             try await group.waitForAll()
         }
-        return try await self.payloads()
+        return try await self.sealed()
     }
 
-    private func payloads() async throws -> [Data] {
+    /// All payloads and alerts.
+    private func sealed() async throws -> [Data] {
         try await fixture.sqlite.writer.write { db in
-            try Data.fetchAll(db, sql: "select payload from notification where payload is not null")
+            try Data.fetchAll(
+                db,
+                sql: """
+                    select payload from notification where payload is not null
+                    union all select alert from notification where alert is not null
+                    """
+            )
         }
     }
 
@@ -152,9 +161,9 @@ import Testing
     }
 
     @Test(arguments: [Way.readOnce, .leaseEnd, .recall, .expiry])
-    func anErasedPayloadIsNowhere(way: Way) async throws {
+    func anErasedPayloadAndItsAlertAreNowhere(way: Way) async throws {
         let sealed = try await self.post(isReadOnce: way == .readOnce || way == .leaseEnd)
-        #expect(sealed.count == Self.count)
+        #expect(sealed.count == 2 * Int(Self.count))
         #expect(try self.found(sealed, in: fixture.folder) == sealed.count)
         try await self.erase(way)
         try await self.wipe()
@@ -380,7 +389,7 @@ import Testing
         for name in ["carol", "dave"] { try await fixture.addUser(name) }
         _ = try await fixture.store.deleteUser(#require(Username("carol")))
         try await self.wipe()
-        #expect(try await Set(self.payloads()) == Set(kept))
+        #expect(try await Set(self.sealed()) == Set(kept))
         #expect(try SQLiteDatabase(path: fixture.sqlite.path).inspect().damage.isEmpty)
     }
 

@@ -8,9 +8,13 @@ import Testing
 @testable import PushSenders
 
 @Suite(.timeLimit(.minutes(5))) struct FCMRequestTests {
-    private func request(_ push: Push, apple: AppleEnvelope? = nil) throws -> OutboundRequest {
+    private func request(
+        _ push: Push,
+        apple: AppleEnvelope? = nil,
+        android: AndroidContent = .data
+    ) throws -> OutboundRequest {
         let url = try #require(OutboundURL("https://fcm.googleapis.com/v1/projects/p/messages:send"))
-        return try FCMRequest(url: url, apple: apple, timeout: .seconds(9))
+        return try FCMRequest(url: url, apple: apple, android: android, timeout: .seconds(9))
             .make(push, token: Secret("TOKEN"), now: Samples.now)
     }
 

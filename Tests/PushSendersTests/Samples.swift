@@ -18,7 +18,8 @@ enum Samples {
         expiresIn: TimeInterval = 86_400,
         priority: Push.Priority = .normal,
         sharedCollapseID: String? = nil,
-        confirmation: ConfirmationCode? = nil
+        confirmation: ConfirmationCode? = nil,
+        alert: PushAlert? = nil
     ) throws -> Push {
         Push(
             notification: try #require(NotificationID(rawValue: id)),
@@ -27,7 +28,8 @@ enum Samples {
             expiresAt: self.now + expiresIn,
             priority: priority,
             sharedCollapseID: sharedCollapseID,
-            confirmation: confirmation
+            confirmation: confirmation,
+            alert: alert
         )
     }
 

@@ -164,7 +164,7 @@ private func subscription(
             priority: priority,
             sharedCollapseID: "topic_-1"
         )
-        return try WebPushRequest(tokens: tokens, timeout: .seconds(9))
+        return try WebPushRequest(tokens: tokens, content: WebPushContent(AlertPolicy()), timeout: .seconds(9))
             .make(push, to: WebPushSubscription(push.handle), now: Samples.now)
     }
 

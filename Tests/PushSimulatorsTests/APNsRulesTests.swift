@@ -168,6 +168,32 @@ import Testing
         #expect(self.refusal(of: request) == reason)
     }
 
+    /// What is visible must be a push of that type, and each member must have its own.
+    @Test(arguments: [
+        ("alert", #"{"badge":3}"#, nil), ("alert", #"{"badge":0}"#, nil), ("alert", #"{"sound":"ping.caf"}"#, nil),
+        (
+            "alert", #"{"alert":{"title-loc-key":"T","loc-key":"B"},"badge":3,"sound":"default","mutable-content":1}"#,
+            nil
+        ),
+        ("alert", #"{"alert":"x","category":"c","thread-id":"t","interruption-level":"time-sensitive"}"#, nil),
+        ("alert", #"{"badge":"3"}"#, APNsRefusal.Reason.payloadInvalid), ("alert", #"{"badge":-1}"#, .payloadInvalid),
+        ("alert", #"{"badge":1.5}"#, .payloadInvalid), ("alert", #"{"sound":""}"#, .payloadInvalid),
+        ("alert", #"{"alert":{"loc-key":1}}"#, .payloadInvalid), ("alert", #"{"alert":{"key":"K"}}"#, .payloadInvalid),
+        ("alert", #"{"alert":"x","category":1}"#, .payloadInvalid),
+        ("alert", #"{"alert":"x","interruption-level":"loud"}"#, .payloadInvalid),
+        // There is no alert that an extension could change.
+        ("alert", #"{"badge":3,"mutable-content":1}"#, .payloadInvalid),
+        ("alert", #"{"content-available":1}"#, .invalidPushType), ("background", #"{"content-available":1}"#, nil),
+        ("background", #"{"content-available":1,"badge":3}"#, .invalidPushType),
+        ("background", #"{"content-available":1,"sound":"default"}"#, .invalidPushType),
+    ])
+    func thePayloadMustBeOfItsType(type: String, aps: String, reason: APNsRefusal.Reason?) {
+        let priority = type == "background" ? "5" : "10"
+        var request = Self.request(["apns-push-type": type, "apns-priority": priority])
+        request.body = Array(#"{"aps":\#(aps)}"#.utf8)
+        #expect(self.refusal(of: request) == reason)
+    }
+
     @Test(arguments: [
         (0.0, nil), (3600, nil), (3601, APNsRefusal.Reason.expiredProviderToken), (-60, nil),
         (-61, .expiredProviderToken),

@@ -28,6 +28,11 @@ import Testing
         #"{"message":{"token":"t","android":{"priority":"normal","ttl":"0s"}}}"#,
         #"{"message":{"token":"t","android":{"priority":"HIGH","ttl":"2419200s","collapse_key":"sync"}}}"#,
         #"{"message":{"token":"t","android":{"ttl":"3.5s","restricted_package_name":"a.b"}}}"#,
+        #"{"message":{"token":"t","android":{"data":{"badge":"3"}}}}"#,
+        #"{"message":{"token":"t","android":{"notification":{"title_loc_key":"T","body_loc_key":"B","channel_id":"c","#
+            + #""sound":"default","tag":"t","notification_count":3}}}}"#,
+        #"{"message":{"token":"t","apns":{"headers":{"apns-push-type":"alert"},"payload":{"aps":{"badge":3}}}}}"#,
+        #"{"message":{"token":"t","apns":{"payload":{"aps":{"content-available":1}}}}}"#,
     ])
     func whatIsInOrderIsAccepted(body: String) {
         #expect(self.refusal(of: body) == nil)
@@ -51,6 +56,33 @@ import Testing
         (#"{"message":{"token":"t","android":{"ttl":"2419201s"}}}"#, "message.android.ttl"),
         (#"{"message":{"token":"t","android":{"collapse_key":1}}}"#, "message.android.collapse_key"),
         (#"{"message":{"token":"t","android":{"time_to_live":1}}}"#, "message.android.time_to_live"),
+        (#"{"message":{"token":"t","android":{"data":{"badge":3}}}}"#, "message.android.data"),
+        (#"{"message":{"token":"t","android":{"notification":"x"}}}"#, "message.android.notification"),
+        (
+            #"{"message":{"token":"t","android":{"notification":{"badge":3}}}}"#,
+            "message.android.notification.badge"
+        ),
+        (
+            #"{"message":{"token":"t","android":{"notification":{"notification_count":"3"}}}}"#,
+            "message.android.notification.notification_count"
+        ),
+        (
+            #"{"message":{"token":"t","android":{"notification":{"title_loc_key":1}}}}"#,
+            "message.android.notification.title_loc_key"
+        ),
+        (
+            #"{"message":{"token":"t","android":{"notification":{"body_loc_args":["a",1]}}}}"#,
+            "message.android.notification.body_loc_args"
+        ),
+        (#"{"message":{"token":"t","apns":{"aps":{}}}}"#, "message.apns.aps"),
+        (#"{"message":{"token":"t","apns":{"headers":{"apns-priority":5}}}}"#, "message.apns.headers"),
+        (#"{"message":{"token":"t","apns":{"payload":"x"}}}"#, "message.apns.payload"),
+        (#"{"message":{"token":"t","apns":{"payload":{"aps":{"badge":"3"}}}}}"#, "message.apns.payload.aps"),
+        (
+            #"{"message":{"token":"t","apns":{"headers":{"apns-push-type":"background"},"#
+                + #""payload":{"aps":{"content-available":1,"badge":3}}}}}"#,
+            "message.apns.headers.apns-push-type"
+        ),
     ])
     func whatIsNotIsAnInvalidArgumentThatNamesTheField(body: String, field: String?) {
         let refusal = self.refusal(of: body)

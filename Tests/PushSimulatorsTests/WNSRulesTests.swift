@@ -61,6 +61,17 @@ import Testing
         #expect(self.status(of: request) == status)
     }
 
+    @Test(arguments: [
+        (#"<badge value="3"/>"#, 200), (#"<badge value="0"/>"#, 200), (#"<badge value=""/>"#, 400),
+        (#"<badge value="-1"/>"#, 400), (#"<badge value="new"/>"#, 400), ("<badge/>", 400), ("3", 400),
+    ])
+    func aBadgeMustBeANumber(body: String, status: Int) {
+        let type = ["x-wns-type": "wns/badge", "content-type": "text/xml"] as KeyValuePairs<String, String?>
+        var request = Self.request(type, size: body.utf8.count)
+        request.body = Array(body.utf8)
+        #expect(self.status(of: request) == status)
+    }
+
     @Test(arguments: [(0, 400), (1, 200), (5000, 200), (5001, 413)])
     func theBodysSizeIsLimited(size: Int, status: Int) {
         #expect(self.status(of: Self.request(size: size)) == status)

@@ -9,12 +9,14 @@ extension StoreFixture {
         "bob": ["d-bob-0", "d-bob-1", "d-bob-2", "payload 3"],
     ]
 
-    /// Stores some of all that is sealed: names, handles, tags, payloads, and expressions of broadcasts under way.
+    /// Stores some of all that is sealed: names, handles, tags, payloads, alerts, and expressions of broadcasts under way.
     package func fillSealed() async throws {
         for name in ["alice", "bob"] {
             let user = try await self.addUser(name)
             for number in 0..<3 { try await self.addDevice(of: user, handle: "d-\(name)-\(number)", tags: ["news"]) }
-            try await self.post(Int64(name.utf8.count), from: user, to: "news", page: 2)
+            var alert = PushAlert()
+            alert[.bodyKey] = "NEWS_OF_\(name)"
+            try await self.post(Int64(name.utf8.count), from: user, to: "news", alert: alert, page: 2)
         }
     }
 

@@ -146,6 +146,7 @@ package struct StoreFixture: Sendable {
         platforms: [String]? = nil,
         isReadOnce: Bool = false,
         collapseID: String? = nil,
+        alert: PushAlert? = nil,
         once request: IdempotentRequest? = nil,
         within bounds: StorageBounds? = nil,
         expiresIn: TimeInterval = 3600,
@@ -160,6 +161,9 @@ package struct StoreFixture: Sendable {
                     Data("payload \(number)".utf8),
                     in: .payload(id, sender: sender.id)
                 ),
+                sealedAlert: try alert.map {
+                    try self.store.vault.seal(JSONEncoder().encode($0), in: .alert(id, sender: sender.id))
+                },
                 audience: Audience(
                     try expressions.map { try TagExpression($0) },
                     platforms: platforms.map { Set($0.map { Platform($0) }) }

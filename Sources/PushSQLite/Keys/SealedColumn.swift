@@ -24,6 +24,9 @@ struct SealedColumn: Sendable {
         SealedColumn(table: "notification", key: "id", column: "payload", bound: "sender_id") { row, sender in
             NotificationID(rawValue: row).map { .payload($0, sender: sender) }
         },
+        SealedColumn(table: "notification", key: "id", column: "alert", bound: "sender_id") { row, sender in
+            NotificationID(rawValue: row).map { .alert($0, sender: sender) }
+        },
     ]
 
     /// The result of one page of `rewrap`.

@@ -50,6 +50,18 @@ struct Sealing: Sendable {
         try self.texts(sealed, in: place).compactMap { Tag($0) }
     }
 
+    /// What the pushes of a notification show.
+    func alert(_ sealed: Data, of notification: Int64, sender: Int64) throws(VaultError) -> PushAlert {
+        guard let id = NotificationID(rawValue: notification) else { throw .unreadable }
+        let json = try self.vault.open(sealed, in: .alert(id, sender: sender))
+        do {
+            return try JSONDecoder().decode(PushAlert.self, from: json)
+        } catch {
+            // It was sealed as something else.
+            throw .unreadable
+        }
+    }
+
     /// Throws `VaultError` if the value was not sealed as a name.
     func username(_ sealed: Data, ofUser user: Int64) throws -> Username {
         guard let name = Username(try self.text(sealed, in: .username(user))) else { throw VaultError.unreadable }

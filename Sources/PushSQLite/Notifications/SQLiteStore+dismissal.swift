@@ -64,7 +64,7 @@ extension SQLiteStore {
         return try await self.write(by: record) { [writer, changes] db in
             try db.execute(
                 literal: """
-                    update notification set payload = null, recalled_at = \(now.milliseconds)
+                    update notification set payload = null, alert = null, recalled_at = \(now.milliseconds)
                     where id = \(id.rawValue) and expires_at > \(now.milliseconds) and recalled_at is null
                         and payload is not null and \(condition)
                     """

@@ -84,7 +84,7 @@ extension SQLiteStore {
     static func eraseIfTaken(_ db: Database, _ id: Int64) throws -> Bool {
         try db.run(
             prepared: """
-                update notification set payload = null
+                update notification set payload = null, alert = null
                 where id = ?1 and is_read_once and payload is not null
                     and not exists (select 1 from untaken where notification_id = ?1)
                     and not exists (select 1 from fanout where notification_id = ?1)

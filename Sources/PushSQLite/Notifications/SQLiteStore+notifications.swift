@@ -52,14 +52,17 @@ extension SQLiteStore {
         _ target: PushTarget,
         _ sealing: Sealing
     ) throws -> Bool {
-        // A payload that was sealed before the keyring was exchanged might be stored after the pass of `rewrap`.
+        // What was sealed before the keyring was exchanged might be stored after the pass of `rewrap`.
         let place = SealedPlace.payload(notification.id, sender: notification.sender)
         let payload = try sealing.vault.renewed(notification.sealedPayload, in: place)
+        let alert = try notification.sealedAlert.flatMap { sealed in
+            try sealing.vault.renewed(sealed, in: .alert(notification.id, sender: notification.sender))
+        }
         let inserted = try db.run(
             prepared: """
                 insert into notification (id, sender_id, app, is_stored_by_clients, is_read_once, priority, collapse_id,
-                    sequence, seed, created_at, expires_at, payload)
-                values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) on conflict (id) do nothing
+                    sequence, seed, created_at, expires_at, payload, alert)
+                values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) on conflict (id) do nothing
                 """,
             target.id,
             notification.sender,
@@ -72,7 +75,8 @@ extension SQLiteStore {
             Int64.random(in: .min ... .max),
             notification.createdAt.milliseconds,
             notification.expiresAt.milliseconds,
-            payload ?? notification.sealedPayload
+            payload ?? notification.sealedPayload,
+            alert ?? notification.sealedAlert
         )
         return inserted == 1
     }

@@ -33,6 +33,8 @@ struct DueDelivery {
     let lane: String?
     /// Set if the device is a claim: the code, which is all that is pushed to it.
     private let confirmation: ConfirmationCode?
+    /// What the notification's pushes show; `nil`: their sender's constants.
+    private let alert: Result<PushAlert, VaultError>?
 
     /// The keys of a queue's due pushes, oldest first.
     static func keys(_ db: Database, _ request: LeaseRequest, now: Date) throws -> [DuePush] {
@@ -86,7 +88,16 @@ struct DueDelivery {
                         of: key.notification,
                         seed: row.integer(DueColumn.seed),
                         claim: row.data(DueColumn.claim)
-                    )
+                    ),
+                alert: row.isNull(DueColumn.alert)
+                    ? nil
+                    : Result { () throws(VaultError) in
+                        try sealing.alert(
+                            row.data(DueColumn.alert),
+                            of: key.notification,
+                            sender: row.integer(DueColumn.sender)
+                        )
+                    }
             )
         }
     }
@@ -151,6 +162,7 @@ struct DueDelivery {
         if self.isWithdrawn { return .settle(.cancelled, reason: self.withdrawal) }
         // One damaged row must not stop the others.
         if case .failure(let error) = self.handle { return .settle(.failed, reason: "\(error)") }
+        if case .failure(let error) = self.alert { return .settle(.failed, reason: "\(error)") }
         guard !self.isRetired, let push = self.push else {
             return .settle(.cancelled, reason: "the device is no longer registered")
         }
@@ -180,6 +192,7 @@ struct DueDelivery {
             let id = NotificationID(rawValue: self.notification), case .success(let handle) = self.handle,
             let priority = Push.Priority(rawValue: self.priority)
         else { return nil }
+        let alert: PushAlert? = if case .success(let alert) = self.alert { alert } else { nil }
         return Push(
             notification: id,
             handle: handle,
@@ -187,7 +200,8 @@ struct DueDelivery {
             expiresAt: Date(milliseconds: self.expiresAt),
             priority: priority,
             sharedCollapseID: self.collapseID,
-            confirmation: self.confirmation
+            confirmation: self.confirmation,
+            alert: alert
         )
     }
 
@@ -220,7 +234,7 @@ struct DueDelivery {
 /// What `DueDelivery.row` selects.
 private enum DueColumn: Int32, SelectedColumn {
     case user, attempts, isWithdrawn, withdrawal, handle, isRetired, isRecalled, seed, sequence, expiresAt, priority
-    case collapseID, acceptedAt, unsettled, lane, claim
+    case collapseID, acceptedAt, unsettled, lane, claim, alert, sender
 
     var sql: String {
         switch self {
@@ -245,6 +259,8 @@ private enum DueColumn: Int32, SelectedColumn {
             """
         case .lane: "v.lane"
         case .claim: "case when v.claims_for is not null then v.handle_key end"
+        case .alert: "n.alert"
+        case .sender: "n.sender_id"
         }
     }
 }

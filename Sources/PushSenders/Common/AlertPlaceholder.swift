@@ -1,14 +1,10 @@
+package import PushCore
+
 /// What a visible push to an Apple device shows until the app's extension has replaced it: names of texts and of a sound
-/// that the app brings along, the same for every push.
+/// that the app brings along. A notification with a `PushAlert` replaces single members.
 ///
 /// The members are those of Apple's "Generating a remote notification".
 package struct AlertPlaceholder: Sendable, Hashable {
-    /// How a push interrupts its reader (`interruption-level`).
-    package enum InterruptionLevel: String, Sendable, CaseIterable {
-        case passive, active
-        case timeSensitive = "time-sensitive"
-    }
-
     /// The name of the title among the app's localized texts.
     package var titleKey: String?
     /// The name of the text. iOS shows the name itself if the app has no text of that name, so it is best plain English.
@@ -22,13 +18,19 @@ package struct AlertPlaceholder: Sendable, Hashable {
 
     package init() {}
 
-    /// The payload's member `aps`, as JSON.
-    var aps: String {
-        let title = self.titleKey.map { "\"title-loc-key\":\(JSONText.quoted($0))," } ?? ""
+    /// The payload's member `aps`, as JSON; what the alert of a notification gives takes the place of the placeholder's.
+    func aps(_ alert: PushAlert?) -> String {
+        // Without an alert Apple shows nothing, and does not start the extension, so there is nothing for it to change.
+        if let alert, let badge = alert.badge, alert.isBadgeAlone { return "{\"badge\":\(badge)}" }
+        let titleKey = alert?[.titleKey] ?? self.titleKey
+        let title = titleKey.map { "\"title-loc-key\":\(JSONText.quoted($0))," } ?? ""
+        let body = JSONText.quoted(alert?[.bodyKey] ?? self.bodyKey)
+        let badge = alert?.badge.map { ",\"badge\":\($0)" } ?? ""
         let others = [
-            ("sound", self.sound), ("category", self.category), ("thread-id", self.thread),
-            ("interruption-level", self.interruptionLevel?.rawValue),
+            ("sound", alert?[.sound] ?? self.sound), ("category", alert?[.category] ?? self.category),
+            ("thread-id", alert?[.thread] ?? self.thread),
+            ("interruption-level", alert?[.interruptionLevel] ?? self.interruptionLevel?.rawValue),
         ].compactMap { name, value in value.map { ",\"\(name)\":\(JSONText.quoted($0))" } }.joined()
-        return "{\"alert\":{\(title)\"loc-key\":\(JSONText.quoted(self.bodyKey))}\(others),\"mutable-content\":1}"
+        return "{\"alert\":{\(title)\"loc-key\":\(body)}\(badge)\(others),\"mutable-content\":1}"
     }
 }

@@ -24,11 +24,12 @@ package enum AppleEnvelope: Sendable, Hashable {
         }
     }
 
-    /// The payload's member `aps`, as JSON.
-    var aps: String {
+    /// The payload's member `aps`, as JSON. Apple allows nothing visible in a background push, so an alert does not count
+    /// there.
+    func aps(of push: Push) -> String {
         switch self {
         case .background: "{\"content-available\":1}"
-        case .alert(let placeholder): placeholder.aps
+        case .alert(let placeholder): placeholder.aps(push.alert)
         }
     }
 }

@@ -11,6 +11,7 @@ struct FCMRequest: Sendable {
     let url: OutboundURL
     /// How pushes appear on Apple devices; `nil`: FCM is not told.
     let apple: AppleEnvelope?
+    let android: AndroidContent
     let timeout: Duration
 
     /// Throws `deviceGone` if the handle is neither a registration token nor an installation id.
@@ -35,17 +36,20 @@ struct FCMRequest: Sendable {
         let id = push.notification.rawValue
         let parts = [
             "\"\(field)\":\(JSONText.quoted(value))", "\"data\":{\"secureId\":\"\(id)\"}",
-            "\"android\":{\(Self.android(push, now: now))}",
+            "\"android\":{\(self.android(push, now: now))}",
             self.apple.map { "\"apns\":{\(Self.apple(push, in: $0))}" },
         ]
         return "{\"message\":{\(parts.compactMap(\.self).joined(separator: ","))}}"
     }
 
-    private static func android(_ push: Push, now: Date) -> String {
-        let seconds = Int(min(max(0, push.expiresAt.timeIntervalSince(now)), TimeInterval(self.longestTimeToLive)))
-        let text = "\"priority\":\"\(push.priority == .high ? "HIGH" : "NORMAL")\",\"ttl\":\"\(seconds)s\""
+    private func android(_ push: Push, now: Date) -> String {
+        let seconds = Int(min(max(0, push.expiresAt.timeIntervalSince(now)), TimeInterval(Self.longestTimeToLive)))
+        // Google demotes apps that show nothing for messages of high priority.
+        let isUrgent = push.priority == .high && push.alert?.isBadgeAlone != true
+        var members = ["\"priority\":\"\(isUrgent ? "HIGH" : "NORMAL")\"", "\"ttl\":\"\(seconds)s\""]
         // Only if several pushes share the key: FCM keeps four collapse keys per device.
-        return push.replacesOlder ? "\(text),\"collapse_key\":\(JSONText.quoted(push.collapseID))" : text
+        if push.replacesOlder { members.append("\"collapse_key\":\(JSONText.quoted(push.collapseID))") }
+        return (members + self.android.members(of: push)).joined(separator: ",")
     }
 
     /// The same headers and payload as are sent to APNs itself; FCM adds the message's `data` to the payload.
@@ -55,6 +59,6 @@ struct FCMRequest: Sendable {
             ("apns-expiration", String(max(0, Int(push.expiresAt.timeIntervalSince1970)))),
             ("apns-collapse-id", push.collapseID),
         ].map { "\"\($0)\":\(JSONText.quoted($1))" }.joined(separator: ",")
-        return "\"headers\":{\(headers)},\"payload\":{\"aps\":\(envelope.aps)}"
+        return "\"headers\":{\(headers)},\"payload\":{\"aps\":\(envelope.aps(of: push))}"
     }
 }

@@ -23,7 +23,7 @@ package final class FCMSender: PushSender {
         }
         let client = try settings.connection.makeClient(on: loop)
         let timeout = settings.connection.timeout
-        self.request = FCMRequest(url: url, apple: settings.apple, timeout: timeout)
+        self.request = FCMRequest(url: url, apple: settings.apple, android: settings.android, timeout: timeout)
         self.now = now
         let tokens = AccessTokenCache(now: now) { () throws(SendFailure) in
             let time = now()

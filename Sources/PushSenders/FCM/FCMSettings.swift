@@ -9,6 +9,7 @@ package struct FCMSettings: Sendable {
     package var tokenEndpoint: String?
     /// How pushes appear on Apple devices that have registered with FCM; `nil`: FCM is not told, and shows nothing there.
     package var apple: AppleEnvelope?
+    package var android: AndroidContent
     package var connection: ConnectionSettings
 
     package init(
@@ -16,12 +17,14 @@ package struct FCMSettings: Sendable {
         endpoint: String = "https://fcm.googleapis.com",
         tokenEndpoint: String? = nil,
         apple: AppleEnvelope? = nil,
+        android: AndroidContent = .data,
         connection: ConnectionSettings = ConnectionSettings()
     ) {
         self.serviceAccount = serviceAccount
         self.endpoint = endpoint
         self.tokenEndpoint = tokenEndpoint
         self.apple = apple
+        self.android = android
         self.connection = connection
     }
 }

@@ -7,32 +7,32 @@ package enum WNSContent: Sendable, Hashable {
     /// A toast of a constant text, which Windows shows by itself; a click starts the app with `secureId=<id>`.
     case toast(text: String)
 
-    /// The value of `X-WNS-Type`.
-    var type: String {
+    /// The content of a push. A raw push shows nothing, so an alert does not count there.
+    func form(of push: Push) -> WNSForm {
         switch self {
-        case .raw: "wns/raw"
-        case .toast: "wns/toast"
-        }
-    }
-
-    /// The value of `Content-Type`, which WNS requires for the type.
-    var mediaType: String {
-        switch self {
-        case .raw: "application/octet-stream"
-        case .toast: "text/xml"
-        }
-    }
-
-    func body(of push: Push) -> String {
-        switch self {
-        case .raw: push.notification.description
+        case .raw:
+            return WNSForm(type: "wns/raw", mediaType: "application/octet-stream", body: push.notification.description)
         case .toast(let text):
-            "<toast launch=\"secureId=\(push.notification)\"><visual><binding template=\"ToastGeneric\">"
-                + "<text>\(Self.escaped(text))</text></binding></visual></toast>"
+            if let alert = push.alert, let badge = alert.badge, alert.isBadgeAlone {
+                return WNSForm(type: "wns/badge", mediaType: "text/xml", body: "<badge value=\"\(badge)\"/>")
+            }
+            let body =
+                "<toast launch=\"secureId=\(push.notification)\"><visual><binding template=\"ToastGeneric\">"
+                + "<text>\(Self.escaped(push.alert?.toastText ?? text))</text></binding></visual></toast>"
+            return WNSForm(type: "wns/toast", mediaType: "text/xml", body: body)
         }
     }
 
     private static func escaped(_ text: String) -> String {
         text.replacing("&", with: "&amp;").replacing("<", with: "&lt;").replacing(">", with: "&gt;")
     }
+}
+
+/// A notification in the form that WNS wants it.
+struct WNSForm {
+    /// The value of `X-WNS-Type`.
+    let type: String
+    /// The value of `Content-Type`, which WNS requires for the type.
+    let mediaType: String
+    let body: String
 }

@@ -21,18 +21,18 @@ struct WNSRequest: Sendable {
             throw .rejected(reason: "the channel's host is not in allowedHosts")
         }
         let seconds = Int(min(max(1, push.expiresAt.timeIntervalSince(now)), TimeInterval(Self.longestTimeToLive)))
+        let form = self.content.form(of: push)
         let headers = [
             OutboundRequest.Header("Authorization", "Bearer " + token.exposed),
-            .init("Content-Type", self.content.mediaType),
-            .init("X-WNS-Type", self.content.type),
+            .init("Content-Type", form.mediaType),
+            .init("X-WNS-Type", form.type),
             // Without it, a device that is offline never gets the push.
             .init("X-WNS-Cache-Policy", "cache"),
             .init("X-WNS-TTL", String(seconds)),
             .init("X-WNS-PRIORITY", push.priority == .high ? "1" : "3"),
             .init("X-WNS-RequestForStatus", "true"),
         ]
-        let body = Array(self.content.body(of: push).utf8)
-        return OutboundRequest(.post, channel, headers: headers, body: body, timeout: self.timeout)
+        return OutboundRequest(.post, channel, headers: headers, body: Array(form.body.utf8), timeout: self.timeout)
     }
 
     /// The request for an access token: client credentials, RFC 6749 section 4.4.

@@ -3,9 +3,6 @@ internal import Foundation
 
 /// Encrypts one message for one browser, RFC 8291, with a new key pair and salt.
 struct WebPushEncryption {
-    /// Every message is padded to this size, so that all pushes have the same length.
-    static let paddedSize = 127
-
     let subscription: WebPushSubscription
     private let key: P256.KeyAgreement.PrivateKey
     private let salt: [UInt8]
@@ -21,8 +18,8 @@ struct WebPushEncryption {
         self.salt = salt
     }
 
-    /// The body of the request. Throws if the text does not fit, or if the key agreement fails.
-    func seal(_ plaintext: [UInt8], paddedSize: Int = Self.paddedSize) throws -> [UInt8] {
+    /// The body of the request, padded to `paddedSize`. Throws if the text does not fit, or if the key agreement fails.
+    func seal(_ plaintext: [UInt8], paddedSize: Int = WebPushContent.leastSize) throws -> [UInt8] {
         try EncryptedContent.seal(
             plaintext,
             paddedSize: paddedSize,

@@ -8,6 +8,7 @@ struct WebPushRequest: Sendable {
     private static let longestTimeToLive = 30 * 86_400
 
     let tokens: VAPIDTokens
+    let content: WebPushContent
     let timeout: Duration
 
     func make(
@@ -36,7 +37,7 @@ struct WebPushRequest: Sendable {
         let body: [UInt8]
         do {
             body = try WebPushEncryption(for: subscription)
-                .seal(Array("{\"secureId\":\"\(push.notification.rawValue)\"}".utf8))
+                .seal(self.content.text(of: push), paddedSize: self.content.paddedSize)
         } catch {
             throw .rejected(reason: "encryption for this subscription failed")
         }

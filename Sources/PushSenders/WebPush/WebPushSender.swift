@@ -33,7 +33,11 @@ package final class WebPushSender: PushSender {
         let bound = 8 * settings.connection.connections
         self.named = Dictionary(uniqueKeysWithValues: clients.keys.map { ($0, NamedHosts(bound: bound)) })
         let tokens = try VAPIDTokens(key: settings.key, subject: settings.subject)
-        self.request = WebPushRequest(tokens: tokens, timeout: settings.connection.timeout)
+        self.request = WebPushRequest(
+            tokens: tokens,
+            content: WebPushContent(settings.alerts),
+            timeout: settings.connection.timeout
+        )
         self.handles = handles
         self.clients = clients
         self.now = now

@@ -1,4 +1,5 @@
 package import CurlHTTP
+package import PushCore
 
 /// The settings of the Web Push sender.
 package struct WebPushSettings: Sendable {
@@ -15,6 +16,8 @@ package struct WebPushSettings: Sendable {
     package var allowedHosts: [String]
     /// The addresses that those names may resolve to.
     package var addresses: AddressPolicy
+    /// The alerts that messages may carry: every message is padded to the length of the longest.
+    package var alerts: AlertPolicy
     package var connection: ConnectionSettings
 
     package init(
@@ -22,6 +25,7 @@ package struct WebPushSettings: Sendable {
         subject: String,
         allowedHosts: [String] = WebPushSettings.publicHosts,
         addresses: AddressPolicy = .globalOnly,
+        alerts: AlertPolicy = AlertPolicy(),
         // HTTP/2 is not guaranteed, so a connection may carry only one push at a time.
         connection: ConnectionSettings = ConnectionSettings(connections: 4)
     ) {
@@ -29,6 +33,7 @@ package struct WebPushSettings: Sendable {
         self.subject = subject
         self.allowedHosts = allowedHosts
         self.addresses = addresses
+        self.alerts = alerts
         self.connection = connection
     }
 }

@@ -2,7 +2,7 @@ internal import CurlHTTP
 internal import Foundation
 internal import PushCore
 
-/// Writes a push for the operator's receiver: which device, which notification or code, and nothing else.
+/// Writes a push for the operator's receiver: which device, which notification or code, and its alert.
 struct WebhookRequest: Sendable {
     let url: OutboundURL
     let secret: WebhookSecret
@@ -17,7 +17,7 @@ struct WebhookRequest: Sendable {
             if let code = push.confirmation {
                 "\"confirmation\":\"\(code.exposed)\""
             } else {
-                "\"secureId\":\"\(push.notification.rawValue)\""
+                "\"secureId\":\"\(push.notification.rawValue)\"" + (push.alert?.json.map { ",\"alert\":\($0)" } ?? "")
             }
         let body = Array("{\(content),\"handle\":\(handle)}".utf8)
         let headers = [

@@ -13,6 +13,8 @@ struct NotificationOrder {
     let collapseKey: String?
     let isStoredByClients: Bool
     let isReadOnce: Bool
+    /// `nil`: pushes show their sender's constants.
+    let alert: AlertOrder?
 
     /// The short forms: a text to one user, on one platform or on all.
     init(
@@ -29,6 +31,7 @@ struct NotificationOrder {
         self.collapseKey = nil
         self.isStoredByClients = true
         self.isReadOnce = false
+        self.alert = nil
     }
 
     /// A text that tests the path to one device of a user, and expires soon.
@@ -40,6 +43,7 @@ struct NotificationOrder {
         self.collapseKey = nil
         self.isStoredByClients = true
         self.isReadOnce = false
+        self.alert = nil
     }
 
     /// The full form. Throws problems that name the member.
@@ -65,6 +69,7 @@ struct NotificationOrder {
         }
         self.isStoredByClients = try Self.choice(body, "Store", ["cacheable": true, "never": false]) ?? true
         self.isReadOnce = try body.bool("ReadOnce") ?? false
+        self.alert = try body.value("Alert").map { try AlertOrder($0, allowedBy: settings.alerts) }
     }
 
     /// Whether this user is the only recipient: the role `device` may send nothing else.

@@ -40,6 +40,9 @@ struct NotificationPoster: Sendable {
                 id: id,
                 sender: sender.id,
                 sealedPayload: try self.store.vault.seal(payload, in: .payload(id, sender: sender.id)),
+                sealedAlert: try order.alert.map {
+                    try self.store.vault.seal(JSONEncoder().encode($0.alert), in: .alert(id, sender: sender.id))
+                },
                 audience: order.audience,
                 isStoredByClients: order.isStoredByClients,
                 isReadOnce: order.isReadOnce,

@@ -20,6 +20,7 @@ struct PostHandler: Handler {
                 query: ["app", "pns", "to_tag"],
                 body: [
                     "App", "Payload", "To", "Platforms", "ExpiresIn", "Priority", "CollapseKey", "Store", "ReadOnce",
+                    "Alert",
                 ]
             ) { try await self.postNotification($0) }
         ]

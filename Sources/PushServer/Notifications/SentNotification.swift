@@ -26,6 +26,7 @@ struct SentNotification {
             .init("CollapseKey", order.collapseKey.map { .string($0) } ?? .null),
             .init("Store", .string(order.isStoredByClients ? "cacheable" : "never")),
             .init("ReadOnce", .bool(order.isReadOnce)),
+            .init("Alert", order.alert?.json ?? .null),
             .init("Recipients", reach.map { .number($0.recipients) } ?? .null),
             .init("Pushes", reach.map { .number($0.pushes) } ?? .null),
             .init("More", .bool(reach == nil)),

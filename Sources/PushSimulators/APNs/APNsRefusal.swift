@@ -29,6 +29,8 @@ package struct APNsRefusal: Error, Hashable {
         case unregistered = "Unregistered"
         /// Not one of Apple's reasons, as Apple documents none: the payload is not a JSON object.
         case payloadNotJSON = "SimulatorPayloadNotJSON"
+        /// Nor is this: a member of `aps` has another type than Apple documents.
+        case payloadInvalid = "SimulatorPayloadInvalid"
     }
 
     package let reason: Reason

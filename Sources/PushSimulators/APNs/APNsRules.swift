@@ -3,8 +3,9 @@ package import Foundation
 
 /// The rules of APNs for a request, without connection and clock.
 ///
-/// Stricter than Apple in three ways, to avoid surprises: the push type is required, the payload must be a JSON object,
-/// and an alert or a background push must have the payload of its type; Apple may drop others silently.
+/// Stricter than Apple in four ways, to avoid surprises: the push type is required, the payload must be a JSON object,
+/// an alert or a background push must have the payload of its type, and the members of `aps` must have their types; Apple
+/// may drop others silently.
 package struct APNsRules: Sendable {
     /// Returns when a provider token was issued, or throws if it is not the known provider's.
     package typealias TokenCheck = @Sendable (String) throws(APNsRefusal) -> Date
@@ -100,7 +101,9 @@ package struct APNsRules: Sendable {
         guard let payload = (try? JSONSerialization.jsonObject(with: Data(body))) as? [String: Any] else {
             throw APNsRefusal(.payloadNotJSON)
         }
-        guard type.agrees(with: payload["aps"] as? [String: Any] ?? [:]) else { throw APNsRefusal(.invalidPushType) }
+        let aps = APNsPayload(aps: payload["aps"] as? [String: Any] ?? [:])
+        guard type.agrees(with: aps) else { throw APNsRefusal(.invalidPushType) }
+        guard aps.isWellFormed else { throw APNsRefusal(.payloadInvalid) }
     }
 
     // MARK: - Forms
@@ -147,11 +150,10 @@ enum APNsPushType: String {
     }
 
     /// Whether a payload's member `aps` is one of this type.
-    func agrees(with aps: [String: Any]) -> Bool {
-        let isVisible = ["alert", "sound", "badge"].contains { aps[$0] != nil }
-        return switch self {
-        case .alert: isVisible
-        case .background: !isVisible && aps["content-available"] as? Int == 1
+    func agrees(with payload: APNsPayload) -> Bool {
+        switch self {
+        case .alert: payload.isVisible
+        case .background: !payload.isVisible && payload.aps["content-available"] as? Int == 1
         default: true
         }
     }

@@ -24,6 +24,7 @@ package struct FCMRules: Sendable {
         "collapse_key", "priority", "ttl", "restricted_package_name", "data", "notification", "fcm_options",
         "direct_boot_ok", "bandwidth_constrained_ok", "restricted_satellite_ok",
     ]
+    private static let appleFields: Set<String> = ["headers", "payload", "fcm_options", "live_activity_token"]
     private static let dataLimit = 4096
     private static let topicDataLimit = 2048
     /// Twenty-eight days, in seconds.
@@ -53,6 +54,7 @@ package struct FCMRules: Sendable {
         let target = try Self.target(of: message)
         try Self.checkData(message["data"], limit: target.field == "topic" ? Self.topicDataLimit : Self.dataLimit)
         if let android = message["android"] { try Self.checkAndroid(android) }
+        if let apns = message["apns"] { try Self.checkApple(apns) }
         if self.foreign.contains(target.value) { throw .senderMismatch }
         if self.retired.contains(target.value) { throw .unregistered }
         if self.apple.contains(target.value), !self.hasAppleKey { throw .thirdPartyAuthentication }
@@ -70,13 +72,13 @@ package struct FCMRules: Sendable {
         return (field, value)
     }
 
-    private static func checkData(_ data: Any?, limit: Int) throws(FCMRefusal) {
+    private static func checkData(_ data: Any?, in path: String = "message.data", limit: Int) throws(FCMRefusal) {
         guard let data else { return }
         guard let data = data as? [String: String] else {
-            throw .invalid("message.data", "Every value of data must be a string.")
+            throw .invalid(path, "Every value of data must be a string.")
         }
         for name in data.keys where name == "from" || name == "gcm" || name.hasPrefix("google") {
-            throw .invalid("message.data", "Invalid data payload key: \(name)", errorCode: "INVALID_ARGUMENT")
+            throw .invalid(path, "Invalid data payload key: \(name)", errorCode: "INVALID_ARGUMENT")
         }
         guard data.reduce(0, { $0 + $1.key.utf8.count + $1.value.utf8.count }) <= limit else {
             // Google names neither a field nor a code for this.
@@ -101,9 +103,32 @@ package struct FCMRules: Sendable {
         }
         for field in ["collapse_key", "restricted_package_name"] {
             guard android[field] == nil || android[field] is String else {
-                throw .invalid("message.android.\(field)", "Invalid value at 'message.android.\(field)'.")
+                throw .invalidValue("message.android.\(field)")
             }
         }
+        try Self.checkData(android["data"], in: "message.android.data", limit: Self.dataLimit)
+        if let notification = android["notification"] {
+            try FCMAndroidNotification.check(notification, path: "message.android.notification")
+        }
+    }
+
+    /// What FCM hands on to APNs; Google documents the names and Apple the values, which FCM refuses later or never.
+    private static func checkApple(_ apple: Any) throws(FCMRefusal) {
+        guard let apple = apple as? [String: Any] else { throw .invalidValue("message.apns") }
+        try Self.checkNames(of: apple, in: "message.apns.", against: Self.appleFields)
+        guard let headers = (apple["headers"] ?? [String: String]()) as? [String: String] else {
+            throw .invalidValue("message.apns.headers")
+        }
+        guard let payload = (apple["payload"] ?? [String: Any]()) as? [String: Any] else {
+            throw .invalidValue("message.apns.payload")
+        }
+        let aps = APNsPayload(aps: payload["aps"] as? [String: Any] ?? [:])
+        // Without the header FCM chooses a type that fits.
+        let type = headers["apns-push-type"].map { APNsPushType(rawValue: $0) } ?? .alert
+        guard headers["apns-push-type"] == nil || type?.agrees(with: aps) == true else {
+            throw .invalidValue("message.apns.headers.apns-push-type")
+        }
+        guard aps.isWellFormed else { throw .invalidValue("message.apns.payload.aps") }
     }
 
     private static func checkNames(

@@ -10,7 +10,7 @@ package struct WNSRefusal: Error, Hashable {
     }
 }
 
-/// The rules of WNS for a raw notification and a toast, without connection and access token.
+/// The rules of WNS for a raw notification, a toast and a badge, without connection and access token.
 package struct WNSRules: Sendable {
     package enum Channel: Sendable {
         case open, expired
@@ -21,7 +21,9 @@ package struct WNSRules: Sendable {
 
     private static let bodyLimit = 5000
     /// The content type that each type of notification must have.
-    private static let mediaTypes = ["wns/raw": "application/octet-stream", "wns/toast": "text/xml"]
+    private static let mediaTypes = [
+        "wns/raw": "application/octet-stream", "wns/toast": "text/xml", "wns/badge": "text/xml",
+    ]
 
     package init() {}
 
@@ -44,13 +46,17 @@ package struct WNSRules: Sendable {
 
     private static func checkHeaders(_ request: SimulatedRequest) throws(WNSRefusal) {
         guard let mediaType = request.header("x-wns-type").flatMap({ Self.mediaTypes[$0] }) else {
-            throw WNSRefusal(400, "X-WNS-Type must be wns/raw or wns/toast.")
+            throw WNSRefusal(400, "X-WNS-Type must be wns/raw, wns/toast or wns/badge.")
         }
         guard request.header("content-type") == mediaType else {
             throw WNSRefusal(400, "Content-Type must be \(mediaType).")
         }
-        guard mediaType != "text/xml" || Self.isToast(request.body) else {
-            throw WNSRefusal(400, "The notification payload is not a toast.")
+        switch request.header("x-wns-type") {
+        case "wns/toast":
+            guard Self.isToast(request.body) else { throw WNSRefusal(400, "The notification payload is not a toast.") }
+        case "wns/badge":
+            guard Self.isBadge(request.body) else { throw WNSRefusal(400, "The notification payload is not a badge.") }
+        default: break
         }
         guard request.header("content-length").flatMap(Int.init) == request.body.count else {
             throw WNSRefusal(400, "Content-Length is required.")
@@ -67,6 +73,11 @@ package struct WNSRules: Sendable {
         for name in ["x-wns-suppresspopup", "x-wns-group", "x-wns-match"] where request.header(name) != nil {
             throw WNSRefusal(400, "\(name) is for phones only.")
         }
+    }
+
+    /// Whether the text is a badge with a number; glyphs are not for us.
+    private static func isBadge(_ body: [UInt8]) -> Bool {
+        String(decoding: body, as: UTF8.self).wholeMatch(of: /<badge value="[0-9]{1,5}"\/>/) != nil
     }
 
     /// Whether the text is a toast that shows a text, in the form that Microsoft's examples have.

@@ -1,11 +1,13 @@
 package import Foundation
 package import PushCore
 
-/// A notification to be stored; its payload is encrypted already.
+/// A notification to be stored; its payload and its alert are encrypted already.
 package struct NewNotification: Sendable, Hashable {
     package let id: NotificationID
     package let sender: Int64
     package let sealedPayload: Data
+    /// A `PushAlert` as JSON; `nil`: its pushes show their sender's constants.
+    package let sealedAlert: Data?
     package let audience: Audience
     package let isStoredByClients: Bool
     package let isReadOnce: Bool
@@ -19,6 +21,7 @@ package struct NewNotification: Sendable, Hashable {
         id: NotificationID,
         sender: Int64,
         sealedPayload: Data,
+        sealedAlert: Data? = nil,
         audience: Audience,
         isStoredByClients: Bool,
         isReadOnce: Bool,
@@ -30,6 +33,7 @@ package struct NewNotification: Sendable, Hashable {
         self.id = id
         self.sender = sender
         self.sealedPayload = sealedPayload
+        self.sealedAlert = sealedAlert
         self.audience = audience
         self.isStoredByClients = isStoredByClients
         self.isReadOnce = isReadOnce

@@ -3,7 +3,8 @@
 Payloads, names of users, tags and collapse keys all hold one word, and so do passwords and the devices' addresses, which
 may not be logged. Receivers of our own stand in for the providers and keep each byte that comes out of TLS. Then the word
 must be nowhere, in no case, base64, hexadecimal or percent encoding; and once ids, tokens, times and addresses are taken
-out, the requests to one provider must all be the same, whatever they were about.
+out, the requests to one provider must all be the same, whatever they were about: without an `Alert`, with each member of it
+alone, and with a template. What a push service gets must be the same for all of them.
 """
 
 import base64
@@ -15,8 +16,16 @@ import time
 from sealpost_e2e import api, outbox, processes, receiver, searching, tls
 
 WORD = "canary"
-PLATFORMS = ("apns", "fcm", "wns", "webpush", "webhook")
+PLATFORMS = ("apns", "fcm", "fcm-data", "wns", "webpush", "webhook")
 ORDERS = 12
+# What notifications may choose for their pushes: a list of one value for each member, and a template.
+ALLOWED = {"titleKeys": ["TITLE"], "bodyKeys": ["BODY"], "categories": ["LETTER"], "threads": ["letters"], "sounds": ["ping.caf"],
+    "channels": ["urgent"], "interruptionLevels": ["time-sensitive"], "badge": 99}
+TEMPLATE = {"titleKey": "VISIT_TITLE", "bodyKey": "VISIT_BODY", "channel": "visits", "toastText": "A visit"}
+ALERTS = ({"TitleKey": "TITLE"}, {"BodyKey": "BODY"}, {"Category": "LETTER"}, {"Thread": "letters"}, {"Sound": "ping.caf"},
+    {"Channel": "urgent"}, {"InterruptionLevel": "time-sensitive"}, {"Badge": 42}, "visit", {"Template": "visit", "Badge": 42})
+# How many payloads are sent with each of them.
+PAYLOADS = 3
 
 
 def answer(request, number):
@@ -47,10 +56,10 @@ def run(options):
         for name in ("publisher", *platforms):
             site.add_user(user(name), "publisher" if name == "publisher" else "device", password(name))
         daemon, _ = site.serve()
-        ids = speak(site, providers)
+        alerts = speak(site, providers)
         site.wait_until_settled(120, "the end of all pushes", daemon)
         processes.terminate(daemon)
-        judge(site, providers, ids)
+        judge(site, providers, alerts)
 
 
 def configure(site, providers):
@@ -69,16 +78,19 @@ def configure(site, providers):
         "apns": {"keyFile": "key.p8", "keyID": "ABC123DEFG", "teamID": "DEF123GHIJ", "topic": "com.example.app",
             "endpoint": urls.get("apns"), "envelope": "alert"},
         "fcm": {"serviceAccount": "account.json", "endpoint": urls.get("fcm"), "tokenEndpoint": f"{urls.get('fcm')}/token",
-            "apple": "alert"},
+            "apple": "alert", "android": "notification"},
+        "fcm-data": {"serviceAccount": "account.json", "endpoint": urls.get("fcm-data"),
+            "tokenEndpoint": f"{urls.get('fcm-data')}/token"},
         "wns": {"tenantID": "t", "envelope": "toast", "clientID": "c", "clientSecretFile": "wns.secret", "allowPrivateAddresses": True,
             "tokenEndpoint": f"{urls.get('wns')}/token", "allowedHosts": hosts.get("wns")},
         "webpush": {"subject": "mailto:operator@example.com", "allowPrivateAddresses": True,
             "allowedHosts": hosts.get("webpush")},
         "webhook": {"url": f"{urls.get('webhook')}/hook", "secretFile": "webhook.secret"},
     }
-    chosen = {name: {"type": name, "caFile": "certificate.pem"} | senders[name] for name in providers}
+    chosen = {name: {"type": name.partition("-")[0], "caFile": "certificate.pem"} | senders[name] for name in providers}
     # JSON is YAML.
-    site.configuration.write_text(json.dumps({"senders": chosen}))
+    alerts = {"allowed": ALLOWED, "templates": {"visit": TEMPLATE}}
+    site.configuration.write_text(json.dumps({"senders": chosen, "alerts": alerts}))
 
 
 def handle(platform, port):
@@ -95,7 +107,7 @@ def handle(platform, port):
 
 
 def speak(site, providers):
-    """Registers a device for each platform and sends to all of them, and says wrong things too. The ids."""
+    """Registers a device for each platform and sends to all of them, and says wrong things too. The ids with their alerts."""
     connection = site.connect()
     for platform, provider in providers.items():
         id = ask(connection, platform, "POST", "/api/register")
@@ -103,7 +115,7 @@ def speak(site, providers):
         ask(connection, platform, "PUT", f"/api/register/{id}", device)
         if platform == "webhook":
             ask(connection, platform, "POST", f"/api/register/{id}/confirmation", provider.code(device["Handle"]))
-    ids = []
+    alerts = {}
     for number in range(ORDERS):
         order = {"Payload": {f"{WORD}{number}": f"{WORD} text " * (1 + number)}, "To": [f"{WORD}-tag && !other-{WORD}"]}
         if number % 3 == 1:
@@ -111,10 +123,15 @@ def speak(site, providers):
         if number % 4 == 2:
             order = f"{WORD} alone {number}"
         path = "/api/notifications" + (f"?to_tag={user('apns')}" if isinstance(order, str) and "apns" in providers else "")
-        ids.append(ask(connection, "publisher", "POST", path, order)["Id"])
+        alerts[ask(connection, "publisher", "POST", path, order)["Id"]] = None
         time.sleep(0.05)
+    for number in range(PAYLOADS):
+        for alert in ALERTS:
+            order = {"Payload": f"{WORD} " * (1 + 7 * number), "To": [f"{WORD}-tag"], "Alert": alert}
+            alerts[ask(connection, "publisher", "POST", "/api/notifications", order)["Id"]] = json.dumps(alert)
+            time.sleep(0.05)
     for platform in providers:
-        for id in ids:
+        for id in alerts:
             ask(connection, platform, "GET", f"/api/notifications/{id}", expected=(200, 404))
     # What is refused must not be repeated in the log either.
     ask(connection, "publisher", "POST", "/api/notifications", {"Payload": WORD, "To": [f"(({WORD}"]}, expected=(400,))
@@ -122,11 +139,14 @@ def speak(site, providers):
     ask(connection, f"nobody{WORD}", "GET", "/api/register", expected=(401,))
     ask(connection, next(iter(providers)), "POST", "/api/notifications", {"Payload": WORD, "To": [f"username:{WORD}"]},
         expected=(403,))
+    for alert in (f"{WORD}", {"Template": WORD}, {WORD: WORD}, {"Badge": WORD}, *({key: WORD} for alert in ALERTS[:7] for key in alert)):
+        ask(connection, "publisher", "POST", "/api/notifications", {"Payload": 1, "Alert": alert}, expected=(400,))
     connection.close()
-    return ids
+    return alerts
 
 
-def judge(site, providers, ids):
+def judge(site, providers, alerts):
+    ids = list(alerts)
     log = site.log.read_bytes()
     requests = [request for provider in providers.values() for request in provider.requests]
     failures = [f"in the log: {hit}" for hit in searching.find(log, WORD)]
@@ -141,8 +161,15 @@ def judge(site, providers, ids):
         for text in [*shapes, *(shape(code, addresses, ids) for code in codes),
             *(request for request in provider.requests if request not in pushes and request not in codes)]:
             failures += [f"to {platform}: {hit}" for hit in searching.find(text, WORD)]
-        if len(shapes) != 1 or not pushes:
-            failures.append(f"to {platform}: {len(pushes)} pushes of {len(shapes)} shapes: {b' | '.join(sorted(shapes))[:2000]}")
+        groups = {}
+        for push in pushes:
+            groups.setdefault(alert_of(push, alerts), set()).add(shape(push, addresses, ids))
+        for alert, found in groups.items():
+            if len(found) != 1:
+                failures.append(f"to {platform}: {len(found)} shapes with the alert {alert}: {b' | '.join(sorted(found))[:2000]}")
+        # Otherwise no alert has arrived, or no push at all.
+        if len(groups) < 2 and platform != "webpush" or not pushes:
+            failures.append(f"to {platform}: {len(pushes)} pushes of {len(groups)} alerts")
         kinds[platform] = len(pushes)
     if not log.strip() or b"level=debug" not in log:
         failures.append("the log is not at its finest")
@@ -154,6 +181,14 @@ def judge(site, providers, ids):
     )
     if failures:
         raise SystemExit(1)
+
+
+def alert_of(push, alerts):
+    """The alert of the notification that a push is about. What is encrypted must be the same for all; a badge for Windows has
+    no id."""
+    head, _, body = push.partition(b"\r\n\r\n")
+    if b"aes128gcm" in head: return "any"
+    return next((alert for id, alert in alerts.items() if str(id).encode() in body), "one without an id")
 
 
 def shape(request, addresses, ids):
@@ -170,6 +205,7 @@ def shape(request, addresses, ids):
     # There only if the sender gave a key; that it is not the key itself is looked for elsewhere.
     request = re.sub(rb',"collapse_key":"[\w-]{1,32}"', b"", request)
     request = re.sub(rb'"ttl":"\d+s"', b'"ttl":"<time>"', request)
+    request = re.sub(rb'"tag":"[\w-]{1,32}"', b'"tag":"<random>"', request)
     # What FCM is to tell APNs.
     request = re.sub(rb'"apns-collapse-id":"[\w-]{1,64}"', b'"apns-collapse-id":"<random>"', request)
     request = re.sub(rb'"apns-expiration":"\d+"', b'"apns-expiration":"<time>"', request)

@@ -18,6 +18,18 @@ def posts_to_others(insider):
     insider.ask("POST", "/api/notifications?to_tag=vera", "hello")
 
 
+@move(
+    "Text in what a push shows", "of each member of an `Alert`, of members that are none, and of a template; every badge that there "
+    "may be", "400 alert-not-allowed, 400 invalid-member", role="publisher",
+)
+def text_in_alerts(insider):
+    for member in ("TitleKey", "BodyKey", "Category", "Thread", "Sound", "Channel", "InterruptionLevel", "Template"):
+        insider.post({"To": [f"username:{insider.name}"], "Alert": {member: f"{word()} is the code"}})
+    for alert in ({"Title": "the code"}, {"TitleArgs": ["the code"]}, {"Badge": 10_000}, {"Badge": "the code"}, "the code", {}):
+        insider.post({"Alert": alert})
+    insider.each(lambda number: insider.post({"Alert": {"Badge": number}}), range(0, 10_000, 37))
+
+
 @move("Posts at the quota's edge", "to a device of its own, as fast as it can, on 16 connections", "200, 201, 429 rate-limited")
 def posts_at_the_edge(insider):
     insider.register("fcm")
@@ -124,11 +136,12 @@ NUMBERS = (-1, 0, 1 << 31, 1 << 53, 1 << 63, -(1 << 63), 1 << 64, 10 ** 400, 0.5
 
 @move(
     "Numbers that are none", "negative, huge, broken and of other types in each member and parameter",
-    "200, 201, 400 invalid-member, 400 invalid-parameter, 400 invalid-cursor, 400 unknown-platform, 404 not-found",
+    "200, 201, 400 invalid-member, 400 invalid-parameter, 400 invalid-cursor, 400 unknown-platform, 400 alert-not-allowed, "
+    "404 not-found",
 )
 def bad_numbers(insider):
     for number in NUMBERS:
-        for member in ("ExpiresIn", "ReadOnce", "Priority", "CollapseKey", "Store", "To", "Platforms"):
+        for member in ("ExpiresIn", "ReadOnce", "Priority", "CollapseKey", "Store", "To", "Platforms", "Alert"):
             insider.post({member: number})
         insider.ask("POST", "/api/notifications/read", {"Ids": [number]})
         insider.ask("POST", "/api/sessions", {"ExpiresIn": number, "Scopes": number}, authorization=insider.password)

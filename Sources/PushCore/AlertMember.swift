@@ -1,0 +1,33 @@
+/// A text that a push may show or be handled by on its device, named as in the configuration.
+package enum AlertMember: String, Sendable, CaseIterable, Codable, CodingKeyRepresentable {
+    /// The name of the title among the texts of the app.
+    case titleKey
+    /// The name of the text among the texts of the app.
+    case bodyKey
+    /// Which actions the app offers with it.
+    case category
+    /// Pushes with the same thread are grouped.
+    case thread
+    /// The name of a sound that the app has, or `default`.
+    case sound
+    /// Android's notification channel.
+    case channel
+    /// An `InterruptionLevel`.
+    case interruptionLevel
+}
+
+/// How a push interrupts its reader: Apple's `interruption-level`.
+package enum InterruptionLevel: String, Sendable, CaseIterable {
+    case passive, active
+    case timeSensitive = "time-sensitive"
+}
+
+extension AlertMember {
+    /// The key under `alerts.allowed` that lists its values.
+    package var listKey: String {
+        switch self {
+        case .category: "categories"
+        default: self.rawValue + "s"
+        }
+    }
+}

@@ -1,0 +1,26 @@
+/// What publishers may choose for an alert: the operator's list of values and of templates.
+///
+/// By default nothing, so that a push carries no more than its sender's constants.
+package struct AlertPolicy: Sendable, Hashable {
+    /// The values that a notification may name.
+    package var allowed: [AlertMember: Set<String>] = [:]
+    /// The largest badge that a notification may set; `nil`: none, not even 0.
+    package var largestBadge: Int?
+    /// Alerts by name. Their values need no place in `allowed`, and are not allowed apart from their template.
+    package var templates: [String: PushAlert] = [:]
+
+    package init() {}
+
+    package func allows(_ text: String, as member: AlertMember) -> Bool {
+        self.allowed[member]?.contains(text) ?? false
+    }
+
+    package func allows(badge: Int) -> Bool {
+        self.largestBadge.map { (0...$0).contains(badge) } ?? false
+    }
+
+    /// All values that a push may have for a member.
+    package func values(of member: AlertMember) -> Set<String> {
+        (self.allowed[member] ?? []).union(self.templates.values.compactMap { $0[member] })
+    }
+}

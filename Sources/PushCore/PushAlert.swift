@@ -1,0 +1,23 @@
+/// What the pushes of one notification show in place of their sender's constants.
+///
+/// It holds names of texts that the app has, never a text of the payload: `AlertPolicy` lists all values but the badge.
+package struct PushAlert: Sendable, Hashable, Codable {
+    /// The badges that a notification may set; 0 removes the badge.
+    package static let badges = 0...9999
+
+    package var texts: [AlertMember: String] = [:]
+    /// The number on the app's icon.
+    package var badge: Int?
+    /// The constant text of a toast for Windows, which has no texts by name. Only templates have one.
+    package var toastText: String?
+
+    package init() {}
+
+    package subscript(_ member: AlertMember) -> String? {
+        get { self.texts[member] }
+        set { self.texts[member] = newValue }
+    }
+
+    /// Whether the push changes the badge and shows nothing.
+    package var isBadgeAlone: Bool { self.badge != nil && self.texts.isEmpty && self.toastText == nil }
+}

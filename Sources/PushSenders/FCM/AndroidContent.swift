@@ -1,0 +1,57 @@
+internal import PushCore
+
+/// What a message to an Android device carries beside its id.
+package enum AndroidContent: Sendable, Hashable {
+    /// Data for the app, which shows what it likes; Android shows nothing by itself.
+    case data
+    /// A notification, which Android shows by itself while the app is not in the foreground.
+    case notification(AndroidPlaceholder)
+
+    /// The members of `message.android` that depend on the alert.
+    func members(of push: Push) -> [String] {
+        switch (self, push.alert) {
+        case (.data, nil): []
+        case (.data, let alert?): [Self.data(push, alert)]
+        // Android has no badge without a notification.
+        case (.notification, let alert?) where alert.isBadgeAlone: [Self.data(push, alert)]
+        case (.notification(let placeholder), let alert):
+            ["\"notification\":\(placeholder.notification(alert, tag: push.collapseID))"]
+        }
+    }
+
+    /// `data` for Android in place of the message's: the values are strings.
+    private static func data(_ push: Push, _ alert: PushAlert) -> String {
+        let badge = alert.badge.map { [(name: "badge", text: String($0))] } ?? []
+        let members = ([(name: "secureId", text: push.notification.description)] + alert.named + badge)
+            .map { "\"\($0.name)\":\(JSONText.quoted($0.text))" }
+        return "\"data\":{\(members.joined(separator: ","))}"
+    }
+}
+
+/// What Android shows of a push: the members are those of `AndroidNotification` in FCM's reference.
+package struct AndroidPlaceholder: Sendable, Hashable {
+    /// The name of the title among the app's string resources; `nil`: Android shows the app's name.
+    package var titleKey: String?
+    /// The name of the text among them.
+    package var bodyKey: String?
+    /// The text where there is no `bodyKey`; Android would show it in place of one.
+    package var text = "New notification"
+    /// The name of a sound; `nil` is silence. From Android 8 on the channel decides.
+    package var sound: String? = "default"
+    /// The notification channel, which the app has made; `nil`: the one of the app's manifest.
+    package var channel: String?
+
+    package init() {}
+
+    /// `tag`: a notification replaces an earlier one with the same tag.
+    func notification(_ alert: PushAlert?, tag: String) -> String {
+        let bodyKey = alert?[.bodyKey] ?? self.bodyKey
+        let texts = [
+            ("title_loc_key", alert?[.titleKey] ?? self.titleKey), ("body_loc_key", bodyKey),
+            ("body", bodyKey == nil ? self.text : nil), ("channel_id", alert?[.channel] ?? self.channel),
+            ("sound", alert?[.sound] ?? self.sound), ("tag", tag),
+        ].compactMap { name, text in text.map { "\"\(name)\":\(JSONText.quoted($0))" } }
+        let badge = alert?.badge.map { ["\"notification_count\":\($0)"] } ?? []
+        return "{\((texts + badge).joined(separator: ","))}"
+    }
+}

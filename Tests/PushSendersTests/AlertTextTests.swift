@@ -1,0 +1,136 @@
+import CurlHTTP
+import Foundation
+import PushCore
+import Testing
+
+@testable import PushSenders
+
+/// How an alert is written for each provider; `AlertMatrixTests` has the whole bodies.
+@Suite(.timeLimit(.minutes(5))) struct AlertTextTests {
+    // MARK: Apple
+
+    /// What an alert does not say is the sender's; what it says takes that place.
+    @Test(arguments: [
+        (AlertMember.titleKey, #"{"alert":{"title-loc-key":"a \"b\"","loc-key":"BODY"},"sound":"s","category":"c","#),
+        (.bodyKey, #"{"alert":{"title-loc-key":"TITLE","loc-key":"a \"b\""},"sound":"s","category":"c","#),
+        (.sound, #"{"alert":{"title-loc-key":"TITLE","loc-key":"BODY"},"sound":"a \"b\"","category":"c","#),
+        (.category, #"{"alert":{"title-loc-key":"TITLE","loc-key":"BODY"},"sound":"s","category":"a \"b\"","#),
+        (.thread, #""category":"c","thread-id":"a \"b\"","interruption-level":"active","mutable-content":1}"#),
+        (.interruptionLevel, #""thread-id":"t","interruption-level":"a \"b\"","mutable-content":1}"#),
+        // Only Android has channels.
+        (.channel, #"{"alert":{"title-loc-key":"TITLE","loc-key":"BODY"},"sound":"s","category":"c","thread-id":"t","#),
+    ])
+    func anAlertReplacesSingleMembers(member: AlertMember, part: String) {
+        var placeholder = AlertPlaceholder()
+        placeholder.titleKey = "TITLE"
+        placeholder.bodyKey = "BODY"
+        placeholder.sound = "s"
+        placeholder.category = "c"
+        placeholder.thread = "t"
+        placeholder.interruptionLevel = .active
+        let text = placeholder.aps(AlertSamples.text(#"a "b""#, as: member))
+        #expect(text.contains(part), "\(text)")
+    }
+
+    @Test func aBadgeComesWithTheAlertOrAlone() {
+        var alert = AlertSamples.text("KEY", as: .bodyKey)
+        alert.badge = 0
+        #expect(
+            AlertPlaceholder().aps(alert)
+                == #"{"alert":{"loc-key":"KEY"},"badge":0,"sound":"default","mutable-content":1}"#
+        )
+        #expect(AlertPlaceholder().aps(AlertSamples.badge) == #"{"badge":3}"#)
+    }
+
+    @Test func aBackgroundPushShowsNothing() throws {
+        for alert in [AlertSamples.appointment, AlertSamples.badge] {
+            #expect(AppleEnvelope.background.aps(of: try Samples.push(alert: alert)) == #"{"content-available":1}"#)
+        }
+    }
+
+    // MARK: Android
+
+    @Test func aNotificationHasTheConfiguredTextsOrTheAlerts() throws {
+        var placeholder = AndroidPlaceholder()
+        let push = try Samples.push()
+        #expect(
+            AndroidContent.notification(placeholder).members(of: push) == [
+                #""notification":{"body":"New notification","sound":"default","tag":"8c2f9f437d2d4d8b9a550c1e8e6c2a11"}"#
+            ]
+        )
+        placeholder.titleKey = "TITLE"
+        placeholder.bodyKey = "BODY"
+        placeholder.channel = "c"
+        placeholder.sound = nil
+        #expect(
+            AndroidContent.notification(placeholder).members(of: push) == [
+                #""notification":{"title_loc_key":"TITLE","body_loc_key":"BODY","channel_id":"c","#
+                    + #""tag":"8c2f9f437d2d4d8b9a550c1e8e6c2a11"}"#
+            ]
+        )
+        // Android would show a text in place of the one with that name.
+        let chosen = AndroidPlaceholder().notification(AlertSamples.text("KEY", as: .bodyKey), tag: "t")
+        #expect(chosen == #"{"body_loc_key":"KEY","sound":"default","tag":"t"}"#)
+    }
+
+    @Test(arguments: [Push.Priority.high, .normal])
+    func aBadgeAloneIsNeverUrgentOnAndroid(priority: Push.Priority) throws {
+        let url = try #require(OutboundURL("https://fcm.googleapis.com/v1/projects/p/messages:send"))
+        for content in [AndroidContent.data, .notification(AndroidPlaceholder())] {
+            let body = try FCMRequest(url: url, apple: nil, android: content, timeout: .seconds(9))
+                .make(
+                    try Samples.push(priority: priority, alert: AlertSamples.badge),
+                    token: Secret("T"),
+                    now: Samples.now
+                ).bodyText
+            #expect(body.hasSuffix(#""priority":"NORMAL","ttl":"86400s","data":{"secureId":"7","badge":"3"}}}}"#))
+        }
+    }
+
+    // MARK: Web Push
+
+    @Test func everyMessageIsAsLongAsTheLongestAlertNeeds() throws {
+        let content = WebPushContent(AlertSamples.policy)
+        let longest = try Samples.push(id: .max, alert: AlertSamples.appointment)
+        let text = content.text(of: longest)
+        #expect(String(decoding: text, as: UTF8.self).contains("APPOINTMENT_BODY"))
+        #expect(content.paddedSize - text.count == 3, "a badge may have four digits")
+        #expect(WebPushContent(AlertPolicy()).paddedSize == 127)
+    }
+
+    /// A member's longest value may be a template's or a listed one.
+    @Test func theLongestOfEachMemberCounts() {
+        var policy = AlertSamples.policy
+        let before = WebPushContent(policy).paddedSize
+        policy.allowed[.bodyKey] = [String(repeating: "\"", count: 100)]
+        #expect(WebPushContent(policy).paddedSize == before + 200 - "APPOINTMENT_BODY".utf8.count)
+    }
+
+    /// A configuration may have allowed it when the notification was sent.
+    @Test func anAlertThatIsLongerThanAllThatAreAllowedIsLeftOut() throws {
+        let text = WebPushContent(AlertPolicy()).text(of: try Samples.push(alert: AlertSamples.appointment))
+        #expect(String(decoding: text, as: UTF8.self) == #"{"secureId":"7"}"#)
+    }
+
+    @Test func theLongestThatCanBeConfiguredFitsIntoOneRecord() throws {
+        var policy = AlertPolicy()
+        for member in AlertMember.allCases { policy.allowed[member] = [String(repeating: "\\", count: 100)] }
+        policy.largestBadge = 9999
+        // RFC 8291 section 4: a push service takes 4096 bytes; 86 are the head, 17 the delimiter and the tag.
+        #expect(WebPushContent(policy).paddedSize <= 4096 - 86 - 17)
+    }
+
+    // MARK: Others
+
+    @Test func aTemplateForWindowsAloneIsNothingForAReceiver() {
+        var alert = PushAlert()
+        alert.toastText = "A toast"
+        #expect(alert.json == nil)
+    }
+
+    @Test func aToastShowsTheTextOfItsTemplate() throws {
+        let push = try Samples.push(alert: AlertSamples.appointment)
+        #expect(WNSContent.toast(text: "New").form(of: push).body.contains("<text>An appointment</text>"))
+        #expect(WNSContent.toast(text: "New").form(of: push).type == "wns/toast")
+    }
+}

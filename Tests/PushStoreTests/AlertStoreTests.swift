@@ -1,0 +1,87 @@
+import Foundation
+import PushCore
+import PushStore
+import PushTesting
+import Testing
+
+/// What the pushes of a notification show, from the post to the lease.
+@Suite(.eachStore, .timeLimit(.minutes(5))) struct AlertStoreTests {
+    private let old = Keyring.generateText()
+    private let fixture: StoreFixture
+
+    init() throws {
+        self.fixture = try StoreFixture(keyring: self.old)
+    }
+
+    /// Each member has a value of its own.
+    private static var alert: PushAlert {
+        var alert = PushAlert()
+        for member in AlertMember.allCases { alert[member] = "value of \(member.rawValue)" }
+        alert.badge = 3
+        alert.toastText = "A toast"
+        return alert
+    }
+
+    private func alerts() async throws -> [Int64: Set<PushAlert?>] {
+        try await self.fixture.claim().reduce(into: [:]) {
+            $0[$1.push.notification.rawValue, default: []].insert($1.push.alert)
+        }
+    }
+
+    @Test func everyPushOfANotificationHasItsAlertAndNoOther() async throws {
+        let alice = try await fixture.addUser("alice")
+        for handle in ["a", "b"] { try await fixture.addDevice(of: alice, handle: handle) }
+        var badge = PushAlert()
+        badge.badge = 0
+        try await fixture.post(1, from: alice, to: "username:alice", alert: Self.alert)
+        try await fixture.post(2, from: alice, to: "username:alice")
+        try await fixture.post(3, from: alice, to: "username:alice", alert: badge)
+        #expect(try await self.alerts() == [1: [Self.alert], 2: [nil], 3: [badge]])
+    }
+
+    @Test func anAlertIsSealedAnewWithTheOtherValues() async throws {
+        let alice = try await fixture.addUser("alice")
+        try await fixture.addDevice(of: alice, handle: "a")
+        try await fixture.post(1, from: alice, to: "username:alice", alert: Self.alert)
+        let both = try Keyring.addingKey(to: self.old).text
+        _ = try await fixture.store.exchange(Keyring(text: both), now: fixture.now)
+        #expect(try await fixture.store.rewrap()?.unused == [1])
+        await fixture.store.close()
+
+        let next = try StoreFixture(in: fixture.folder, keyring: Keyring.removingKey(1, from: both))
+        #expect(try await next.claim().map(\.push.alert) == [Self.alert])
+        await next.store.close()
+    }
+
+    @Test func anAlertThatWasSealedBeforeTheExchangeIsSealedAnewOnTheWay() async throws {
+        let alice = try await fixture.addUser("alice")
+        try await fixture.addDevice(of: alice, handle: "a")
+        let id = try #require(NotificationID(rawValue: 7))
+        let payload = try fixture.store.vault.seal(Data("late".utf8), in: .payload(id, sender: alice.id))
+        let json = try JSONEncoder().encode(Self.alert)
+        let alert = try fixture.store.vault.seal(json, in: .alert(id, sender: alice.id))
+        let both = try Keyring.addingKey(to: self.old).text
+        _ = try await fixture.store.exchange(Keyring(text: both), now: fixture.now)
+        #expect(try await fixture.store.rewrap()?.unused == [1])
+        _ = try await fixture.store.post(
+            NewNotification(
+                id: id,
+                sender: alice.id,
+                sealedPayload: payload,
+                sealedAlert: alert,
+                audience: Audience([.tag(Tag(of: alice.name))]),
+                isStoredByClients: true,
+                isReadOnce: false,
+                priority: .high,
+                collapseID: nil,
+                createdAt: fixture.now,
+                expiresAt: fixture.now + 60
+            )
+        )
+        await fixture.store.close()
+
+        let next = try StoreFixture(in: fixture.folder, keyring: Keyring.removingKey(1, from: both))
+        #expect(try await next.claim().map(\.push.alert) == [Self.alert])
+        await next.store.close()
+    }
+}
