@@ -26,20 +26,22 @@ extension FuzzTarget {
     }
 
     private static func decode(_ bytes: [UInt8]) throws {
-        guard let caller = Username("alice"), let confirmation = NotificationID(rawValue: 7) else {
+        guard let name = Username("alice"), let confirmation = NotificationID(rawValue: 7) else {
             preconditionFailure("alice is a name, and 7 an id")
         }
+        let caller = User(id: 1, name: name, role: .device, passwordNumber: 1, isDisabled: false)
         try Self.allowProblems {
             _ = try DeviceRegistration(
                 JSONBody(bytes),
                 id: .random(),
+                of: caller,
                 settings: Self.settings,
                 confirmation: confirmation
             )
         }
         try Self.allowProblems {
             let order = try NotificationOrder(JSONBody(bytes), caller: caller, settings: Self.settings)
-            _ = order.isOnly(for: caller)
+            _ = order.isOnly(for: name)
         }
     }
 
