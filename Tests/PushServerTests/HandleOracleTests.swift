@@ -134,8 +134,9 @@ import Testing
         let moved = self.fixture.clock.now.rfc3339
         let list = try await self.fixture.send(.get, Paths.register)
         #expect(
-            list.text == #"[{"Id":"\#(old)","Platform":"hook","Handle":"…","Tags":[],"CreatedAt":"\#(made)","#
-                + #""LastPush":null,"RetiredAt":"\#(moved)","Reason":"the handle was registered by another account"}]"#
+            list.text == #"[{"Id":"\#(old)","Platform":"hook","Environment":null,"Handle":"…","Tags":[],"#
+                + #""CreatedAt":"\#(made)","LastPush":null,"RetiredAt":"\#(moved)","#
+                + #""Reason":"the handle was registered by another account"}]"#
         )
         #expect(try await self.fixture.send(.get, Paths.register, user: "bob").text.contains("\"\(id)\""))
         self.fixture.clock.advance(by: 30 * 86400)
