@@ -134,7 +134,8 @@ import Testing
         let moved = self.fixture.clock.now.rfc3339
         let list = try await self.fixture.send(.get, Paths.register)
         #expect(
-            list.text == #"[{"Id":"\#(old)","Platform":"hook","Environment":null,"Handle":"…","Tags":[],"#
+            list.text
+                == #"[{"Id":"\#(old)","App":"default","Platform":"hook","Environment":null,"Handle":"…","Tags":[],"#
                 + #""CreatedAt":"\#(made)","LastPush":null,"RetiredAt":"\#(moved)","#
                 + #""Reason":"the handle was registered by another account"}]"#
         )
