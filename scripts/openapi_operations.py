@@ -132,6 +132,22 @@ A `username:` that no user has is 400 `unknown-user`, a platform without a sende
     problems=[409, 422],
 )
 operation(
+    "POST", "/api/notifications/batch", "sendNotifications", "notifications", "Send many notifications",
+    """\
+Sends up to 500 notifications, each as `POST /api/notifications` does with its object. The answer has an outcome for each, in the
+order of the request: what the single post would have been answered, with its status. One that is refused changes nothing for the
+others. Each counts as one request of the caller's quota: those beyond it are 429 `rate-limited` among the outcomes. A body has 4 MiB
+at most, unless the server is configured otherwise, and that of a caller with the role `device` 128 KiB.
+
+What is wrong with the request as a whole, such as text that is not JSON, or no or too many elements, is one problem, and nothing is
+sent. With an `Idempotency-Key` a request that is sent again sends nothing twice: what the first one stored has the same outcome,
+and what it could not store any more is stored now.
+
+503 `busy` as the answer, or as the outcome of the last elements, says that too much is to do at the moment.""",
+    "device", "send", parameters=(ref("parameters", "IdempotencyKey"),),
+    body=json("NotificationBatch", "The notifications."), answers=ok("Each has an outcome.", schema("BatchOutcomes")), problems=[409, 422],
+)
+operation(
     "GET", "/api/notifications", "listNotifications", "notifications", "List what was missed",
     """\
 Gives the caller's notifications, the oldest change first: all that a device has missed, in one round trip. Without `cursor` it

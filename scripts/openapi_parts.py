@@ -216,6 +216,27 @@ SCHEMAS = {
         description="A notification in its full form.",
         examples=[{"Payload": {"Code": "493 021"}, "To": ["username:alice"], "ExpiresIn": 300, "Store": "never", "ReadOnce": True}],
     ),
+    "NotificationBatch": thing(
+        ["Notifications"],
+        {"Notifications": {"type": "array", "minItems": 1, "maxItems": 500, "items": schema("NotificationOrder")}},
+        description="Notifications, each in its full form.",
+        examples=[{"Notifications": [{"Payload": "Your code is 493 021."}, {"Payload": {"Code": "112 904"}, "ReadOnce": True}]}],
+    ),
+    "BatchOutcomes": thing(
+        ["Outcomes"],
+        {"Outcomes": {"type": "array", "minItems": 1, "maxItems": 500, "items": {"anyOf": [
+            {
+                "description": "The notification was accepted.",
+                "allOf": [schema("SentNotification"), thing(["Status"], {"Status": {"type": "integer", "const": 201}})],
+            },
+            thing(
+                ["Status", "Problem"],
+                {"Status": {"type": "integer", "minimum": 400, "maximum": 599, "description": "The status that a single post would have had."}, "Problem": schema("Problem")},
+                description="The notification was refused, and the others were not for that.",
+            ),
+        ]}}},
+        description="What became of each notification, in the order of the request.",
+    ),
     "Platform": {
         "type": "string", "minLength": 1,
         "description": "The name of a sender in the server's configuration, such as `apns`, `fcm`, `wns`, `webpush` or `stream`. `gcm` is `fcm` under its old name.",

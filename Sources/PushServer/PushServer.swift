@@ -54,6 +54,14 @@ package final class PushServer: Responder {
         let handlers: [any Handler] = [
             FetchHandler(store: store, visible: visible),
             PostHandler(poster: poster, idempotency: idempotency, settings: settings),
+            BatchHandler(
+                poster: BatchPoster(
+                    poster: poster,
+                    idempotency: idempotency,
+                    settings: settings,
+                    failures: FailureReport(logger: logger)
+                )
+            ),
             ListHandler(
                 store: store,
                 pool: lists,
@@ -191,7 +199,7 @@ package final class PushServer: Responder {
             let strict = StrictHandling(route: route)
             try strict.check(query: context.request.head.query)
             // The body keeps these bytes for the route.
-            try strict.check(body: try await context.request.body.collect())
+            if !route.checksBody { try strict.check(body: try await context.request.body.collect()) }
         } catch {
             return self.envelope.finish(error, in: exchange)
         }

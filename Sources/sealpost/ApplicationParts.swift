@@ -174,6 +174,9 @@ extension ServerSettings {
             idBits: configuration.idBits,
             emptyPayload: configuration.emptyPayload,
             maximumPayload: configuration.maximumPayload,
+            maximumBatch: configuration.maximumBatch,
+            // Its two waits and that of its last write (see `patience` above) end before the handler's time does.
+            batchPatience: configuration.limits.handlerTimeout / 8,
             lifetime: .seconds(configuration.expiresIn),
             cacheMaxAge: .seconds(configuration.cacheMaxAge),
             listMaxAge: .seconds(configuration.listMaxAge),

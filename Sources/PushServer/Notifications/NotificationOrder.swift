@@ -6,7 +6,12 @@ internal import PushStore
 
 /// A validated `POST /api/notifications`.
 struct NotificationOrder {
-    let payload: JSONValue
+    /// The names of the members of its full form.
+    static let members = [
+        "Payload", "To", "Platforms", "ExpiresIn", "Priority", "CollapseKey", "Store", "ReadOnce",
+    ]
+
+    private(set) var payload: JSONValue
     let audience: Audience
     let lifetime: Duration
     let priority: Push.Priority
@@ -54,6 +59,25 @@ struct NotificationOrder {
         }
         self.isStoredByClients = try Self.choice(body, "Store", ["cacheable": true, "never": false]) ?? true
         self.isReadOnce = try body.bool("ReadOnce") ?? false
+    }
+
+    /// The payload as it is sealed. Throws a problem if the user may not send this order, or its payload is too large.
+    func payload(from user: User, _ settings: ServerSettings) throws(Problem) -> [UInt8] {
+        guard user.role >= .publisher || self.isOnly(for: user.name) else {
+            throw Problem(.forbidden, "the role device may send only to its own user")
+        }
+        let payload = self.payload.bytes
+        guard payload.count <= settings.maximumPayload else {
+            throw Problem(.payloadTooLarge, "Payload is larger than \(settings.maximumPayload) bytes")
+        }
+        return payload
+    }
+
+    /// The order once its payload is sealed: what the answer to its sender needs.
+    var withoutPayload: NotificationOrder {
+        var order = self
+        order.payload = .null
+        return order
     }
 
     /// Whether this user is the only recipient: the role `device` may send nothing else.

@@ -18,7 +18,7 @@ struct PostHandler: Handler {
                 Paths.notifications,
                 .atLeast(.device, .send),
                 query: ["pns", "to_tag"],
-                body: ["Payload", "To", "Platforms", "ExpiresIn", "Priority", "CollapseKey", "Store", "ReadOnce"]
+                body: NotificationOrder.members
             ) { try await self.postNotification($0) }
         ]
     }
@@ -37,14 +37,7 @@ struct PostHandler: Handler {
         -> Response
     {
         let (order, isFullForm) = try self.order(bytes, context)
-        let user = try context.user
-        guard user.role >= .publisher || order.isOnly(for: user.name) else {
-            throw Problem(.forbidden, "the role device may send only to its own user")
-        }
-        let payload = order.payload.bytes
-        guard payload.count <= self.settings.maximumPayload else {
-            throw Problem(.payloadTooLarge, "Payload is larger than \(self.settings.maximumPayload) bytes")
-        }
+        let payload = try order.payload(from: context.user, self.settings)
         let posted = try await self.poster.post(order, payload: payload, of: context, once: request) { id in
             try context.record(.send, of: "\(id)")
         }

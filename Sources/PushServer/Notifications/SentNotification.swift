@@ -11,10 +11,12 @@ struct SentNotification {
     let posted: NotificationPoster.Posted
     let order: NotificationOrder
 
-    var json: JSONValue {
+    var json: JSONValue { .object(self.members) }
+
+    var members: [JSONValue.Member] {
         let (order, reach) = (self.order, self.posted.reach)
         let platforms = order.audience.platforms.map { $0.map(\.description).sorted() }
-        return .object([
+        return [
             .init("Id", .number(self.posted.id.rawValue)),
             .init("Read", .bool(false)),
             .init("CreatedAt", .string(self.posted.createdAt.rfc3339)),
@@ -28,6 +30,6 @@ struct SentNotification {
             .init("Recipients", reach.map { .number($0.recipients) } ?? .null),
             .init("Pushes", reach.map { .number($0.pushes) } ?? .null),
             .init("More", .bool(reach == nil)),
-        ])
+        ]
     }
 }

@@ -101,6 +101,7 @@ def tour(client, hook, caller, results):
     client.send(caller, "DELETE /api/register/{id}", f"/api/register/{device}")
     status, text = client.send(caller, "POST /api/notifications", body={"Payload": SECRET})
     path = f"/api/notifications/{json.loads(text)['Id']}"
+    client.send(caller, "POST /api/notifications/batch", body={"Notifications": [{"Payload": SECRET}, {"Payload": SECRET, "To": [NAME]}]})
     client.send(caller, "GET /api/notifications", "/api/notifications?limit=5", fields={"Accept-Encoding": "gzip"})
     client.send(caller, "GET /api/notifications/{id}", path)
     client.send(caller, "PATCH /api/notifications/{id}", path, {"Read": True})

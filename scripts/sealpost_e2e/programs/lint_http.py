@@ -155,6 +155,7 @@ def tour(site, hook):
     call(200, "DELETE /api/register/{id}", f"/api/register/{device}")
     call(200, "POST /api/notifications")
     call(200, "POST /api/notifications", body="a text")
+    call(200, "POST /api/notifications/batch", body={"Notifications": [{"Payload": 1}, {}]})
     for order in ({}, {"Store": "never"}, {"ReadOnce": True}, {"Payload": "x" * 3000}):
         id = call(201, "POST /api/notifications", body={"Payload": {"a": 1}} | order)["Id"]
         item = f"/api/notifications/{id}"
