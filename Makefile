@@ -99,6 +99,7 @@ e2e: release e2e-packages
 	scripts/e2e run privacy .build/release/sealpost
 	scripts/e2e run canaries .build/release/sealpost
 	scripts/e2e run readonce .build/release/sealpost
+	scripts/e2e run schedule .build/release/sealpost
 	scripts/e2e run outage .build/release/sealpost
 	scripts/e2e run crashes .build/release/sealpost
 	scripts/e2e run conservation .build/release/sealpost

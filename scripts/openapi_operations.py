@@ -105,6 +105,9 @@ The answer to an object has the options in force, so that a misspelt member show
 The answer to the other forms is the notification as its recipient collects it. With `Prefer: handling=strict`, `pns` and
 `to_tag` are refused unless the body is a string.
 
+With `SendAt` it is stored now and sent then: no recipient sees it before, and it reaches whom a post of that moment would
+reach. It survives restarts, and is not sent if its sender is deleted, disabled or may not send it any more.
+
 With an `Idempotency-Key` a request that is sent again is answered as the first time, and nothing is sent twice.
 
 A `username:` that no user has is 400 `unknown-user`, a platform without a sender 400 `unknown-platform`, a payload that is too long
@@ -211,13 +214,13 @@ operation(
     "DELETE", "/api/notifications/{id}", "deleteNotification", "notifications", "Dismiss or recall a notification",
     """\
 A recipient dismisses the notification for itself. Its sender, if it is a publisher, or an administrator recalls it from
-everybody: pushes that have not been sent are cancelled, and the payload is erased. With a token without the scope `send`
-one's own is always only dismissed.""",
+everybody: pushes that have not been sent are cancelled, and the payload is erased. What is scheduled and not sent yet every sender
+may take back. With a token without the scope `send` one's own is always only dismissed.""",
     "device", "fetch", parameters=(ID, *CONDITIONS), answers={204: ("It is gone.", None, {})}, problems=[404, 412],
 )
 operation(
     "GET", "/api/notifications/{id}/deliveries", "listDeliveries", "notifications", "List what became of the pushes",
-    f"Counts the pushes of a notification by state and lists them by device, for its sender and for administrators. The counts of more than 10,000 pushes may be ten seconds old. {PAGES}",
+    f"Tells when a notification will be sent if it is scheduled, counts its pushes by state and lists them by device, for its sender and for administrators. The counts of more than 10,000 pushes may be ten seconds old. {PAGES}",
     "publisher", "send",
     parameters=(
         ID, LIMIT,

@@ -28,6 +28,7 @@ package final class PushServer: Responder {
         signingKeys: SigningKeys = SigningKeys(.random()),
         streams: StreamHub = StreamHub(),
         settlements: SettlementWatch = SettlementWatch(),
+        schedule: ReleaseSchedule = ReleaseSchedule(),
         logger: Logger,
         workIsWaiting: @escaping @Sendable () -> Void,
         troubles: @escaping @Sendable () -> [String] = { [] },
@@ -45,7 +46,8 @@ package final class PushServer: Responder {
             collapseIDs: CollapseIDs(key: secret.derive("collapse id")),
             ids: ids,
             bounds: settings.storage,
-            workIsWaiting: workIsWaiting
+            workIsWaiting: workIsWaiting,
+            schedule: schedule
         )
         let idempotency = IdempotencyGuard(
             keys: secret.derive("idempotency key"),

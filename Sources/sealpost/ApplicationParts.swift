@@ -24,6 +24,7 @@ struct ApplicationParts: Sendable {
     let workIsWaiting = WakeUp()
     private let streams = StreamHub()
     private let settlements = SettlementWatch()
+    private let schedule = ReleaseSchedule()
     private let connections = ConnectionCounts()
     private let loops: EventLoopGroup
     /// A loop of its own: slow providers must not delay an answer to a phone.
@@ -73,6 +74,7 @@ struct ApplicationParts: Sendable {
             wakeUp: self.workIsWaiting,
             status: self.status,
             settlements: self.settlements,
+            schedule: self.schedule,
             logger: self.logger,
             executor: self.outboundLoop
         )
@@ -115,6 +117,7 @@ struct ApplicationParts: Sendable {
             signingKeys: self.signingKeys,
             streams: self.streams,
             settlements: self.settlements,
+            schedule: self.schedule,
             logger: self.logger,
             workIsWaiting: { [workIsWaiting] in workIsWaiting() },
             troubles: { [store] in store.troubles },

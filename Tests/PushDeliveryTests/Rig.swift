@@ -36,6 +36,7 @@ struct Rig: Sendable {
         timeout: Duration = .seconds(5),
         settings: DeliverySettings = DeliverySettings(),
         settlements: SettlementWatch = SettlementWatch(),
+        schedule: ReleaseSchedule = ReleaseSchedule(),
         now: (@Sendable () -> Date)? = nil,
         ending: @Sendable (APNsSender) async -> Void = { _ in },
         _ body: @escaping @Sendable (WakeUp, SenderStatus) async throws -> Void
@@ -57,6 +58,7 @@ struct Rig: Sendable {
             wakeUp: wakeUp,
             status: status,
             settlements: settlements,
+            schedule: schedule,
             logger: logger,
             executor: loop,
             now: now ?? { self.fixture.clock.now }

@@ -18,13 +18,15 @@ import Testing
     /// Two rows of each sealed column: users, devices, payloads, and broadcasts that run.
     private func fill() async throws {
         for name in ["Margrethe", "Wilhelmina"] {
-            let user = try await fixture.addUser(name)
+            let user = try await fixture.addUser(name, role: .publisher)
             let tags = [PushCore.Tag("radiology")].compactMap(\.self)
             #expect(try await fixture.store.setTags(Set(tags), ofUser: user.name, by: nil))
             for number in 0..<2 {
                 try await fixture.addDevice(of: user, handle: "hndl-\(name)-\(number)", tags: ["cardiology"])
             }
             try await fixture.post(Int64(name.utf8.count), from: user, to: "cardiology && !oncology", page: 1)
+            let later = fixture.now + 60
+            try await fixture.post(Int64(100 + name.utf8.count), from: user, to: "pathology", sendAt: later)
         }
     }
 
@@ -33,7 +35,8 @@ import Testing
         #expect(try await fixture.claim(limit: 1).first?.push.handle == "hndl-Margrethe-0")
         let contents = try fixture.folder.contents()
         let words = [
-            "Margrethe", "margrethe", "Wilhelmina", "hndl", "cardiology", "oncology", "radiology", "payload 9",
+            "Margrethe", "margrethe", "Wilhelmina", "hndl", "cardiology", "oncology", "pathology", "radiology",
+            "payload 9",
         ]
         for word in words {
             #expect(contents.range(of: Data(word.utf8)) == nil, "\(word)")
@@ -64,7 +67,7 @@ import Testing
                 }
             }
         }
-        #expect(values.count == 17)
+        #expect(values.count == 21)
         let vault = fixture.store.vault
         for (index, value) in values.enumerated() {
             _ = try vault.open(value.sealed, in: value.place)
@@ -99,6 +102,28 @@ import Testing
         while try await fixture.store.expandFanout(page: 10, now: fixture.now) != nil {}
         #expect(try await fixture.claim().count == 6)
         #expect(try await fixture.reader.tallies()["apns"]?.failed == 2)
+    }
+
+    @Test func aScheduledNotificationWhoseExpressionsWereMovedIsSetAsideAndStopsNoOther() async throws {
+        try await self.fill()
+        try await fixture.sqlite.writer.write { db in
+            try db.execute(
+                sql: """
+                    update scheduled set expressions = (
+                        select expressions from scheduled order by notification_id limit 1)
+                    """
+            )
+        }
+        fixture.clock.advance(by: 60)
+        let release = try await fixture.store.releaseScheduled(now: fixture.now)
+        #expect(release.sent.count == 1)
+        #expect(release.nextDue == nil)
+        #expect(fixture.store.report.setAside == 1)
+        #expect(try await fixture.store.releaseScheduled(now: fixture.now) == Release())
+        // It goes with the notification.
+        fixture.clock.advance(by: 3600)
+        while try await fixture.store.deleteExpired(now: fixture.now, page: 10) {}
+        #expect(try await fixture.reader.schedule() == Schedule(count: 0, firstDue: nil))
     }
 
     @Test func aBroadcastWhoseExpressionsWereMovedIsSetAsideAndStopsNoOther() async throws {

@@ -132,7 +132,7 @@ import Testing
         }
         for body in [
             #"{"Notifications":[{"Payload":1},{"Payload":2,"ReadOnce":true},{"Payload":3,"To":["username:no"]},4]}"#,
-            #"{"Notifications":[]}"#,
+            #"{"Notifications":[{"Payload":1,"SendAt":"2999-01-01T00:00:00Z"}]}"#, #"{"Notifications":[]}"#,
         ] {
             _ = try await send("POST /api/notifications/batch", Paths.notificationBatch, user: "ada", body: body)
         }

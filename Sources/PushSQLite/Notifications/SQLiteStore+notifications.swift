@@ -24,6 +24,11 @@ extension SQLiteStore {
             var outcomes: [PostOutcome] = []
             outcomes.reserveCapacity(posts.count)
             for post in posts {
+                // Later ones wait, so that all are stored in their order.
+                guard outcomes.last != .idTaken else {
+                    outcomes.append(.idTaken)
+                    continue
+                }
                 let outcome = try Self.store(post, db, by: pusher, audit, within: bounds, page: page)
                 if !isNoted, let batch, case .stored(let reach, _) = outcome {
                     try Self.note(db, batch, of: post.notification, reach)
@@ -60,10 +65,22 @@ extension SQLiteStore {
         }
         let target = PushTarget(notification, post.audience, sequence: pusher.changes.next())
         guard try Self.insert(db, notification, target, pusher.sealing) else { return .idTaken }
-        for user in recipients {
-            _ = try Self.insertRecipient(user, of: target, change: target.sequence, pusher.sealing, db, now: now)
+        let made: (reach: Reach, hasWork: Bool)
+        if let sendAt = notification.sendAt {
+            try ScheduledNotification.insert(
+                notification,
+                dueAt: sendAt,
+                sequence: target.sequence,
+                pusher.sealing,
+                db
+            )
+            made = (Reach(recipients: 0, pushes: 0, isComplete: false), false)
+        } else {
+            for user in recipients {
+                _ = try Self.insertRecipient(user, of: target, change: target.sequence, pusher.sealing, db, now: now)
+            }
+            made = try Self.enqueue(db, target, besides: recipients, by: pusher, page: page, now: now)
         }
-        let made = try Self.enqueue(db, target, besides: recipients, by: pusher, page: page, now: now)
         if let request = post.request { try Self.note(db, request, of: notification, made.reach) }
         if let draft = post.draft { try audit.append(draft, to: db) }
         return .stored(made.reach, hasWork: made.hasWork)
@@ -101,7 +118,7 @@ extension SQLiteStore {
         return inserted == 1
     }
 
-    private static func user(withKey key: Data, _ db: Database) throws -> Int64? {
+    static func user(withKey key: Data, _ db: Database) throws -> Int64? {
         try db.first(prepared: "select id from user where name_key = ?", key) { $0.integer(0) }
     }
 

@@ -24,6 +24,8 @@ struct BatchPoster: Sendable {
         let key: IdempotencyGuard.KeyedRequest?
         let isStrict: Bool
         let now: Date
+        /// The time that its ids are drawn at, unlike that of any other batch.
+        let moment = Date(timeIntervalSince1970: .random(in: 0..<1e9))
     }
 
     /// An element that is ready to be stored.
@@ -43,29 +45,36 @@ struct BatchPoster: Sendable {
         if let batch { try self.idempotency.begin(batch) }
         defer { if let batch { self.idempotency.end(batch) } }
         let late = ContinuousClock.now + self.settings.batchPatience
-        var (outcomes, drafts) = try self.read(body, of: origin, in: batch)
+        let (found, drafts) = try self.read(body, of: origin, in: batch)
+        var outcomes = found
+        var rest = drafts[...]
         var stop: Problem?
-        for _ in 0..<NotificationPoster.tries where !drafts.isEmpty {
-            var again: [Draft] = []
-            for chunk in Self.chunks(drafts) {
-                if stop == nil, .now >= late { stop = Problem(.busy, "the batch took too long; send the rest again") }
-                if let stop {
-                    for draft in chunk { outcomes[draft.number] = .failure(stop) }
-                    continue
-                }
-                let stored = await self.store(chunk, in: batch, of: origin)
-                for (draft, result) in zip(chunk, stored.results) {
-                    switch result {
-                    case .success(let posted?):
-                        outcomes[draft.number] = .success(SentNotification(posted: posted, order: draft.order))
-                    case .success(nil): again.append(try self.renewed(draft, of: origin))
-                    case .failure(let problem) where problem.code == .idempotencyKeyReused: throw problem
-                    case .failure(let problem): outcomes[draft.number] = .failure(problem)
-                    }
-                }
-                stop = stored.stop
+        var tries = 0
+        while !rest.isEmpty {
+            if stop == nil, .now >= late { stop = Problem(.busy, "the batch took too long; send the rest again") }
+            if let stop {
+                for draft in rest { outcomes[draft.number] = .failure(stop) }
+                break
             }
-            drafts = again
+            let chunk = rest.prefix(Self.chunkLength(rest))
+            rest = rest.dropFirst(chunk.count)
+            let stored = await self.store(chunk, in: batch, of: origin)
+            var again: [Draft] = []
+            for (draft, result) in zip(chunk, stored.results) {
+                switch result {
+                case .success(let posted?):
+                    outcomes[draft.number] = .success(SentNotification(posted: posted, order: draft.order))
+                case .success(nil): again.append(try self.renewed(draft, of: origin))
+                case .failure(let problem) where problem.code == .idempotencyKeyReused: throw problem
+                case .failure(let problem): outcomes[draft.number] = .failure(problem)
+                }
+            }
+            stop = stored.stop
+            guard !again.isEmpty else { continue }
+            tries += 1
+            if tries == NotificationPoster.tries { stop = NotificationPoster.noFreeID }
+            // Before the others, so that elements with one collapse key are stored in their order.
+            rest = (again + rest)[...]
         }
         return self.json(outcomes, of: origin).bytes
     }
@@ -115,22 +124,38 @@ struct BatchPoster: Sendable {
             throw Problem(.invalidMember, "the element is \(element.kind), not an object")
         }
         if origin.isStrict { try StrictHandling(members: NotificationOrder.members).check(element) }
-        let order = try NotificationOrder(JSONBody(element), caller: origin.user.name, settings: self.settings)
+        let order = try NotificationOrder(
+            JSONBody(element),
+            caller: origin.user.name,
+            settings: self.settings,
+            now: origin.now
+        )
         let payload = try order.payload(from: origin.user, self.settings)
         var request: IdempotentRequest?
         if let key = origin.key, let batch { request = self.idempotency.element(number, of: key, batch) }
-        let post = try self.newPost(order.withoutPayload, payload, of: origin, once: request)
+        let post = try self.newPost(order.withoutPayload, payload, number, of: origin, once: request)
         return Draft(number: number, order: order.withoutPayload, post: post)
     }
 
+    /// Ids of one transaction are near each other, and those of other transactions elsewhere: batches are posted so fast
+    /// that ids of one moment would often be the same.
     private func newPost(
         _ order: NotificationOrder,
         _ payload: [UInt8],
+        _ number: Int,
         of origin: Origin,
         once request: IdempotentRequest?
     ) throws -> NewPost {
-        try self.poster.newPost(order, payload, from: origin.user, now: origin.now, once: request) { id in
-            AuditRecord(.send, of: "\(id)", by: origin.actor, at: origin.now)
+        let moment = origin.moment + TimeInterval(number / Self.chunk)
+        return try self.poster.newPost(
+            order,
+            payload,
+            from: origin.user,
+            now: origin.now,
+            idAt: moment,
+            once: request
+        ) { id in
+            AuditRecord(.send, of: "\(id)", detail: order.auditDetail, by: origin.actor, at: origin.now)
         }
     }
 
@@ -140,7 +165,7 @@ struct BatchPoster: Sendable {
         let place = SealedPlace.payload(taken.id, sender: taken.sender)
         let payload = Array(try self.poster.store.vault.open(taken.sealedPayload, in: place))
         var draft = draft
-        draft.post = try self.newPost(draft.order, payload, of: origin, once: draft.post.request)
+        draft.post = try self.newPost(draft.order, payload, draft.number, of: origin, once: draft.post.request)
         return draft
     }
 
@@ -178,18 +203,14 @@ struct BatchPoster: Sendable {
         return (results, stop)
     }
 
-    private static func chunks(_ drafts: [Draft]) -> [ArraySlice<Draft>] {
-        var (chunks, start, bytes): ([ArraySlice<Draft>], Int, Int) = ([], 0, 0)
-        for (index, draft) in drafts.enumerated() {
-            let own = draft.post.notification.sealedPayload.count
-            if index - start == Self.chunk || index > start && bytes + own > Self.chunkBytes {
-                chunks.append(drafts[start..<index])
-                (start, bytes) = (index, 0)
-            }
-            bytes += own
+    /// How many of the drafts go into the next transaction, at least one.
+    private static func chunkLength(_ drafts: ArraySlice<Draft>) -> Int {
+        var bytes = 0
+        let fitting = drafts.prefix(Self.chunk).prefix { draft in
+            bytes += draft.post.notification.sealedPayload.count
+            return bytes <= Self.chunkBytes
         }
-        if start < drafts.count { chunks.append(drafts[start...]) }
-        return chunks
+        return max(1, fitting.count)
     }
 
     private func json(_ outcomes: [Outcome], of origin: Origin) -> JSONValue {

@@ -1,4 +1,5 @@
 internal import Bytes
+internal import CivilTime
 internal import Foundation
 internal import PushAPI
 internal import PushCore
@@ -8,11 +9,14 @@ internal import PushStore
 struct NotificationOrder {
     /// The names of the members of its full form.
     static let members = [
-        "Payload", "To", "Platforms", "ExpiresIn", "Priority", "CollapseKey", "Store", "ReadOnce",
+        "Payload", "To", "Platforms", "SendAt", "ExpiresIn", "Priority", "CollapseKey", "Store", "ReadOnce",
     ]
 
     private(set) var payload: JSONValue
     let audience: Audience
+    /// When it is sent; `nil`, or a time that has passed: at once.
+    let sendAt: Date?
+    /// From the sending on.
     let lifetime: Duration
     let priority: Push.Priority
     let collapseKey: String?
@@ -23,6 +27,7 @@ struct NotificationOrder {
     init(payload: String, to username: Username, platform: Platform?, lifetime: Duration) {
         self.payload = .string(payload)
         self.audience = Audience([.tag(Tag(of: username))], platforms: platform.map { [$0] })
+        self.sendAt = nil
         self.lifetime = lifetime
         self.priority = .high
         self.collapseKey = nil
@@ -34,6 +39,7 @@ struct NotificationOrder {
     init(testing device: RegistrationID, of user: Int64) {
         self.payload = .string("Test.")
         self.audience = Audience(device: device, ofUser: user)
+        self.sendAt = nil
         self.lifetime = .seconds(300)
         self.priority = .high
         self.collapseKey = nil
@@ -41,8 +47,11 @@ struct NotificationOrder {
         self.isReadOnce = false
     }
 
+    /// The longest time that a notification can be scheduled ahead.
+    private static let longestSchedule: TimeInterval = 2_592_000
+
     /// The full form. Throws problems that name the member.
-    init(_ body: JSONBody, caller: Username, settings: ServerSettings) throws {
+    init(_ body: JSONBody, caller: Username, settings: ServerSettings, now: Date) throws {
         guard let payload = body.value("Payload") else { throw Problem(.invalidMember, "Payload is missing") }
         self.payload = payload
         let expressions = try body.strings("To")?.map(Self.expression) ?? [.tag(Tag(of: caller))]
@@ -51,6 +60,7 @@ struct NotificationOrder {
         }
         let platforms = try body.strings("Platforms")?.map(settings.platform(named:))
         self.audience = Audience(expressions, platforms: platforms.map(Set.init))
+        self.sendAt = try Self.sendAt(body, now: now)
         self.lifetime = try Self.lifetime(body, longest: settings.lifetime)
         self.priority = try Self.choice(body, "Priority", ["high": .high, "normal": .normal]) ?? .high
         self.collapseKey = try body.string("CollapseKey")
@@ -80,6 +90,9 @@ struct NotificationOrder {
         return order
     }
 
+    /// What the audit keeps of it, beside its number.
+    var auditDetail: String { self.sendAt.map { "at \($0.rfc3339)" } ?? "" }
+
     /// Whether this user is the only recipient: the role `device` may send nothing else.
     func isOnly(for user: Username) -> Bool {
         self.audience.expressions.allSatisfy { $0.onlyUsername == user }
@@ -91,6 +104,18 @@ struct NotificationOrder {
         } catch {
             throw Problem(.invalidMember, "To has an element that is not a tag expression: \(error)")
         }
+    }
+
+    private static func sendAt(_ body: JSONBody, now: Date) throws -> Date? {
+        guard let text = try body.string("SendAt") else { return nil }
+        guard let milliseconds = CivilTime.milliseconds(rfc3339: text) else {
+            throw Problem(.invalidMember, "SendAt must be a time with its zone as in RFC 3339: 2026-11-22T08:30:00Z")
+        }
+        let date = Date(timeIntervalSince1970: TimeInterval(milliseconds) / 1000)
+        guard date <= now + Self.longestSchedule else {
+            throw Problem(.invalidMember, "SendAt must be at most \(Int(Self.longestSchedule) / 86_400) days ahead")
+        }
+        return date
     }
 
     private static func lifetime(_ body: JSONBody, longest: Duration) throws -> Duration {

@@ -5,13 +5,15 @@ internal import PushStore
 
 /// Seals and stores notifications, with the work of pushing them.
 struct NotificationPoster: Sendable {
-    let store: any NotificationStore & KeyStore
+    let store: any PostStore & KeyStore
     let collapseIDs: CollapseIDs
     let ids: NotificationIDs
     /// How much users of a role may have stored at a time.
     let bounds: [Role: StorageBounds]
     /// Tells the delivery that there is work.
     let workIsWaiting: @Sendable () -> Void
+    /// Tells the delivery when the next scheduled notification is due.
+    let schedule: ReleaseSchedule
 
     /// What the sender learns of a stored notification.
     struct Posted {
@@ -46,16 +48,20 @@ struct NotificationPoster: Sendable {
         throw Self.noFreeID
     }
 
-    /// Seals the payload of an order under an id that is most likely free.
+    /// Seals the payload of an order under an id that is most likely free. Ids that are drawn at the same `moment`, by
+    /// default now, are near each other.
     func newPost(
         _ order: NotificationOrder,
         _ payload: [UInt8],
         from sender: User,
         now: Date,
+        idAt moment: Date? = nil,
         once request: IdempotentRequest?,
         _ record: (NotificationID) throws -> AuditRecord
     ) throws -> NewPost {
-        let id = self.drawID(at: now)
+        let id = self.drawID(at: moment ?? now)
+        // A time that has passed means now, also for a request that is sent again.
+        let sendAt = order.sendAt.flatMap { $0 > now ? $0 : nil }
         let notification = NewNotification(
             id: id,
             sender: sender.id,
@@ -66,7 +72,8 @@ struct NotificationPoster: Sendable {
             priority: order.priority,
             collapseID: order.collapseKey.map { self.collapseIDs.id(of: $0, from: sender.id) },
             createdAt: now,
-            expiresAt: now + TimeInterval(order.lifetime.components.seconds)
+            expiresAt: (sendAt ?? now) + TimeInterval(order.lifetime.components.seconds),
+            sendAt: sendAt
         )
         return NewPost(notification, once: request, by: try record(id))
     }
@@ -80,6 +87,9 @@ struct NotificationPoster: Sendable {
         let bounds = self.bounds[sender.role]
         let outcomes = try await self.store.post(posts, of: batch, within: bounds, page: nil)
         if outcomes.contains(where: \.hasWork) { self.workIsWaiting() }
+        for (post, outcome) in zip(posts, outcomes) {
+            if let sendAt = post.notification.sendAt, case .stored = outcome { self.schedule.note(sendAt) }
+        }
         return outcomes
     }
 

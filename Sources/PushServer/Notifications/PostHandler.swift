@@ -39,7 +39,7 @@ struct PostHandler: Handler {
         let (order, isFullForm) = try self.order(bytes, context)
         let payload = try order.payload(from: context.user, self.settings)
         let posted = try await self.poster.post(order, payload: payload, of: context, once: request) { id in
-            try context.record(.send, of: "\(id)")
+            try context.record(.send, of: "\(id)", detail: order.auditDetail)
         }
         guard isFullForm else {
             // The tutorial's clients read a notification as its recipient collects it.
@@ -77,7 +77,9 @@ struct PostHandler: Handler {
             return (NotificationOrder(payload: payload, to: recipient, platform: platform, lifetime: lifetime), false)
         case .object:
             try self.refuseAddressee(in: query, context)
-            return (try NotificationOrder(JSONBody(json), caller: caller, settings: self.settings), true)
+            return (
+                try NotificationOrder(JSONBody(json), caller: caller, settings: self.settings, now: context.now), true
+            )
         default:
             throw Problem(.invalidJSON, "the body is \(json.kind), not a string or an object")
         }

@@ -20,6 +20,7 @@ struct SentNotification {
             .init("Id", .number(self.posted.id.rawValue)),
             .init("Read", .bool(false)),
             .init("CreatedAt", .string(self.posted.createdAt.rfc3339)),
+            .init("SendAt", order.sendAt.map { .string($0.rfc3339) } ?? .null),
             .init("ExpiresAt", .string(self.posted.expiresAt.rfc3339)),
             .init("To", .array(order.audience.expressions.map { .string($0.description) })),
             .init("Platforms", platforms.map { .array($0.map { .string($0) }) } ?? .null),

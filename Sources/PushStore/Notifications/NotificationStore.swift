@@ -40,11 +40,12 @@ package protocol NotificationReader: Sendable {
     func newestChange(ofUser user: Int64) async throws(StoreError) -> Int64
 }
 
-/// Stores notifications and their states for each recipient.
-package protocol NotificationStore: Sendable {
+/// Stores new notifications.
+package protocol PostStore: Sendable {
     /// Stores notifications of one sender, one after the other in one transaction: each with its recipients and one
-    /// outbox row for each device, or not at all. Returns an outcome for each; one that is not stored changes nothing
-    /// for the others.
+    /// outbox row for each device, or not at all. Returns an outcome for each; one that is refused changes nothing for
+    /// the others. After one whose id is taken none is stored, and they have the same outcome, so that all can be stored
+    /// in their order.
     ///
     /// For more than a `page` of devices it stores the first page of rows, and a fanout that creates the others; `nil`:
     /// the store's own page size. An idempotent request is stored with its notification, unless it was before.
@@ -57,7 +58,10 @@ package protocol NotificationStore: Sendable {
         within bounds: StorageBounds?,
         page: Int?
     ) async throws -> [PostOutcome]
+}
 
+/// Stores notifications and their states for each recipient.
+package protocol NotificationStore: PostStore {
     /// Marks a notification as read or unread for a recipient. The time of the first read is kept.
     ///
     /// `ifStill` is the mark that the notification must have beforehand, if any.
@@ -143,7 +147,7 @@ package protocol NotificationStore: Sendable {
     func deleteExpiredIdempotency(now: Date, limit: Int) async throws -> Int
 }
 
-extension NotificationStore {
+extension PostStore {
     /// Stores a notification.
     package func post(
         _ notification: NewNotification,
@@ -157,7 +161,9 @@ extension NotificationStore {
         guard let outcome = outcomes.first else { throw StoreError.failed(reason: "a post has no outcome") }
         return outcome
     }
+}
 
+extension NotificationStore {
     /// Recalls a notification.
     package func recall(
         _ id: NotificationID,
