@@ -20,7 +20,7 @@ import Testing
     private func post(_ failure: @escaping @Sendable ([NewPost]) -> StoreError?) async throws -> ([Int], Int) {
         let storage = try StoreFixture()
         let paul = try await storage.addUser("paul", role: .publisher)
-        let settings = ServerSettings()
+        let settings = ServerSettings.forTests
         let key = storage.store.indexSecret.derive("test")
         let log = LogRecorder()
         let poster = BatchPoster(
