@@ -15,7 +15,7 @@ TARGETS =
 # All at once, five hundred tests would starve each other's deadlines on a busy machine.
 export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH = 4
 
-.PHONY: demo test check build release bench bench-fetches bench-delivery bench-herd bench-posts bench-tools fuzz growth sanitize e2e format docs docker packages test-packages e2e-packages bench-packages
+.PHONY: demo test check build release bench bench-fetches bench-delivery bench-herd bench-posts bench-batches bench-tools fuzz growth sanitize e2e format docs docker packages test-packages e2e-packages bench-packages
 
 demo: packages
 	swift build --product sealpost
@@ -38,7 +38,7 @@ release: packages
 # Requests a second against Hummingbird and nginx, pushes a second against libcurl and AsyncHTTPClient, a herd against plain
 # fetches, and posts a second against PostgreSQL and a loop over SQLite, as ratios of one run each. Each fails below its limits;
 # make --keep-going bench goes on with the others.
-bench: bench-fetches bench-delivery bench-herd bench-posts
+bench: bench-fetches bench-delivery bench-herd bench-posts bench-batches
 
 bench-fetches: bench-tools
 	scripts/e2e run bench-fetches .build/release/sealpost .build-benchmarks/release
@@ -51,6 +51,9 @@ bench-herd: bench-tools
 
 bench-posts: bench-tools
 	scripts/e2e run bench-posts .build/release/sealpost .build-benchmarks/release/sqlite-posts
+
+bench-batches: release bench-packages
+	scripts/e2e run bench-batches .build/release/sealpost
 
 bench-tools: release bench-packages
 	swift build $(RELEASE) --package-path Benchmarks --scratch-path .build-benchmarks
@@ -96,6 +99,7 @@ e2e: release e2e-packages
 	scripts/e2e run privacy .build/release/sealpost
 	scripts/e2e run canaries .build/release/sealpost
 	scripts/e2e run readonce .build/release/sealpost
+	scripts/e2e run schedule .build/release/sealpost
 	scripts/e2e run outage .build/release/sealpost
 	scripts/e2e run crashes .build/release/sealpost
 	scripts/e2e run conservation .build/release/sealpost

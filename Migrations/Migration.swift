@@ -31,6 +31,7 @@ package struct Migration: Sendable {
             sql: String(decoding: PackageResources.M0007_handle_claim_sql, as: UTF8.self)
         ),
         Migration(name: "M0008_alert", sql: String(decoding: PackageResources.M0008_alert_sql, as: UTF8.self)),
+        Migration(name: "M0009_scheduled", sql: String(decoding: PackageResources.M0009_scheduled_sql, as: UTF8.self)),
         Migration(
             name: "M0011_environment",
             sql: String(decoding: PackageResources.M0011_environment_sql, as: UTF8.self)

@@ -105,6 +105,9 @@ The answer to an object has the options in force, so that a misspelt member show
 The answer to the other forms is the notification as its recipient collects it. With `Prefer: handling=strict`, `pns` and
 `to_tag` are refused unless the body is a string.
 
+With `SendAt` it is stored now and sent then: no recipient sees it before, and it reaches whom a post of that moment would
+reach. It survives restarts, and is not sent if its sender is deleted, disabled or may not send it any more.
+
 With an `Idempotency-Key` a request that is sent again is answered as the first time, and nothing is sent twice.
 
 A `username:` that no user of the app has is 400 `unknown-user`, an app of which the caller is not 400 `unknown-app`, a platform without a
@@ -132,6 +135,22 @@ and 409 `too-much-stored` if the caller has as much stored as its role may.""",
         201: ("The full form was sent.", schema("SentNotification"), {"Location": header("Location"), "links": SENT}),
     },
     problems=[409, 422],
+)
+operation(
+    "POST", "/api/notifications/batch", "sendNotifications", "notifications", "Send many notifications",
+    """\
+Sends up to 500 notifications, each as `POST /api/notifications` does with its object. The answer has an outcome for each, in the
+order of the request: what the single post would have been answered, with its status. One that is refused changes nothing for the
+others. Each counts as one request of the caller's quota: those beyond it are 429 `rate-limited` among the outcomes. A body has 4 MiB
+at most, unless the server is configured otherwise, and that of a caller with the role `device` 128 KiB.
+
+What is wrong with the request as a whole, such as text that is not JSON, or no or too many elements, is one problem, and nothing is
+sent. With an `Idempotency-Key` a request that is sent again sends nothing twice: what the first one stored has the same outcome,
+and what it could not store any more is stored now.
+
+503 `busy` as the answer, or as the outcome of the last elements, says that too much is to do at the moment.""",
+    "device", "send", parameters=(ref("parameters", "IdempotencyKey"),),
+    body=json("NotificationBatch", "The notifications."), answers=ok("Each has an outcome.", schema("BatchOutcomes")), problems=[409, 422],
 )
 operation(
     "GET", "/api/notifications", "listNotifications", "notifications", "List what was missed",
@@ -198,13 +217,13 @@ operation(
     "DELETE", "/api/notifications/{id}", "deleteNotification", "notifications", "Dismiss or recall a notification",
     """\
 A recipient dismisses the notification for itself. Its sender, if it is a publisher, or an administrator recalls it from
-everybody: pushes that have not been sent are cancelled, and the payload is erased. With a token without the scope `send`
-one's own is always only dismissed.""",
+everybody: pushes that have not been sent are cancelled, and the payload is erased. What is scheduled and not sent yet every sender
+may take back. With a token without the scope `send` one's own is always only dismissed.""",
     "device", "fetch", parameters=(ID, *CONDITIONS), answers={204: ("It is gone.", None, {})}, problems=[404, 412],
 )
 operation(
     "GET", "/api/notifications/{id}/deliveries", "listDeliveries", "notifications", "List what became of the pushes",
-    f"Counts the pushes of a notification by state and lists them by device, for its sender and for administrators. The counts of more than 10,000 pushes may be ten seconds old. {PAGES}",
+    f"Tells when a notification will be sent if it is scheduled, counts its pushes by state and lists them by device, for its sender and for administrators. The counts of more than 10,000 pushes may be ten seconds old. {PAGES}",
     "publisher", "send",
     parameters=(
         ID, LIMIT,

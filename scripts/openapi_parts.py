@@ -177,13 +177,15 @@ SCHEMAS = {
     ),
     "SentNotification": thing(
         [
-            "Id", "Read", "CreatedAt", "ExpiresAt", "App", "To", "Platforms", "Priority", "CollapseKey", "Store", "ReadOnce", "Alert",
+            "Id", "Read", "CreatedAt", "SendAt", "ExpiresAt", "App", "To", "Platforms", "Priority", "CollapseKey", "Store", "ReadOnce",
+            "Alert",
             "Recipients", "Pushes", "More",
         ],
         {
             "Id": schema("NotificationId"),
             "Read": {"type": "boolean", "const": False},
             "CreatedAt": time("When it was accepted."),
+            "SendAt": {"type": ["string", "null"], "format": "date-time", "description": "When it is sent, as the order has it in UTC; null: at once."},
             "ExpiresAt": time("When the payload is erased."),
             "To": {"type": "array", "minItems": 1, "maxItems": 20, "items": {"type": "string"}, "description": "The tag expressions, with the parentheses that they need only."},
             "App": {"type": "string"},
@@ -195,7 +197,7 @@ SCHEMAS = {
             "Alert": {"description": "What was asked for; null: pushes show the sender's constants.", "anyOf": [schema("Alert"), {"type": "null"}]},
             "Recipients": either("integer", minimum=0, description="How many users are recipients; null if that is not known yet."),
             "Pushes": either("integer", minimum=0, description="How many devices are pushed to; null if that is not known yet."),
-            "More": {"type": "boolean", "description": "Whether the server still looks for the devices of a broadcast: then `Recipients` and `Pushes` are null, and `GET /api/notifications/{id}/deliveries` counts."},
+            "More": {"type": "boolean", "description": "Whether the server has yet to look for devices, since it is sent later, or still looks for those of a broadcast: then `Recipients` and `Pushes` are null, and `GET /api/notifications/{id}/deliveries` counts."},
         },
         description="What was accepted, without the payload: the options in force, and how many it reaches. A request that is repeated with its `Idempotency-Key` has the same answer, and so the numbers of the first.",
     ),
@@ -231,7 +233,8 @@ SCHEMAS = {
                 description="Tag expressions of `&&`, `||`, `!` and parentheses, with at most 20 tags each; devices that match any of them are sent to. `username:` and a name means a user. The caller, if it is left out; a device can only send to itself.",
             ),
             "Platforms": either("array", items=schema("Platform"), description="Only devices on these platforms of the app are pushed to; all, if it is left out."),
-            "ExpiresIn": either("integer", minimum=1, maximum=2592000, description="Seconds until the payload is erased and pushes end. The server may be configured to a lower maximum."),
+            "SendAt": {"type": ["string", "null"], "format": "date-time", "description": "When it is sent, at most 30 days ahead, in RFC 3339 with its zone: until then no recipient sees it, and its sender takes it back with `DELETE`. Who is a recipient is decided then. A time that has passed means now.", "examples": ["2026-11-22T08:30:00+01:00"]},
+            "ExpiresIn": either("integer", minimum=1, maximum=2592000, description="Seconds from the sending until the payload is erased and pushes end. The server may be configured to a lower maximum."),
             "Priority": {"enum": ["high", "normal", None], "default": "high", "description": "How urgent the push is, for providers that tell."},
             "CollapseKey": either("string", pattern="^[!-~]{1,64}$", description="A newer notification with the same key replaces an older one that has not been delivered. Providers see only a keyed hash of it."),
             "Store": {"enum": ["cacheable", "never", None], "default": "cacheable", "description": "`never`: no cache may keep the answer that has the payload."},
@@ -240,6 +243,27 @@ SCHEMAS = {
         },
         description="A notification in its full form.",
         examples=[{"Payload": {"Code": "493 021"}, "To": ["username:alice"], "ExpiresIn": 300, "Store": "never", "ReadOnce": True}],
+    ),
+    "NotificationBatch": thing(
+        ["Notifications"],
+        {"Notifications": {"type": "array", "minItems": 1, "maxItems": 500, "items": schema("NotificationOrder")}},
+        description="Notifications, each in its full form.",
+        examples=[{"Notifications": [{"Payload": "Your code is 493 021."}, {"Payload": {"Code": "112 904"}, "ReadOnce": True}]}],
+    ),
+    "BatchOutcomes": thing(
+        ["Outcomes"],
+        {"Outcomes": {"type": "array", "minItems": 1, "maxItems": 500, "items": {"anyOf": [
+            {
+                "description": "The notification was accepted.",
+                "allOf": [schema("SentNotification"), thing(["Status"], {"Status": {"type": "integer", "const": 201}})],
+            },
+            thing(
+                ["Status", "Problem"],
+                {"Status": {"type": "integer", "minimum": 400, "maximum": 599, "description": "The status that a single post would have had."}, "Problem": schema("Problem")},
+                description="The notification was refused, and the others were not for that.",
+            ),
+        ]}}},
+        description="What became of each notification, in the order of the request.",
     ),
     "Platform": {
         "type": "string", "minLength": 1,
@@ -370,8 +394,9 @@ SCHEMAS = {
         description="What came of a test push.",
     ),
     "Deliveries": thing(
-        ["Counts", "Deliveries", "Cursor", "More"],
+        ["SendAt", "Counts", "Deliveries", "Cursor", "More"],
         {
+            "SendAt": {"type": ["string", "null"], "format": "date-time", "description": "When it will be sent, as long as it is scheduled."},
             "Counts": thing(
                 ["queued", "sending", "accepted", "fetched", "read", "expired", "failed", "cancelled"],
                 {state: {"type": "integer", "minimum": 0} for state in ("queued", "sending", "accepted", "fetched", "read", "expired", "failed", "cancelled")},

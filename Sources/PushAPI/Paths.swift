@@ -6,6 +6,8 @@ public enum Paths {
     public static let notifications = "/api/notifications"
     /// Where several notifications are marked as read.
     public static let readNotifications = "/api/notifications/read"
+    /// Where many notifications are posted in one request.
+    public static let notificationBatch = "/api/notifications/batch"
 
     /// Server-sent events for devices that have no provider.
     public static let stream = "/api/stream"

@@ -10,6 +10,8 @@ package enum SealedPlace: Sendable, Hashable {
     case tags(Int64)
     /// The tag expressions of a running broadcast, by the notification's number.
     case expressions(Int64)
+    /// The tag expressions of a scheduled notification, by the notification's number.
+    case scheduled(Int64)
     /// An entry of the audit, by its number.
     case audit(Int64)
     /// The tags given to a user, by the user's number.
@@ -44,6 +46,7 @@ package enum SealedPlace: Sendable, Hashable {
         case .audit(let number): (7, number, 0)
         case .userTags(let user): (8, user, 0)
         case .alert(let id, let sender): (9, id.rawValue, sender)
+        case .scheduled(let notification): (12, notification, 0)
         }
     }
 }

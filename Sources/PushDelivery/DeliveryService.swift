@@ -14,11 +14,12 @@ package struct DeliveryService {
     private let wakeUp: WakeUp
     private let status: SenderStatus
     private let settlements: SettlementWatch
+    private let schedule: ReleaseSchedule
     private let logger: Logger
     private let now: @Sendable () -> Date
     private let executor: (any TaskExecutor)?
 
-    /// `settlements` receives the stored settlements; `executor` runs the senders' calls: best on the loop of their
+    /// `settlements` receives the stored settlements; `schedule` is told of scheduled notifications; `executor` runs the senders' calls: best on the loop of their
     /// connections.
     ///
     /// Throws `StoreError` if the outbox cannot be read.
@@ -29,6 +30,7 @@ package struct DeliveryService {
         wakeUp: WakeUp,
         status: SenderStatus,
         settlements: SettlementWatch = SettlementWatch(),
+        schedule: ReleaseSchedule = ReleaseSchedule(),
         logger: Logger,
         executor: (any TaskExecutor)? = nil,
         now: @escaping @Sendable () -> Date = { Date() }
@@ -39,6 +41,7 @@ package struct DeliveryService {
         self.wakeUp = wakeUp
         self.status = status
         self.settlements = settlements
+        self.schedule = schedule
         self.logger = logger
         self.executor = executor
         self.now = now
@@ -59,6 +62,15 @@ package struct DeliveryService {
                 signal: self.wakeUp.makeSignal()
             )
             group.addTask { await fanout.run() }
+            let release = ReleaseLoop(
+                store: self.store,
+                schedule: self.schedule,
+                rest: self.settings.rest,
+                wakeUp: self.wakeUp,
+                logger: self.logger,
+                now: self.now
+            )
+            group.addTask { await release.run() }
             for (lane, reader) in self.lanes {
                 let state = SharedLane(lane, inFlight: self.settings.inFlight, logger: self.logger)
                 let loop = LaneLoop(

@@ -2,7 +2,6 @@ internal import Foundation
 internal import HTTPTypes
 internal import Logging
 internal import PushAPI
-internal import PushStore
 internal import SocketHTTP
 
 /// The fields that every answer carries, for each status: the echo of `MyToken`, the request's id, the rest of the
@@ -121,8 +120,6 @@ struct Envelope: Sendable {
     /// The answer to an error: the client gets the code, and the log the reason.
     private func response(to error: any Error, id: RequestID) -> Response {
         switch error {
-        case let problem as Problem:
-            return Response(problem, request: id)
         case let error as InsufficientScope:
             return Response(error, request: id)
         case let error as TryLater:
@@ -135,15 +132,8 @@ struct Envelope: Sendable {
             return response
         case let error as BodyError:
             return Response(Problem(error.refusal), request: id)
-        case StoreError.busy:
-            self.logger.warning("write refused; the write queue is full", metadata: ["request": "\(id)"])
-            return Response(Problem(.busy, "the write queue is full"), request: id)
-        case StoreError.full:
-            // The store has logged this once.
-            return Response(Problem(.storageFull), request: id)
         default:
-            self.logger.error("request failed", metadata: ["request": "\(id)", "error": "\(error)"])
-            return Response(Problem(.internalError), request: id)
+            return Response(FailureReport(logger: self.logger).problem(of: error, in: id), request: id)
         }
     }
 }

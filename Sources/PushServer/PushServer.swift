@@ -28,6 +28,7 @@ package final class PushServer: Responder {
         signingKeys: SigningKeys = SigningKeys(.random()),
         streams: StreamHub = StreamHub(),
         settlements: SettlementWatch = SettlementWatch(),
+        schedule: ReleaseSchedule = ReleaseSchedule(),
         logger: Logger,
         workIsWaiting: @escaping @Sendable () -> Void,
         troubles: @escaping @Sendable () -> [String] = { [] },
@@ -45,7 +46,8 @@ package final class PushServer: Responder {
             collapseIDs: CollapseIDs(key: secret.derive("collapse id")),
             ids: ids,
             bounds: settings.storage,
-            workIsWaiting: workIsWaiting
+            workIsWaiting: workIsWaiting,
+            schedule: schedule
         )
         let idempotency = IdempotencyGuard(
             keys: secret.derive("idempotency key"),
@@ -54,6 +56,14 @@ package final class PushServer: Responder {
         let handlers: [any Handler] = [
             FetchHandler(store: store, visible: visible),
             PostHandler(poster: poster, idempotency: idempotency, settings: settings),
+            BatchHandler(
+                poster: BatchPoster(
+                    poster: poster,
+                    idempotency: idempotency,
+                    settings: settings,
+                    failures: FailureReport(logger: logger)
+                )
+            ),
             ListHandler(
                 store: store,
                 pool: lists,
@@ -192,7 +202,7 @@ package final class PushServer: Responder {
             let strict = StrictHandling(route: route)
             try strict.check(query: context.request.head.query)
             // The body keeps these bytes for the route.
-            try strict.check(body: try await context.request.body.collect())
+            if !route.checksBody { try strict.check(body: try await context.request.body.collect()) }
         } catch {
             return self.envelope.finish(error, in: exchange)
         }

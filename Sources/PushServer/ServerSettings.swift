@@ -31,6 +31,10 @@ package struct ServerSettings: Sendable {
     package var emptyPayload: String
     /// The longest payload, in bytes of JSON text.
     package var maximumPayload: Int
+    /// The longest body of a batch of notifications, in bytes.
+    package var maximumBatch: Int
+    /// How long a batch may wait for its turn, and afterwards begin to store elements.
+    package var batchPatience: Duration
     /// How long a payload is kept, by default and at most.
     package var lifetime: Duration
     /// How long a client may use its cached answer.
@@ -59,6 +63,8 @@ package struct ServerSettings: Sendable {
         idBits: Int = 31,
         emptyPayload: String = "Secure confirmation.",
         maximumPayload: Int = 65_536,
+        maximumBatch: Int = 4_194_304,
+        batchPatience: Duration = .seconds(3),
         lifetime: Duration = .seconds(2_592_000),
         cacheMaxAge: Duration = .seconds(60),
         listMaxAge: Duration = .zero,
@@ -75,6 +81,8 @@ package struct ServerSettings: Sendable {
         self.idBits = idBits
         self.emptyPayload = emptyPayload
         self.maximumPayload = maximumPayload
+        self.maximumBatch = maximumBatch
+        self.batchPatience = batchPatience
         self.lifetime = lifetime
         self.cacheMaxAge = cacheMaxAge
         self.listMaxAge = listMaxAge

@@ -21,6 +21,8 @@ package enum StoreEvent: Sendable, Hashable {
     package enum SetAside: Sendable, Hashable {
         /// A broadcast was stopped.
         case broadcast(notification: Int64)
+        /// A scheduled notification is not sent.
+        case scheduled(notification: Int64)
         /// A push has failed.
         case push(notification: Int64, device: Int64)
         /// The outcome of a push is not stored.

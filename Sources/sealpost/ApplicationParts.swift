@@ -25,6 +25,7 @@ struct ApplicationParts: Sendable {
     let workIsWaiting = WakeUp()
     private let streams = StreamHub()
     private let settlements = SettlementWatch()
+    private let schedule = ReleaseSchedule()
     private let connections = ConnectionCounts()
     private let loops: EventLoopGroup
     /// A loop of its own: slow providers must not delay an answer to a phone.
@@ -83,6 +84,7 @@ struct ApplicationParts: Sendable {
             wakeUp: self.workIsWaiting,
             status: self.status,
             settlements: self.settlements,
+            schedule: self.schedule,
             logger: self.logger,
             executor: self.outboundLoop
         )
@@ -125,6 +127,7 @@ struct ApplicationParts: Sendable {
             signingKeys: self.signingKeys,
             streams: self.streams,
             settlements: self.settlements,
+            schedule: self.schedule,
             logger: self.logger,
             workIsWaiting: { [workIsWaiting] in workIsWaiting() },
             troubles: { [store] in store.troubles },
@@ -184,6 +187,9 @@ extension ServerSettings {
             idBits: configuration.idBits,
             emptyPayload: configuration.emptyPayload,
             maximumPayload: configuration.maximumPayload,
+            maximumBatch: configuration.maximumBatch,
+            // Its two waits and that of its last write (see `patience` above) end before the handler's time does.
+            batchPatience: configuration.limits.handlerTimeout / 8,
             lifetime: .seconds(configuration.expiresIn),
             cacheMaxAge: .seconds(configuration.cacheMaxAge),
             listMaxAge: .seconds(configuration.listMaxAge),

@@ -144,6 +144,7 @@ extension Configuration {
         self.idBits = try section.integer("idBits", in: 16...53) ?? self.idBits
         self.emptyPayload = try section.string("emptyPayload") ?? self.emptyPayload
         self.maximumPayload = try section.integer("maxPayload", in: 1...1_048_576) ?? self.maximumPayload
+        self.maximumBatch = try section.integer("maxBatch", in: 1024...67_108_864) ?? self.maximumBatch
         self.expiresIn = try section.integer("expiresIn", in: 1...31_536_000) ?? self.expiresIn
         try section.finish()
     }

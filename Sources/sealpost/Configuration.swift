@@ -32,6 +32,7 @@ struct Configuration: Sendable {
     var idBits = 31
     var emptyPayload = "Secure confirmation."
     var maximumPayload = 65_536
+    var maximumBatch = 4_194_304
     var expiresIn = 2_592_000
     var cacheMaxAge = 60
     var listMaxAge = 0

@@ -6,6 +6,7 @@ take away what the others need.
 
 import base64
 import collections.abc
+import datetime
 import http.client
 import json
 import os
@@ -89,6 +90,13 @@ def platform(_=None):
     return dice.choice(["fcm", "gcm"])
 
 
+def soon():
+    """A time within some minutes, in one of the ways that RFC 3339 has."""
+    moment = datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(seconds=dice.randrange(600))
+    zone = datetime.timezone(datetime.timedelta(minutes=dice.randrange(-720, 720)))
+    return dice.choice([moment, moment.astimezone(zone)]).isoformat()
+
+
 def endpoint(_=None):
     return f"https://push.example.com/{dice.getrandbits(64)}"
 
@@ -123,9 +131,15 @@ def complete(id, case):
     fill(case.headers, "If-Match", lambda text: dice.choice([text, "*", "*"]))
     # Any object may have members of which its schema says nothing, and those are refused then.
     case.headers.pop("Prefer", None)
-    if id == "sendNotification":
-        fill(body, "To", expression)
-        fill(body, "Platforms", platform)
+    if id in ("sendNotification", "sendNotifications"):
+        orders = [body]
+        if id == "sendNotifications" and isinstance(body, dict):
+            orders = body.get("Notifications") if isinstance(body.get("Notifications"), list) else []
+        for order in orders:
+            fill(order, "To", expression)
+            fill(order, "Platforms", platform)
+            # Any time that has passed is good, and of those to come only thirty days.
+            fill(order, "SendAt", lambda text: dice.choice([text, soon()]) if text < "2026" else soon())
         # Another request under a key that is known would be refused.
         fill(case.headers, "Idempotency-Key", lambda text: dice.choice(['{}', '"{}"']).format(dice.getrandbits(128)))
     elif id == "listNotifications":

@@ -40,6 +40,7 @@ struct Rig: Sendable {
         timeout: Duration = .seconds(5),
         settings: DeliverySettings = DeliverySettings(),
         settlements: SettlementWatch = SettlementWatch(),
+        schedule: ReleaseSchedule = ReleaseSchedule(),
         now: (@Sendable () -> Date)? = nil,
         ending: @escaping @Sendable (APNsSender) async -> Void = { _ in },
         _ body: @escaping @Sendable (WakeUp, SenderStatus) async throws -> Void
@@ -75,6 +76,7 @@ struct Rig: Sendable {
             wakeUp: wakeUp,
             status: status,
             settlements: settlements,
+            schedule: schedule,
             logger: logger,
             executor: loop,
             now: now ?? { self.fixture.clock.now }

@@ -45,6 +45,11 @@ import Testing
         ("whether a user has a handle", Registrar.held, ["device_by_user (user_id=?)"]),
         ("claims of a user", Registrar.newestPushes, ["confirmation_by_user (user_id=? AND pushed_at>?)"]),
         ("what has moved", SQLiteReader.moved, ["device_by_retirement (user_id=? AND retired_at>?)"]),
+        (
+            "what is scheduled and due", ScheduledNotification.next,
+            ["scheduled_by_due (is_set_aside=? AND due_at<?)", "SEARCH n USING INTEGER PRIMARY KEY"]
+        ),
+        ("what is due next", ScheduledNotification.first, ["COVERING INDEX scheduled_by_due (is_set_aside=?)"]),
         ("expired", SQLiteStore.expired, ["notification_by_expiry (expires_at<?)"]),
     ]
 

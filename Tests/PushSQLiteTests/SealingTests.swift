@@ -18,7 +18,7 @@ import Testing
     /// Two rows of each sealed column: users, devices, payloads, and broadcasts that run.
     private func fill() async throws {
         for name in ["Margrethe", "Wilhelmina"] {
-            let user = try await fixture.addUser(name)
+            let user = try await fixture.addUser(name, role: .publisher)
             let tags = [PushCore.Tag("radiology")].compactMap(\.self)
             #expect(try await fixture.store.setTags(Set(tags), ofUser: user.name, by: nil))
             for number in 0..<2 {
@@ -28,6 +28,7 @@ import Testing
             alert[.bodyKey] = "ECHO_RESULT"
             let number = Int64(name.utf8.count)
             try await fixture.post(number, from: user, to: "cardiology && !oncology", alert: alert, page: 1)
+            try await fixture.post(100 + number, from: user, to: "pathology", sendAt: fixture.now + 60)
         }
     }
 
@@ -36,8 +37,8 @@ import Testing
         #expect(try await fixture.claim(limit: 1).first?.push.handle == "hndl-Margrethe-0")
         let contents = try fixture.folder.contents()
         let words = [
-            "Margrethe", "margrethe", "Wilhelmina", "hndl", "cardiology", "oncology", "radiology", "payload 9",
-            "ECHO_RESULT",
+            "Margrethe", "margrethe", "Wilhelmina", "hndl", "cardiology", "oncology", "pathology", "radiology",
+            "payload 9", "ECHO_RESULT",
         ]
         for word in words {
             #expect(contents.range(of: Data(word.utf8)) == nil, "\(word)")
@@ -68,7 +69,7 @@ import Testing
                 }
             }
         }
-        #expect(values.count == 19)
+        #expect(values.count == 25)
         let vault = fixture.store.vault
         for (index, value) in values.enumerated() {
             _ = try vault.open(value.sealed, in: value.place)
@@ -103,6 +104,28 @@ import Testing
         while try await fixture.store.expandFanout(page: 10, now: fixture.now) != nil {}
         #expect(try await fixture.claim().count == 6)
         #expect(try await fixture.reader.tallies()["apns"]?.failed == 2)
+    }
+
+    @Test func aScheduledNotificationWhoseExpressionsWereMovedIsSetAsideAndStopsNoOther() async throws {
+        try await self.fill()
+        try await fixture.sqlite.writer.write { db in
+            try db.execute(
+                sql: """
+                    update scheduled set expressions = (
+                        select expressions from scheduled order by notification_id limit 1)
+                    """
+            )
+        }
+        fixture.clock.advance(by: 60)
+        let release = try await fixture.store.releaseScheduled(now: fixture.now)
+        #expect(release.sent.count == 1)
+        #expect(release.nextDue == nil)
+        #expect(fixture.store.report.setAside == 1)
+        #expect(try await fixture.store.releaseScheduled(now: fixture.now) == Release())
+        // It goes with the notification.
+        fixture.clock.advance(by: 3600)
+        while try await fixture.store.deleteExpired(now: fixture.now, page: 10) {}
+        #expect(try await fixture.reader.schedule() == Schedule(count: 0, firstDue: nil))
     }
 
     @Test func aBroadcastWhoseExpressionsWereMovedIsSetAsideAndStopsNoOther() async throws {

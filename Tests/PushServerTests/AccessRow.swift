@@ -50,6 +50,11 @@ struct AccessRow: Sendable {
         ),
         // It was sent without `ReadOnce`; one that was is in `ReadOnceTests`.
         "POST /api/notifications/{id}/taken": AccessRow(resource: .notification, own: 409, foreign: 404, missing: 404),
+        "POST /api/notifications/batch": AccessRow(
+            resource: .nothing,
+            own: 200,
+            body: #"{"Notifications":[{"Payload":1}]}"#
+        ),
         "POST /api/notifications/read": AccessRow(resource: .nothing, own: 200, body: #"{"Ids":[1]}"#),
         "DELETE /api/notifications/{id}": AccessRow(
             resource: .notification,

@@ -15,7 +15,7 @@ import Testing
         "POST /api/register": nil, "PUT /api/register/{id}": [.registerDevice, .claimDevice, .moveDevice],
         "POST /api/register/{id}/confirmation": [.registerDevice, .moveDevice],
         "DELETE /api/register/{id}": [.unregisterDevice], "POST /api/notifications": [.send],
-        "POST /api/notifications/{id}/taken": [.confirm],
+        "POST /api/notifications/batch": [.send], "POST /api/notifications/{id}/taken": [.confirm],
         "PATCH /api/notifications/{id}": nil, "POST /api/notifications/read": nil,
         "DELETE /api/notifications/{id}": [.dismiss, .recall], "POST /api/devices/{id}/test": [.testDevice],
         "DELETE /api/devices/{id}": [.unregisterDevice],

@@ -7,7 +7,7 @@ import Testing
     typealias Deletion = DeletionHandler.Deletion
 
     @Test(arguments: [
-        (Role.device, true, [Deletion.dismiss]),
+        (Role.device, true, [Deletion.dismiss, .cancelAsSender]),
         (.device, false, [.dismiss]),
         (.publisher, true, [.recallAsSender, .dismiss]),
         (.publisher, false, [.dismiss]),

@@ -130,6 +130,12 @@ import Testing
             _ = try await send("GET /api/notifications", since, user: "ada")
             _ = try await send("GET /api/notifications", since, user: "ada", [("If-None-Match", "*")])
         }
+        for body in [
+            #"{"Notifications":[{"Payload":1},{"Payload":2,"ReadOnce":true},{"Payload":3,"To":["username:no"]},4]}"#,
+            #"{"Notifications":[{"Payload":1,"SendAt":"2999-01-01T00:00:00Z"}]}"#, #"{"Notifications":[]}"#,
+        ] {
+            _ = try await send("POST /api/notifications/batch", Paths.notificationBatch, user: "ada", body: body)
+        }
         let once = #"{"Payload":1,"ReadOnce":true,"To":["username:ada"]}"#
         let first = try await send(
             "POST /api/notifications",

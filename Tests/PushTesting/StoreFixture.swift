@@ -150,6 +150,7 @@ package struct StoreFixture: Sendable {
         once request: IdempotentRequest? = nil,
         within bounds: StorageBounds? = nil,
         expiresIn: TimeInterval = 3600,
+        sendAt: Date? = nil,
         page: Int? = nil
     ) async throws -> PostOutcome {
         guard let id = NotificationID(rawValue: number) else { throw Missing("\(number) is no id") }
@@ -173,7 +174,8 @@ package struct StoreFixture: Sendable {
                 priority: .high,
                 collapseID: collapseID,
                 createdAt: self.now,
-                expiresAt: self.now + expiresIn
+                expiresAt: (sendAt ?? self.now) + expiresIn,
+                sendAt: sendAt
             ),
             once: request,
             by: nil,

@@ -169,6 +169,16 @@ package struct WaitingReader: StoreReader {
         return try await self.base.countDeliveries(of: id, after: device, limit: limit)
     }
 
+    package func sendTime(of id: NotificationID) async throws(StoreError) -> Date? {
+        await Task.yield()
+        return try await self.base.sendTime(of: id)
+    }
+
+    package func schedule() async throws(StoreError) -> Schedule {
+        await Task.yield()
+        return try await self.base.schedule()
+    }
+
     package func tallies() async throws(StoreError) -> [String: Tally] {
         await Task.yield()
         return try await self.base.tallies()

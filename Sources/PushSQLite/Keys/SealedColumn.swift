@@ -20,6 +20,7 @@ struct SealedColumn: Sendable {
         SealedColumn(table: "device", key: "number", column: "handle") { row, _ in .handle(row) },
         SealedColumn(table: "device", key: "number", column: "tags") { row, _ in .tags(row) },
         SealedColumn(table: "fanout", key: "notification_id", column: "expressions") { row, _ in .expressions(row) },
+        SealedColumn(table: "scheduled", key: "notification_id", column: "expressions") { row, _ in .scheduled(row) },
         SealedColumn(table: "audit", key: "number", column: "entry") { row, _ in .audit(row) },
         SealedColumn(table: "notification", key: "id", column: "payload", bound: "sender_id") { row, sender in
             NotificationID(rawValue: row).map { .payload($0, sender: sender) }

@@ -59,6 +59,8 @@ extension SQLiteStore {
         let condition: SQL
         switch recaller {
         case .sender(let user): condition = "sender_id = \(user)"
+        case .scheduler(let user):
+            condition = "sender_id = \(user) and id in (select notification_id from scheduled)"
         case .administrator: condition = "true"
         }
         return try await self.write(by: record) { [writer, changes] db in
@@ -71,6 +73,7 @@ extension SQLiteStore {
             )
             guard db.changesCount == 1 else { return false }
             try db.execute(literal: "delete from fanout where notification_id = \(id.rawValue)")
+            try Self.unschedule(db, id.rawValue)
             try Self.noteRecall(db, id.rawValue, changes, page: page ?? Self.recallPage, now: now)
             writer.noteErasure()
             return true

@@ -1,47 +1,91 @@
 internal import Foundation
 internal import GRDB
-package import PushCore
+internal import PushCore
 package import PushStore
 
 extension SQLiteStore {
     package func post(
-        _ notification: NewNotification,
-        once request: IdempotentRequest?,
-        by record: AuditRecord?,
+        _ posts: [NewPost],
+        of batch: IdempotentRequest?,
         within bounds: StorageBounds?,
         page: Int?
-    ) async throws -> PostOutcome {
+    ) async throws -> [PostOutcome] {
         let (pusher, page) = (self.pusher, page ?? Self.fanoutPage)
-        let audience = HashedAudience(notification.audience, pusher.sealing.index, pusher.tags)
-        let draft = record.map(self.audit.draft)
-        return try await self.writer.write(bytes: notification.sealedPayload.count) { [audit] db -> PostOutcome in
-            if let request, let earlier = try Self.earlierOutcome(db, of: request, now: notification.createdAt) {
-                return earlier
-            }
-            if let bounds,
-                let excess = try bounds.excess(db, of: notification.sender, adding: notification.sealedPayload.count)
+        let posts = posts.map { PreparedPost($0, pusher, self.audit) }
+        let bytes = posts.reduce(0) { $0 + $1.notification.sealedPayload.count }
+        return try await self.writer.write(bytes: bytes) { [audit] db -> [PostOutcome] in
+            var isNoted = batch == nil
+            if let batch, let first = posts.first?.notification,
+                let earlier = try Self.earlierOutcome(db, of: batch, now: first.createdAt)
             {
-                return .tooMuch(excess)
+                guard earlier != .keyReused else { return posts.map { _ in .keyReused } }
+                isNoted = true
             }
-            // Before anything is written, so that a wrong name leaves nothing to roll back.
-            var recipients: Set<Int64> = []
-            for user in audience.users {
-                guard let id = try Self.user(withKey: user.key, of: audience.audience.app, db) else {
-                    return .unknownUser(user.name)
+            var outcomes: [PostOutcome] = []
+            outcomes.reserveCapacity(posts.count)
+            for post in posts {
+                // Later ones wait, so that all are stored in their order.
+                guard outcomes.last != .idTaken else {
+                    outcomes.append(.idTaken)
+                    continue
                 }
-                recipients.insert(id)
+                let outcome = try Self.store(post, db, by: pusher, audit, within: bounds, page: page)
+                if !isNoted, let batch, case .stored(let reach, _) = outcome {
+                    try Self.note(db, batch, of: post.notification, reach)
+                    isNoted = true
+                }
+                outcomes.append(outcome)
             }
-            let target = PushTarget(notification, audience, sequence: pusher.changes.next())
-            guard try Self.insert(db, notification, target, pusher.sealing) else { return .idTaken }
-            let now = notification.createdAt
+            return outcomes
+        }
+    }
+
+    /// Stores one notification. Refuses it before it writes anything, so that a refusal leaves nothing to roll back.
+    private static func store(
+        _ post: PreparedPost,
+        _ db: Database,
+        by pusher: Pusher,
+        _ audit: AuditTrail,
+        within bounds: StorageBounds?,
+        page: Int
+    ) throws -> PostOutcome {
+        let (notification, now) = (post.notification, post.notification.createdAt)
+        if let request = post.request, let earlier = try Self.earlierOutcome(db, of: request, now: now) {
+            return earlier
+        }
+        if let bounds,
+            let excess = try bounds.excess(db, of: notification.sender, adding: notification.sealedPayload.count)
+        {
+            return .tooMuch(excess)
+        }
+        var recipients: Set<Int64> = []
+        for user in post.audience.users {
+            guard let id = try Self.user(withKey: user.key, of: notification.audience.app, db) else {
+                return .unknownUser(user.name)
+            }
+            recipients.insert(id)
+        }
+        let target = PushTarget(notification, post.audience, sequence: pusher.changes.next())
+        guard try Self.insert(db, notification, target, pusher.sealing) else { return .idTaken }
+        let made: (reach: Reach, hasWork: Bool)
+        if let sendAt = notification.sendAt {
+            try ScheduledNotification.insert(
+                notification,
+                dueAt: sendAt,
+                sequence: target.sequence,
+                pusher.sealing,
+                db
+            )
+            made = (Reach(recipients: 0, pushes: 0, isComplete: false), false)
+        } else {
             for user in recipients {
                 _ = try Self.insertRecipient(user, of: target, change: target.sequence, pusher.sealing, db, now: now)
             }
-            let made = try Self.enqueue(db, target, besides: recipients, by: pusher, page: page, now: now)
-            if let request { try Self.note(db, request, of: notification, made.reach) }
-            if let draft { try audit.append(draft, to: db) }
-            return .stored(made.reach, hasWork: made.hasWork)
+            made = try Self.enqueue(db, target, besides: recipients, by: pusher, page: page, now: now)
         }
+        if let request = post.request { try Self.note(db, request, of: notification, made.reach) }
+        if let draft = post.draft { try audit.append(draft, to: db) }
+        return .stored(made.reach, hasWork: made.hasWork)
     }
 
     // MARK: - Private
@@ -81,7 +125,7 @@ extension SQLiteStore {
         return inserted == 1
     }
 
-    private static func user(withKey key: Data, of app: AppName, _ db: Database) throws -> Int64? {
+    static func user(withKey key: Data, of app: AppName, _ db: Database) throws -> Int64? {
         let user = try db.first(prepared: "select id, apps from user where name_key = ?", key) {
             (id: $0.integer(0), apps: $0.optionalText(1))
         }
@@ -114,6 +158,21 @@ extension SQLiteStore {
             try db.run(prepared: "insert into untaken (notification_id, user_id) values (?, ?)", target.id, user)
         }
         return true
+    }
+}
+
+/// A post with what can be made of it before the writer runs.
+private struct PreparedPost: Sendable {
+    let notification: NewNotification
+    let request: IdempotentRequest?
+    let audience: HashedAudience
+    let draft: AuditTrail.Draft?
+
+    init(_ post: NewPost, _ pusher: Pusher, _ audit: AuditTrail) {
+        self.notification = post.notification
+        self.request = post.request
+        self.audience = HashedAudience(post.notification.audience, pusher.sealing.index, pusher.tags)
+        self.draft = post.record.map(audit.draft)
     }
 }
 

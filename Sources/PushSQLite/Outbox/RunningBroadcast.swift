@@ -56,25 +56,15 @@ struct RunningBroadcast {
                 """,
             self.target.id,
             try sealing.seal(audience.expressions.map(\.description), in: .expressions(self.target.id)),
-            try audience.platforms.map { try Self.json($0.map(\.description).sorted()) },
+            try audience.platformNames,
             self.walk.branch,
             self.walk.cursor
         )
     }
 
-    private static func json(_ texts: [String]) throws -> String {
-        String(decoding: try JSONEncoder().encode(texts), as: UTF8.self)
-    }
-
     private static func audience(of row: Row, _ sealing: Sealing) throws -> Audience {
         let expressions = try sealing.texts(row["expressions"], in: .expressions(row["notification_id"]))
-        let platforms = try (row["platforms"] as String?).map {
-            try JSONDecoder().decode([String].self, from: Data($0.utf8))
-        }
-        return Audience(
-            try expressions.map { try TagExpression($0) },
-            of: try AppName(stored: row["app"]),
-            platforms: platforms.map { Set($0.map { Platform(stored: $0) }) }
-        )
+        let app = try AppName(stored: row["app"])
+        return try Audience(expressions: expressions, of: app, platformNames: row["platforms"])
     }
 }

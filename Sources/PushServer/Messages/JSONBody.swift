@@ -44,6 +44,12 @@ struct JSONBody {
         return strings
     }
 
+    func array(_ name: String) throws(Problem) -> [JSONValue]? {
+        guard let value = self.value(name) else { return nil }
+        guard case .array(let elements) = value else { throw self.wrongType(name, value, "an array") }
+        return elements
+    }
+
     func integers(_ name: String) throws(Problem) -> [Int]? {
         guard let value = self.value(name) else { return nil }
         guard case .array(let elements) = value else { throw self.wrongType(name, value, "an array of integers") }

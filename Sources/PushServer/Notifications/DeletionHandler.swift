@@ -23,6 +23,8 @@ struct DeletionHandler: Handler {
     /// The effect of a `DELETE`, which depends on the user's relation to the notification.
     enum Deletion: Hashable {
         case recallAsSender
+        /// Takes back what has not been sent yet; open to every sender.
+        case cancelAsSender
         case dismiss
         case recallAsAdministrator
 
@@ -34,6 +36,7 @@ struct DeletionHandler: Handler {
             switch role {
             case .admin where maySend: [.recallAsSender, .dismiss, .recallAsAdministrator]
             case .publisher where maySend: [.recallAsSender, .dismiss]
+            case .device where maySend: [.dismiss, .cancelAsSender]
             case .admin, .publisher, .device: [.dismiss]
             }
         }
@@ -48,6 +51,7 @@ struct DeletionHandler: Handler {
             let isDone =
                 switch deletion {
                 case .recallAsSender: try await self.recall(id, by: .sender(user.id), context)
+                case .cancelAsSender: try await self.recall(id, by: .scheduler(user.id), context)
                 case .dismiss: try await self.dismiss(id, by: user, ifStill: expected, context)
                 case .recallAsAdministrator: try await self.recall(id, by: .administrator, context)
                 }

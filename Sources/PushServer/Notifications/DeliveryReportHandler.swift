@@ -37,6 +37,7 @@ struct DeliveryReportHandler: Handler {
             let id = NotificationID(context.parameter),
             try await context.reader.isThere(id, from: sender, now: now)
         else { throw Problem(.notFound) }
+        let sendAt = try await context.reader.sendTime(of: id)
         let counts = try await self.counts.counts(of: id, now: now) { device in
             try await self.reports.run {
                 try await $0.countDeliveries(of: id, after: device, limit: DeliveryCounts.countedAtOnce)
@@ -47,6 +48,7 @@ struct DeliveryReportHandler: Handler {
         let shown = entries.prefix(limit)
         return Response(
             uncached: .object([
+                .init("SendAt", sendAt.map { .string($0.rfc3339) } ?? .null),
                 .init("Counts", .object(DeliveryStage.allCases.map { .init($0.rawValue, .number(counts[$0] ?? 0)) })),
                 .init("Deliveries", .array(shown.map(\.json))),
                 .init("Cursor", .string(String(shown.last?.number ?? start))),

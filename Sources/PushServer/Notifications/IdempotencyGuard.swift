@@ -19,16 +19,38 @@ struct IdempotencyGuard: Sendable {
         self.requests = requests
     }
 
+    /// A request with a key, apart from its body.
+    struct KeyedRequest: Sendable {
+        /// Parts that are separated by blanks, which neither paths nor numbers nor keys have.
+        fileprivate let key: String
+        fileprivate let query: String
+    }
+
     /// The identity of a request for the store; `nil` if the request has no key.
     func request(of context: RequestContext, body: [UInt8]) throws(Problem) -> IdempotentRequest? {
+        try self.keyed(context).map { self.request($0, body: body) }
+    }
+
+    /// `nil` if the request has no key. Throws a problem if its key is invalid.
+    func keyed(_ context: RequestContext) throws(Problem) -> KeyedRequest? {
         guard let key = try IdempotencyKey(of: context.request.head) else { return nil }
-        // Lengths and blanks separate the parts: neither paths nor numbers have blanks.
         let (head, user) = (context.request.head, try context.user.id)
-        let query = head.query.map { "\($0.utf8.count) \($0)" } ?? "-"
-        return IdempotentRequest(
-            key: Self.hash(Array("\(user) \(head.method.rawValue) \(head.path) \(key.text)".utf8), self.keys),
-            request: Self.hash(Array("\(query) ".utf8) + body, self.requests)
+        return KeyedRequest(
+            key: "\(user) \(head.method.rawValue) \(head.path) \(key.text)",
+            query: head.query.map { "\($0.utf8.count) \($0)" } ?? "-"
         )
+    }
+
+    func request(_ keyed: KeyedRequest, body: [UInt8]) -> IdempotentRequest {
+        IdempotentRequest(
+            key: Self.hash(Array(keyed.key.utf8), self.keys),
+            request: Self.hash(Array("\(keyed.query) ".utf8) + body, self.requests)
+        )
+    }
+
+    /// The identity of an element of a batch, which is the request `batch` as a whole.
+    func element(_ number: Int, of keyed: KeyedRequest, _ batch: IdempotentRequest) -> IdempotentRequest {
+        IdempotentRequest(key: Self.hash(Array("\(keyed.key) \(number)".utf8), self.keys), request: batch.request)
     }
 
     /// Throws an `idempotency-key-in-use` problem if a request with that key is running; otherwise the caller must call

@@ -1,4 +1,5 @@
 internal import Bytes
+internal import CivilTime
 internal import Foundation
 internal import PushAPI
 internal import PushCore
@@ -6,8 +7,16 @@ internal import PushStore
 
 /// A validated `POST /api/notifications`.
 struct NotificationOrder {
-    let payload: JSONValue
+    /// The names of the members of its full form.
+    static let members = [
+        "App", "Payload", "To", "Platforms", "SendAt", "ExpiresIn", "Priority", "CollapseKey", "Store", "ReadOnce", "Alert",
+    ]
+
+    private(set) var payload: JSONValue
     let audience: Audience
+    /// When it is sent; `nil`, or a time that has passed: at once.
+    let sendAt: Date?
+    /// From the sending on.
     let lifetime: Duration
     let priority: Push.Priority
     let collapseKey: String?
@@ -26,6 +35,7 @@ struct NotificationOrder {
     ) {
         self.payload = .string(payload)
         self.audience = Audience([.tag(Tag(of: username))], of: app, platforms: platforms)
+        self.sendAt = nil
         self.lifetime = lifetime
         self.priority = .high
         self.collapseKey = nil
@@ -38,6 +48,7 @@ struct NotificationOrder {
     init(testing device: RegisteredDevice, of user: Int64) {
         self.payload = .string("Test.")
         self.audience = Audience(device: device.id, ofUser: user, of: device.platform.app)
+        self.sendAt = nil
         self.lifetime = .seconds(300)
         self.priority = .high
         self.collapseKey = nil
@@ -46,8 +57,11 @@ struct NotificationOrder {
         self.alert = nil
     }
 
+    /// The longest time that a notification can be scheduled ahead.
+    private static let longestSchedule: TimeInterval = 2_592_000
+
     /// The full form. Throws problems that name the member.
-    init(_ body: JSONBody, caller: User, settings: ServerSettings) throws {
+    init(_ body: JSONBody, caller: User, settings: ServerSettings, now: Date) throws {
         guard let payload = body.value("Payload") else { throw Problem(.invalidMember, "Payload is missing") }
         self.payload = payload
         let expressions = try body.strings("To")?.map(Self.expression) ?? [.tag(Tag(of: caller.name))]
@@ -61,6 +75,7 @@ struct NotificationOrder {
             of: app,
             platforms: platforms.map(Set.init) ?? settings.platforms(of: app)
         )
+        self.sendAt = try Self.sendAt(body, now: now)
         self.lifetime = try Self.lifetime(body, longest: settings.lifetime)
         self.priority = try Self.choice(body, "Priority", ["high": .high, "normal": .normal]) ?? .high
         self.collapseKey = try body.string("CollapseKey")
@@ -71,6 +86,28 @@ struct NotificationOrder {
         self.isReadOnce = try body.bool("ReadOnce") ?? false
         self.alert = try body.value("Alert").map { try AlertOrder($0, allowedBy: settings.alerts) }
     }
+
+    /// The payload as it is sealed. Throws a problem if the user may not send this order, or its payload is too large.
+    func payload(from user: User, _ settings: ServerSettings) throws(Problem) -> [UInt8] {
+        guard user.role >= .publisher || self.isOnly(for: user.name) else {
+            throw Problem(.forbidden, "the role device may send only to its own user")
+        }
+        let payload = self.payload.bytes
+        guard payload.count <= settings.maximumPayload else {
+            throw Problem(.payloadTooLarge, "Payload is larger than \(settings.maximumPayload) bytes")
+        }
+        return payload
+    }
+
+    /// The order once its payload is sealed: what the answer to its sender needs.
+    var withoutPayload: NotificationOrder {
+        var order = self
+        order.payload = .null
+        return order
+    }
+
+    /// What the audit keeps of it, beside its number.
+    var auditDetail: String { self.sendAt.map { "at \($0.rfc3339)" } ?? "" }
 
     /// Whether this user is the only recipient: the role `device` may send nothing else.
     func isOnly(for user: Username) -> Bool {
@@ -83,6 +120,18 @@ struct NotificationOrder {
         } catch {
             throw Problem(.invalidMember, "To has an element that is not a tag expression: \(error)")
         }
+    }
+
+    private static func sendAt(_ body: JSONBody, now: Date) throws -> Date? {
+        guard let text = try body.string("SendAt") else { return nil }
+        guard let milliseconds = CivilTime.milliseconds(rfc3339: text) else {
+            throw Problem(.invalidMember, "SendAt must be a time with its zone as in RFC 3339: 2026-11-22T08:30:00Z")
+        }
+        let date = Date(timeIntervalSince1970: TimeInterval(milliseconds) / 1000)
+        guard date <= now + Self.longestSchedule else {
+            throw Problem(.invalidMember, "SendAt must be at most \(Int(Self.longestSchedule) / 86_400) days ahead")
+        }
+        return date
     }
 
     private static func lifetime(_ body: JSONBody, longest: Duration) throws -> Duration {

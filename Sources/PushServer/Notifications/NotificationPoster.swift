@@ -5,13 +5,15 @@ internal import PushStore
 
 /// Seals and stores notifications, with the work of pushing them.
 struct NotificationPoster: Sendable {
-    let store: any NotificationStore & KeyStore
+    let store: any PostStore & KeyStore
     let collapseIDs: CollapseIDs
     let ids: NotificationIDs
     /// How much users of a role may have stored at a time.
     let bounds: [Role: StorageBounds]
     /// Tells the delivery that there is work.
     let workIsWaiting: @Sendable () -> Void
+    /// Tells the delivery when the next scheduled notification is due.
+    let schedule: ReleaseSchedule
 
     /// What the sender learns of a stored notification.
     struct Posted {
@@ -22,6 +24,10 @@ struct NotificationPoster: Sendable {
         let reach: Reach?
     }
 
+    /// Random ids of 31 bits do collide; the tries are bounded only so that a full table ends in an error.
+    static let tries = 100
+    static let noFreeID = Problem(.busy, "no free notification id was found; try again")
+
     /// Stores the notification of an order, or returns the result of the same request (`once`) from before. Throws a
     /// problem if a recipient is unknown or the sender has stored too much.
     func post(
@@ -31,43 +37,98 @@ struct NotificationPoster: Sendable {
         once request: IdempotentRequest? = nil,
         record: (NotificationID) throws -> AuditRecord
     ) async throws -> Posted {
-        let (sender, now) = (try context.user, context.now)
-        let bounds = self.bounds[sender.role]
-        // Random ids of 31 bits do collide; the tries are bounded only so that a full table ends in an error.
-        for _ in 0..<100 {
-            guard let id = self.ids.draw(at: now) else { continue }
-            let notification = NewNotification(
-                id: id,
-                sender: sender.id,
-                sealedPayload: try self.store.vault.seal(payload, in: .payload(id, sender: sender.id)),
-                sealedAlert: try order.alert.map {
-                    try self.store.vault.seal(JSONEncoder().encode($0.alert), in: .alert(id, sender: sender.id))
-                },
-                audience: order.audience,
-                isStoredByClients: order.isStoredByClients,
-                isReadOnce: order.isReadOnce,
-                priority: order.priority,
-                collapseID: order.collapseKey.map { self.collapseIDs.id(of: $0, from: sender.id) },
-                createdAt: now,
-                expiresAt: now + TimeInterval(order.lifetime.components.seconds)
-            )
-            switch try await self.store.post(notification, once: request, by: record(id), within: bounds) {
-            case .stored(let reach, let hasWork):
-                if hasWork { self.workIsWaiting() }
-                return Posted(
-                    id: id,
-                    createdAt: now,
-                    expiresAt: notification.expiresAt,
-                    reach: reach.isComplete ? reach : nil
-                )
-            case .repeated(let id, let createdAt, let expiresAt, let reach):
-                return Posted(id: id, createdAt: createdAt, expiresAt: expiresAt, reach: reach)
-            case .keyReused: throw Problem(.idempotencyKeyReused)
-            case .tooMuch(let excess): throw Problem(.tooMuchStored, bounds.map(excess.detail))
-            case .idTaken: continue
-            case .unknownUser(let name): throw Problem(.unknownUser, "user \(name) does not exist")
+        let sender = try context.user
+        for _ in 0..<Self.tries {
+            let post = try self.newPost(order, payload, from: sender, now: context.now, once: request, record)
+            let outcomes = try await self.store([post], from: sender)
+            for outcome in outcomes {
+                if let posted = try self.posted(post.notification, outcome, from: sender) { return posted }
             }
         }
-        throw Problem(.busy, "no free notification id was found; try again")
+        throw Self.noFreeID
+    }
+
+    /// Seals the payload of an order under an id that is most likely free. Ids that are drawn at the same `moment`, by
+    /// default now, are near each other.
+    func newPost(
+        _ order: NotificationOrder,
+        _ payload: [UInt8],
+        from sender: User,
+        now: Date,
+        idAt moment: Date? = nil,
+        once request: IdempotentRequest?,
+        _ record: (NotificationID) throws -> AuditRecord
+    ) throws -> NewPost {
+        let id = self.drawID(at: moment ?? now)
+        // A time that has passed means now, also for a request that is sent again.
+        let sendAt = order.sendAt.flatMap { $0 > now ? $0 : nil }
+        let notification = NewNotification(
+            id: id,
+            sender: sender.id,
+            sealedPayload: try self.store.vault.seal(payload, in: .payload(id, sender: sender.id)),
+            sealedAlert: try order.alert.map {
+                try self.store.vault.seal(JSONEncoder().encode($0.alert), in: .alert(id, sender: sender.id))
+            },
+            audience: order.audience,
+            isStoredByClients: order.isStoredByClients,
+            isReadOnce: order.isReadOnce,
+            priority: order.priority,
+            collapseID: order.collapseKey.map { self.collapseIDs.id(of: $0, from: sender.id) },
+            createdAt: now,
+            expiresAt: (sendAt ?? now) + TimeInterval(order.lifetime.components.seconds),
+            sendAt: sendAt
+        )
+        return NewPost(notification, once: request, by: try record(id))
+    }
+
+    /// Stores new notifications of one sender; tells the delivery if there is work.
+    func store(
+        _ posts: [NewPost],
+        in batch: IdempotentRequest? = nil,
+        from sender: User
+    ) async throws -> [PostOutcome] {
+        let bounds = self.bounds[sender.role]
+        let outcomes = try await self.store.post(posts, of: batch, within: bounds, page: nil)
+        if outcomes.contains(where: \.hasWork) { self.workIsWaiting() }
+        for (post, outcome) in zip(posts, outcomes) {
+            if let sendAt = post.notification.sendAt, case .stored = outcome { self.schedule.note(sendAt) }
+        }
+        return outcomes
+    }
+
+    /// What the sender learns; `nil` if the notification needs another id. Throws a problem if it was refused.
+    func posted(
+        _ notification: NewNotification,
+        _ outcome: PostOutcome,
+        from sender: User
+    ) throws(Problem) -> Posted? {
+        switch outcome {
+        case .stored(let reach, _):
+            return Posted(
+                id: notification.id,
+                createdAt: notification.createdAt,
+                expiresAt: notification.expiresAt,
+                reach: reach.isComplete ? reach : nil
+            )
+        case .repeated(let id, let createdAt, let expiresAt, let reach):
+            return Posted(id: id, createdAt: createdAt, expiresAt: expiresAt, reach: reach)
+        case .keyReused: throw Problem(.idempotencyKeyReused)
+        case .tooMuch(let excess): throw Problem(.tooMuchStored, self.bounds[sender.role].map(excess.detail))
+        case .idTaken: return nil
+        case .unknownUser(let name): throw Problem(.unknownUser, "user \(name) does not exist")
+        }
+    }
+
+    private func drawID(at now: Date) -> NotificationID {
+        while true {
+            // Hardly ever drawn twice: one number of 2^16 at least is no id.
+            if let id = self.ids.draw(at: now) { return id }
+        }
+    }
+}
+
+extension PostOutcome {
+    fileprivate var hasWork: Bool {
+        if case .stored(_, let hasWork) = self { hasWork } else { false }
     }
 }

@@ -18,10 +18,7 @@ struct PostHandler: Handler {
                 Paths.notifications,
                 .atLeast(.device, .send),
                 query: ["app", "pns", "to_tag"],
-                body: [
-                    "App", "Payload", "To", "Platforms", "ExpiresIn", "Priority", "CollapseKey", "Store", "ReadOnce",
-                    "Alert",
-                ]
+                body: NotificationOrder.members
             ) { try await self.postNotification($0) }
         ]
     }
@@ -40,16 +37,9 @@ struct PostHandler: Handler {
         -> Response
     {
         let (order, isFullForm) = try self.order(bytes, context)
-        let user = try context.user
-        guard user.role >= .publisher || order.isOnly(for: user.name) else {
-            throw Problem(.forbidden, "the role device may send only to its own user")
-        }
-        let payload = order.payload.bytes
-        guard payload.count <= self.settings.maximumPayload else {
-            throw Problem(.payloadTooLarge, "Payload is larger than \(self.settings.maximumPayload) bytes")
-        }
+        let payload = try order.payload(from: context.user, self.settings)
         let posted = try await self.poster.post(order, payload: payload, of: context, once: request) { id in
-            try context.record(.send, of: "\(id)")
+            try context.record(.send, of: "\(id)", detail: order.auditDetail)
         }
         guard isFullForm else {
             // The tutorial's clients read a notification as its recipient collects it.
@@ -104,7 +94,9 @@ struct PostHandler: Handler {
             return (order, false)
         case .object:
             try self.refuse(query.names, context)
-            return (try NotificationOrder(JSONBody(json), caller: user, settings: self.settings), true)
+            return (
+                try NotificationOrder(JSONBody(json), caller: user, settings: self.settings, now: context.now), true
+            )
         default:
             throw Problem(.invalidJSON, "the body is \(json.kind), not a string or an object")
         }

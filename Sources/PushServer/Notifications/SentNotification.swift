@@ -11,13 +11,16 @@ struct SentNotification {
     let posted: NotificationPoster.Posted
     let order: NotificationOrder
 
-    var json: JSONValue {
+    var json: JSONValue { .object(self.members) }
+
+    var members: [JSONValue.Member] {
         let (order, reach) = (self.order, self.posted.reach)
         let platforms = order.audience.platforms.map { $0.map(\.name).sorted() }
-        return .object([
+        return [
             .init("Id", .number(self.posted.id.rawValue)),
             .init("Read", .bool(false)),
             .init("CreatedAt", .string(self.posted.createdAt.rfc3339)),
+            .init("SendAt", order.sendAt.map { .string($0.rfc3339) } ?? .null),
             .init("ExpiresAt", .string(self.posted.expiresAt.rfc3339)),
             .init("To", .array(order.audience.expressions.map { .string($0.description) })),
             .init("App", .string(order.audience.app.description)),
@@ -30,6 +33,6 @@ struct SentNotification {
             .init("Recipients", reach.map { .number($0.recipients) } ?? .null),
             .init("Pushes", reach.map { .number($0.pushes) } ?? .null),
             .init("More", .bool(reach == nil)),
-        ])
+        ]
     }
 }

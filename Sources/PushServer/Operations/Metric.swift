@@ -5,6 +5,8 @@ package enum MetricName: String, CaseIterable, Sendable {
     case startTime = "sealpost_start_time_seconds"
     case deliveries = "sealpost_deliveries_total"
     case pending = "sealpost_deliveries_pending"
+    case scheduled = "sealpost_scheduled_notifications"
+    case scheduledLateness = "sealpost_scheduled_overdue_seconds"
     case resting = "sealpost_lane_paused"
     case pauses = "sealpost_lane_pauses_total"
     case auditEntries = "sealpost_audit_entries_total"
@@ -28,6 +30,9 @@ package enum MetricName: String, CaseIterable, Sendable {
         case .startTime: "Start time of the server, in seconds since 1970."
         case .deliveries: "Pushes by lane and state: enqueued, accepted, expired, failed, cancelled."
         case .pending: "Pushes that are not settled yet, by lane."
+        case .scheduled: "Notifications that wait for their SendAt."
+        case .scheduledLateness:
+            "Time since the SendAt of the oldest notification that is still to be sent; 0 if none is due."
         case .resting: "1 while the lane is paused because its provider is down, asks for a rest or refuses us."
         case .pauses: "Pauses of the lane since the start, by cause."
         case .auditEntries: "Audit entries written since the database was created."
@@ -55,7 +60,8 @@ package enum MetricName: String, CaseIterable, Sendable {
             .rowsSetAside,
             .checkpointFailures, .logLinesDropped, .connectionsRefused, .connectionsEvicted:
             "counter"
-        case .startTime, .pending, .resting, .credentialExpiry, .writesWaiting, .receiptsWaiting, .logBytes,
+        case .startTime, .pending, .scheduled, .scheduledLateness, .resting, .credentialExpiry, .writesWaiting,
+            .receiptsWaiting, .logBytes,
             .connections:
             "gauge"
         }

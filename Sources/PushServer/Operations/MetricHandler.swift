@@ -27,6 +27,10 @@ struct MetricHandler: Handler {
         if let field = self.identityField {
             samples.append(MetricSample(.identityIgnored, [:], Double(field.ignoredCount)))
         }
+        let schedule = try await context.reader.schedule()
+        let lateness = schedule.firstDue.map { max(0, context.now.timeIntervalSince($0)) } ?? 0
+        samples.append(MetricSample(.scheduled, [:], Double(schedule.count)))
+        samples.append(MetricSample(.scheduledLateness, [:], lateness))
         for (lane, tally) in try await context.reader.tallies() {
             let counts = [
                 ("enqueued", tally.enqueued), ("accepted", tally.accepted), ("expired", tally.expired),

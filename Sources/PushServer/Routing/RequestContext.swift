@@ -40,12 +40,18 @@ struct RequestContext {
 
     /// An audit record of what the caller does. Throws as `known` does.
     func record(_ action: AuditRecord.Action, of subject: String, detail: String = "") throws(Problem) -> AuditRecord {
-        let actor = AuditRecord.Actor(
-            name: try self.user.name,
-            token: try self.token?.prefix,
-            client: self.request.client.description,
-            request: self.id.description
-        )
-        return AuditRecord(action, of: subject, detail: detail, by: actor, at: self.now)
+        AuditRecord(action, of: subject, detail: detail, by: try self.actor, at: self.now)
+    }
+
+    /// The caller as the audit names it. Throws as `known` does.
+    var actor: AuditRecord.Actor {
+        get throws(Problem) {
+            AuditRecord.Actor(
+                name: try self.user.name,
+                token: try self.token?.prefix,
+                client: self.request.client.description,
+                request: self.id.description
+            )
+        }
     }
 }

@@ -26,6 +26,9 @@ final class Route: Sendable {
     let parameters: [String]
     /// The names of the members of the body's object that it reads. A strict request may have no others.
     let members: [String]
+    /// Whether `run` itself checks the names in the body of a strict request, because it reads a long body, apart from
+    /// the event loop.
+    let checksBody: Bool
     /// Answers without suspending; `nil`: `run` answers, and only then.
     let atOnce: @Sendable (RequestContext) throws -> Response?
     let run: @Sendable (RequestContext) async throws -> Response
@@ -41,6 +44,7 @@ final class Route: Sendable {
         _ access: Access,
         query parameters: [String] = [],
         body members: [String] = [],
+        checksBody: Bool = false,
         atOnce: @escaping @Sendable (RequestContext) throws -> Response? = { _ in nil },
         _ run: @escaping @Sendable (RequestContext) async throws -> Response
     ) {
@@ -49,6 +53,7 @@ final class Route: Sendable {
         self.access = access
         self.parameters = parameters
         self.members = members
+        self.checksBody = checksBody
         self.atOnce = atOnce
         self.run = run
         let parts = path.split(separator: "{id}", omittingEmptySubsequences: false)

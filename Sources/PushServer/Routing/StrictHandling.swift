@@ -6,12 +6,26 @@ internal import SocketHTTP
 /// It runs before the route and knows nothing but the route's declaration, so that no handler can forget it, and a
 /// refused request has had no effect.
 struct StrictHandling: Sendable {
-    let route: Route
+    /// The names of the query's parameters that the route reads.
+    let parameters: [String]
+    /// The names of the body's members that the route reads.
+    let members: [String]
+
+    init(route: Route) {
+        self.parameters = route.parameters
+        self.members = route.members
+    }
+
+    /// The check of an object's members alone.
+    init(members: [String]) {
+        self.parameters = []
+        self.members = members
+    }
 
     /// Throws an `unknown-parameter` problem that names the first unknown parameter of the query.
     func check(query: String?) throws(Problem) {
-        for name in try Query(query).names where !self.route.parameters.contains(name) {
-            throw Problem(.unknownParameter, Self.detail("parameter", name, known: self.route.parameters))
+        for name in try Query(query).names where !self.parameters.contains(name) {
+            throw Problem(.unknownParameter, Self.detail("parameter", name, known: self.parameters))
         }
     }
 
@@ -21,10 +35,16 @@ struct StrictHandling: Sendable {
     /// handle to the provider. The route itself refuses what is not JSON, or is of the wrong kind.
     func check(body: [UInt8]) throws(Problem) {
         // A text that is no JSON has no members.
-        guard !body.isEmpty, let json = try? JSONValue(reading: body), case .object(let members) = json else { return }
-        let known = Set(self.route.members.map { $0.lowercased() })
+        guard !body.isEmpty, let json = try? JSONValue(reading: body) else { return }
+        try self.check(json)
+    }
+
+    /// Throws an `unknown-member` problem as `check(body:)` does; what is no object has no members.
+    func check(_ json: JSONValue) throws(Problem) {
+        guard case .object(let members) = json else { return }
+        let known = Set(self.members.map { $0.lowercased() })
         for member in members where !known.contains(member.name.lowercased()) {
-            throw Problem(.unknownMember, Self.detail("member", member.name, known: self.route.members))
+            throw Problem(.unknownMember, Self.detail("member", member.name, known: self.members))
         }
     }
 

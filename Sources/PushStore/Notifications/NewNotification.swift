@@ -16,6 +16,8 @@ package struct NewNotification: Sendable, Hashable {
     package let collapseID: String?
     package let createdAt: Date
     package let expiresAt: Date
+    /// When it is sent; `nil`: at once.
+    package let sendAt: Date?
 
     package init(
         id: NotificationID,
@@ -28,7 +30,8 @@ package struct NewNotification: Sendable, Hashable {
         priority: Push.Priority,
         collapseID: String?,
         createdAt: Date,
-        expiresAt: Date
+        expiresAt: Date,
+        sendAt: Date? = nil
     ) {
         self.id = id
         self.sender = sender
@@ -41,12 +44,14 @@ package struct NewNotification: Sendable, Hashable {
         self.collapseID = collapseID
         self.createdAt = createdAt
         self.expiresAt = expiresAt
+        self.sendAt = sendAt
     }
 }
 
 /// The outcome of a post.
 package enum PostOutcome: Sendable, Hashable {
-    /// The notification is durable, and so is the work of pushing it, if there is any now.
+    /// The notification is durable, and so is the work of pushing it, if there is any now. A scheduled one has no reach
+    /// yet.
     case stored(Reach, hasWork: Bool = true)
     /// The id is in use: choose another and encrypt anew.
     case idTaken

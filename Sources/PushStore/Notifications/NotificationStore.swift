@@ -41,20 +41,28 @@ package protocol NotificationReader: Sendable {
     func newestChange(ofUser user: Int64) async throws(StoreError) -> Int64
 }
 
-/// Stores notifications and their states for each recipient.
-package protocol NotificationStore: Sendable {
-    /// Stores a notification, its recipients and one outbox row for each device, together or not at all.
+/// Stores new notifications.
+package protocol PostStore: Sendable {
+    /// Stores notifications of one sender, one after the other in one transaction: each with its recipients and one
+    /// outbox row for each device, or not at all. Returns an outcome for each; one that is refused changes nothing for
+    /// the others. After one whose id is taken none is stored, and they have the same outcome, so that all can be stored
+    /// in their order.
     ///
     /// For more than a `page` of devices it stores the first page of rows, and a fanout that creates the others; `nil`:
-    /// the store's own page size. An idempotent request (`once`) is stored with the notification, unless it was before.
+    /// the store's own page size. An idempotent request is stored with its notification, unless it was before.
+    ///
+    /// `batch` is the idempotent request that all of them are parts of, and is stored with the first of them. If another
+    /// request has used its key, nothing is stored and each outcome is `keyReused`.
     func post(
-        _ notification: NewNotification,
-        once request: IdempotentRequest?,
-        by record: AuditRecord?,
+        _ posts: [NewPost],
+        of batch: IdempotentRequest?,
         within bounds: StorageBounds?,
         page: Int?
-    ) async throws -> PostOutcome
+    ) async throws -> [PostOutcome]
+}
 
+/// Stores notifications and their states for each recipient.
+package protocol NotificationStore: PostStore {
     /// Marks a notification as read or unread for a recipient. The time of the first read is kept.
     ///
     /// `ifStill` is the mark that the notification must have beforehand, if any.
@@ -140,17 +148,23 @@ package protocol NotificationStore: Sendable {
     func deleteExpiredIdempotency(now: Date, limit: Int) async throws -> Int
 }
 
-extension NotificationStore {
+extension PostStore {
     /// Stores a notification.
     package func post(
         _ notification: NewNotification,
         once request: IdempotentRequest? = nil,
         by record: AuditRecord? = nil,
-        within bounds: StorageBounds? = nil
+        within bounds: StorageBounds? = nil,
+        page: Int? = nil
     ) async throws -> PostOutcome {
-        try await self.post(notification, once: request, by: record, within: bounds, page: nil)
+        let post = NewPost(notification, once: request, by: record)
+        let outcomes = try await self.post([post], of: nil, within: bounds, page: page)
+        guard let outcome = outcomes.first else { throw StoreError.failed(reason: "a post has no outcome") }
+        return outcome
     }
+}
 
+extension NotificationStore {
     /// Recalls a notification.
     package func recall(
         _ id: NotificationID,

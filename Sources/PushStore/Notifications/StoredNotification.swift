@@ -65,5 +65,7 @@ package enum MarkOutcome: Sendable, Hashable {
 /// Who recalls a notification.
 package enum Recaller: Sendable, Hashable {
     case sender(Int64)
+    /// The sender, who may take it back only as long as it is scheduled.
+    case scheduler(Int64)
     case administrator
 }

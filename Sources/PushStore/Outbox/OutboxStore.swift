@@ -28,6 +28,12 @@ package protocol OutboxReader: Sendable {
         limit: Int
     ) async throws(StoreError) -> (counts: [DeliveryStage: Int], last: Int64?)
 
+    /// When a scheduled notification is sent; `nil` if it was sent, or was never scheduled.
+    func sendTime(of id: NotificationID) async throws(StoreError) -> Date?
+
+    /// The notifications that are scheduled.
+    func schedule() async throws(StoreError) -> Schedule
+
     /// The tallies of all lanes that ever had a push.
     func tallies() async throws(StoreError) -> [String: Tally]
 }
@@ -58,11 +64,24 @@ package protocol OutboxStore: Sendable {
     /// `page` is the number of devices that are examined; `nil`: the store's own page size. A broadcast whose row does
     /// not decode is set aside: it is not expanded, is kept until it expires, and blocks no other.
     func expandFanout(page: Int?, now: Date) async throws -> Int?
+
+    /// Sends the scheduled notifications that are due, the oldest first, at most `limit` in one transaction; `nil`: the
+    /// store's own number. Fewer, if they have many devices.
+    ///
+    /// Each reaches whom a post of this moment would reach, and takes its place in the order of notifications now; it
+    /// counts as created now. A user whom it names and who is gone is skipped. One that has expired is not sent. One
+    /// whose row does not decode is set aside: it is kept until it expires, and blocks no other.
+    func releaseScheduled(limit: Int?, now: Date) async throws -> Release
 }
 
 extension OutboxStore {
     /// Expands the oldest running broadcast by one page of the store's own size.
     package func expandFanout(now: Date) async throws -> Int? {
         try await self.expandFanout(page: nil, now: now)
+    }
+
+    /// Sends scheduled notifications that are due, as many as the store takes at a time.
+    package func releaseScheduled(now: Date) async throws -> Release {
+        try await self.releaseScheduled(limit: nil, now: now)
     }
 }

@@ -9,6 +9,7 @@ percent encoding. The second neither. The third may be repeated to whoever sent 
 """
 
 import collections
+import datetime
 import json
 import pathlib
 import random
@@ -101,6 +102,9 @@ def tour(client, hook, caller, results):
     client.send(caller, "DELETE /api/register/{id}", f"/api/register/{device}")
     status, text = client.send(caller, "POST /api/notifications", body={"Payload": SECRET})
     path = f"/api/notifications/{json.loads(text)['Id']}"
+    client.send(caller, "POST /api/notifications/batch", body={"Notifications": [{"Payload": SECRET}, {"Payload": SECRET, "To": [NAME]}]})
+    soon = (datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(seconds=2)).isoformat()
+    client.send(caller, "POST /api/notifications", body={"Payload": SECRET, "To": [f"{NAME}-later"], "SendAt": soon})
     client.send(caller, "GET /api/notifications", "/api/notifications?limit=5", fields={"Accept-Encoding": "gzip"})
     client.send(caller, "GET /api/notifications/{id}", path)
     client.send(caller, "PATCH /api/notifications/{id}", path, {"Read": True})

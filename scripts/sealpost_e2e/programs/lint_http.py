@@ -155,7 +155,8 @@ def tour(site, hook):
     call(200, "DELETE /api/register/{id}", f"/api/register/{device}")
     call(200, "POST /api/notifications")
     call(200, "POST /api/notifications", body="a text")
-    for order in ({}, {"Store": "never"}, {"ReadOnce": True}, {"Payload": "x" * 3000}):
+    call(200, "POST /api/notifications/batch", body={"Notifications": [{"Payload": 1}, {}]})
+    for order in ({}, {"Store": "never"}, {"ReadOnce": True}, {"Payload": "x" * 3000}, {"SendAt": "2026-01-01T00:00:00Z"}):
         id = call(201, "POST /api/notifications", body={"Payload": {"a": 1}} | order)["Id"]
         item = f"/api/notifications/{id}"
         site.ask(200, item, "HEAD")

@@ -37,6 +37,29 @@ def posts_at_the_edge(insider):
 
 
 @move(
+    "Batches without an end", "500 notifications each to itself, on 16 connections, and bodies that come slowly or are too long",
+    "200, 413 payload-too-large, 429 rate-limited, 503 busy?",
+)
+def batches(insider):
+    insider.register("fcm")
+    orders = {"Notifications": [{"Payload": number, "ExpiresIn": 60} for number in range(500)]}
+    insider.each(lambda _: insider.ask("POST", "/api/notifications/batch", orders), range(64), threads=16)
+    insider.ask("POST", "/api/notifications/batch", {"Notifications": [{"Payload": "x" * 60_000}] * 3})
+
+
+@move(
+    "Ten thousand scheduled for one instant", "by batches of 500, to itself, as far as the quota goes; the pushes all leave at once",
+    "200, 429 rate-limited?",
+)
+def scheduled_at_once(insider):
+    insider.register("fcm")
+    at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + 6))
+    orders = {"Notifications": [{"Payload": number, "SendAt": at, "ExpiresIn": 60} for number in range(500)]}
+    insider.each(lambda _: insider.ask("POST", "/api/notifications/batch", orders), range(20), threads=4)
+    time.sleep(10)
+
+
+@move(
     "Payloads of 64 KiB until nothing more is taken", "and one byte more", "201, 409 too-much-stored, 413 payload-too-large, "
     "429 rate-limited?",
     before="seen: requests were counted, bytes were not",
@@ -141,7 +164,7 @@ NUMBERS = (-1, 0, 1 << 31, 1 << 53, 1 << 63, -(1 << 63), 1 << 64, 10 ** 400, 0.5
 )
 def bad_numbers(insider):
     for number in NUMBERS:
-        for member in ("ExpiresIn", "ReadOnce", "Priority", "CollapseKey", "Store", "To", "Platforms", "Alert"):
+        for member in ("SendAt", "ExpiresIn", "ReadOnce", "Priority", "CollapseKey", "Store", "To", "Platforms", "Alert", "App"):
             insider.post({member: number})
         insider.ask("POST", "/api/notifications/read", {"Ids": [number]})
         insider.ask("POST", "/api/sessions", {"ExpiresIn": number, "Scopes": number}, authorization=insider.password)

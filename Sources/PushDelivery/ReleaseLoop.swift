@@ -1,0 +1,57 @@
+internal import Foundation
+internal import Logging
+internal import PushCore
+internal import PushStore
+internal import ServiceLifecycle
+
+/// Sends scheduled notifications when they are due.
+struct ReleaseLoop: Sendable {
+    /// The shortest pause: what becomes due meanwhile shares a commit.
+    private static let pause = Duration.milliseconds(20)
+    /// The wait after a failure of the store, which an immediate retry would most likely meet again.
+    private static let restAfterFailure = Duration.seconds(1)
+
+    let store: any OutboxStore
+    let schedule: ReleaseSchedule
+    /// The longest wait, which is how late a notification can be if the clock is set forward.
+    let rest: Duration
+    let wakeUp: WakeUp
+    let logger: Logger
+    let now: @Sendable () -> Date
+
+    /// Works until graceful shutdown or cancellation; what became due while no process ran is sent at once.
+    func run() async {
+        await self.schedule.signal.signallingAtShutdown {
+            while !Task.isShuttingDownGracefully, !Task.isCancelled {
+                await self.schedule.signal.wait(atMost: await self.release())
+            }
+        }
+    }
+
+    /// Sends all that is due; returns how long the loop may wait.
+    private func release() async -> Duration {
+        self.schedule.begin()
+        do {
+            while !Task.isShuttingDownGracefully, !Task.isCancelled {
+                let now = self.now()
+                let release = try await self.store.releaseScheduled(now: now)
+                if release.hasWork { self.wakeUp() }
+                for id in release.refused {
+                    self.logger.warning(
+                        "scheduled notification not sent; its sender is deleted, disabled or lacks the role",
+                        metadata: ["notification": "\(id)"]
+                    )
+                }
+                guard let next = release.nextDue else { return self.rest }
+                if next > now {
+                    self.schedule.plan(next)
+                    return min(max(.seconds(next.timeIntervalSince(now)), Self.pause), self.rest)
+                }
+            }
+            return .zero
+        } catch {
+            self.logger.report("sending of scheduled notifications failed; it is retried", error)
+            return Self.restAfterFailure
+        }
+    }
+}

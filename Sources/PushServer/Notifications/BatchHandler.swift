@@ -1,0 +1,80 @@
+internal import HTTPTypes
+internal import PushAPI
+internal import PushCore
+internal import PushStore
+internal import SocketHTTP
+
+/// Accepts many notifications in one request.
+///
+/// Few batches are worked on at a time, apart from the event loops, and each gives the writer one small transaction
+/// after the other: so single posts pass between them.
+struct BatchHandler: Handler {
+    /// How many batches are worked on at a time: while one waits for its commit, the other is read and sealed.
+    private static let workers = 2
+
+    static let members = ["Notifications"]
+
+    private let poster: BatchPoster
+    private let idempotency: IdempotencyGuard
+    private let settings: ServerSettings
+    private let memory: BatchMemory
+    private let pool: FairPool
+
+    init(poster: BatchPoster) {
+        self.poster = poster
+        self.idempotency = poster.idempotency
+        self.settings = poster.settings
+        self.memory = BatchMemory(largest: poster.settings.maximumBatch)
+        self.pool = FairPool(
+            workers: Self.workers,
+            patience: poster.settings.batchPatience,
+            refusal: Problem(.busy, "the queue of batches is full")
+        )
+    }
+
+    var routes: [Route] {
+        [
+            Route(
+                .post,
+                Paths.notificationBatch,
+                .atLeast(.device, .send),
+                body: Self.members,
+                checksBody: true
+            ) { try await self.postBatch($0) }
+        ]
+    }
+
+    private func postBatch(_ context: RequestContext) async throws -> Response {
+        let user = try context.user
+        // Whoever may send to itself alone has the bound of all other bodies; larger ones are for backends.
+        guard user.role >= .publisher else {
+            return try await self.post(context.request.body.collect(), of: context)
+        }
+        let length = context.request.body.declaredLength ?? self.settings.maximumBatch
+        guard length <= self.settings.maximumBatch else { throw BodyError.tooLarge }
+        try self.memory.reserve(length, for: user.id)
+        defer { self.memory.release(length, of: user.id) }
+        return try await self.post(context.request.body.collect(upTo: length), of: context)
+    }
+
+    private func post(_ body: [UInt8], of context: RequestContext) async throws -> Response {
+        let caller = try context.known
+        let origin = BatchPoster.Origin(
+            user: caller.user,
+            quota: caller.quota,
+            actor: try context.actor,
+            request: context.id,
+            key: try self.idempotency.keyed(context),
+            isStrict: context.isStrict,
+            now: context.now
+        )
+        let answer = try await self.pool.run(for: caller.user.id) { [poster] _ in
+            try await poster.post(body, of: origin)
+        }
+        return Response(
+            status: .ok,
+            fields: [.contentType: "application/json; charset=utf-8", .cacheControl: "no-store"],
+            body: answer
+        )
+    }
+}

@@ -1,0 +1,238 @@
+internal import Foundation
+internal import PushAPI
+internal import PushCore
+internal import PushStore
+
+/// Stores the notifications of one request, each with an outcome of its own.
+struct BatchPoster: Sendable {
+    static let countRange = 1...500
+    /// The most elements, and bytes of payloads, of one transaction: few enough that another post that waits for it is
+    /// not noticeably delayed.
+    private static let (chunk, chunkBytes) = (100, 1 << 19)
+
+    let poster: NotificationPoster
+    let idempotency: IdempotencyGuard
+    let settings: ServerSettings
+    let failures: FailureReport
+
+    /// The request that a batch came with, as far as it matters apart from its event loop.
+    struct Origin: Sendable {
+        let user: User
+        let quota: CallerQuota?
+        let actor: AuditRecord.Actor
+        let request: RequestID
+        let key: IdempotencyGuard.KeyedRequest?
+        let isStrict: Bool
+        let now: Date
+        /// The time that its ids are drawn at, unlike that of any other batch.
+        let moment = Date(timeIntervalSince1970: .random(in: 0..<1e9))
+    }
+
+    /// An element that is ready to be stored.
+    private struct Draft {
+        /// Its index in the batch.
+        let number: Int
+        let order: NotificationOrder
+        var post: NewPost
+    }
+
+    private typealias Outcome = Result<SentNotification, Problem>
+
+    /// Stores what the body asks for; returns the body of the answer. Throws a problem if the batch as a whole is
+    /// refused; then nothing of it is stored.
+    func post(_ body: [UInt8], of origin: Origin) async throws -> [UInt8] {
+        let batch = origin.key.map { self.idempotency.request($0, body: body) }
+        if let batch { try self.idempotency.begin(batch) }
+        defer { if let batch { self.idempotency.end(batch) } }
+        let late = ContinuousClock.now + self.settings.batchPatience
+        let (found, drafts) = try self.read(body, of: origin, in: batch)
+        var outcomes = found
+        var rest = drafts[...]
+        var stop: Problem?
+        var tries = 0
+        while !rest.isEmpty {
+            if stop == nil, .now >= late { stop = Problem(.busy, "the batch took too long; send the rest again") }
+            if let stop {
+                for draft in rest { outcomes[draft.number] = .failure(stop) }
+                break
+            }
+            let chunk = rest.prefix(Self.chunkLength(rest))
+            rest = rest.dropFirst(chunk.count)
+            let stored = await self.store(chunk, in: batch, of: origin)
+            var again: [Draft] = []
+            for (draft, result) in zip(chunk, stored.results) {
+                switch result {
+                case .success(let posted?):
+                    outcomes[draft.number] = .success(SentNotification(posted: posted, order: draft.order))
+                case .success(nil): again.append(try self.renewed(draft, of: origin))
+                case .failure(let problem) where problem.code == .idempotencyKeyReused: throw problem
+                case .failure(let problem): outcomes[draft.number] = .failure(problem)
+                }
+            }
+            stop = stored.stop
+            guard !again.isEmpty else { continue }
+            tries += 1
+            if tries == NotificationPoster.tries { stop = NotificationPoster.noFreeID }
+            // Before the others, so that elements with one collapse key are stored in their order.
+            rest = (again + rest)[...]
+        }
+        return self.json(outcomes, of: origin).bytes
+    }
+
+    // MARK: - Private
+
+    /// Reads the elements, and seals their payloads. The tree of the body, which may be large, does not outlive this
+    /// call.
+    private func read(
+        _ body: [UInt8],
+        of origin: Origin,
+        in batch: IdempotentRequest?
+    ) throws -> (outcomes: [Outcome], drafts: [Draft]) {
+        let json = try JSONValue(body: body)
+        guard case .object = json else { throw Problem(.invalidJSON, "the body is \(json.kind), not an object") }
+        if origin.isStrict { try StrictHandling(members: BatchHandler.members).check(json) }
+        guard let elements = try JSONBody(json).array("Notifications") else {
+            throw Problem(.invalidMember, "Notifications is missing")
+        }
+        guard Self.countRange.contains(elements.count) else {
+            throw Problem(.invalidMember, "Notifications must have 1 to \(Self.countRange.upperBound) elements")
+        }
+        var drafts: [Draft] = []
+        let outcomes = elements.enumerated().map { number, element -> Outcome in
+            do {
+                drafts.append(try self.draft(element, number, of: origin, in: batch))
+                // Replaced once it is stored, or was refused.
+                return .failure(NotificationPoster.noFreeID)
+            } catch {
+                return .failure(self.failures.problem(of: error, in: origin.request))
+            }
+        }
+        return (outcomes, drafts)
+    }
+
+    private func draft(
+        _ element: JSONValue,
+        _ number: Int,
+        of origin: Origin,
+        in batch: IdempotentRequest?
+    ) throws -> Draft {
+        // The first one was paid for with the request itself.
+        if number > 0, let quota = origin.quota?.take(now: origin.now), quota.isExceeded {
+            throw Problem(.rateLimited, "the next request is available in \(quota.seconds) seconds")
+        }
+        guard case .object = element else {
+            throw Problem(.invalidMember, "the element is \(element.kind), not an object")
+        }
+        if origin.isStrict { try StrictHandling(members: NotificationOrder.members).check(element) }
+        let order = try NotificationOrder(
+            JSONBody(element),
+            caller: origin.user,
+            settings: self.settings,
+            now: origin.now
+        )
+        let payload = try order.payload(from: origin.user, self.settings)
+        var request: IdempotentRequest?
+        if let key = origin.key, let batch { request = self.idempotency.element(number, of: key, batch) }
+        let post = try self.newPost(order.withoutPayload, payload, number, of: origin, once: request)
+        return Draft(number: number, order: order.withoutPayload, post: post)
+    }
+
+    /// Ids of one transaction are near each other, and those of other transactions elsewhere: batches are posted so fast
+    /// that ids of one moment would often be the same.
+    private func newPost(
+        _ order: NotificationOrder,
+        _ payload: [UInt8],
+        _ number: Int,
+        of origin: Origin,
+        once request: IdempotentRequest?
+    ) throws -> NewPost {
+        let moment = origin.moment + TimeInterval(number / Self.chunk)
+        return try self.poster.newPost(
+            order,
+            payload,
+            from: origin.user,
+            now: origin.now,
+            idAt: moment,
+            once: request
+        ) { id in
+            AuditRecord(.send, of: "\(id)", detail: order.auditDetail, by: origin.actor, at: origin.now)
+        }
+    }
+
+    /// The draft with another id, to which its payload is sealed anew.
+    private func renewed(_ draft: Draft, of origin: Origin) throws -> Draft {
+        let taken = draft.post.notification
+        let place = SealedPlace.payload(taken.id, sender: taken.sender)
+        let payload = Array(try self.poster.store.vault.open(taken.sealedPayload, in: place))
+        var draft = draft
+        draft.post = try self.newPost(draft.order, payload, draft.number, of: origin, once: draft.post.request)
+        return draft
+    }
+
+    /// Stores drafts in one transaction. If that fails for one of them, each gets a transaction of its own, so that the
+    /// failure is its own, too. `stop` is why no other could be stored now.
+    private func store(
+        _ drafts: ArraySlice<Draft>,
+        in batch: IdempotentRequest?,
+        of origin: Origin
+    ) async -> (results: [Result<NotificationPoster.Posted?, Problem>], stop: Problem?) {
+        do {
+            let outcomes = try await self.poster.store(drafts.map(\.post), in: batch, from: origin.user)
+            let results = zip(drafts, outcomes).map { draft, outcome in
+                Result { () throws(Problem) in
+                    try self.poster.posted(draft.post.notification, outcome, from: origin.user)
+                }
+            }
+            return (results, nil)
+        } catch let error as StoreError where error.concernsAll || drafts.count == 1 {
+            let problem = self.failures.problem(of: error, in: origin.request)
+            return (drafts.map { _ in .failure(problem) }, error.concernsAll ? problem : nil)
+        } catch {
+            if drafts.count == 1 { return ([.failure(self.failures.problem(of: error, in: origin.request))], nil) }
+        }
+        var (results, stop): ([Result<NotificationPoster.Posted?, Problem>], Problem?) = ([], nil)
+        for index in drafts.indices {
+            if let stop {
+                results.append(.failure(stop))
+                continue
+            }
+            let own = await self.store(drafts[index...index], in: batch, of: origin)
+            results += own.results
+            stop = own.stop
+        }
+        return (results, stop)
+    }
+
+    /// How many of the drafts go into the next transaction, at least one.
+    private static func chunkLength(_ drafts: ArraySlice<Draft>) -> Int {
+        var bytes = 0
+        let fitting = drafts.prefix(Self.chunk).prefix { draft in
+            bytes += draft.post.notification.sealedPayload.count
+            return bytes <= Self.chunkBytes
+        }
+        return max(1, fitting.count)
+    }
+
+    private func json(_ outcomes: [Outcome], of origin: Origin) -> JSONValue {
+        let values = outcomes.map { outcome -> JSONValue in
+            switch outcome {
+            case .success(let sent):
+                return .object([.init("Status", .number(201))] + sent.members)
+            case .failure(var problem):
+                problem.instance = origin.request.description
+                return .object([.init("Status", .number(problem.status)), .init("Problem", problem.json)])
+            }
+        }
+        return .object([.init("Outcomes", .array(values))])
+    }
+}
+
+extension StoreError {
+    /// Whether other writes would fail, too.
+    fileprivate var concernsAll: Bool {
+        switch self {
+        case .busy, .full, .broken: true
+        default: false
+        }
+    }
+}

@@ -1,0 +1,98 @@
+internal import Foundation
+internal import Glibc
+internal import PushAPI
+internal import Synchronization
+
+/// A few threads for slow work of users, served in turn, so that no event loop waits for it.
+///
+/// A thread ends when nothing waits. All run at a lower priority than the event loops, whose fetches go first.
+final class FairPool: Sendable {
+    private struct Waiter: Sendable {
+        let turn: CheckedContinuation<Int, any Error>
+        let lateAt: ContinuousClock.Instant
+    }
+
+    private let workers: [PoolWorker]
+    private let queue: Mutex<FairQueue<Waiter>>
+    /// How long work may wait: a client hardly waits longer, and the refusal tells it to retry.
+    private let patience: Duration
+    private let refusal: Problem
+
+    /// `refusal` is thrown for work that waits too long, or finds too much waiting.
+    init(workers: Int, patience: Duration, refusal: Problem) {
+        precondition(workers > 0, "a pool needs a worker")
+        self.workers = (0..<workers).map { _ in PoolWorker() }
+        self.queue = Mutex(FairQueue(workers: workers))
+        self.patience = patience
+        self.refusal = refusal
+    }
+
+    /// Runs slow work of a user off the event loop, and gives it the number of its worker, which does nothing else
+    /// meanwhile. Rethrows its errors, or throws the refusal.
+    func run<Value: Sendable>(
+        for user: Int64,
+        _ work: @escaping @Sendable (_ worker: Int) async throws -> Value
+    ) async throws -> Value {
+        let number = try await self.worker(for: user)
+        defer { self.release(number) }
+        return try await withTaskExecutorPreference(self.workers[number]) { try await work(number) }
+    }
+
+    // MARK: - Private
+
+    private func worker(for user: Int64) async throws -> Int {
+        try await withCheckedThrowingContinuation { (turn: CheckedContinuation<Int, any Error>) in
+            let waiter = Waiter(turn: turn, lateAt: .now + self.patience)
+            switch self.queue.withLock({ $0.add(waiter, of: user) }) {
+            case .starts(let worker): turn.resume(returning: worker)
+            case .waits: break
+            case .full: turn.resume(throwing: self.refusal)
+            }
+        }
+    }
+
+    /// Gives the worker to the next waiter that is not late, and refuses the late ones.
+    private func release(_ worker: Int) {
+        while let next = self.queue.withLock({ $0.next(for: worker) }) {
+            guard next.lateAt <= .now else { return next.turn.resume(returning: worker) }
+            next.turn.resume(throwing: self.refusal)
+        }
+    }
+}
+
+/// A thread that runs the jobs of one piece of work one after the other, and ends when there are none.
+private final class PoolWorker: TaskExecutor {
+    private struct State {
+        var jobs: [UnownedJob] = []
+        var isRunning = false
+    }
+
+    /// Added to the priority, `setpriority(2)`.
+    private static let niceness: Int32 = 10
+
+    private let state = Mutex(State())
+
+    func enqueue(_ job: consuming ExecutorJob) {
+        let job = UnownedJob(job)
+        let mustStart = self.state.withLock { state in
+            defer { state.isRunning = true }
+            state.jobs.append(job)
+            return !state.isRunning
+        }
+        if mustStart { Thread.detachNewThread { self.work() } }
+    }
+
+    private func work() {
+        // On Linux this changes the priority of this thread alone. A refusal is ignored: the thread then keeps its
+        // priority.
+        _ = setpriority(Int32(PRIO_PROCESS.rawValue), 0, Self.niceness)
+        while let job = self.next() { job.runSynchronously(on: self.asUnownedTaskExecutor()) }
+    }
+
+    private func next() -> UnownedJob? {
+        self.state.withLock { state in
+            state.isRunning = !state.jobs.isEmpty
+            return state.isRunning ? state.jobs.removeFirst() : nil
+        }
+    }
+}

@@ -1,0 +1,28 @@
+package import Foundation
+package import PushCore
+
+/// What one pass over the scheduled notifications has done.
+package struct Release: Sendable, Hashable {
+    /// The notifications that were sent: they have recipients and pushes now.
+    package var sent: [NotificationID] = []
+    /// Those that were not sent, since their sender is gone or may not send them any more. They are recalled.
+    package var refused: [NotificationID] = []
+    /// Whether the delivery has work now.
+    package var hasWork = false
+    /// When the next one is due, which is not after the time of the pass if more are due; `nil` if there is none.
+    package var nextDue: Date?
+
+    package init() {}
+}
+
+/// The notifications that are scheduled.
+package struct Schedule: Sendable, Hashable {
+    package let count: Int
+    /// When the first of them is due.
+    package let firstDue: Date?
+
+    package init(count: Int, firstDue: Date?) {
+        self.count = count
+        self.firstDue = firstDue
+    }
+}

@@ -1,0 +1,113 @@
+import Foundation
+import Logging
+import PushAPI
+import PushCore
+import PushStore
+import PushTesting
+import Synchronization
+import Testing
+
+@testable import PushServer
+
+/// A store that fails for some elements of a batch, or for all from some moment on.
+@Suite(.timeLimit(.minutes(5))) struct BatchFailureTests {
+    private static let body = Array(
+        #"{"Notifications":[\#((0..<300).map { #"{"Payload":\#($0),"ExpiresIn":\#($0 + 1)}"# }.joined(separator: ","))]}"#
+            .utf8
+    )
+
+    /// The statuses of a batch of 300, and how many notifications are stored afterwards.
+    private func post(_ failure: @escaping @Sendable ([NewPost]) -> StoreError?) async throws -> ([Int], Int) {
+        let storage = try StoreFixture()
+        let paul = try await storage.addUser("paul", role: .publisher)
+        let settings = ServerSettings.forTests
+        let key = storage.store.indexSecret.derive("test")
+        let log = LogRecorder()
+        let poster = BatchPoster(
+            poster: NotificationPoster(
+                store: FailingStore(base: storage.store, failure: failure),
+                collapseIDs: CollapseIDs(key: key),
+                ids: NotificationIDs(bits: 53),
+                bounds: [:],
+                workIsWaiting: {},
+                schedule: ReleaseSchedule()
+            ),
+            idempotency: IdempotencyGuard(keys: key, requests: key),
+            settings: settings,
+            failures: FailureReport(logger: Logger(label: "test") { _ in log })
+        )
+        let origin = BatchPoster.Origin(
+            user: paul,
+            quota: nil,
+            actor: AuditRecord.Actor(name: paul.name, token: nil, client: "unknown", request: "r"),
+            request: RequestID(nil),
+            key: nil,
+            isStrict: false,
+            now: storage.now
+        )
+        let answer = try JSONValue(reading: try await poster.post(Self.body, of: origin))
+        guard case .array(let outcomes)? = answer["Outcomes"] else { return ([], 0) }
+        let stored = try await storage.reader.notifications(
+            ChangeRange(after: nil, limit: 500, isUnreadOnly: false),
+            for: paul.id,
+            now: storage.now
+        ) { _ in false }
+        return (outcomes.compactMap { $0["Status"]?.integer }, stored.entries.count)
+    }
+
+    private static func number(_ post: NewPost) -> Int {
+        // Each has a lifetime of its own.
+        Int(post.notification.expiresAt.timeIntervalSince(post.notification.createdAt)) - 1
+    }
+
+    @Test func aFailureStaysWithItsElement() async throws {
+        let (statuses, count) = try await self.post { posts in
+            posts.contains { Self.number($0) % 150 == 7 } ? .damaged(row: "a row") : nil
+        }
+        #expect(statuses == (0..<300).map { $0 % 150 == 7 ? 500 : 201 })
+        #expect(count == 298)
+    }
+
+    @Test(arguments: [(StoreError.busy, 503), (.full, 507), (.broken(reason: "x"), 500)])
+    func whatConcernsAllEndsTheBatch(error: StoreError, status: Int) async throws {
+        let calls = Counter()
+        let (statuses, count) = try await self.post { posts in
+            calls.increment()
+            return posts.contains { Self.number($0) >= 100 } ? error : nil
+        }
+        #expect(statuses == (0..<300).map { $0 < 100 ? 201 : status })
+        #expect(count == 100)
+        #expect(calls.count == 2, "no other is tried")
+    }
+}
+
+/// Another store, but for posts that shall fail.
+private struct FailingStore: PostStore, KeyStore {
+    let base: any Store
+    let failure: @Sendable ([NewPost]) -> StoreError?
+
+    var vault: Vault { self.base.vault }
+    var indexSecret: IndexSecret { self.base.indexSecret }
+
+    func post(
+        _ posts: [NewPost],
+        of batch: IdempotentRequest?,
+        within bounds: StorageBounds?,
+        page: Int?
+    ) async throws -> [PostOutcome] {
+        if let failure = self.failure(posts) { throw failure }
+        return try await self.base.post(posts, of: batch, within: bounds, page: page)
+    }
+
+    func exchange(_ keyring: Keyring, now: Date) async throws -> Bool {
+        try await self.base.exchange(keyring, now: now)
+    }
+
+    func writeSealCounts() async throws {
+        try await self.base.writeSealCounts()
+    }
+
+    func rewrap(page: Int?) async throws -> RewrapResult? {
+        try await self.base.rewrap(page: page)
+    }
+}

@@ -1,0 +1,127 @@
+"""How many notifications a second come in by batches of 500, compared with single posts, in a table that has grown.
+
+  one      one client with one connection posts one after the other, each answered when its commit is on the disk
+  batch    one client with one connection sends batches of 500, one after the other
+  many     64 connections post one after the other each
+  beside   the same while two more connections send batches without a pause
+
+All payloads are different, and go to 16 users in turn. A round goes through all of them, so that what else the machine does
+meets each, and the median of the rounds counts. Fails if batches are less than ten times as fast as single posts of one client,
+or if 99 of 100 single posts beside batches take longer than 50 ms, and than twice what they take without. Bounded: rounds x 4 x seconds, and the filling.
+"""
+
+import json
+import re
+import statistics
+import subprocess
+
+from sealpost_e2e import api, processes
+from sealpost_e2e.benches import growth
+
+USERS, BATCH = 16, 500
+LIMIT, SLOWEST = 10, 50  # Times; milliseconds, of 99 in 100.
+
+# wrk's own language. Each payload is another one.
+SINGLES = """
+local number = 0
+wrk.method, wrk.headers["Authorization"] = "POST", "%(credentials)s"
+function request()
+    number = number + 1
+    return wrk.format(nil, nil, nil, '{"Payload":"Your code is ' .. number .. '.","To":["username:user' .. number %% %(users)d .. '"]}')
+end
+"""
+BATCHES = """
+local number = 0
+wrk.method, wrk.headers["Authorization"] = "POST", "%(credentials)s"
+function request()
+    local orders = {}
+    for index = 1, %(batch)d do
+        number = number + 1
+        orders[index] = '{"Payload":"Your code is ' .. number .. '.","To":["username:user' .. number %% %(users)d .. '"]}'
+    end
+    return wrk.format(nil, nil, nil, '{"Notifications":[' .. table.concat(orders, ",") .. "]}")
+end
+"""
+
+
+class Site(growth.Site):
+    """A daemon on a grown database, with a publisher and those whom it sends to."""
+
+    def __init__(self, sealpost, size):
+        super().__init__(sealpost, size)
+        self.add_user("paul", "publisher")
+        for number in range(USERS):
+            self.add_user(f"user{number}")
+        self.fill()
+        self.begin()
+        credentials = api.sign_in(self.connection, "paul")
+        values = {"credentials": credentials, "users": USERS, "batch": BATCH}
+        self.scripts = {}
+        for name, text in {"single": SINGLES, "batch": BATCHES}.items():
+            self.scripts[name] = self.folder / f"{name}.lua"
+            self.scripts[name].write_text(text % values)
+        outcomes = api.ask(
+            self.connection, "POST", "/api/notifications/batch",
+            {"Notifications": [{"Payload": 1, "To": [f"username:user{number % USERS}"]} for number in range(BATCH)]}, credentials,
+        )["Outcomes"]
+        if any(outcome["Status"] != 201 for outcome in outcomes):
+            raise SystemExit(json.dumps(outcomes[:3]))
+
+    def command(self, kind, connections, seconds):
+        path = "/api/notifications" + ("/batch" if kind == "batch" else "")
+        return [
+            "wrk", "--threads", 1, "--connections", connections, "--duration", f"{seconds}s", "--timeout", "30s", "--latency",
+            "--script", self.scripts[kind], f"http://127.0.0.1:{self.port}{path}",
+        ]
+
+    def run(self, kind, connections, seconds):
+        """Requests a second, and the milliseconds that 99 of 100 took at most."""
+        return read(processes.run(*self.command(kind, connections, seconds)))
+
+
+def read(output):
+    if "Non-2xx" in output or "Socket errors" in output:
+        raise SystemExit(output)
+    number, unit = re.search(r"99%\s+([\d.]+)(us|ms|s)", output).groups()
+    rate = float(re.search(r"Requests/sec:\s+([\d.]+)", output)[1])
+    return rate, float(number) * {"us": 0.001, "ms": 1, "s": 1000}[unit]
+
+
+def add_options(parser):
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--seconds", type=int, default=5, help="of each measurement (5)")
+    parser.add_argument("--size", choices=growth.SIZES, default="10^5", help="how many notifications are there before (10^5)")
+
+
+def run(options):
+    with Site(options.sealpost, options.size) as site:
+        rounds = [measure(site, number, options.seconds) for number in range(1, options.rounds + 1)]
+    ratio, alone, slowest = (statistics.median(row[column] for row in rounds) for column in range(3))
+    print(f"batch / one, median of {options.rounds}: {ratio:.1f} (at least {LIMIT})")
+    print(
+        f"99 of 100 posts beside batches, median of {options.rounds}: within {slowest:.1f} ms, without {alone:.1f} ms (at most "
+        f"{SLOWEST}, or twice as long)"
+    )
+    if ratio < LIMIT or slowest > max(SLOWEST, 2 * alone):
+        raise SystemExit(1)
+
+
+def measure(site, number, seconds):
+    one, _ = site.run("single", 1, seconds)
+    batches, slowest_batch = site.run("batch", 1, seconds)
+    many, alone = site.run("single", 64, seconds)
+    others = subprocess.Popen(
+        [str(word) for word in site.command("batch", 2, seconds)], stdout=subprocess.PIPE, text=True
+    )
+    try:
+        beside, slowest = site.run("single", 64, seconds)
+        together, _ = read(others.communicate(timeout=60)[0])
+    finally:
+        others.kill()
+    print(
+        f"round {number}: {batches * BATCH / one:.1f}  (a second: one {one:.0f}, batch {batches * BATCH:.0f}, many {many:.0f}, "
+        f"beside {beside:.0f} and {together * BATCH:.0f}; 99 of 100 within: batch {slowest_batch:.1f} ms, many {alone:.1f} ms, "
+        f"beside {slowest:.1f} ms)",
+        flush=True,
+    )
+    return batches * BATCH / one, alone, slowest
