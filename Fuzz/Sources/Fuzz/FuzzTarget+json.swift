@@ -41,7 +41,12 @@ extension FuzzTarget {
             )
         }
         try Self.allowProblems {
-            let order = try NotificationOrder(JSONBody(bytes), caller: caller, settings: Self.settings, now: .distantPast)
+            let order = try NotificationOrder(
+                JSONBody(bytes),
+                caller: caller,
+                settings: Self.settings,
+                now: .distantPast
+            )
             _ = order.isOnly(for: name)
         }
     }

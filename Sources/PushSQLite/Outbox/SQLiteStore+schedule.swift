@@ -111,7 +111,8 @@ private enum SenderRight {
         switch self {
         case .everything(let apps): apps?.contains(audience.audience.app) ?? true
         case .toItself(let key, let apps):
-            apps.contains(audience.audience.app) && audience.users.count == audience.audience.expressions.count && audience.users.allSatisfy { $0.key == key }
+            apps.contains(audience.audience.app) && audience.users.count == audience.audience.expressions.count
+                && audience.users.allSatisfy { $0.key == key }
         case .nothing: false
         }
     }

@@ -9,7 +9,8 @@ internal import PushStore
 struct NotificationOrder {
     /// The names of the members of its full form.
     static let members = [
-        "App", "Payload", "To", "Platforms", "SendAt", "ExpiresIn", "Priority", "CollapseKey", "Store", "ReadOnce", "Alert",
+        "App", "Payload", "To", "Platforms", "SendAt", "ExpiresIn", "Priority", "CollapseKey", "Store", "ReadOnce",
+        "Alert",
     ]
 
     private(set) var payload: JSONValue
