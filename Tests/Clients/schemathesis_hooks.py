@@ -37,7 +37,7 @@ def ask(method, path, body=None, user="root"):
 # Whose devices nobody sends to, as there will be thousands; who has one to test; whose password may change.
 CALLERS = {
     "requestRegistration": "registrar", "register": "registrar", "unregister": "registrar",
-    "confirmRegistration": "registrar", "testDevice": "tester",
+    "confirmRegistration": "registrar", "testDevice": "tester", "joinTopic": "tester", "leaveTopic": "tester",
     "changeOwnPassword": "carol", "listNotifications": "amy", "markNotification": "amy", "markNotifications": "amy",
 }
 
@@ -126,6 +126,9 @@ def complete(id, case):
     if id == "sendNotification":
         fill(body, "To", expression)
         fill(body, "Platforms", platform)
+        if isinstance(body, collections.abc.MutableMapping) and body.get("Alert") is not None:
+            # The configuration lists what there may be.
+            body["Alert"] = dice.choice(["appointment", {"Template": "appointment", "Badge": dice.randrange(10_000)}, {"Badge": 0}])
         # Another request under a key that is known would be refused.
         fill(case.headers, "Idempotency-Key", lambda text: dice.choice(['{}', '"{}"']).format(dice.getrandbits(128)))
     elif id == "listNotifications":
@@ -180,6 +183,11 @@ def aim(id, parameters):
         parameters["id"] = ask("POST", "/api/register")
     elif id == "testDevice" and dice.random() < 0.1:
         parameters["id"] = SITE["device"]
+    elif id in ("joinTopic", "leaveTopic"):
+        # Of any text some are reserved, and of many one is the sixty-first.
+        parameters["topic"] = dice.choice(["news", "A:b@c.-_", "%23sport"])
+        if dice.random() < 0.7:
+            parameters["id"] = SITE["device"]
     elif id in ("getNotification", "markNotification", "deleteNotification", "listDeliveries") and dice.random() < 0.5:
         order = {"Payload": "for amy", "To": ["username:amy"], "ExpiresIn": 60}
         parameters["id"] = ask("POST", "/api/notifications", order)["Id"]
