@@ -282,6 +282,25 @@ operation(
     "Deletes a registration of the caller's. To do it again, or for an id that is not the caller's, is no error, and changes nothing.",
     "device", "register", parameters=(REGISTRATION,), answers=ok("It is gone; the body is empty."),
 )
+TOPIC = parameter("topic", "path", {"type": "string", "pattern": "^[-A-Za-z0-9_@#.:]{1,120}$", "not": {"enum": [".", ".."]}}, "The topic: a tag that a device may give itself, percent-encoded.", example="news")
+
+operation(
+    "PUT", "/api/devices/{id}/topics/{topic}", "joinTopic", "devices", "Join a topic",
+    """\
+Adds one tag to those of the caller's device, as registering anew with it would: what is sent to the topic from now on is for the
+device and its user. To do it again changes nothing. A registration replaces all of them.
+
+A reserved topic is 400 `invalid-parameter`, and so is one more than 60; an id that was not issued to the caller, or was retired,
+410; 404 if the device has not registered yet.""",
+    "device", "register", parameters=(REGISTRATION, TOPIC), answers={204: ("The device is in the topic.", None, {})}, problems=[404, 410],
+)
+operation(
+    "DELETE", "/api/devices/{id}/topics/{topic}", "leaveTopic", "devices", "Leave a topic",
+    """\
+Removes one tag from those of the caller's device. To do it again, or for a topic that the device is not in, changes nothing. What
+the user was given by an administrator or a publisher stays.""",
+    "device", "register", parameters=(REGISTRATION, TOPIC), answers={204: ("The device is not in the topic.", None, {})}, problems=[404, 410],
+)
 operation(
     "POST", "/api/devices/{id}/test", "testDevice", "devices", "Push to an own device",
     "Sends a test push to one of the caller's devices, and waits up to 20 seconds for what its provider says.",

@@ -57,6 +57,9 @@ public enum Paths {
     /// Where the code that was pushed to a registration's handle is returned.
     public static func confirmation(_ id: String) -> String { "\(self.registration(id))/confirmation" }
 
+    /// One topic of one registration's device; the topic is percent-encoded.
+    public static func topic(_ topic: String, of id: String) -> String { "\(self.device(id))/topics/\(topic)" }
+
     /// Sends a test push to one registration's device.
     public static func deviceTest(_ id: String) -> String { "\(self.device(id))/test" }
 

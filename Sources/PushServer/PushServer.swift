@@ -80,6 +80,7 @@ package final class PushServer: Responder {
             DeletionHandler(store: store, visible: visible),
             DeliveryReportHandler(reports: reports),
             RegistrationHandler(store: store, settings: settings, ids: ids, workIsWaiting: workIsWaiting),
+            TopicHandler(store: store, tags: settings.tags),
             DeviceTestHandler(poster: poster, settlements: settlements),
             DeviceAdministrationHandler(store: store, reports: reports),
             WebPushKeyHandler(settings: settings),

@@ -38,7 +38,7 @@ def ask(method, path, body=None, user="root"):
 # Whose devices nobody sends to, as there will be thousands; who has one to test; whose password may change.
 CALLERS = {
     "requestRegistration": "registrar", "register": "registrar", "unregister": "registrar",
-    "confirmRegistration": "registrar", "testDevice": "tester",
+    "confirmRegistration": "registrar", "testDevice": "tester", "joinTopic": "tester", "leaveTopic": "tester",
     "changeOwnPassword": "carol", "listNotifications": "amy", "markNotification": "amy", "markNotifications": "amy",
 }
 
@@ -127,6 +127,11 @@ def complete(id, case):
     query, body = case.query or {}, case.body
     fill(query, "pns", platform)
     fill(query, "to_tag", name)
+    # There is one app, and the configuration has no sandbox.
+    fill(query, "app", lambda _: "default")
+    for member in ("App", "Apps"):
+        fill(body, member, lambda _: "default")
+    fill(body, "Environment", lambda _: "production")
     # Or hardly any precondition would ever hold.
     fill(case.headers, "If-Match", lambda text: dice.choice([text, "*", "*"]))
     # Any object may have members of which its schema says nothing, and those are refused then.
@@ -137,9 +142,13 @@ def complete(id, case):
             orders = body.get("Notifications") if isinstance(body.get("Notifications"), list) else []
         for order in orders:
             fill(order, "To", expression)
+            fill(order, "App", lambda _: "default")
             fill(order, "Platforms", platform)
             # Any time that has passed is good, and of those to come only thirty days.
             fill(order, "SendAt", lambda text: dice.choice([text, soon()]) if text < "2026" else soon())
+            if isinstance(order, collections.abc.MutableMapping) and order.get("Alert") is not None:
+                # The configuration lists what there may be.
+                order["Alert"] = dice.choice(["appointment", {"Template": "appointment", "Badge": dice.randrange(10_000)}, {"Badge": 0}])
         # Another request under a key that is known would be refused.
         fill(case.headers, "Idempotency-Key", lambda text: dice.choice(['{}', '"{}"']).format(dice.getrandbits(128)))
     elif id == "listNotifications":
@@ -194,6 +203,11 @@ def aim(id, parameters):
         parameters["id"] = ask("POST", "/api/register")
     elif id == "testDevice" and dice.random() < 0.1:
         parameters["id"] = SITE["device"]
+    elif id in ("joinTopic", "leaveTopic"):
+        # Of any text some are reserved, and of many one is the sixty-first.
+        parameters["topic"] = dice.choice(["news", "A:b@c.-_", "%23sport"])
+        if dice.random() < 0.7:
+            parameters["id"] = SITE["device"]
     elif id in ("getNotification", "markNotification", "deleteNotification", "listDeliveries") and dice.random() < 0.5:
         order = {"Payload": "for amy", "To": ["username:amy"], "ExpiresIn": 60}
         parameters["id"] = ask("POST", "/api/notifications", order)["Id"]

@@ -145,7 +145,7 @@ import Testing
         }
         // Of a path only the end.
         let name = String(id.split(separator: "/").last ?? "")
-        return row.resource == .streamDevice ? "\(route)?device=\(name)" : route.replacing("{id}", with: name)
+        return row.resource == .streamDevice ? "\(route)?device=\(name)" : route.filled(with: name)
     }
 
     private static func device(of user: String, _ platform: String, in fixture: ServerFixture) async throws -> String {

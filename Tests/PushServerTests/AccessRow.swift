@@ -72,6 +72,8 @@ struct AccessRow: Sendable {
         ),
         "GET /api/devices": AccessRow(resource: .nothing, own: 200),
         "DELETE /api/devices/{id}": AccessRow(resource: .device, own: 204, foreign: 204, missing: 404),
+        "PUT /api/devices/{id}/topics/{topic}": AccessRow(resource: .device, own: 204, foreign: 410, missing: 410),
+        "DELETE /api/devices/{id}/topics/{topic}": AccessRow(resource: .device, own: 204, foreign: 410, missing: 410),
         "POST /api/devices/{id}/test": AccessRow(resource: .device, own: 200, foreign: 404, missing: 404),
         "GET /api/stream": AccessRow(resource: .streamDevice, own: 200, foreign: 404, missing: 404),
         "POST /api/sessions": AccessRow(resource: .nothing, own: 403, ownByPassword: 201),
@@ -136,5 +138,12 @@ struct AccessCaller: Sendable, CustomTestStringConvertible {
     var testDescription: String {
         guard let user else { return "a stranger" }
         return self.scopes.map { "\(user) with a token for \($0)" } ?? user
+    }
+}
+
+extension String {
+    /// A route's path with an id, and with a topic if it has one.
+    func filled(with id: String) -> String {
+        self.replacing("{id}", with: id).replacing("{topic}", with: "news")
     }
 }

@@ -19,6 +19,8 @@ import Testing
         "PATCH /api/notifications/{id}": nil, "POST /api/notifications/read": nil,
         "DELETE /api/notifications/{id}": [.dismiss, .recall], "POST /api/devices/{id}/test": [.testDevice],
         "DELETE /api/devices/{id}": [.unregisterDevice],
+        "PUT /api/devices/{id}/topics/{topic}": [.registerDevice],
+        "DELETE /api/devices/{id}/topics/{topic}": [.registerDevice],
         "POST /api/sessions": [.beginSession], "DELETE /api/sessions/current": [.revokeToken],
         "POST /api/tokens": [.addToken], "DELETE /api/tokens/{id}": [.revokeToken], "POST /api/users": [.addUser],
         "PATCH /api/users/{id}": [.changeUser], "DELETE /api/users/{id}": [.deleteUser],

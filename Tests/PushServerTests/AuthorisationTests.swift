@@ -21,6 +21,8 @@ import Testing
         "GET /api/notifications/{id}": (.device, .fetch),
         "DELETE /api/notifications/{id}": (.device, .fetch), "GET /api/stream": (.device, .fetch),
         "GET /api/notifications/{id}/deliveries": (.publisher, .send), "POST /api/devices/{id}/test": (.device, .send),
+        "PUT /api/devices/{id}/topics/{topic}": (.device, .register),
+        "DELETE /api/devices/{id}/topics/{topic}": (.device, .register),
         "POST /api/sessions": (.device, []), "DELETE /api/sessions/current": (.device, []),
         "GET /api/users": (.admin, .manage), "GET /api/users/{id}": (.admin, .manage),
         "PUT /api/users/current/password": (.device, []),
@@ -160,7 +162,7 @@ import Testing
     }
 
     private func send(_ route: String, user: String?, headers: [(String, String)] = []) async throws -> Response {
-        let words = route.replacing("{id}", with: "1").split(separator: " ").map(String.init)
+        let words = route.filled(with: "1").split(separator: " ").map(String.init)
         let method = try #require(HTTPRequest.Method(words[0]))
         return try await self.fixture.send(method, words[1], user: user, headers: headers)
     }
@@ -175,7 +177,10 @@ import Testing
         ("/api/notifications/1/taken", "POST"), ("/api/users", "POST, GET, HEAD"),
         ("/api/users/current/password", "PUT"), ("/api/sessions", "POST"),
         ("/api/sessions/current", "DELETE"), ("/api/tokens", "POST, GET, HEAD"), ("/api/tokens/x", "DELETE"),
-        ("/api/devices", "GET, HEAD"), ("/api/devices/x", "DELETE"), ("/healthz", "GET, HEAD"),
+        ("/api/devices", "GET, HEAD"), ("/api/devices/x", "DELETE"),
+        ("/api/devices/x/topics/y", "PUT, DELETE"), ("/api/devices/x/test", "POST"),
+        ("/API/Devices/x/Topics/%23y", "PUT, DELETE"),
+        ("/healthz", "GET, HEAD"),
     ])
     func aMethodThatIsNotKnownThereIsToldWhichAre(path: String, allowed: String) async throws {
         let fixture = try await ServerFixture()
@@ -194,6 +199,8 @@ import Testing
     @Test(arguments: [
         "/", "/api", "/api/", "/api/register/", "/api/notifications/", "/api/notifications/1/", "/apis/register",
         "//api/register", "/api//register", "/api/register/a/b", "/api/notification/1", "/%61pi/nothing",
+        "/api/devices/x/topics", "/api/devices/x/topics/", "/api/devices//topics/y", "/api/devices/x/topics/y/",
+        "/api/devices/x/topics/y/z", "/api/devices/x/y/topics/z", "/api/devices/x/topicsy", "/api/devices/topics/y",
     ])
     func whatIsNotInTheTableIsNotThere(target: String) async throws {
         try await ServerFixture().send(.get, target).expectProblem(.notFound)

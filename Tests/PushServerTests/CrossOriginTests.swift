@@ -78,7 +78,7 @@ import Testing
     func everyRouteThatChangesSomethingOrAsksWhoCallsRefusesForeignPages(name: String) async throws {
         let fixture = try await ServerFixture()
         let route = try #require(ServerFixture.routes.first { "\($0.method.rawValue) \($0.path)" == name })
-        let path = route.path.replacing("{id}", with: "1")
+        let path = route.path.filled(with: "1")
         let isOpen = route.access == .anybody
         #expect(route.method == .get || !isOpen, "open routes only tell")
         var refusals: Set<[UInt8]> = []
@@ -109,7 +109,7 @@ import Testing
         let before = try await self.state(of: fixture, [once, plain])
         let wakeUps = fixture.wakeUps.count
         for (route, row) in AccessRow.all {
-            let words = route.replacing("{id}", with: "1").split(separator: " ").map(String.init)
+            let words = route.filled(with: "1").split(separator: " ").map(String.init)
             let method = try #require(HTTPRequest.Method(words[0]))
             try await fixture.send(method, words[1], user: "ada", headers: Self.foreign, body: row.body)
         }

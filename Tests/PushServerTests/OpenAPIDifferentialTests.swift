@@ -88,7 +88,7 @@ import Testing
         for (route, row) in AccessRow.all.sorted(by: { $0.key < $1.key }) where route != ownPassword {
             let path = String(route.drop { $0 != " " }.dropFirst())
             for user in [nil, "alice", "ada"] {
-                let target = path.replacing("{id}", with: path.hasPrefix(Paths.users) ? "bob" : "123")
+                let target = path.filled(with: path.hasPrefix(Paths.users) ? "bob" : "123")
                 _ = try await send(route, target, user: user, body: row.body)
             }
         }

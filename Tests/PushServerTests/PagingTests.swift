@@ -58,7 +58,7 @@ import Testing
     }
 
     private func get(_ list: List, _ query: String) async throws -> Response {
-        let path = list.path.replacing("{id}", with: self.notification)
+        let path = list.path.filled(with: self.notification)
         let separator = path.contains("?") ? "&" : "?"
         return try await self.fixture.send(.get, path + separator + query, user: list.user)
     }

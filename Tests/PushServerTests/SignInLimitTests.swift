@@ -91,7 +91,7 @@ import Testing
 
     @Test(arguments: targets, Kind.allCases)
     func everyRouteThatTakesCredentialsIsBehindTheLimiter(target: String, kind: Kind) async throws {
-        let words = target.replacing("{id}", with: "1").split(separator: " ").map(String.init)
+        let words = target.filled(with: "1").split(separator: " ").map(String.init)
         let route = (try #require(HTTPRequest.Method(words[0])), words[1])
         // One limiter: where another route has exhausted it, there is none left here.
         try self.expectRefusal(try await self.exhaust(kind))
@@ -101,7 +101,7 @@ import Testing
 
     @Test(arguments: targets)
     func everyRouteCounts(target: String) async throws {
-        let words = target.replacing("{id}", with: "1").split(separator: " ").map(String.init)
+        let words = target.filled(with: "1").split(separator: " ").map(String.init)
         let route = (try #require(HTTPRequest.Method(words[0])), words[1])
         for kind in [Kind.password, .token] { try self.expectRefusal(try await self.exhaust(kind, to: route)) }
     }

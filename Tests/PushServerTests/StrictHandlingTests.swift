@@ -60,7 +60,7 @@ import Testing
             case .nothing, .registration, .device, .streamDevice: device
             }
         let method = try #require(HTTPRequest.Method(words[0]))
-        let target = words[1].replacing("{id}", with: id) + query
+        let target = words[1].filled(with: id) + query
         let before = try fixture.storage.store.bytesAtRest().map(\.bytes)
         let response = try await fixture.send(method, target, user: "ada", headers: Self.strict, body: body)
         try response.expectProblem(code, "nheard-of")
@@ -80,7 +80,7 @@ import Testing
         var statuses: [Int] = []
         for headers in [[], Self.strict] {
             let fixture = try await ServerFixture()
-            let target = words[1].replacing("{id}", with: row.resource == .user ? "bob" : "1")
+            let target = words[1].filled(with: row.resource == .user ? "bob" : "1")
             let response = try await fixture.send(method, target, user: "ada", headers: headers, body: row.body)
             statuses.append(response.status.code)
             #expect(Self.applied(response) == headers.map(\.1))

@@ -185,7 +185,7 @@ struct Registrar: Sendable {
     }
 
     /// Writes only what has changed: a device registers often, with the same tags.
-    private func replaceTags(of device: Int64, by tags: Set<Data>, _ db: Database) throws {
+    func replaceTags(of device: Int64, by tags: Set<Data>, _ db: Database) throws {
         let old = Set(try db.all(prepared: "select tag from device_tag where device = ?", device) { $0.data(0) })
         for tag in old.subtracting(tags) {
             try db.run(prepared: "delete from device_tag where device = ? and tag = ?", device, tag)

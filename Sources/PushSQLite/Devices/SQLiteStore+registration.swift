@@ -37,6 +37,17 @@ extension SQLiteStore {
         )
     }
 
+    package func change(
+        _ change: TopicChange,
+        of id: RegistrationID,
+        for user: User,
+        by record: AuditRecord?,
+        now: Date
+    ) async throws -> TopicOutcome {
+        let registrar = self.registrar(user, record, nil, page: nil, now: now)
+        return try await self.writer.write { try registrar.change(change, of: id, $0) }
+    }
+
     private func registrar(
         _ user: User,
         _ record: AuditRecord?,

@@ -56,8 +56,13 @@ struct DueDelivery {
 
     /// Reads a row; `nil` if its device or its notification does not exist. `needsAcceptance`: also reads `acceptedAt` and
     /// `isAlone`.
-    static func fetch(_ db: Database, _ key: DuePush, needsAcceptance: Bool, _ sealing: Sealing) throws -> DueDelivery?
-    {
+    static func fetch(
+        _ db: Database,
+        _ key: DuePush,
+        needsAcceptance: Bool,
+        _ sealing: Sealing,
+        _ alerts: OpenedAlerts
+    ) throws -> DueDelivery? {
         try db.first(prepared: Self.row, key.notification, key.device, needsAcceptance) { row in
             DueDelivery(
                 notification: key.notification,
@@ -91,7 +96,7 @@ struct DueDelivery {
                     ),
                 alert: row.isNull(DueColumn.alert)
                     ? nil
-                    : Result { () throws(VaultError) in
+                    : alerts.alert(of: key.notification) { () throws(VaultError) in
                         try sealing.alert(
                             row.data(DueColumn.alert),
                             of: key.notification,

@@ -69,12 +69,19 @@ private struct Leasing {
     let interval: Duration?
     var isProbe = false
     let now: Date
+    let alerts = OpenedAlerts()
 
     /// Leases a push; `nil` if it must not be sent, or not yet.
     func lease(_ key: DuePush, _ db: Database, _ tally: inout TallyCount) throws -> LeasedDelivery? {
         do {
             let needsAcceptance = self.interval != nil || self.isProbe
-            let delivery = try DueDelivery.fetch(db, key, needsAcceptance: needsAcceptance, self.sealing)
+            let delivery = try DueDelivery.fetch(
+                db,
+                key,
+                needsAcceptance: needsAcceptance,
+                self.sealing,
+                self.alerts
+            )
             return try delivery.flatMap { try self.lease($0, db, &tally) }
         } catch let error as DatabaseError where !error.concernsAll {
             // A damaged row must not block the others, nor fail the next lease again.

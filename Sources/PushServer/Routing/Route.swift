@@ -1,4 +1,5 @@
 internal import Bytes
+internal import Foundation
 internal import HTTPTypes
 internal import PushCore
 internal import SocketHTTP
@@ -19,7 +20,7 @@ protocol Handler: Sendable {
 /// routes.
 final class Route: Sendable {
     let method: HTTPRequest.Method
-    /// `{id}` stands for any one segment.
+    /// `{id}` stands for any one segment, and `{topic}` for another at the end.
     let path: String
     let access: Access
     /// The names of the query's parameters that it reads. A strict request may have no others.
@@ -33,10 +34,12 @@ final class Route: Sendable {
     let atOnce: @Sendable (RequestContext) throws -> Response?
     let run: @Sendable (RequestContext) async throws -> Response
 
-    /// The path before and after the parameter.
+    /// The path before and after the parameter, without a second one.
     let prefix: [UInt8]
     private let suffix: [UInt8]
     let hasParameter: Bool
+    /// Whether a second parameter follows, which `lastSegment` reads.
+    private let hasSecond: Bool
 
     init(
         _ method: HTTPRequest.Method,
@@ -58,8 +61,10 @@ final class Route: Sendable {
         self.run = run
         let parts = path.split(separator: "{id}", omittingEmptySubsequences: false)
         self.prefix = Array(parts[0].utf8)
-        self.suffix = parts.count > 1 ? Array(parts[1].utf8) : []
         self.hasParameter = parts.count > 1
+        self.hasSecond = path.hasSuffix(Self.second)
+        let suffix = parts.count > 1 ? parts[1] : ""
+        self.suffix = Array((self.hasSecond ? suffix.dropLast(Self.second.count) : suffix).utf8)
     }
 
     /// A route that never needs to wait.
@@ -77,6 +82,7 @@ final class Route: Sendable {
     ///
     /// Fixed segments are compared without case, as ASP.NET does with the names of controllers.
     func parameter(of path: UnsafeBufferPointer<UInt8>) -> Slice<UnsafeBufferPointer<UInt8>>? {
+        if self.hasSecond { return self.first(of: path) }
         let length = path.count - self.prefix.count - self.suffix.count
         guard
             self.hasParameter ? length > 0 : length == 0,
@@ -85,6 +91,27 @@ final class Route: Sendable {
         else { return nil }
         let parameter = path[self.prefix.count..<self.prefix.count + length]
         return parameter.contains(UInt8(ascii: "/")) ? nil : parameter
+    }
+
+    private static let second = "{topic}"
+
+    /// The first of two parameters; `nil` if the path does not match.
+    private func first(of path: UnsafeBufferPointer<UInt8>) -> Slice<UnsafeBufferPointer<UInt8>>? {
+        guard path.has(self.prefix, at: 0) else { return nil }
+        let rest = path[self.prefix.count...]
+        guard let end = rest.firstIndex(of: UInt8(ascii: "/")), end > rest.startIndex, path.has(self.suffix, at: end)
+        else {
+            return nil
+        }
+        let second = path[(end + self.suffix.count)...]
+        return second.isEmpty || second.contains(UInt8(ascii: "/")) ? nil : rest[..<end]
+    }
+
+    /// The last segment of a path, decoded; empty if it is not percent-encoded UTF-8.
+    static func lastSegment(of path: String) -> String {
+        let segment =
+            path.utf8.lastIndex(of: UInt8(ascii: "/")).map { path[path.utf8.index(after: $0)...] } ?? path[...]
+        return segment.removingPercentEncoding ?? ""
     }
 }
 

@@ -64,6 +64,24 @@ package struct DeviceRegistration: Sendable, Hashable {
     }
 }
 
+/// What a device does with a topic, which is one of its tags.
+package enum TopicChange: Sendable, Hashable {
+    case join(Tag)
+    case leave(Tag)
+}
+
+/// The outcome of a `TopicChange`.
+package enum TopicOutcome: Sendable, Hashable {
+    /// The device is in the topic, or is not, as it was asked for.
+    case done
+    /// The id cannot be used any more; the device must ask for a new one.
+    case gone(reason: String)
+    /// The id has no registration yet, or waits for the confirmation of its first handle.
+    case unregistered
+    /// The device has as many tags as it may.
+    case tooMany
+}
+
 /// A registration that ended when another account registered its handle, as its owner sees it.
 package struct MovedDevice: Sendable, Hashable {
     /// Why it was retired, in the words that a `PUT` of it is answered with.

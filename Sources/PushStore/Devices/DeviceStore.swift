@@ -61,6 +61,17 @@ package protocol DeviceStore: Sendable {
         now: Date
     ) async throws -> ConfirmOutcome
 
+    /// Adds a tag to a device's own or removes one, as registering with that change would; the address stays as it is.
+    ///
+    /// `record` names the user and the id; the audit gets it if something has changed.
+    func change(
+        _ change: TopicChange,
+        of id: RegistrationID,
+        for user: User,
+        by record: AuditRecord?,
+        now: Date
+    ) async throws -> TopicOutcome
+
     /// Deletes claims and confirmations that have expired, at most `limit` of each; returns the larger number.
     func deleteExpiredClaims(now: Date, limit: Int) async throws -> Int
 

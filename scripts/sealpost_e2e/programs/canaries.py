@@ -90,6 +90,9 @@ def tour(client, hook, caller, results):
     device = json.loads(text)
     client.send(caller, "PUT /api/register/{id}", f"/api/register/{device}", {"Platform": "fcm", "Handle": f"{HANDLE}{caller.number}"})
     client.send(caller, "POST /api/devices/{id}/test", f"/api/devices/{device}/test")
+    topic = f"/api/devices/{device}/topics/{NAME}"
+    client.send(caller, "PUT /api/devices/{id}/topics/{topic}", topic)
+    client.send(caller, "DELETE /api/devices/{id}/topics/{topic}", topic)
     client.send(caller, "PUT /api/register/{id}", f"/api/register/{device}", {"Platform": "stream"})
     client.send(caller, "GET /api/stream")
     handle = f"{HANDLE}-hook-{caller.number}"

@@ -38,6 +38,8 @@ class Site(outbox.Outbox):
         processes.run(self.sealpost, "user", "role", "alice", "admin", cwd=self.folder, env=self.environment)
         self.simulate()
         self.add_senders()
+        with open(self.configuration, "a") as file:
+            file.write("alerts: {allowed: {badge: 9999}, templates: {appointment: {bodyKey: APPOINTMENT}}}\n")
         self.serve()
         connection = self.connect()
 

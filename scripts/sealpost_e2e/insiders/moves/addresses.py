@@ -223,14 +223,15 @@ def reserved_tags(insider):
 
 
 @move(
-    "Tags that administrators give", "a device gives itself `role:nurse`, and asks for what is sent there",
-    "400 invalid-member, 200",
+    "Tags that administrators give", "a device gives itself `role:nurse`, joins it as a topic, and asks for what is sent there",
+    "400 invalid-member, 400 invalid-parameter, 200",
     before="seen: a device joined `board` and collected what was sent there",
 )
 def given_tags(insider):
     site = insider.site
     insider.register("fcm", tags=["role:nurse"])
-    insider.register("fcm", tags=["a-topic-for-all"])
+    device, _ = insider.register("fcm", tags=["a-topic-for-all"])
+    insider.ask("PUT", f"/api/devices/{device}/topics/role:nurse")
     connection = site.connect()
     id = api.post(connection, {"Payload": "for nurses", "To": ["role:nurse"]}, credentials=site.publisher)
     connection.close()

@@ -49,11 +49,17 @@ def anothers_in_lists(insider):
         insider.ask("GET", f"/api/notifications?since={cursor[:number]}{'A' if cursor[number] != 'A' else 'B'}{cursor[number + 1:]}")
 
 
-@move("Another's stream and devices", "`GET /api/stream?device=` and a test push with another's registration id", "404 not-found")
+@move(
+    "Another's stream and devices", "`GET /api/stream?device=`, a test push and topics with another's registration id",
+    "404 not-found, 410 registration-gone, 400 invalid-parameter",
+)
 def anothers_devices(insider):
     for id, _, _ in insider.site.vera.devices.values():
         insider.ask("POST", f"/api/devices/{id}/test")
         insider.ask("GET", f"/api/stream?device={id}")
+        for method in ("PUT", "DELETE"):
+            for topic in ("news", "role:nurse", "username:vera"):
+                insider.ask(method, f"/api/devices/{id}/topics/{topic}")
 
 
 @move("Ids by guessing", "random ids, and those near one of its own, as fast as it can", "404 not-found, 429 rate-limited?")
