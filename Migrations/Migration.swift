@@ -30,5 +30,6 @@ package struct Migration: Sendable {
             name: "M0007_handle_claim",
             sql: String(decoding: PackageResources.M0007_handle_claim_sql, as: UTF8.self)
         ),
+        Migration(name: "M0010_event", sql: String(decoding: PackageResources.M0010_event_sql, as: UTF8.self)),
     ]
 }

@@ -68,6 +68,7 @@ package final class PushServer: Responder {
             ReadStateHandler(store: store, visible: visible),
             DeletionHandler(store: store, visible: visible),
             DeliveryReportHandler(reports: reports),
+            EventHandler(reports: reports, isOn: settings.events != .off),
             RegistrationHandler(store: store, settings: settings, ids: ids, workIsWaiting: workIsWaiting),
             DeviceTestHandler(poster: poster, settlements: settlements),
             DeviceAdministrationHandler(store: store, reports: reports),

@@ -22,6 +22,15 @@ package struct ServerSettings: Sendable {
         }
     }
 
+    /// Whether the store keeps events, and for whom.
+    package enum Events: Sendable, Hashable {
+        case off
+        /// For those who ask for them.
+        case listed
+        /// For the operator's receiver, too.
+        case delivered
+    }
+
     /// Ids are below two to this power; 31 for clients that read them into a 32-bit integer.
     package var idBits: Int
     /// The payload that is stored when a request has none, as from the tutorial's button.
@@ -49,6 +58,7 @@ package struct ServerSettings: Sendable {
     package var tags: TagPolicy
     /// The storage bounds of each user of a role; a role without an entry has none.
     package var storage: [Role: StorageBounds]
+    package var events: Events
 
     package init(
         idBits: Int = 31,
@@ -64,7 +74,8 @@ package struct ServerSettings: Sendable {
         hsts: Int? = nil,
         platforms: [Platform: PlatformRule] = [:],
         tags: TagPolicy = TagPolicy(),
-        storage: [Role: StorageBounds] = [:]
+        storage: [Role: StorageBounds] = [:],
+        events: Events = .off
     ) {
         self.idBits = idBits
         self.emptyPayload = emptyPayload
@@ -80,6 +91,7 @@ package struct ServerSettings: Sendable {
         self.platforms = platforms
         self.tags = tags
         self.storage = storage
+        self.events = events
     }
 
     /// The platform of that name. Throws an `unknown-platform` problem that lists the known ones.

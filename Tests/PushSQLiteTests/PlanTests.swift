@@ -45,6 +45,14 @@ import Testing
         ("whether a user has a handle", Registrar.held, ["device_by_user (user_id=?)"]),
         ("claims of a user", Registrar.newestPushes, ["confirmation_by_user (user_id=? AND pushed_at>?)"]),
         ("what has moved", SQLiteReader.moved, ["device_by_retirement (user_id=? AND retired_at>?)"]),
+        ("events", SQLiteReader.allEvents, ["e USING INTEGER PRIMARY KEY (rowid>?)"]),
+        ("events of a sender", SQLiteReader.eventsOfSender, ["event_by_sender (sender_id=? AND rowid>?)"]),
+        ("the oldest event", SQLiteReader.oldestEvent, ["event USING INTEGER PRIMARY KEY (rowid>?)"]),
+        (
+            "gaps in the events", SQLiteReader.gaps,
+            ["event_by_start (kind=? AND rowid>?)", "p USING INTEGER PRIMARY KEY (rowid<?)"]
+        ),
+        ("events that are old", SQLiteStore.oldestEvents, ["event USING INTEGER PRIMARY KEY (rowid<?)"]),
         ("expired", SQLiteStore.expired, ["notification_by_expiry (expires_at<?)"]),
     ]
 

@@ -65,6 +65,7 @@ struct AccessRow: Sendable {
             foreignToAdministrator: 200,
             missing: 404
         ),
+        "GET /api/events": AccessRow(resource: .nothing, own: 200),
         "GET /api/devices": AccessRow(resource: .nothing, own: 200),
         "DELETE /api/devices/{id}": AccessRow(resource: .device, own: 204, foreign: 204, missing: 404),
         "POST /api/devices/{id}/test": AccessRow(resource: .device, own: 200, foreign: 404, missing: 404),
