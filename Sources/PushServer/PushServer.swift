@@ -102,6 +102,7 @@ package final class PushServer: Responder {
                 store: store,
                 authenticator: authenticator,
                 identityField: settings.identityField,
+                hasEventReceiver: settings.events == .delivered,
                 samples: samples,
                 startedAt: startedAt
             ),

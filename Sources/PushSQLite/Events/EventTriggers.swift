@@ -50,10 +50,12 @@ struct EventTriggers {
         return """
             event_of_deletion after delete on main.delivery when old.settled_at is null
             begin
-                insert into event (at, kind, notification_id, device, user_id, platform, sender_id, reason)
-                select expires_at, \(PushEvent.Kind.expired.code), old.notification_id, old.device, old.user_id,
-                    \(Self.platform("old")), sender_id, old.reason
-                from notification where id = old.notification_id;
+                insert into event (at, kind, notification_id, device, user_id, platform, sender_id, reason) values (
+                    coalesce(
+                        (select expires_at from notification where id = old.notification_id), unixepoch() * 1000),
+                    \(PushEvent.Kind.expired.code), old.notification_id, old.device, old.user_id,
+                    \(Self.platform("old")), (select sender_id from notification where id = old.notification_id),
+                    old.reason);
             end
             """
     }

@@ -49,6 +49,21 @@ def anothers_in_lists(insider):
         insider.ask("GET", f"/api/notifications?since={cursor[:number]}{'A' if cursor[number] != 'A' else 'B'}{cursor[number + 1:]}")
 
 
+@move(
+    "Another's events", "`GET /api/events` from the start, behind numbers of an administrator's list, and behind numbers that "
+    "were never given out", "200, 400 invalid-cursor, 429 rate-limited?", role="publisher",
+)
+def anothers_events(insider):
+    own = {json_of(insider.post(counts=False))["Id"] for _ in range(3)}
+    numbers = [event["Number"] for event in json_of(
+        insider.ask("GET", "/api/events?limit=500", authorization=insider.site.admin, counts=False)
+    )["Events"]]
+    for cursor in (None, "-1", "x", str(1 << 63), 0, (1 << 63) - 1, *random.sample(numbers, min(20, len(numbers)))):
+        answer = insider.ask("GET", "/api/events?limit=500" + ("" if cursor is None else f"&cursor={cursor}"))
+        if answer.status == 200 and {event["Notification"] for event in json_of(answer)["Events"]} - own:
+            insider.harm("a list of events has what is another's")
+
+
 @move("Another's stream and devices", "`GET /api/stream?device=` and a test push with another's registration id", "404 not-found")
 def anothers_devices(insider):
     for id, _, _ in insider.site.vera.devices.values():
