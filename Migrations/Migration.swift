@@ -32,6 +32,7 @@ package struct Migration: Sendable {
         ),
         Migration(name: "M0008_alert", sql: String(decoding: PackageResources.M0008_alert_sql, as: UTF8.self)),
         Migration(name: "M0009_scheduled", sql: String(decoding: PackageResources.M0009_scheduled_sql, as: UTF8.self)),
+        Migration(name: "M0010_event", sql: String(decoding: PackageResources.M0010_event_sql, as: UTF8.self)),
         Migration(
             name: "M0011_environment",
             sql: String(decoding: PackageResources.M0011_environment_sql, as: UTF8.self)

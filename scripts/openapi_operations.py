@@ -221,6 +221,7 @@ everybody: pushes that have not been sent are cancelled, and the payload is eras
 may take back. With a token without the scope `send` one's own is always only dismissed.""",
     "device", "fetch", parameters=(ID, *CONDITIONS), answers={204: ("It is gone.", None, {})}, problems=[404, 412],
 )
+EVENT = {"type": "integer", "format": "int64", "minimum": 0, "maximum": 2**63 - 1}
 operation(
     "GET", "/api/notifications/{id}/deliveries", "listDeliveries", "notifications", "List what became of the pushes",
     f"Tells when a notification will be sent if it is scheduled, counts its pushes by state and lists them by device, for its sender and for administrators. The counts of more than 10,000 pushes may be ten seconds old. {PAGES}",
@@ -230,6 +231,18 @@ operation(
         cursor(schema={"type": "integer", "format": "int64", "minimum": 0, "maximum": 2**63 - 1, "default": 0}),
     ),
     answers=ok("The counts, and a page of the devices.", schema("Deliveries")), problems=[404],
+)
+operation(
+    "GET", "/api/events", "listEvents", "notifications", "List events",
+    f"""\
+Lists what became of pushes, who has fetched a notification for the first time, and which registrations have ended, the oldest
+first: for administrators all events, for publishers those of their own notifications. Pass `Cursor` on as `cursor` (or `since`)
+to get what has happened since; without it, the list begins with the oldest event that is kept. An event is listed in the commit
+that stores the change it tells of, and none appears later below a number that was listed. 404 unless the server is configured
+to keep events. {PAGES}""",
+    "publisher", "send",
+    parameters=(LIMIT, cursor(schema=EVENT), older("since", EVENT)),
+    answers=ok("A page of events.", schema("EventList")), problems=[404],
 )
 
 # MARK: Devices

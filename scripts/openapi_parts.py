@@ -408,6 +408,31 @@ SCHEMAS = {
         },
         description="A page of what became of a notification's pushes, and the counts of all of them.",
     ),
+    "EventList": thing(
+        ["Events", "Cursor", "More", "Truncated"],
+        {
+            "Events": {"type": "array", "maxItems": 500, "items": schema("Event")},
+            "Cursor": {"type": "string", "pattern": "^[0-9]{1,19}$", "description": "What `cursor` is set to for what comes after these events; also after the last page."},
+            "More": {"type": "boolean", "description": "Whether there is a next page now."},
+            "Truncated": {"type": "boolean", "description": "Whether events after `cursor` were deleted for their age before they were asked for, so that some may be missing here."},
+        },
+        description="A page of events, the oldest first.",
+    ),
+    "Event": thing(
+        ["Number", "At", "Kind", "Notification", "Device", "User", "App", "Platform", "Reason"],
+        {
+            "Number": {"type": "integer", "format": "int64", "minimum": 1, "description": "Rises with each event, with gaps, and is given out once."},
+            "At": time("When it happened."),
+            "Kind": {"enum": ["accepted", "failed", "expired", "cancelled", "collected", "retired"], "description": "What became of a push: the provider has accepted it, refused it for good, or not accepted it before it expired, or it is no longer needed; or `collected`: a user has fetched a notification for the first time; or `retired`: a registration has ended."},
+            "Notification": {"anyOf": [schema("NotificationId"), {"type": "null"}], "description": "Null for `retired`."},
+            "Device": either("string", description="The registration's id; null for `collected`, and where it is gone."),
+            "User": either("string", description="Whose device it is, or who has fetched; null where the user is gone."),
+            "App": either("string", description="The app of the device; null where there is none."),
+            "Platform": either("string", description="The device's platform; null for `collected`."),
+            "Reason": either("string", description="Why it was refused, cancelled or retired."),
+        },
+        description="What became of a push, a notification or a registration.",
+    ),
     "Delivery": thing(
         ["Device", "User", "App", "Platform", "State", "Attempts", "UpdatedAt", "Reason"],
         {

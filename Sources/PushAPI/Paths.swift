@@ -28,6 +28,9 @@ public enum Paths {
     /// The audit log, for administrators.
     public static let audit = "/api/audit"
 
+    /// What became of pushes, fetches and devices, for publishers and administrators.
+    public static let events = "/api/events"
+
     /// The public keys that answers are signed with.
     public static let signatureKeys = "/.well-known/sealpost-keys"
     /// The OpenAPI description of the API.

@@ -56,7 +56,7 @@ package enum HealthEvent: Sendable, Hashable {
     case manyGone(reason: String)
 
     /// The event between two states; `nil` if there is no news.
-    init?(from old: Pause?, to new: Pause?, now: Date) {
+    package init?(from old: Pause?, to new: Pause?, now: Date) {
         switch (old, new) {
         case (nil, nil): return nil
         case (nil, let new?): self = .paused(new)

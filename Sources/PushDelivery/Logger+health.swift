@@ -48,6 +48,27 @@ extension Logger {
     }
 }
 
+extension Logger {
+    /// Logs a change in the health of the events' receiver. Events wait in the database meanwhile.
+    func log(receiver event: HealthEvent) {
+        switch event {
+        case .paused(let pause):
+            self.warning("events not delivered; they wait and are sent again", metadata: pause.metadata)
+        case .changed(_, let pause):
+            self.warning("events still not delivered, for another reason", metadata: pause.metadata)
+        case .prolonged(let pause, let rest):
+            self.log(
+                level: rest < Self.longRest ? .debug : .info,
+                "events still not delivered",
+                metadata: pause.metadata
+            )
+        case .resumed(let pause):
+            self.notice("events are delivered again", metadata: ["cause": "\(pause.cause.rawValue)"])
+        case .doubted: break
+        }
+    }
+}
+
 extension Pause {
     fileprivate var metadata: Logger.Metadata {
         let until = CivilTime(secondsSince1970: Int(self.until.timeIntervalSince1970.rounded(.up)))

@@ -14,20 +14,28 @@ package struct RetentionService: Sendable {
     /// Small enough that a post that waits for it is not noticeably delayed.
     private static let batch = 500
 
-    private let store: any TokenStore & DeviceStore & NotificationStore & AuditStore & KeyStore
+    private let store: any TokenStore & DeviceStore & NotificationStore & EventStore & AuditStore & KeyStore
     /// How long the audit is kept.
     private let auditKept: Duration
+    /// How long events are kept.
+    private let eventsKept: Duration
+    /// The receiver's status; `nil` if there is none, and events are only listed.
+    private let receiver: EventStatus?
     private let logger: Logger
     private let now: @Sendable () -> Date
 
     package init(
-        store: any TokenStore & DeviceStore & NotificationStore & AuditStore & KeyStore,
+        store: any TokenStore & DeviceStore & NotificationStore & EventStore & AuditStore & KeyStore,
         auditKept: Duration,
+        eventsKept: Duration,
+        receiver: EventStatus? = nil,
         logger: Logger,
         now: @escaping @Sendable () -> Date = { Date() }
     ) {
         self.store = store
         self.auditKept = auditKept
+        self.eventsKept = eventsKept
+        self.receiver = receiver
         self.logger = logger
         self.now = now
     }
@@ -37,6 +45,7 @@ package struct RetentionService: Sendable {
         await cancelWhenGracefulShutdown {
             while !Task.isCancelled {
                 await self.deleteExpired()
+                await self.deleteOldEvents()
                 await self.writeTokenUses()
                 await self.writeSealCounts()
                 // Ended early by shutdown, which the loop's condition sees.
@@ -61,6 +70,26 @@ package struct RetentionService: Sendable {
         } catch {
             self.logger.report("token last-used times not saved; they are saved later", error)
         }
+    }
+
+    private func deleteOldEvents() async {
+        var dropped = 0
+        do {
+            let start = self.now() - self.eventsKept.timeInterval
+            while true {
+                let trimmed = try await self.store.trimEvents(before: start, limit: Self.batch)
+                dropped += trimmed.undelivered
+                if trimmed.count < Self.batch { break }
+            }
+        } catch {
+            self.logger.report("deletion of old events failed; it is retried", error)
+        }
+        guard dropped > 0, let receiver else { return }
+        receiver.noteDropped(dropped)
+        self.logger.error(
+            "events deleted for their age before the receiver took them",
+            metadata: ["count": "\(dropped)"]
+        )
     }
 
     private func deleteExpired() async {

@@ -55,6 +55,7 @@ package final class SQLiteStore: Store {
                 var opened: (Sealing, ChangeNumbers)?
                 try db.inTransaction(.immediate) {
                     opened = (try Sealing(db, keyring), try ChangeNumbers(db, now: Date()))
+                    try EventTriggers(options.events).install(db, now: Date())
                     return .commit
                 }
                 guard let opened else { preconditionFailure("a transaction runs its body or throws") }

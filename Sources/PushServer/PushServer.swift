@@ -79,6 +79,7 @@ package final class PushServer: Responder {
             ReadStateHandler(store: store, visible: visible),
             DeletionHandler(store: store, visible: visible),
             DeliveryReportHandler(reports: reports),
+            EventHandler(reports: reports, isOn: settings.events != .off),
             RegistrationHandler(store: store, settings: settings, ids: ids, workIsWaiting: workIsWaiting),
             TopicHandler(store: store, tags: settings.tags),
             DeviceTestHandler(poster: poster, settlements: settlements),
@@ -113,6 +114,7 @@ package final class PushServer: Responder {
                 store: store,
                 authenticator: authenticator,
                 identityField: settings.identityField,
+                hasEventReceiver: settings.events == .delivered,
                 samples: samples,
                 startedAt: startedAt
             ),

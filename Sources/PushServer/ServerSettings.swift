@@ -25,6 +25,15 @@ package struct ServerSettings: Sendable {
         }
     }
 
+    /// Whether the store keeps events, and for whom.
+    package enum Events: Sendable, Hashable {
+        case off
+        /// For those who ask for them.
+        case listed
+        /// For the operator's receiver, too.
+        case delivered
+    }
+
     /// Ids are below two to this power; 31 for clients that read them into a 32-bit integer.
     package var idBits: Int
     /// The payload that is stored when a request has none, as from the tutorial's button.
@@ -58,6 +67,7 @@ package struct ServerSettings: Sendable {
     package var storage: [Role: StorageBounds]
     /// What notifications may have their pushes show.
     package var alerts: AlertPolicy
+    package var events: Events
 
     package init(
         idBits: Int = 31,
@@ -76,7 +86,8 @@ package struct ServerSettings: Sendable {
         platforms: [Platform: PlatformRule] = [:],
         tags: TagPolicy = TagPolicy(),
         storage: [Role: StorageBounds] = [:],
-        alerts: AlertPolicy = AlertPolicy()
+        alerts: AlertPolicy = AlertPolicy(),
+        events: Events = .off
     ) {
         self.idBits = idBits
         self.emptyPayload = emptyPayload
@@ -95,6 +106,7 @@ package struct ServerSettings: Sendable {
         self.tags = tags
         self.storage = storage
         self.alerts = alerts
+        self.events = events
     }
 
     /// The app of that name; without a name the user's only app, or the usual one.

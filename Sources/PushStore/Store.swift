@@ -6,8 +6,8 @@ package import PushCore
 /// Each function is one transaction, atomic, and durable when it returns; no transaction spans two calls. Outcomes that
 /// a caller must decide about are returned, and failures are thrown as `StoreError`. Callers take the role that they
 /// use, such as `any DeviceStore`. `docs/decisions/store-interface.md` gives the reasons for this division.
-package protocol Store: AccountStore, TokenStore, DeviceStore, NotificationStore, OutboxStore, AuditStore, KeyStore,
-    StoreHealth
+package protocol Store: AccountStore, TokenStore, DeviceStore, NotificationStore, OutboxStore, EventStore, AuditStore,
+    KeyStore, StoreHealth
 {
     /// Makes a reader for one event loop or other executor, from which all its functions must be called.
     func makeReader() throws(StoreError) -> any StoreReader
@@ -24,7 +24,9 @@ package protocol Store: AccountStore, TokenStore, DeviceStore, NotificationStore
 ///
 /// A reader belongs to one executor, so that a store over a network has a connection for each event loop and no caller
 /// changes threads.
-package protocol StoreReader: AccountReader, TokenReader, DeviceReader, NotificationReader, OutboxReader, AuditReader {
+package protocol StoreReader: AccountReader, TokenReader, DeviceReader, NotificationReader, OutboxReader, EventReader,
+    AuditReader
+{
     /// The same for the reads at the start of each fetch, if the store can answer them without waiting; otherwise
     /// `nil`.
     var immediate: (any ImmediateReader)? { get }
@@ -70,6 +72,8 @@ package struct StoreOptions: Sendable {
     package var isAway: @Sendable (_ lane: String, _ device: String) -> Bool = { _, _ in false }
     /// Which tags of devices count.
     package var tags = TagPolicy()
+    /// The kinds of events that are stored; empty: none.
+    package var events: Set<PushEvent.Kind> = []
     /// Called from any thread; after `broken` no write is acknowledged.
     package var onEvent: @Sendable (StoreEvent) -> Void = { _ in }
 

@@ -31,24 +31,20 @@ struct Application: Sendable {
         self.parts = try ApplicationParts(configuration, logger: logger)
         let delivery = try self.parts.makeDelivery()
         self.server = try self.parts.makeServer(listeners: listeners)
-        let retention = RetentionService(
-            store: self.parts.store,
-            auditKept: configuration.auditKept,
-            logger: logger
-        )
+        let events = try self.parts.makeEventDelivery()
+        let retention = self.parts.makeRetention()
         let payloadLeases = PayloadLeaseService(store: self.parts.store, logger: logger)
         let rewrap = RewrapService(
             store: self.parts.store,
             keyringHasChanged: self.parts.keyringHasChanged,
             logger: logger
         )
+        var services: [any Service] = [retention, payloadLeases, delivery, rewrap]
+        if let events { services.append(events) }
+        services.append(HTTPService(server: self.server, logger: logger))
         self.services = ServiceGroup(
             configuration: .init(
-                services: [
-                    .init(service: retention), .init(service: payloadLeases), .init(service: delivery),
-                    .init(service: rewrap),
-                    .init(service: HTTPService(server: self.server, logger: logger)),
-                ],
+                services: services.map { .init(service: $0) },
                 gracefulShutdownSignals: signals,
                 logger: logger
             )
@@ -81,6 +77,7 @@ struct Application: Sendable {
 }
 
 extension DeliveryService: Service {}
+extension EventDelivery: Service {}
 extension PayloadLeaseService: Service {}
 extension RetentionService: Service {}
 extension RewrapService: Service {}

@@ -15,6 +15,7 @@ extension ApplicationParts {
         await self.reloadKeyring()
         self.reloadSigningKeys()
         for (name, setup) in self.senders { self.reload(setup, name: name) }
+        self.reloadEventWebhook()
         self.workIsWaiting()
     }
 
@@ -39,6 +40,19 @@ extension ApplicationParts {
             self.logger.info("signing keys reloaded", metadata: ["signs": "\(new.keys[0].key.id)"])
         } catch {
             self.logger.error("signing key reload failed; the old keys stay in use", metadata: ["error": "\(error)"])
+        }
+    }
+
+    private func reloadEventWebhook() {
+        do {
+            guard let eventWebhook, try eventWebhook.reload() else { return }
+            self.eventStatus.reset()
+            self.logger.info("credentials reloaded", metadata: ["sender": "events.webhook"])
+        } catch {
+            self.logger.error(
+                "credential reload failed; the old credentials stay in use",
+                metadata: ["sender": "events.webhook", "error": "\(error)"]
+            )
         }
     }
 

@@ -21,6 +21,9 @@ struct ApplicationParts: Sendable {
     let tls: TLSSetup?
     let signingKeys: SigningKeys
     let senders: [Sender]
+    /// `nil`: events are only listed, or not stored.
+    let eventWebhook: EventWebhookSetup?
+    let eventStatus = EventStatus()
     let keyringHasChanged = WakeUp()
     let workIsWaiting = WakeUp()
     private let streams = StreamHub()
@@ -60,6 +63,10 @@ struct ApplicationParts: Sendable {
             )
             return (name, setup)
         }
+        self.eventWebhook = try configuration.events.webhook.map { [outboundLoop] webhook in
+            let egress = try webhook.isDirect ? Egress() : configuration.egress
+            return try EventWebhookSetup(webhook, on: outboundLoop, egress: egress)
+        }
         self.tls = try configuration.tls.map {
             try TLSSetup($0, handshakeTimeout: configuration.handshakeTimeout, logger: logger)
         }
@@ -68,6 +75,7 @@ struct ApplicationParts: Sendable {
     /// Closes the senders, the store and the loops, in this order. To be called after the services have ended.
     func close() async {
         for sender in self.senders { await sender.setup.close() }
+        await self.eventWebhook?.webhook.close()
         await self.store.close()
         self.loops.stop()
         self.outboundLoop.stop()
@@ -87,6 +95,29 @@ struct ApplicationParts: Sendable {
             schedule: self.schedule,
             logger: self.logger,
             executor: self.outboundLoop
+        )
+    }
+
+    /// `nil` without a receiver. Throws `StoreError`.
+    func makeEventDelivery() throws -> EventDelivery? {
+        guard let eventWebhook else { return nil }
+        return EventDelivery(
+            store: self.store,
+            reader: try self.store.makeReader(),
+            sender: eventWebhook.webhook,
+            encode: EventMessage.body,
+            status: self.eventStatus,
+            logger: self.logger
+        )
+    }
+
+    func makeRetention() -> RetentionService {
+        RetentionService(
+            store: self.store,
+            auditKept: self.configuration.auditKept,
+            eventsKept: self.configuration.events.kept,
+            receiver: self.eventWebhook == nil ? nil : self.eventStatus,
+            logger: self.logger
         )
     }
 
@@ -160,10 +191,24 @@ struct ApplicationParts: Sendable {
                     return MetricSample(.pauses, ["lane": lane.description, "cause": cause.rawValue], count)
                 }
             }
+            + self.eventSamples
             + expiries.map { expiry in
                 let end = expiry.expiresAt.timeIntervalSince1970
                 return MetricSample(.credentialExpiry, ["credential": expiry.name], end)
             }
+    }
+}
+
+extension ApplicationParts {
+    private var eventSamples: [MetricSample] {
+        if self.eventWebhook == nil { return [] }
+        let counts = self.eventStatus.counts
+        return [
+            MetricSample(.eventsDelivered, [:], Double(counts.delivered)),
+            MetricSample(.eventFailures, [:], Double(counts.failures)),
+            MetricSample(.eventsDropped, [:], Double(counts.dropped)),
+            MetricSample(.eventsPaused, [:], self.eventStatus.isPaused ? 1 : 0),
+        ]
     }
 }
 
@@ -177,6 +222,7 @@ extension StoreOptions {
             streamLanes.contains(lane) && DeviceHandle(device).map(streams.isListening) == false
         }
         self.tags = configuration.tags
+        self.events = configuration.events.stored
         self.onEvent = { logger.log($0) }
     }
 }
@@ -201,7 +247,8 @@ extension ServerSettings {
             platforms: platforms,
             tags: configuration.tags,
             storage: configuration.storage,
-            alerts: configuration.alerts
+            alerts: configuration.alerts,
+            events: configuration.events.isOn ? configuration.events.webhook == nil ? .listed : .delivered : .off
         )
     }
 }

@@ -21,14 +21,22 @@ extension Configuration.Proxy {
 extension Configuration {
     /// The way out of a sender. Throws `ConfigurationError` if the proxy's credentials cannot be used.
     func egress(of sender: Platform) throws -> Egress {
-        guard let proxy, !self.directSenders.contains(sender) else { return Egress() }
-        let key = "proxy.credentialsFile"
-        let credentials = try proxy.credentialsFile.map {
-            try SecretFile.text(of: $0, key: key).trimmingCharacters(in: .whitespacesAndNewlines)
+        try self.directSenders.contains(sender) ? Egress() : self.egress
+    }
+
+    /// The way out for all that is not called directly. Throws `ConfigurationError` if the proxy's credentials cannot be
+    /// used.
+    var egress: Egress {
+        get throws {
+            guard let proxy else { return Egress() }
+            let key = "proxy.credentialsFile"
+            let credentials = try proxy.credentialsFile.map {
+                try SecretFile.text(of: $0, key: key).trimmingCharacters(in: .whitespacesAndNewlines)
+            }
+            guard let url = OutboundURL(proxy.url), let proxy = OutboundProxy(url, credentials: credentials) else {
+                throw ConfigurationError("\(key): must have a name, a colon and a password")
+            }
+            return Egress(proxy: proxy, includesDeviceHosts: self.proxy?.includesDeviceHosts == true)
         }
-        guard let url = OutboundURL(proxy.url), let proxy = OutboundProxy(url, credentials: credentials) else {
-            throw ConfigurationError("\(key): must have a name, a colon and a password")
-        }
-        return Egress(proxy: proxy, includesDeviceHosts: self.proxy?.includesDeviceHosts == true)
     }
 }

@@ -28,6 +28,7 @@ extension Configuration {
         let audit = try root.section("audit")
         if let keep = try audit.integer("keep", in: 86_400...3_153_600_000) { configuration.auditKept = .seconds(keep) }
         try audit.finish()
+        configuration.events = try Events(root.section("events"))
         try configuration.readPasswords(root.section("passwords"))
         try configuration.readQuotas(root.section("quotas"))
         try configuration.readStorage(root.section("storage"))

@@ -39,6 +39,7 @@ struct Configuration: Sendable {
     var sessionExpiresIn = 7_776_000
     /// For how long the audit is kept.
     var auditKept = Duration.seconds(31_536_000)
+    var events = Events()
     var passwords = PasswordParameters.usual
     /// The request quota of each user of a role; a role without an entry has none.
     var quotas = [
@@ -64,6 +65,31 @@ struct Configuration: Sendable {
     /// Those of all apps. By default event streams only, which need no provider.
     var senders: [Platform: SenderConfiguration] = [Platform("stream"): .stream]
     var streamHeartbeat = Duration.seconds(15)
+
+    /// What is stored as an event, for how long, and who is told.
+    struct Events: Sendable, Hashable {
+        /// A receiver of the operator's.
+        struct Webhook: Sendable, Hashable {
+            var url: String
+            var secretFile: String
+            var caFile: String?
+            /// Whether it is called past the proxy.
+            var isDirect = false
+        }
+
+        /// Whether events are stored without a receiver, too.
+        var isKept = false
+        var kept = Duration.seconds(604_800)
+        var kinds = PushEvent.Kind.allCases
+        /// `nil`: events are only listed.
+        var webhook: Webhook?
+
+        /// Whether events are stored.
+        var isOn: Bool { self.isKept || self.webhook != nil }
+
+        /// The kinds that the store is opened with.
+        var stored: Set<PushEvent.Kind> { self.isOn ? Set(self.kinds) : [] }
+    }
 
     /// A proxy on the way to the providers.
     struct Proxy: Sendable, Hashable {

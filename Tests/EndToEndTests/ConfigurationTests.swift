@@ -126,6 +126,11 @@ import Testing
         ("alerts: {templates: {a: {interruptionLevel: loud}}}", "alerts.templates.a.interruptionLevel: must be one of"),
         ("proxy: {url: proxy.example}", "proxy.url: must be http:// or https://, a host and a port"),
         ("proxy: {deviceHost: true}", "proxy.deviceHost: is not known here"),
+        ("events: {keep: 60}", "events.keep: must be a whole number from 3600"),
+        ("events: {kinds: [read]}", "events.kinds: \"read\" is not a kind of event; known are accepted, failed"),
+        ("events: {kinds: []}", "events.kinds: needs one or more of accepted"),
+        ("events: {webhook: {url: a}}", "events.webhook.secretFile: is missing"),
+        ("events: {webhook: {rate: 1}}", "events.webhook.rate: is not known here"),
         ("senders: {x: {type: webpush}}", "senders.x: subject is missing"),
         ("senders: {x: {type: webhook, url: a}}", "senders.x: secretFile is missing"),
         ("senders: {x: {type: webpush, subject: a, connections: 0}}", "senders.x.connections: must be a whole number"),
@@ -168,6 +173,19 @@ import Testing
         var fcm = SenderConfiguration.FCM(serviceAccount: "a")
         fcm.android = .notification(placeholder)
         #expect(try self.load(yaml).senders == [Platform("x"): .fcm(fcm)])
+    }
+
+    @Test func eventsAreStoredOnlyIfTheyAreKeptOrTaken() throws {
+        let off = try self.load("events: {kinds: [failed], webhook: {url: null}}").events
+        #expect(!off.isOn)
+        #expect(off.stored == [])
+        let kept = try self.load("events: {keep: 3600, kinds: failed}").events
+        #expect(kept.stored == [.failed])
+        #expect(kept.kept == .seconds(3600))
+        let taken = try self.load("events: {webhook: {url: a, secretFile: b, direct: true}}").events
+        #expect(taken.stored == Set(PushEvent.Kind.allCases))
+        #expect(taken.kept == .seconds(604_800))
+        #expect(taken.webhook == .init(url: "a", secretFile: "b", isDirect: true))
     }
 
     @Test(arguments: [
@@ -245,7 +263,8 @@ import Testing
 
     /// The keys that the code reads, found by reading the code.
     private static func keysAsked() throws -> Set<String> {
-        let code = try Repository.text(of: "Sources/sealpost/Configuration+loading.swift")
+        let files = ["Configuration+loading", "Configuration+events"]
+        let code = try files.map { try Repository.text(of: "Sources/sealpost/\($0).swift") }.joined()
         let calls = code.matches(of: /\.(?:sections?|string|requiredString|strings|integer|seconds|bool)\("(\w+)"/)
         let keys = Set(calls.map { String($0.output.1) })
         #expect(keys.count > 20)

@@ -50,6 +50,14 @@ import Testing
             ["scheduled_by_due (is_set_aside=? AND due_at<?)", "SEARCH n USING INTEGER PRIMARY KEY"]
         ),
         ("what is due next", ScheduledNotification.first, ["COVERING INDEX scheduled_by_due (is_set_aside=?)"]),
+        ("events", SQLiteReader.allEvents, ["e USING INTEGER PRIMARY KEY (rowid>?)"]),
+        ("events of a sender", SQLiteReader.eventsOfSender, ["event_by_sender (sender_id=? AND rowid>?)"]),
+        ("the oldest event", SQLiteReader.oldestEvent, ["event USING INTEGER PRIMARY KEY (rowid>?)"]),
+        (
+            "gaps in the events", SQLiteReader.gaps,
+            ["event_by_start (kind=? AND rowid>?)", "p USING INTEGER PRIMARY KEY (rowid<?)"]
+        ),
+        ("events that are old", SQLiteStore.oldestEvents, ["event USING INTEGER PRIMARY KEY (rowid<?)"]),
         ("expired", SQLiteStore.expired, ["notification_by_expiry (expires_at<?)"]),
     ]
 

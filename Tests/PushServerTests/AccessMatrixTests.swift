@@ -67,7 +67,8 @@ import Testing
             Platform("apns"): .init(SampleHandleRule()),
             Platform("stream"): .init(SampleHandleRule(.registrationID)),
             Platform("webpush"): .init(SampleHandleRule(), applicationServerKey: "key"),
-        ]
+        ],
+        events: .listed
     )
 
     private static func status(

@@ -27,6 +27,8 @@ import Testing
         List(path: Paths.tokens, entries: "Tokens", user: "ada", older: "after"),
         List(path: "\(Paths.tokens)?user=bob", entries: "Tokens", user: "ada", older: "after"),
         List(path: Paths.audit, entries: "Entries", user: "ada", older: "before"),
+        List(path: Paths.events, entries: "Events", user: "ada", older: "since"),
+        List(path: Paths.events, entries: "Events", user: "paul", older: "since"),
         List(path: Paths.devices, entries: "Devices", user: "ada"),
         List(path: "\(Paths.devices)?user=Bob", entries: "Devices", user: "ada"),
         List(path: Paths.notifications, entries: "Notifications", user: "alice", older: "since"),
@@ -53,6 +55,9 @@ import Testing
             // Some of them have the time of others.
             if number.isMultiple(of: 2) { self.fixture.clock.advance(by: 1) }
             last = try await self.fixture.post(#"{"Payload":1,"To":["all"]}"#)
+        }
+        for delivery in try await self.fixture.storage.claim(limit: 5) {
+            try await self.fixture.storage.settle(delivery, as: .accepted(providerID: nil))
         }
         self.notification = String(last.split(separator: "/").last ?? "")
     }

@@ -51,7 +51,7 @@ struct ServerFixture: Sendable {
         troubles: [String] = []
     ) async throws {
         let users = storage == nil ? Self.roles : [:]
-        let storage = try storage ?? StoreFixture(keyring: keyring)
+        let storage = try storage ?? StoreFixture(keyring: keyring, options: .withEvents)
         for (name, role) in users { try await storage.addUser(name, role: role, Self.passwordHash) }
         try self.init(
             on: storage,
@@ -215,7 +215,8 @@ extension ServerSettings {
         platforms: [
             Platform("apns"): .init(SampleHandleRule()), Platform("fcm"): .init(SampleHandleRule()),
             Platform("wns"): .init(SampleHandleRule { $0.hasPrefix("https://") ? nil : "it must be https" }),
-        ]
+        ],
+        events: .listed
     )
 
     /// The same with one thing changed.

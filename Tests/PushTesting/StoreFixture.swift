@@ -47,8 +47,8 @@ package struct StoreFixture: Sendable {
     package var now: Date { self.clock.now }
 
     /// The store opened anew, after it was closed.
-    package func reopened() throws -> StoreFixture {
-        try StoreFixture(self.kind, in: self.folder, keyring: self.keyring)
+    package func reopened(options: StoreOptions = StoreOptions()) throws -> StoreFixture {
+        try StoreFixture(self.kind, in: self.folder, keyring: self.keyring, options: options)
     }
 
     /// The store, for tests of what only this kind has.
@@ -253,5 +253,14 @@ package struct StoreFixture: Sendable {
         package init(_ what: String) {
             self.what = what
         }
+    }
+}
+
+extension StoreOptions {
+    /// All kinds of events are stored.
+    package static var withEvents: StoreOptions {
+        var options = StoreOptions()
+        options.events = Set(PushEvent.Kind.allCases)
+        return options
     }
 }

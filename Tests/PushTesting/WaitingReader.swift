@@ -184,6 +184,25 @@ package struct WaitingReader: StoreReader {
         return try await self.base.tallies()
     }
 
+    package func events(
+        after number: Int64?,
+        ofSender sender: Int64?,
+        limit: Int
+    ) async throws(StoreError) -> EventPage {
+        await Task.yield()
+        return try await self.base.events(after: number, ofSender: sender, limit: limit)
+    }
+
+    package func lastDeliveredEvent() async throws(StoreError) -> Int64 {
+        await Task.yield()
+        return try await self.base.lastDeliveredEvent()
+    }
+
+    package func eventBacklog() async throws(StoreError) -> EventBacklog {
+        await Task.yield()
+        return try await self.base.eventBacklog()
+    }
+
     package func auditName(of token: TokenPrefix) -> String {
         self.base.auditName(of: token)
     }

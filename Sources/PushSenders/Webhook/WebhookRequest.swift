@@ -9,9 +9,6 @@ struct WebhookRequest: Sendable {
     let timeout: Duration
 
     func make(_ push: Push, now: Date) -> OutboundRequest {
-        // The same on every try, so that a receiver recognises a repeated push.
-        let id = push.attemptID.text
-        let timestamp = String(Int(now.timeIntervalSince1970))
         let handle = JSONText.quoted(push.handle)
         let content =
             if let code = push.confirmation {
@@ -20,12 +17,14 @@ struct WebhookRequest: Sendable {
                 "\"secureId\":\"\(push.notification.rawValue)\"" + (push.alert?.json.map { ",\"alert\":\($0)" } ?? "")
             }
         let body = Array("{\(content),\"handle\":\(handle)}".utf8)
-        let headers = [
-            OutboundRequest.Header("content-type", "application/json"),
-            .init("webhook-id", id),
-            .init("webhook-timestamp", timestamp),
-            .init("webhook-signature", self.secret.signature(id: id, timestamp: timestamp, body: body)),
-        ]
-        return OutboundRequest(.post, self.url, headers: headers, body: body, timeout: self.timeout)
+        return OutboundRequest.signed(
+            by: self.secret,
+            // The same on every try, so that a receiver recognises a repeated push.
+            id: push.attemptID.text,
+            body: body,
+            to: self.url,
+            timeout: self.timeout,
+            now: now
+        )
     }
 }

@@ -9,6 +9,12 @@ package enum MetricName: String, CaseIterable, Sendable {
     case scheduledLateness = "sealpost_scheduled_overdue_seconds"
     case resting = "sealpost_lane_paused"
     case pauses = "sealpost_lane_pauses_total"
+    case eventsDelivered = "sealpost_events_delivered_total"
+    case eventFailures = "sealpost_event_message_failures_total"
+    case eventsDropped = "sealpost_events_dropped_total"
+    case eventsPaused = "sealpost_events_paused"
+    case eventsWaiting = "sealpost_events_waiting"
+    case eventsOldest = "sealpost_events_oldest_waiting_seconds"
     case auditEntries = "sealpost_audit_entries_total"
     case credentialExpiry = "sealpost_credential_expiry_timestamp_seconds"
     case writesWaiting = "sealpost_writes_waiting"
@@ -35,6 +41,12 @@ package enum MetricName: String, CaseIterable, Sendable {
             "Time since the SendAt of the oldest notification that is still to be sent; 0 if none is due."
         case .resting: "1 while the lane is paused because its provider is down, asks for a rest or refuses us."
         case .pauses: "Pauses of the lane since the start, by cause."
+        case .eventsDelivered: "Events that the receiver has acknowledged since the start."
+        case .eventFailures: "Messages with events that the receiver has not acknowledged since the start."
+        case .eventsDropped: "Events deleted for their age since the start before the receiver had acknowledged them."
+        case .eventsPaused: "1 while events rest because their receiver is down, asks for a rest or refuses them."
+        case .eventsWaiting: "Events that wait for the receiver."
+        case .eventsOldest: "Age of the oldest event that waits for the receiver, in seconds; 0 if none waits."
         case .auditEntries: "Audit entries written since the database was created."
         case .credentialExpiry: "Expiry time of a credential, in seconds since 1970."
         case .writesWaiting: "Writes in the write queue."
@@ -56,12 +68,14 @@ package enum MetricName: String, CaseIterable, Sendable {
 
     var kind: String {
         switch self {
-        case .deliveries, .pauses, .auditEntries, .identityIgnored, .signIns, .requestsLimited, .receiptsDropped,
+        case .deliveries, .pauses, .eventsDelivered, .eventFailures, .eventsDropped, .auditEntries, .identityIgnored,
+            .signIns, .requestsLimited, .receiptsDropped,
             .rowsSetAside,
             .checkpointFailures, .logLinesDropped, .connectionsRefused, .connectionsEvicted:
             "counter"
-        case .startTime, .pending, .scheduled, .scheduledLateness, .resting, .credentialExpiry, .writesWaiting,
-            .receiptsWaiting, .logBytes,
+        case .startTime, .pending, .scheduled, .scheduledLateness, .resting, .eventsPaused, .eventsWaiting,
+            .eventsOldest,
+            .credentialExpiry, .writesWaiting, .receiptsWaiting, .logBytes,
             .connections:
             "gauge"
         }

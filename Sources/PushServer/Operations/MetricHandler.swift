@@ -9,6 +9,8 @@ struct MetricHandler: Handler {
     let store: any StoreHealth
     let authenticator: Authenticator
     let identityField: IdentityField?
+    /// Whether events wait for a receiver.
+    let hasEventReceiver: Bool
     /// The samples of parts other than the store.
     let samples: @Sendable () -> [MetricSample]
     let startedAt: Date
@@ -31,6 +33,7 @@ struct MetricHandler: Handler {
         let lateness = schedule.firstDue.map { max(0, context.now.timeIntervalSince($0)) } ?? 0
         samples.append(MetricSample(.scheduled, [:], Double(schedule.count)))
         samples.append(MetricSample(.scheduledLateness, [:], lateness))
+        if self.hasEventReceiver { samples += try await context.reader.eventBacklog().samples(now: context.now) }
         for (lane, tally) in try await context.reader.tallies() {
             let counts = [
                 ("enqueued", tally.enqueued), ("accepted", tally.accepted), ("expired", tally.expired),
@@ -46,6 +49,16 @@ struct MetricHandler: Handler {
             fields: [.contentType: "text/plain; version=0.0.4; charset=utf-8", .cacheControl: "no-store"],
             body: Array(samples.exposition.utf8)
         )
+    }
+}
+
+extension EventBacklog {
+    fileprivate func samples(now: Date) -> [MetricSample] {
+        let age = self.oldest.map { max(0, now.timeIntervalSince($0)) } ?? 0
+        return [
+            MetricSample(.eventsWaiting, [:], Double(self.count)),
+            MetricSample(.eventsOldest, [:], age.rounded()),
+        ]
     }
 }
 

@@ -33,6 +33,30 @@ package final class WebhookSimulator: PushSimulator {
         }
     }
 
+    /// A message with events, in the order of their numbers.
+    private struct EventMessage: Decodable {
+        struct Content: Decodable {
+            let events: [Event]
+
+            enum CodingKeys: String, CodingKey { case events = "Events" }
+        }
+
+        struct Event: Decodable {
+            let number: Int64
+
+            enum CodingKeys: String, CodingKey { case number = "Number" }
+        }
+
+        let type: String
+        let data: Content
+
+        var isWhole: Bool {
+            let numbers = self.data.events.map(\.number)
+            return self.type == "sealpost.events" && !numbers.isEmpty
+                && zip(numbers, numbers.dropFirst()).allSatisfy { $0 < $1 }
+        }
+    }
+
     /// Makes a secret and starts to listen.
     ///
     /// Throws if the port is taken.
@@ -74,8 +98,12 @@ package final class WebhookSimulator: PushSimulator {
         guard request.path == "/hook" else { return refused(404, "no such path") }
         guard request.method == "POST" else { return refused(405, "only POST") }
         guard self.isSigned(request) else { return refused(401, "not signed") }
+        guard request.header("content-type") == "application/json" else { return refused(400, "no JSON") }
+        // What is no message of one kind may be one of the other.
+        if let events = try? JSONDecoder().decode(EventMessage.self, from: Data(request.body)) {
+            return events.isWhole ? .accepted(SimulatedResponse(status: 204)) : refused(400, "no events")
+        }
         guard
-            request.header("content-type") == "application/json",
             // The cause of a decoding error does not matter to a judge.
             let message = try? JSONDecoder().decode(Message.self, from: Data(request.body)),
             message.isWhole

@@ -96,7 +96,10 @@ extension Configuration {
 
     /// Opens the database for a command, while no server has it open. A keyring created now is also the server's.
     func openStore() throws -> any Store {
-        try self.storePlace.open(KeyringFile(self.keyring).loadOrCreate(beside: self.storePlace))
+        var options = StoreOptions()
+        // A command can end pushes, too: by deleting their user.
+        options.events = self.events.stored
+        return try self.storePlace.open(KeyringFile(self.keyring).loadOrCreate(beside: self.storePlace), options)
     }
 
     func makeLogger() -> Logger {

@@ -36,7 +36,7 @@ struct Doctor: Sendable {
                 findings += await sender.reachability(name: name, on: loop, through: egress.proxy)
             }
         }
-        return findings
+        return findings + (await self.eventWebhook(on: loop, online: online))
     }
 
     /// Whether there is time left; a credential that has ended is a failure.

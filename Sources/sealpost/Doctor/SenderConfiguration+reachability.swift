@@ -10,7 +10,7 @@ extension SenderConfiguration {
         let settings = HTTPClientSettings(caFile: self.caFile, addresses: .any, proxy: proxy)
         var findings: [Finding] = []
         for endpoint in self.endpoints {
-            findings.append(await Self.reach(endpoint, settings, name: name, on: loop))
+            findings.append(await Self.reach(endpoint, settings, subject: name.configurationKey, on: loop))
         }
         return findings
     }
@@ -37,13 +37,12 @@ extension SenderConfiguration {
         }
     }
 
-    private static func reach(
+    static func reach(
         _ endpoint: String,
         _ settings: HTTPClientSettings,
-        name: Platform,
+        subject: String,
         on loop: EventLoop
     ) async -> Finding {
-        let subject = name.configurationKey
         guard let url = OutboundURL(endpoint) else { return Finding(.fail, subject, "\(endpoint) is not a URL") }
         do throws(OutboundError) {
             let client = try HTTPClient(settings, on: loop)

@@ -34,7 +34,7 @@ class Site(outbox.Outbox):
     """A daemon with its default limits and all kinds of senders. alice publishes, root administers."""
 
     def __init__(self, sealpost, crowd=CROWD):
-        super().__init__(sealpost, quotas={})
+        super().__init__(sealpost, quotas={}, EVENTS_KEEP=604800)
         self.add_user("root", "admin")
         self.simulate(*FAULTS, channels=CHANNELS)
         network.name_hosts(self.folder)

@@ -35,7 +35,7 @@ def add_options(parser):
 def run(options):
     check_search()
     settings = dict(setting.split("=", 1) for setting in options.setting)
-    with outbox.Outbox(options.sealpost, LOG_LEVEL="trace", **settings) as site:
+    with outbox.Outbox(options.sealpost, LOG_LEVEL="trace", EVENTS_KEEP=604800, **settings) as site:
         site.simulate(channels=20)
         site.add_senders()
         hook = site.add_webhook()
@@ -77,7 +77,7 @@ def work(site, hook, callers, results, end):
 
 def tour(client, hook, caller, results):
     """Once along all that is done rarely, so that a short run calls every route with success, too."""
-    for route in ("GET /api/register", "GET /api/tokens", "GET /api/users", "GET /api/audit", "GET /api/webpush/key",
+    for route in ("GET /api/register", "GET /api/tokens", "GET /api/users", "GET /api/audit", "GET /api/events", "GET /api/webpush/key",
         "GET /healthz", "GET /readyz", "GET /metrics", "GET /.well-known/sealpost-keys", "GET /openapi.json"):
         client.send(caller, route)
     client.send(caller, "GET /api/users/{id}", f"/api/users/{caller.name}")

@@ -30,7 +30,7 @@ QUOTA = {"QUOTAS_PUBLISHER_REQUESTS": 3, "QUOTAS_PUBLISHER_WINDOW": 3600}
 
 class Site(outbox.Outbox):
     def __init__(self, sealpost):
-        super().__init__(sealpost, **LIMITS, **QUOTA, SERVER_ALLOWEDORIGINS=ORIGIN)
+        super().__init__(sealpost, **LIMITS, **QUOTA, SERVER_ALLOWEDORIGINS=ORIGIN, EVENTS_KEEP=604800)
         self.statuses = collections.Counter()
         self.routes = collections.defaultdict(set)
         self.remarks = collections.defaultdict(set)
@@ -136,7 +136,7 @@ def tour(site, hook):
         call(200, route, user=None, **SIGNED)
         site.ask(200, route.split(" ")[1], "HEAD", user=None)
     for route in ("GET /metrics", "GET /api/users", "GET /api/tokens", "GET /api/audit", "GET /api/devices", "GET /api/register",
-        "GET /api/webpush/key"):
+        "GET /api/events", "GET /api/webpush/key"):
         call(200, route)
         site.ask(200, route.split(" ")[1], Prefer="handling=strict")
         site.ask(400, route.split(" ")[1] + "?unheard-of=1", Prefer="handling=strict")

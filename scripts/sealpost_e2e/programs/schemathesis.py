@@ -28,7 +28,7 @@ class Site(outbox.Outbox):
 
     def __init__(self, sealpost):
         # A proxy is trusted, so that each request can come from an address of its own; and hashes cost what they must at least.
-        super().__init__(sealpost, SERVER_TRUSTEDPROXIES='["127.0.0.1"]', PASSWORDS_MEMORY=7168, PASSWORDS_PASSES=5)
+        super().__init__(sealpost, SERVER_TRUSTEDPROXIES='["127.0.0.1"]', PASSWORDS_MEMORY=7168, PASSWORDS_PASSES=5, EVENTS_KEEP=604800)
 
     def prepare(self):
         """Starts all of it, and returns what `schemathesis_hooks.py` must know."""

@@ -50,6 +50,21 @@ def anothers_in_lists(insider):
 
 
 @move(
+    "Another's events", "`GET /api/events` from the start, behind numbers of an administrator's list, and behind numbers that "
+    "were never given out", "200, 400 invalid-cursor, 429 rate-limited?", role="publisher",
+)
+def anothers_events(insider):
+    own = {json_of(insider.post(counts=False))["Id"] for _ in range(3)}
+    numbers = [event["Number"] for event in json_of(
+        insider.ask("GET", "/api/events?limit=500", authorization=insider.site.admin, counts=False)
+    )["Events"]]
+    for cursor in (None, "-1", "x", str(1 << 63), 0, (1 << 63) - 1, *random.sample(numbers, min(20, len(numbers)))):
+        answer = insider.ask("GET", "/api/events?limit=500" + ("" if cursor is None else f"&cursor={cursor}"))
+        if answer.status == 200 and {event["Notification"] for event in json_of(answer)["Events"]} - own:
+            insider.harm("a list of events has what is another's")
+
+
+@move(
     "Another's stream and devices", "`GET /api/stream?device=`, a test push and topics with another's registration id",
     "404 not-found, 410 registration-gone, 400 invalid-parameter",
 )

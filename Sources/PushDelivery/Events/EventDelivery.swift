@@ -1,0 +1,131 @@
+package import Foundation
+package import Logging
+package import PushCore
+package import PushStore
+internal import ServiceLifecycle
+
+/// Takes the events from the store to the operator's receiver, in order and at least once.
+///
+/// One message is under way at a time. The number of the last event that the receiver has acknowledged is stored behind
+/// its answer, so a process that ends in between sends a message once more, and never leaves one out.
+package struct EventDelivery: Sendable {
+    /// The most events in one message: some 130 KB.
+    static let batch = 500
+    /// The pause after a message that was not full, in which events gather for the next.
+    private static let gathering = Duration.seconds(1)
+    /// The pause before a retry after a failure of the store.
+    private static let restAfterFailure = Duration.seconds(1)
+
+    private let store: any EventStore
+    private let reader: any EventReader
+    private let sender: any EventSender
+    private let encode: @Sendable ([PushEvent], Date) -> [UInt8]
+    private let status: EventStatus
+    private let logger: Logger
+    private let now: @Sendable () -> Date
+
+    /// `reader` must not be used elsewhere; `encode` writes a message with events.
+    package init(
+        store: any EventStore,
+        reader: any EventReader,
+        sender: any EventSender,
+        encode: @escaping @Sendable ([PushEvent], Date) -> [UInt8],
+        status: EventStatus,
+        logger: Logger,
+        now: @escaping @Sendable () -> Date = { Date() }
+    ) {
+        self.store = store
+        self.reader = reader
+        self.sender = sender
+        self.encode = encode
+        self.status = status
+        self.logger = logger
+        self.now = now
+    }
+
+    /// Sends until shutdown; a message that is then under way is finished first.
+    package func run() async throws {
+        var progress = Progress()
+        await self.status.signal.signallingAtShutdown {
+            while !Task.isShuttingDownGracefully, !Task.isCancelled {
+                guard let rest = await self.step(&progress) else { continue }
+                await self.status.signal.wait(atMost: rest)
+            }
+        }
+    }
+
+    // MARK: - Private
+
+    private struct Progress {
+        /// The last number that was acknowledged; `nil` before it was read from the store.
+        var delivered: Int64?
+        /// The message that is sent until it is acknowledged.
+        var message: Message?
+    }
+
+    private struct Message {
+        let batch: EventBatch
+        let count: Int
+        let last: Int64
+        let isFull: Bool
+    }
+
+    /// Sends the next message, if there is one and the receiver may be called; returns how long to wait afterwards.
+    private func step(_ progress: inout Progress) async -> Duration? {
+        let now = self.now()
+        if let until = self.status.restsUntil(now: now) {
+            return min(.seconds(until.timeIntervalSince(now)), .seconds(EventReceiverHealth.longestPause))
+        }
+        do {
+            if progress.message == nil { progress.message = try await self.nextMessage(&progress) }
+        } catch {
+            self.logger.report("events not read; they are read again", error)
+            return Self.restAfterFailure
+        }
+        guard let message = progress.message else { return Self.gathering }
+        do throws(SendFailure) {
+            try await self.sender.send(message.batch)
+        } catch {
+            self.note(error)
+            return nil
+        }
+        progress.message = nil
+        progress.delivered = message.last
+        self.log(self.status.noteDelivered(message.count, now: self.now()))
+        do {
+            try await self.store.noteDelivered(eventsUpTo: message.last)
+        } catch {
+            // The next message's number stands for this one, too.
+            self.logger.report("the last delivered event not saved; it is saved with the next", error)
+        }
+        return message.isFull ? nil : Self.gathering
+    }
+
+    private func nextMessage(_ progress: inout Progress) async throws -> Message? {
+        let start: Int64
+        if let delivered = progress.delivered {
+            start = delivered
+        } else {
+            start = try await self.reader.lastDeliveredEvent()
+            progress.delivered = start
+        }
+        let page = try await self.reader.events(after: start, ofSender: nil, limit: Self.batch)
+        guard let first = page.events.first, let last = page.events.last else { return nil }
+        // Another number of events is another message: a receiver that has seen the id has seen all that is in it.
+        let id = "events-\(first.number)-\(last.number)"
+        return Message(
+            batch: EventBatch(id: id, body: self.encode(page.events, self.now())),
+            count: page.events.count,
+            last: last.number,
+            isFull: page.hasMore
+        )
+    }
+
+    private func note(_ failure: SendFailure) {
+        self.log(self.status.note(failure, now: self.now(), jitter: .random(in: 0...1)))
+    }
+
+    private func log(_ event: HealthEvent?) {
+        if let event { self.logger.log(receiver: event) }
+    }
+}

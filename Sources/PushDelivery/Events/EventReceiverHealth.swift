@@ -1,0 +1,44 @@
+internal import Foundation
+internal import PushCore
+
+/// When the events' receiver may be called, judged by its answers so far. Decides; does nothing.
+///
+/// One message is under way at a time, so each failure is a pause.
+struct EventReceiverHealth {
+    /// The first rest after a call that failed; each later one is twice as long, up to `longestRest`.
+    static let firstRest: TimeInterval = 1
+    static let longestRest: TimeInterval = 300
+    /// The first rest after a refusal that an operator must fix; each later one is twice as long, up to `longestPause`.
+    static let firstPause: TimeInterval = 60
+    static let longestPause: TimeInterval = 900
+
+    /// The current pause; `nil` while the receiver takes events.
+    private(set) var pause: Pause?
+    private var failures = 0
+
+    /// Records that the receiver has acknowledged a message.
+    mutating func noteSuccess() {
+        self = EventReceiverHealth()
+    }
+
+    /// Records a failure; `jitter` is a random number from 0 to 1.
+    mutating func note(_ failure: SendFailure, now: Date, jitter: Double) {
+        let (cause, rest): (Pause.Cause, TimeInterval) =
+            switch failure {
+            case .overloaded(_, let retryAfter):
+                // Spread a little, as others may wait for the same moment.
+                (.overloaded, retryAfter.timeInterval * (1 + jitter / 4))
+            case .unavailable(_, let retryAfter):
+                (.outage, max(self.length(Self.firstRest, Self.longestRest, jitter), retryAfter?.timeInterval ?? 0))
+            case .misconfigured, .credentialExpired, .rejected, .deviceBusy, .offline, .deviceGone, .deviceUnknown:
+                (.misconfigured, self.length(Self.firstPause, Self.longestPause, jitter))
+            }
+        self.pause = Pause(cause, reason: failure.reason, since: self.pause?.since ?? now, until: now + rest)
+        self.failures += 1
+    }
+
+    /// From half to all of the present length.
+    private func length(_ first: TimeInterval, _ longest: TimeInterval, _ jitter: Double) -> TimeInterval {
+        min(first * pow(2, Double(min(self.failures, 20))), longest) * (0.5 + jitter / 2)
+    }
+}

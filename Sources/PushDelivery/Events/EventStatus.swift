@@ -1,0 +1,65 @@
+internal import Foundation
+internal import PushCore
+internal import Synchronization
+
+/// How the events' receiver is and what it has taken, for the loop, the metrics and the reload. Any thread may use it.
+package final class EventStatus: Sendable {
+    /// Counts since the start.
+    package struct Counts: Sendable, Hashable {
+        package var delivered = 0
+        /// Messages that were not acknowledged.
+        package var failures = 0
+        /// Events that were deleted for their age before the receiver had acknowledged them.
+        package var dropped = 0
+    }
+
+    private struct State {
+        var health = EventReceiverHealth()
+        var counts = Counts()
+    }
+
+    /// Wakes the loop.
+    let signal = Signal()
+    private let state = Mutex(State())
+
+    package init() {}
+
+    package var counts: Counts { self.state.withLock { $0.counts } }
+
+    package var isPaused: Bool { self.state.withLock { $0.health.pause != nil } }
+
+    /// Forgets the receiver's failures, as after a new secret, and tries again at once.
+    package func reset() {
+        self.state.withLock { $0.health = EventReceiverHealth() }
+        self.signal.set()
+    }
+
+    /// The time until which nothing is sent; `nil` if a message may go now.
+    func restsUntil(now: Date) -> Date? {
+        self.state.withLock { $0.health.pause.flatMap { $0.until > now ? $0.until : nil } }
+    }
+
+    /// Records that events were acknowledged; returns the change that an operator is told about, if any.
+    func noteDelivered(_ count: Int, now: Date) -> HealthEvent? {
+        self.state.withLock { state in
+            state.counts.delivered += count
+            let old = state.health.pause
+            state.health.noteSuccess()
+            return HealthEvent(from: old, to: state.health.pause, now: now)
+        }
+    }
+
+    /// Records a failure; returns the change that an operator is told about, if any.
+    func note(_ failure: SendFailure, now: Date, jitter: Double) -> HealthEvent? {
+        self.state.withLock { state in
+            state.counts.failures += 1
+            let old = state.health.pause
+            state.health.note(failure, now: now, jitter: jitter)
+            return HealthEvent(from: old, to: state.health.pause, now: now)
+        }
+    }
+
+    func noteDropped(_ count: Int) {
+        self.state.withLock { $0.counts.dropped += count }
+    }
+}

@@ -1,0 +1,132 @@
+internal import Foundation
+internal import GRDB
+internal import PushCore
+internal import PushStore
+
+/// The triggers that store an event in the transaction of the change that it tells of.
+///
+/// A push ends in a dozen places, some of them triggers themselves; a trigger on its row is at all of them. They are
+/// temporary, and so exist on the writing connection alone: without events nothing is evaluated for any row.
+struct EventTriggers {
+    private static let pushEnds: [PushEvent.Kind] = [.accepted, .failed, .expired, .cancelled]
+
+    private let kinds: Set<PushEvent.Kind>
+
+    init(_ kinds: Set<PushEvent.Kind>) {
+        self.kinds = kinds
+    }
+
+    /// Creates the triggers, and begins the numbers of this process. The connection must be the one that writes.
+    func install(_ db: Database, now: Date) throws {
+        if self.kinds.isEmpty { return }
+        for trigger in [self.settlement, self.deletion, self.fetch, self.retirement].compactMap(\.self) {
+            try db.execute(sql: "create temporary trigger " + trigger)
+        }
+        try Self.beginNumbers(db, now: now)
+    }
+
+    // MARK: - Private
+
+    private var settlement: String? {
+        let ends = Self.pushEnds.filter(self.kinds.contains)
+        if ends.isEmpty { return nil }
+        let states = ends.map { "'\($0.rawValue)'" }.joined(separator: ", ")
+        let cases = ends.map { "when '\($0.rawValue)' then \($0.code)" }.joined(separator: " ")
+        return """
+            event_of_settlement after update of settled_at on main.delivery
+            when old.settled_at is null and new.settled_at is not null and new.state in (\(states))
+            begin
+                insert into event (at, kind, notification_id, device, user_id, platform, sender_id, reason) values (
+                    new.settled_at, case new.state \(cases) end, new.notification_id, new.device, new.user_id,
+                    \(Self.platform("new")), (select sender_id from notification where id = new.notification_id),
+                    new.reason);
+            end
+            """
+    }
+
+    /// A push that is deleted with its expired notification before anything became of it.
+    private var deletion: String? {
+        guard self.kinds.contains(.expired) else { return nil }
+        return """
+            event_of_deletion after delete on main.delivery when old.settled_at is null
+            begin
+                insert into event (at, kind, notification_id, device, user_id, platform, sender_id, reason) values (
+                    coalesce(
+                        (select expires_at from notification where id = old.notification_id), unixepoch() * 1000),
+                    \(PushEvent.Kind.expired.code), old.notification_id, old.device, old.user_id,
+                    \(Self.platform("old")), (select sender_id from notification where id = old.notification_id),
+                    old.reason);
+            end
+            """
+    }
+
+    private var fetch: String? {
+        guard self.kinds.contains(.collected) else { return nil }
+        return """
+            event_of_fetch after update of fetched_at on main.recipient
+            when old.fetched_at is null and new.fetched_at is not null
+            begin
+                insert into event (at, kind, notification_id, user_id, sender_id) values (
+                    new.fetched_at, \(PushEvent.Kind.collected.code), new.notification_id, new.user_id,
+                    (select sender_id from notification where id = new.notification_id));
+            end
+            """
+    }
+
+    /// A claim of a handle is no registration, and so has no event.
+    private var retirement: String? {
+        guard self.kinds.contains(.retired) else { return nil }
+        return """
+            event_of_retirement after update of retired_at on main.device
+            when old.retired_at is null and new.retired_at is not null and old.claims_for is null
+            begin
+                insert into event (at, kind, device, user_id, platform, reason) values (
+                    new.retired_at, \(PushEvent.Kind.retired.code), new.number, new.user_id, old.platform,
+                    new.retired_reason);
+            end
+            """
+    }
+
+    /// The lane of a row without what follows the slash, which may be a host that only the device's owner knows.
+    private static func platform(_ row: String) -> String {
+        "substr(\(row).lane, 1, instr(\(row).lane || '/', '/') - 1)"
+    }
+
+    /// The binary logarithm of the numbers for each millisecond since 1970, which are more than any process uses. So a
+    /// database that was restored from a backup does not give numbers out again; and all are below 2^53, which is as far
+    /// as all readers of JSON count, until the year 2248.
+    private static let perMillisecond = 10
+
+    /// Stores a row that is no event, after whose number the next event has one more.
+    private static func beginNumbers(_ db: Database, now: Date) throws {
+        // Also with a clock that is very wrong.
+        let milliseconds = min(max(now.milliseconds, 0), 1 << 43)
+        try db.execute(
+            sql: """
+                insert into event (number, at, kind)
+                select ?1, ?2, 0 where ?1 > coalesce((select max(number) from event), 0)
+                """,
+            arguments: [milliseconds << Self.perMillisecond, now.milliseconds]
+        )
+    }
+}
+
+extension PushEvent.Kind {
+    /// The kind in the database.
+    var code: Int64 {
+        switch self {
+        case .accepted: 1
+        case .failed: 2
+        case .expired: 3
+        case .cancelled: 4
+        case .collected: 5
+        case .retired: 6
+        }
+    }
+
+    /// `nil` for the start of a process, and for a number that this version does not know.
+    init?(code: Int64) {
+        guard let kind = Self.allCases.first(where: { $0.code == code }) else { return nil }
+        self = kind
+    }
+}

@@ -1,0 +1,66 @@
+package import Foundation
+package import PushCore
+
+/// Reads the events, which are stored in the transactions of the changes that they tell of.
+///
+/// Their numbers become visible in rising order: no event appears below one that a reader has seen.
+package protocol EventReader: Sendable {
+    /// The events after a number, oldest first; `nil`: from the oldest that is kept.
+    ///
+    /// With `sender`, only events of the notifications that this user has sent.
+    func events(after number: Int64?, ofSender sender: Int64?, limit: Int) async throws(StoreError) -> EventPage
+
+    /// The last number that the receiver has acknowledged; 0 if there is none.
+    func lastDeliveredEvent() async throws(StoreError) -> Int64
+
+    /// The events that the receiver has not acknowledged.
+    func eventBacklog() async throws(StoreError) -> EventBacklog
+}
+
+/// Keeps track of delivered events, and deletes old ones.
+package protocol EventStore: Sendable {
+    /// Stores that the receiver has acknowledged the events up to a number.
+    func noteDelivered(eventsUpTo number: Int64) async throws
+
+    /// Deletes events from before a time, oldest first, at most `limit`, whether they were delivered or not.
+    func trimEvents(before date: Date, limit: Int) async throws -> TrimmedEvents
+}
+
+/// Some events in the order of their numbers.
+package struct EventPage: Sendable, Hashable {
+    package let events: [PushEvent]
+    /// The number after which the next page begins.
+    package let end: Int64
+    package let hasMore: Bool
+    /// Whether events after the requested number were deleted for their age, and so may be missing.
+    package let isTruncated: Bool
+
+    package init(events: [PushEvent], end: Int64, hasMore: Bool, isTruncated: Bool) {
+        self.events = events
+        self.end = end
+        self.hasMore = hasMore
+        self.isTruncated = isTruncated
+    }
+}
+
+/// The number of events that wait for the receiver, and the time of the oldest.
+package struct EventBacklog: Sendable, Hashable {
+    package let count: Int
+    package let oldest: Date?
+
+    package init(count: Int, oldest: Date?) {
+        self.count = count
+        self.oldest = oldest
+    }
+}
+
+/// How many events were deleted, and how many of them the receiver had not acknowledged.
+package struct TrimmedEvents: Sendable, Hashable {
+    package let count: Int
+    package let undelivered: Int
+
+    package init(count: Int, undelivered: Int) {
+        self.count = count
+        self.undelivered = undelivered
+    }
+}

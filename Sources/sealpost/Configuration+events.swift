@@ -1,0 +1,37 @@
+import PushCore
+
+extension Configuration.Events {
+    /// Throws `ConfigurationError` for an unknown kind or a bad value.
+    init(_ section: ConfigurationSection) throws {
+        self.init()
+        if let keep = try section.integer("keep", in: 3600...31_536_000) {
+            self.isKept = true
+            self.kept = .seconds(keep)
+        }
+        if let words = try section.strings("kinds") {
+            let known = PushEvent.Kind.allCases.map(\.rawValue).joined(separator: ", ")
+            self.kinds = try words.map { word in
+                guard let kind = PushEvent.Kind(rawValue: word) else {
+                    throw section.error("kinds", nil, "\"\(word)\" is not a kind of event; known are \(known)")
+                }
+                return kind
+            }
+            guard !self.kinds.isEmpty else { throw section.error("kinds", nil, "needs one or more of \(known)") }
+        }
+        self.webhook = try Webhook(section.section("webhook"))
+        try section.finish()
+    }
+}
+
+extension Configuration.Events.Webhook {
+    /// `nil` without a URL. Throws `ConfigurationError` for a bad value.
+    init?(_ section: ConfigurationSection) throws {
+        let url = try section.string("url")
+        let (secretFile, caFile) = (try section.string("secretFile"), try section.string("caFile"))
+        let isDirect = try section.bool("direct") ?? false
+        try section.finish()
+        guard let url else { return nil }
+        guard let secretFile else { throw section.error("secretFile", nil, "is missing; the receiver's url needs it") }
+        self.init(url: url, secretFile: secretFile, caFile: caFile, isDirect: isDirect)
+    }
+}

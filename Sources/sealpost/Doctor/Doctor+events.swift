@@ -1,0 +1,21 @@
+import CurlHTTP
+import PushSenders
+import Reactor
+
+extension Doctor {
+    /// Whether the receiver of events can be used, and reached.
+    func eventWebhook(on loop: EventLoop, online: Bool) async -> [Finding] {
+        guard let webhook = self.configuration.events.webhook else { return [] }
+        let subject = "events.webhook"
+        do {
+            let egress = try webhook.isDirect ? Egress() : self.configuration.egress
+            try await EventWebhookSetup(webhook, on: loop, egress: egress).webhook.close()
+            let finding = Finding(.ok, subject, "the secret can be used")
+            guard online else { return [finding] }
+            let settings = HTTPClientSettings(caFile: webhook.caFile, addresses: .any, proxy: egress.proxy)
+            return [finding, await SenderConfiguration.reach(webhook.url, settings, subject: subject, on: loop)]
+        } catch {
+            return [Finding(.fail, subject, "\(error)")]
+        }
+    }
+}

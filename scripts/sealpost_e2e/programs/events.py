@@ -1,0 +1,213 @@
+"""Delivers a million pushes with kills in between, and counts at the receiver of events that none is missing.
+
+Every push must have come to the receiver as exactly one event with an end (accepted, failed, expired or cancelled), the end
+that its row has; and all ends together must be what the daemon's own tally says. The daemon is killed at random instants while
+it sends pushes and delivers events. The receiver verifies signatures and order, now and then refuses a message with 500, and now
+and then takes one and ends the connection without an answer: numbers may come again, and none may be left out. With
+--control the receiver forgets one event: then the script must fail.
+"""
+
+import array
+import base64
+import collections
+import hashlib
+import hmac
+import json
+import random
+import time
+
+from sealpost_e2e import api, outbox, processes, receiver, tls
+
+CANARY = "canary-7f3a"
+# Some pushes fail, and some devices are retired on the way.
+FAULTS = ["every 1000: status 400 body {\"reason\":\"PayloadTooLarge\"}", "every 9001: status 410 body {\"reason\":\"Unregistered\"}"]
+BROADCASTS = 10
+# Which of them replace each other, and which expires soon, so that every end occurs.
+COLLAPSING, SHORT = (5, 6), 7
+REFUSED, CUT = 40, 61
+
+
+def add_options(parser):
+    parser.add_argument("--pushes", type=int, default=1_000_000, help="deliveries together (1000000)")
+    parser.add_argument("--kills", type=int, default=20, help="of the daemon (20)")
+    parser.add_argument("--seconds", type=int, default=3600, help="after which it is given up (3600)")
+    parser.add_argument("--seed", type=int, default=random.randrange(1 << 32), help="of the random instants")
+    parser.add_argument("--control", action="store_true", help="forget one event: the script must then fail")
+
+
+def run(options):
+    instants = random.Random(options.seed)
+    with outbox.Outbox(options.sealpost) as site:
+        simulators = site.simulate(*FAULTS)
+        book = add_receiver(site)
+        devices = options.pushes // BROADCASTS
+        with site.database() as database:
+            outbox.add_devices(database, "apns", devices // 2)
+            outbox.add_devices(database, "fcm", devices - devices // 2)
+        begin = time.monotonic()
+        daemon, _ = site.serve()
+        post_all(site, lifetime=max(2, options.pushes // 25_000))
+        daemon = crash(site, daemon, options.kills, options.pushes, instants, options.seconds)
+        site.wait_until_settled(options.seconds, "the end of all pushes", daemon, pause=0.2)
+        settled = time.monotonic() - begin
+        processes.wait_until(lambda: is_delivered(site), options.seconds, "the end of all events", daemon, pause=0.2)
+        seconds = time.monotonic() - begin
+        processes.terminate(daemon)
+        processes.terminate(simulators)
+        if options.control:
+            book.forget_one()
+        fits, text = compare(site, book)
+        print(
+            f"{text}; {options.kills} kills (seed {options.seed}), in {seconds:.0f} s, all events at the receiver "
+            f"{seconds - settled:.1f} s after the last push"
+        )
+        if not fits:
+            raise SystemExit(1)
+
+
+# MARK: The receiver
+
+class Book:
+    """What the receiver has been told: each event under its number, and only once."""
+
+    KINDS = ("accepted", "failed", "expired", "cancelled", "collected", "retired")
+
+    def __init__(self, key):
+        self.key = key
+        # Numbers of events; and of those with an end: the push's, and how it ended.
+        self.numbers = set()
+        self.ends = {}
+        self.counts = collections.Counter()
+        self.devices = {}
+        self.messages = self.refused = self.cut = self.repeated = 0
+        self.faults = collections.Counter()
+
+    def take(self, head, body):
+        fields = dict(line.lower().split(b": ", 1) for line in head.split(b"\r\n")[1:])
+        case = dict(line.split(b": ", 1) for line in head.split(b"\r\n")[1:] if line.lower().startswith(b"webhook-"))
+        case = {name.lower(): value.strip() for name, value in case.items()}
+        signed = b".".join((case[b"webhook-id"], case[b"webhook-timestamp"], body))
+        expected = b"v1," + base64.b64encode(hmac.digest(self.key, signed, "sha256"))
+        if case[b"webhook-signature"] != expected or abs(int(fields[b"webhook-timestamp"]) - time.time()) > 300:
+            self.faults["wrong signature"] += 1
+        if CANARY.encode() in body:
+            self.faults["payload in an event"] += 1
+        events = json.loads(body)["data"]["Events"]
+        numbers = array.array("q", (event["Number"] for event in events))
+        if list(numbers) != sorted(set(numbers)) or not 1 <= len(numbers) <= 500:
+            self.faults["wrong order"] += 1
+        for event in events:
+            self.note(event)
+
+    def note(self, event):
+        number, kind = event["Number"], event["Kind"]
+        if number in self.numbers:
+            self.repeated += 1
+            return
+        self.numbers.add(number)
+        self.counts[kind] += 1
+        if kind not in outbox.STATES:
+            return
+        device = self.devices.setdefault(event["Device"], len(self.devices))
+        push = event["Notification"] << 32 | device
+        if push in self.ends:
+            self.faults["second end of a push"] += 1
+        self.ends[push] = self.KINDS.index(kind)
+
+    def forget_one(self):
+        push, kind = self.ends.popitem()
+        self.counts[self.KINDS[kind]] -= 1
+
+
+def add_receiver(site):
+    """Configures a receiver of events, and starts it."""
+    certificate, key = tls.make_certificate(site.folder)
+    secret = hashlib.sha256(b"events").digest()
+    book = Book(secret)
+
+    def answer(request, _):
+        # One message is under way at a time; a killed daemon's last one may still be read beside the next daemon's first.
+        with hook.lock:
+            hook.requests.clear()
+            book.messages += 1
+            if book.messages % REFUSED == 0:
+                book.refused += 1
+                return b"HTTP/1.1 500 Internal Server Error\r\ncontent-length: 0\r\n\r\n"
+            head, _, body = request.partition(b"\r\n\r\n")
+            book.take(head, body)
+            if book.messages % CUT == 0:
+                book.cut += 1
+                raise OSError("the connection ends here")
+            return b"HTTP/1.1 204 No Content\r\n\r\n"
+
+    hook = receiver.Receiver(certificate, key, answer)
+    file = site.folder / "events.secret"
+    file.write_text("whsec_" + base64.b64encode(secret).decode())
+    file.chmod(0o600)
+    with open(site.configuration, "a") as text:
+        text.write(f"events: {{webhook: {{url: 'https://localhost:{hook.port}/events', secretFile: {file}, caFile: {certificate}}}}}\n")
+    return book
+
+
+# MARK: What is done
+
+def post_all(site, lifetime):
+    """Posts the broadcasts, one of them with this lifetime in seconds."""
+    connection = site.connect()
+    for number in range(BROADCASTS):
+        order = {"Payload": f"{CANARY} {number}", "To": ["news"]}
+        if number in COLLAPSING:
+            order["CollapseKey"] = "latest"
+        elif number == SHORT:
+            order["ExpiresIn"] = lifetime
+        api.post(connection, order)
+
+
+def crash(site, daemon, kills, pushes, instants, seconds):
+    """Kills the daemon so often while pushes end, and starts it again. The last process."""
+    for number in range(kills):
+        least = pushes * (number + instants.random()) * 0.95 / kills
+        processes.wait_until(lambda: ended(site) >= least, seconds, f"kill {number + 1}", daemon, pause=0.01)
+        time.sleep(instants.uniform(0, 0.3))
+        daemon.kill()
+        daemon.wait()
+        daemon, _ = site.serve()
+    return daemon
+
+
+def ended(site):
+    with site.database() as database:
+        return database.execute("select coalesce(sum(count), 0) from tally where state <> 'enqueued'").fetchone()[0]
+
+
+def is_delivered(site):
+    with site.database() as database:
+        return database.execute(
+            "select not exists (select 1 from event where kind <> 0 and number > (select delivered from event_state))"
+        ).fetchone()[0]
+
+
+# MARK: What came of it
+
+def compare(site, book):
+    """Whether the receiver was told all, and a line that tells it."""
+    tally = site.tally()
+    ends = {state: book.counts[state] for state in outbox.STATES}
+    missing = tally["enqueued"] - len(book.ends)
+    other = 0
+    with site.database() as database:
+        query = "select d.notification_id, v.id, d.state from delivery d join device v on v.number = d.device"
+        for notification, device, state in database.execute(query):
+            push = notification << 32 | book.devices.get(device, 0xFFFFFFFF)
+            other += book.ends.get(push) != Book.KINDS.index(state)
+    fits = not missing and not other and not book.faults and not tally["pending"] and all(
+        ends[state] == tally[state] for state in outbox.STATES
+    )
+    counts = ", ".join(f"{count} {state}" for state, count in ends.items())
+    text = (
+        f"{tally['enqueued']} pushes, {missing} without their event, {other} whose event is not their row's state; events: "
+        f"{counts}, {book.counts['retired']} retired; tally {'agrees' if fits else tally}; {book.messages} messages, "
+        f"{book.refused} of them refused and {book.cut} taken without an answer, {book.repeated} events came again; "
+        f"faults: {dict(book.faults)}"
+    )
+    return fits, text
