@@ -289,6 +289,7 @@ private func subscription(
 
     @Test(arguments: [
         ("https://fcm.googleapis.com/fcm/send/x", "fcm.googleapis.com"),
+        ("https://jmt17.google.com/fcm/send/x", "jmt17.google.com"),
         ("https://updates.push.services.mozilla.com/wpush/v2/x", "updates.push.services.mozilla.com"),
         ("https://eu.push.services.mozilla.com/x", "push.services.mozilla.com"),
         ("https://web.push.apple.com/x", "push.apple.com"),

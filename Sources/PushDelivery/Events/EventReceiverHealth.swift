@@ -28,9 +28,10 @@ struct EventReceiverHealth {
             case .overloaded(_, let retryAfter):
                 // Spread a little, as others may wait for the same moment.
                 (.overloaded, retryAfter.timeInterval * (1 + jitter / 4))
-            case .unavailable(_, let retryAfter):
+            case .unavailable(_, let retryAfter, _):
                 (.outage, max(self.length(Self.firstRest, Self.longestRest, jitter), retryAfter?.timeInterval ?? 0))
-            case .misconfigured, .credentialExpired, .rejected, .deviceBusy, .offline, .deviceGone, .deviceUnknown:
+            case .misconfigured, .credentialExpired, .rejected, .kindRefused, .deviceBusy, .offline, .deviceGone,
+                .deviceUnknown:
                 (.misconfigured, self.length(Self.firstPause, Self.longestPause, jitter))
             }
         self.pause = Pause(cause, reason: failure.reason, since: self.pause?.since ?? now, until: now + rest)

@@ -3,9 +3,11 @@ package import PushCore
 
 /// The settings of the Web Push sender.
 package struct WebPushSettings: Sendable {
-    /// The push services of Google, Mozilla, Apple and Microsoft.
+    /// The push services of Google, Mozilla, Apple and Microsoft. Chromium without Google's keys subscribes at Google's
+    /// second host.
     package static let publicHosts = [
-        "fcm.googleapis.com", "updates.push.services.mozilla.com", "*.push.services.mozilla.com", "*.push.apple.com",
+        "fcm.googleapis.com", "jmt17.google.com", "updates.push.services.mozilla.com", "*.push.services.mozilla.com",
+        "*.push.apple.com",
         "*.notify.windows.com",
     ]
 
