@@ -27,6 +27,8 @@ import Testing
         #expect(ended.output.contains("HTTP/1.1 201 Created"))
         #expect(ended.output.contains(#""Payload":{"kind":"result","extension":4711},"Read":false"#))
         #expect(ended.output.contains("MyToken: 17003"))
+        #expect(ended.output.contains(/\{"Outcomes":\[\{"Status":201,[^}]*\},\{"Status":201,[^}]*"ReadOnce":true/))
+        #expect(ended.output.contains(/"SendAt":"20[^}]*"Recipients":null/))
         // With the password, and with a token.
         #expect(ended.output.split(separator: #""Payload":{"kind":"result","extension":4711},"Read""#).count == 3)
         #expect(ended.output.split(separator: "HTTP/1.1 304 Not Modified").count == 3, "an item, and a list")

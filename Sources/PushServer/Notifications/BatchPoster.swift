@@ -36,58 +36,48 @@ struct BatchPoster: Sendable {
         var post: NewPost
     }
 
+    /// The elements of one transaction.
+    private struct Portion {
+        var drafts: [Draft] = []
+        /// Those that cannot be stored, by their index in the batch.
+        var refused: [(number: Int, problem: Problem)] = []
+        /// The index of the first element behind it.
+        var end: Int
+    }
+
     private typealias Outcome = Result<SentNotification, Problem>
 
     /// Stores what the body asks for; returns the body of the answer. Throws a problem if the batch as a whole is
     /// refused; then nothing of it is stored.
+    ///
+    /// While one portion is committed, the next one is read and sealed.
     func post(_ body: [UInt8], of origin: Origin) async throws -> [UInt8] {
         let batch = origin.key.map { self.idempotency.request($0, body: body) }
         if let batch { try self.idempotency.begin(batch) }
         defer { if let batch { self.idempotency.end(batch) } }
         let late = ContinuousClock.now + self.settings.batchPatience
-        let (found, drafts) = try self.read(body, of: origin, in: batch)
-        var outcomes = found
-        var rest = drafts[...]
-        var stop: Problem?
-        var tries = 0
-        while !rest.isEmpty {
-            if stop == nil, .now >= late { stop = Problem(.busy, "the batch took too long; send the rest again") }
-            if let stop {
-                for draft in rest { outcomes[draft.number] = .failure(stop) }
+        let elements = try self.elements(of: body, origin)
+        // Each is replaced once its element is stored or refused.
+        var outcomes = [Outcome](repeating: .failure(Self.tooLate), count: elements.count)
+        var next: Portion? = self.read(elements, from: 0, of: origin, in: batch)
+        while let portion = next, .now < late {
+            for (number, problem) in portion.refused { outcomes[number] = .failure(problem) }
+            async let following =
+                portion.end < elements.count ? self.read(elements, from: portion.end, of: origin, in: batch) : nil
+            if let stop = try await self.store(portion.drafts, in: batch, of: origin, to: &outcomes) {
+                for number in portion.end..<elements.count { outcomes[number] = .failure(stop) }
                 break
             }
-            let chunk = rest.prefix(Self.chunkLength(rest))
-            rest = rest.dropFirst(chunk.count)
-            let stored = await self.store(chunk, in: batch, of: origin)
-            var again: [Draft] = []
-            for (draft, result) in zip(chunk, stored.results) {
-                switch result {
-                case .success(let posted?):
-                    outcomes[draft.number] = .success(SentNotification(posted: posted, order: draft.order))
-                case .success(nil): again.append(try self.renewed(draft, of: origin))
-                case .failure(let problem) where problem.code == .idempotencyKeyReused: throw problem
-                case .failure(let problem): outcomes[draft.number] = .failure(problem)
-                }
-            }
-            stop = stored.stop
-            guard !again.isEmpty else { continue }
-            tries += 1
-            if tries == NotificationPoster.tries { stop = NotificationPoster.noFreeID }
-            // Before the others, so that elements with one collapse key are stored in their order.
-            rest = (again + rest)[...]
+            next = await following
         }
         return self.json(outcomes, of: origin).bytes
     }
 
     // MARK: - Private
 
-    /// Reads the elements, and seals their payloads. The tree of the body, which may be large, does not outlive this
-    /// call.
-    private func read(
-        _ body: [UInt8],
-        of origin: Origin,
-        in batch: IdempotentRequest?
-    ) throws -> (outcomes: [Outcome], drafts: [Draft]) {
+    private static let tooLate = Problem(.busy, "the batch took too long; send the rest again")
+
+    private func elements(of body: [UInt8], _ origin: Origin) throws(Problem) -> [JSONValue] {
         let json = try JSONValue(body: body)
         guard case .object = json else { throw Problem(.invalidJSON, "the body is \(json.kind), not an object") }
         if origin.isStrict { try StrictHandling(members: BatchHandler.members).check(json) }
@@ -97,17 +87,29 @@ struct BatchPoster: Sendable {
         guard Self.countRange.contains(elements.count) else {
             throw Problem(.invalidMember, "Notifications must have 1 to \(Self.countRange.upperBound) elements")
         }
-        var drafts: [Draft] = []
-        let outcomes = elements.enumerated().map { number, element -> Outcome in
+        return elements
+    }
+
+    /// Reads the next elements, and seals their payloads.
+    private func read(
+        _ elements: [JSONValue],
+        from start: Int,
+        of origin: Origin,
+        in batch: IdempotentRequest?
+    ) -> Portion {
+        var portion = Portion(end: start)
+        var bytes = 0
+        for number in start..<min(start + Self.chunk, elements.count) where bytes < Self.chunkBytes {
             do {
-                drafts.append(try self.draft(element, number, of: origin, in: batch))
-                // Replaced once it is stored, or was refused.
-                return .failure(NotificationPoster.noFreeID)
+                let draft = try self.draft(elements[number], number, of: origin, in: batch)
+                bytes += draft.post.notification.sealedPayload.count
+                portion.drafts.append(draft)
             } catch {
-                return .failure(self.failures.problem(of: error, in: origin.request))
+                portion.refused.append((number, self.failures.problem(of: error, in: origin.request)))
             }
+            portion.end = number + 1
         }
-        return (outcomes, drafts)
+        return portion
     }
 
     private func draft(
@@ -169,6 +171,34 @@ struct BatchPoster: Sendable {
         return draft
     }
 
+    /// Stores the drafts of a portion. Those whose ids are taken get others, and are stored before the next portion, so
+    /// that elements with one collapse key are stored in their order. Returns why no other could be stored now, if so.
+    private func store(
+        _ drafts: [Draft],
+        in batch: IdempotentRequest?,
+        of origin: Origin,
+        to outcomes: inout [Outcome]
+    ) async throws -> Problem? {
+        var rest = drafts
+        for _ in 0..<NotificationPoster.tries where !rest.isEmpty {
+            let stored = await self.store(rest[...], in: batch, of: origin)
+            var again: [Draft] = []
+            for (draft, result) in zip(rest, stored.results) {
+                switch result {
+                case .success(let posted?):
+                    outcomes[draft.number] = .success(SentNotification(posted: posted, order: draft.order))
+                case .success(nil): again.append(try self.renewed(draft, of: origin))
+                case .failure(let problem) where problem.code == .idempotencyKeyReused: throw problem
+                case .failure(let problem): outcomes[draft.number] = .failure(problem)
+                }
+            }
+            if let stop = stored.stop { return stop }
+            rest = again
+        }
+        for draft in rest { outcomes[draft.number] = .failure(NotificationPoster.noFreeID) }
+        return nil
+    }
+
     /// Stores drafts in one transaction. If that fails for one of them, each gets a transaction of its own, so that the
     /// failure is its own, too. `stop` is why no other could be stored now.
     private func store(
@@ -201,16 +231,6 @@ struct BatchPoster: Sendable {
             stop = own.stop
         }
         return (results, stop)
-    }
-
-    /// How many of the drafts go into the next transaction, at least one.
-    private static func chunkLength(_ drafts: ArraySlice<Draft>) -> Int {
-        var bytes = 0
-        let fitting = drafts.prefix(Self.chunk).prefix { draft in
-            bytes += draft.post.notification.sealedPayload.count
-            return bytes <= Self.chunkBytes
-        }
-        return max(1, fitting.count)
     }
 
     private func json(_ outcomes: [Outcome], of origin: Origin) -> JSONValue {

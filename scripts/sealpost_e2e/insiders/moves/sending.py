@@ -37,8 +37,8 @@ def posts_at_the_edge(insider):
 
 
 @move(
-    "Batches without an end", "500 notifications each to itself, on 16 connections, and bodies that come slowly or are too long",
-    "200, 413 payload-too-large, 429 rate-limited, 503 busy?",
+    "Batches without an end", "500 notifications each to itself, on 16 connections, and bodies that are too long",
+    "200, 413 payload-too-large, 429 rate-limited?, 503 busy",
 )
 def batches(insider):
     insider.register("fcm")
