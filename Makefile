@@ -93,6 +93,7 @@ e2e: release e2e-packages
 	scripts/e2e run browsers .build/release/sealpost
 	scripts/e2e run ssrf .build/release/sealpost
 	scripts/e2e run egress .build/release/sealpost
+	scripts/e2e run tokens .build/release/sealpost
 	scripts/e2e run bruteforce .build/release/sealpost
 	scripts/e2e run enumeration .build/release/sealpost --count 5000
 	scripts/e2e run insiders .build/release/sealpost

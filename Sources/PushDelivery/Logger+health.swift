@@ -64,7 +64,7 @@ extension Logger {
             )
         case .resumed(let pause):
             self.notice("events are delivered again", metadata: ["cause": "\(pause.cause.rawValue)"])
-        case .doubted: break
+        case .doubted, .manyGone, .kindRefused: break
         }
     }
 }

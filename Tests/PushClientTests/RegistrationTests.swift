@@ -42,6 +42,28 @@ import Testing
         }
     }
 
+    @Test func aClientOfOneOfSeveralAppsNamesItEverywhere() async throws {
+        try await ScriptedPeer.run(Registry().script) { peer, _ in
+            let client = peer.client(options: .init(app: "bank"))
+            try await client.register(platform: "apns", handle: "a", isSandbox: true)
+            let body = #"{"Platform":"apns","Handle":"a","Tags":[],"App":"bank","Environment":"sandbox"}"#
+            #expect(peer.requests.last?.body == body)
+            // The environment alone makes it another registration.
+            let count = peer.requests.count
+            try await client.refresh(platform: "apns", handle: "a", isSandbox: true)
+            #expect(peer.requests.count == count)
+            try await client.refresh(platform: "apns", handle: "a")
+            #expect(peer.requests.count == count + 1)
+            _ = try? await client.send("x")
+            _ = try? await client.sync()
+            #expect(
+                peer.requests.suffix(2).map(\.target) == [
+                    "/api/notifications?app=bank", "/api/notifications?limit=500&app=bank",
+                ]
+            )
+        }
+    }
+
     @Test func anIdThatIsGoneIsReplacedOnce() async throws {
         let registry = Registry()
         try await ScriptedPeer.run(registry.script) { peer, client in

@@ -51,12 +51,12 @@ class Outbox(rig.Rig):
             log.seek(position)
             return log.read()
 
-    def simulate(self, *faults, channels=1):
+    def simulate(self, *faults, channels=1, options=()):
         """Starts simulators of the providers, which go wrong by these rules, and configures the daemon for them.
 
         What they receive is in the file `received`, a line for each request. WNS has so many channels open.
         """
-        options = [text for fault in faults for text in ("--fault", fault)]
+        options = [*options, *(text for fault in faults for text in ("--fault", fault))]
         output = self.folder / "simulators.log"
         with open(output, "w") as file:
             process = self.start(

@@ -15,19 +15,35 @@ package final class APNsDevices: Sendable {
         let topic: String
     }
 
+    private struct State {
+        var origins: [String: Origin] = [:]
+        /// The beginnings of tokens that are of an origin; the first that fits counts.
+        var beginnings: [(text: String, origin: Origin)] = []
+
+        func origin(of token: String) -> Origin? {
+            self.origins[token] ?? self.beginnings.first { token.hasPrefix($0.text) }?.origin
+        }
+    }
+
     // A lock: devices are issued from any thread, and each use is short.
-    private let origins = Mutex<[String: Origin]>([:])
+    private let state = Mutex(State())
 
     package init() {}
 
     /// From now on the token is one of this environment and app only.
     package func issue(_ token: String, in environment: APNsEnvironment, topic: String) {
-        self.origins.withLock { $0[token.lowercased()] = Origin(environment: environment, topic: topic) }
+        self.state.withLock { $0.origins[token.lowercased()] = Origin(environment: environment, topic: topic) }
+    }
+
+    /// The same for all tokens that begin so, unless a call before has said something else of them.
+    package func issue(beginningWith text: String, in environment: APNsEnvironment, topic: String) {
+        let origin = Origin(environment: environment, topic: topic)
+        self.state.withLock { $0.beginnings.append((text.lowercased(), origin)) }
     }
 
     /// Throws what APNs answers if the token, in lower case, is of another environment or app.
     func check(_ token: String, in environment: APNsEnvironment, topic: String) throws(APNsRefusal) {
-        guard let origin = self.origins.withLock({ $0[token] }) else { return }
+        guard let origin = self.state.withLock({ $0.origin(of: token) }) else { return }
         // Apple does not tell a token of the other environment from an invented one.
         guard origin.environment == environment else { throw APNsRefusal(.badDeviceToken) }
         guard origin.topic == topic else { throw APNsRefusal(.deviceTokenNotForTopic) }

@@ -33,6 +33,17 @@ struct Simulate: AsyncParsableCommand {
     @Option(help: "A file to write a line for each push to, instead of standard output.")
     var log: String?
 
+    @Option(
+        help: ArgumentHelp(
+            "Simulate Apple's sandbox, too: device tokens that begin with this are of the sandbox only.",
+            discussion: "All others are of production only, and the configuration has the sandbox enabled."
+        )
+    )
+    var sandbox: String?
+
+    @Option(help: "Device tokens of APNs that begin with this are of another app.")
+    var foreign: String?
+
     @Option(help: "The number of WNS channels to open. The file `channels` of the directory lists them.")
     var channels = 1
 
@@ -44,9 +55,10 @@ struct Simulate: AsyncParsableCommand {
             }
             let faults = try self.readFaults()
             let log = try self.log.map { try PushLogFile(path: $0) }
-            let providers = try Providers(folder: self.folder, names: names) { name in
+            let providers = try Providers(folder: self.folder, names: names, hasSandbox: self.sandbox != nil) { name in
                 self.options(for: name, faults: faults, log: log)
             }
+            self.issueDevices(of: providers.apns)
             providers.fcm.tokenRequests.setFaults(faults.rules(for: "fcm-tokens"))
             providers.wns.tokenRequests.setFaults(faults.rules(for: "wns-tokens"))
             // Before the line that announces the simulators: until now a signal ends the process.
@@ -62,6 +74,16 @@ struct Simulate: AsyncParsableCommand {
         }
     }
 
+    private func issueDevices(of apns: APNsSimulator) {
+        let topic = apns.credentials.topic
+        if let foreign {
+            apns.devices.issue(beginningWith: foreign, in: .production, topic: "another app than " + topic)
+        }
+        guard let sandbox else { return }
+        apns.devices.issue(beginningWith: sandbox, in: .sandbox, topic: topic)
+        apns.devices.issue(beginningWith: "", in: .production, topic: topic)
+    }
+
     private func readFaults() throws -> [FaultOption] {
         do {
             return try self.fault.map { try FaultOption($0) }
@@ -72,7 +94,7 @@ struct Simulate: AsyncParsableCommand {
 
     private func options(for name: String, faults: [FaultOption], log: PushLogFile?) -> SimulatorOptions {
         var options = SimulatorOptions()
-        let index = UInt16(Providers.allNames.firstIndex(of: name) ?? 0)
+        let index = UInt16((Providers.allNames + ["apns-sandbox"]).firstIndex(of: name) ?? 0)
         options.port = self.port.map { $0 &+ index } ?? 0
         options.faults = faults.rules(for: name)
         options.countsPushes = log != nil

@@ -6,6 +6,8 @@ import PushSimulators
 /// The simulated providers with their credentials in files, as real ones would give them.
 struct Providers: Sendable {
     let apns: APNsSimulator
+    /// Apple's sandbox, if it is simulated, too.
+    let sandbox: APNsSimulator?
     let fcm: FCMSimulator
     let wns: WNSSimulator
     private let folder: String
@@ -15,10 +17,12 @@ struct Providers: Sendable {
 
     /// Makes the folder, new keys and certificates in it, and listens.
     ///
-    /// Only those of `names` run and are in the configuration; `options` are for each by its name.
+    /// Only those of `names` run and are in the configuration, and the sandbox if it is wanted; `options` are for each by
+    /// its name.
     init(
         folder: String,
         names: [String] = Self.allNames,
+        hasSandbox: Bool = false,
         options: (String) -> SimulatorOptions = { _ in SimulatorOptions() }
     ) throws {
         self.folder = folder
@@ -30,6 +34,9 @@ struct Providers: Sendable {
         )
         let authority = try TestAuthority()
         self.apns = try APNsSimulator(authority: authority, options: options("apns"))
+        self.sandbox =
+            hasSandbox
+            ? try APNsSimulator(sandboxOf: self.apns, authority: authority, options: options("apns-sandbox")) : nil
         self.fcm = try FCMSimulator(authority: authority, options: options("fcm"))
         self.wns = try WNSSimulator(authority: authority, options: options("wns"))
         try authority.write(to: "\(folder)/ca.pem")
@@ -53,6 +60,7 @@ struct Providers: Sendable {
             envelope: .background
         )
         apns.endpoint = self.apns.endpoint
+        apns.sandbox = self.sandbox.map { .init(endpoint: $0.endpoint) }
         apns.caFile = ca
         // A simulated phone is woken as often as one likes.
         apns.backgroundInterval = 0
@@ -75,12 +83,13 @@ struct Providers: Sendable {
 
     /// The same as a file.
     var yaml: String {
+        let sandbox = self.sandbox.map { ", sandbox: {enabled: true, endpoint: \"\($0.endpoint)\"}" } ?? ""
         let entries = [
             "apns": """
               apns: {type: apns, keyFile: \(self.folder)/AuthKey.p8, keyID: "\(self.apns.credentials.keyID)",
                 teamID: "\(self.apns.credentials.teamID)", topic: \(self.apns.credentials.topic),
                 endpoint: "\(self.apns.endpoint)", caFile: \(self.folder)/ca.pem, envelope: background,
-                backgroundInterval: 0}
+                backgroundInterval: 0\(sandbox)}
 
             """,
             "fcm": """
@@ -103,6 +112,7 @@ struct Providers: Sendable {
         let all: [String: any PushSimulator] = ["apns": self.apns, "fcm": self.fcm, "wns": self.wns]
         return try await withThrowingTaskGroup(of: Void.self) { group in
             for simulator in self.names.compactMap({ all[$0] }) { group.addTask { try await simulator.run() } }
+            if let sandbox { group.addTask { try await sandbox.run() } }
             defer { group.cancelAll() }
             return try await body()
         }
