@@ -205,7 +205,7 @@ def aim(id, parameters):
         parameters["id"] = SITE["device"]
     elif id in ("joinTopic", "leaveTopic"):
         # Of any text some are reserved, and of many one is the sixty-first.
-        parameters["topic"] = dice.choice(["news", "A:b@c.-_", "%23sport"])
+        parameters["topic"] = dice.choice(["news", "A:b@c.-_", "sport"])
         if dice.random() < 0.7:
             parameters["id"] = SITE["device"]
     elif id in ("getNotification", "markNotification", "deleteNotification", "listDeliveries") and dice.random() < 0.5:
