@@ -136,7 +136,7 @@ import Testing
         let now = self.fixture.clock.now
         #expect(
             response.text == #"{"Id":\#(id),"Read":false,"CreatedAt":"\#(now.rfc3339)","#
-                + #""ExpiresAt":"\#((now + 60).rfc3339)","To":["username:bob"],"Platforms":null,"Priority":"high","#
+                + #""SendAt":null,"ExpiresAt":"\#((now + 60).rfc3339)","To":["username:bob"],"Platforms":null,"Priority":"high","#
                 + #""CollapseKey":null,"Store":"cacheable","ReadOnce":false,"Recipients":1,"Pushes":1,"More":false}"#
         )
         #expect(try await self.waiting() == ["b:1"])
