@@ -246,7 +246,9 @@ SCHEMAS = {
     ),
     "NotificationBatch": thing(
         ["Notifications"],
-        {"Notifications": {"type": "array", "minItems": 1, "maxItems": 500, "items": schema("NotificationOrder")}},
+        {"Notifications": {"type": "array", "minItems": 1, "maxItems": 500, "items": {
+            "anyOf": [schema("NotificationOrder"), {"description": "Anything else is refused by itself, among the outcomes."}],
+        }}},
         description="Notifications, each in its full form.",
         examples=[{"Notifications": [{"Payload": "Your code is 493 021."}, {"Payload": {"Code": "112 904"}, "ReadOnce": True}]}],
     ),

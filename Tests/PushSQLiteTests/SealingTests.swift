@@ -26,9 +26,9 @@ import Testing
             }
             var alert = PushAlert()
             alert[.bodyKey] = "ECHO_RESULT"
-            let number = Int64(name.utf8.count)
+            let (number, later) = (Int64(name.utf8.count), fixture.now + 60)
             try await fixture.post(number, from: user, to: "cardiology && !oncology", alert: alert, page: 1)
-            try await fixture.post(100 + number, from: user, to: "pathology", sendAt: fixture.now + 60)
+            try await fixture.post(100 + number, from: user, to: "pathology", alert: alert, sendAt: later)
         }
     }
 

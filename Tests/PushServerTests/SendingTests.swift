@@ -136,9 +136,9 @@ import Testing
         let now = self.fixture.clock.now
         #expect(
             response.text == #"{"Id":\#(id),"Read":false,"CreatedAt":"\#(now.rfc3339)","#
-                + #""ExpiresAt":"\#((now + 60).rfc3339)","To":["username:bob"],"Platforms":null,"Priority":"high","#
-                + #""CollapseKey":null,"Store":"cacheable","ReadOnce":false,"Alert":null,"Recipients":1,"Pushes":1,"#
-                + #""More":false}"#
+                + #""SendAt":null,"ExpiresAt":"\#((now + 60).rfc3339)","App":"default","To":["username:bob"],"#
+                + #""Platforms":null,"Priority":"high","CollapseKey":null,"Store":"cacheable","ReadOnce":false,"#
+                + #""Alert":null,"Recipients":1,"Pushes":1,"More":false}"#
         )
         #expect(try await self.waiting() == ["b:1"])
     }

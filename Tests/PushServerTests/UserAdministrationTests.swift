@@ -62,7 +62,8 @@ import Testing
 
     @Test func aUserIsShownWithoutTheHash() async throws {
         let response = try await self.fixture.send(.get, Paths.user("Alice"), user: "ada")
-        let expected = #"{"Name":"alice","Role":"device","CreatedAt":"2027-01-15T08:00:00Z","Disabled":false}"#
+        let expected =
+            #"{"Name":"alice","Role":"device","Apps":["default"],"CreatedAt":"2027-01-15T08:00:00Z","Disabled":false}"#
         #expect(response.text == expected)
     }
 

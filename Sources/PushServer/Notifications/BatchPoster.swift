@@ -45,8 +45,6 @@ struct BatchPoster: Sendable {
         var end: Int
     }
 
-    private typealias Outcome = Result<SentNotification, Problem>
-
     /// Stores what the body asks for; returns the body of the answer. Throws a problem if the batch as a whole is
     /// refused; then nothing of it is stored.
     ///
@@ -57,8 +55,7 @@ struct BatchPoster: Sendable {
         defer { if let batch { self.idempotency.end(batch) } }
         let late = ContinuousClock.now + self.settings.batchPatience
         let elements = try self.elements(of: body, origin)
-        // Each is replaced once its element is stored or refused.
-        var outcomes = [Outcome](repeating: .failure(Self.tooLate), count: elements.count)
+        var outcomes = BatchOutcomes(elements.count, before: Self.tooLate)
         var next: Portion? = self.read(elements, from: 0, of: origin, in: batch)
         while let portion = next, .now < late {
             for (number, problem) in portion.refused { outcomes[number] = .failure(problem) }
@@ -70,7 +67,7 @@ struct BatchPoster: Sendable {
             }
             next = await following
         }
-        return self.json(outcomes, of: origin).bytes
+        return outcomes.json(in: origin.request).bytes
     }
 
     // MARK: - Private
@@ -177,7 +174,7 @@ struct BatchPoster: Sendable {
         _ drafts: [Draft],
         in batch: IdempotentRequest?,
         of origin: Origin,
-        to outcomes: inout [Outcome]
+        to outcomes: inout BatchOutcomes
     ) async throws -> Problem? {
         var rest = drafts
         for _ in 0..<NotificationPoster.tries where !rest.isEmpty {
@@ -231,19 +228,6 @@ struct BatchPoster: Sendable {
             stop = own.stop
         }
         return (results, stop)
-    }
-
-    private func json(_ outcomes: [Outcome], of origin: Origin) -> JSONValue {
-        let values = outcomes.map { outcome -> JSONValue in
-            switch outcome {
-            case .success(let sent):
-                return .object([.init("Status", .number(201))] + sent.members)
-            case .failure(var problem):
-                problem.instance = origin.request.description
-                return .object([.init("Status", .number(problem.status)), .init("Problem", problem.json)])
-            }
-        }
-        return .object([.init("Outcomes", .array(values))])
     }
 }
 
