@@ -241,7 +241,10 @@ to get what has happened since; without it, the list begins with the oldest even
 that stores the change it tells of, and none appears later below a number that was listed. 404 unless the server is configured
 to keep events. {PAGES}""",
     "publisher", "send",
-    parameters=(LIMIT, cursor(schema=EVENT), older("since", EVENT)),
+    parameters=(
+        LIMIT, cursor(schema=EVENT),
+        parameter("since", "query", EVENT, "Another name of `cursor`; not beside it."),
+    ),
     answers=ok("A page of events.", schema("EventList")), problems=[404],
 )
 

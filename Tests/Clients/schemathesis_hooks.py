@@ -162,9 +162,10 @@ def complete(id, case):
             query.pop("since", None)
         for spelling in ("cursor", "since"):
             fill(query, spelling, lambda _: ask("GET", path, user="amy")["Cursor"])
-    elif id in ("listUsers", "listTokens", "listAudit") and "cursor" in query:
+    elif id in ("listUsers", "listTokens", "listAudit", "listEvents") and "cursor" in query:
         query.pop("after", None)
         query.pop("before", None)
+        query.pop("since", None)
     elif id == "register" and isinstance(body, dict):
         if isinstance(body.get("Handle"), dict):
             fill(body["Handle"], "endpoint", endpoint)

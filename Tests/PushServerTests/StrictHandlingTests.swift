@@ -123,7 +123,7 @@ import Testing
         (#"{"Payload":1,"ReadOne":true}"#, #"the member "ReadOne" is unknown; did you mean ReadOnce?"#),
         (#"{"Payload":1,"tos":[]}"#, #"the member "tos" is unknown; did you mean To?"#),
         (#"{"Payload":1,"Title":"x"}"#, #"the member "Title" is unknown; known are App, Payload, To, Platforms"#),
-        (#"{"Payload":1,"":1}"#, #"the member "" is unknown; known are Payload"#),
+        (#"{"Payload":1,"":1}"#, #"the member "" is unknown; known are App, Payload"#),
         (#"{"Payload":1,"\#(String(repeating: "x", count: 99))":1}"#, "\"\(String(repeating: "x", count: 40))\" is"),
     ])
     func theProblemNamesTheMemberAndOneThatIsNear(body: String, detail: String) async throws {

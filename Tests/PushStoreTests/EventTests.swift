@@ -282,6 +282,10 @@ import Testing
         // A database that was put back from before the first would otherwise give its number to another event.
         #expect(try #require(events.first).number > first + 1)
         #expect(try await fixture.reader.eventBacklog().count == 2)
+        // The first process's start and its event are gone, and with them what the gap began at.
+        let trimmed = try await fixture.store.trimEvents(before: .distantFuture, limit: 2)
+        #expect(trimmed == TrimmedEvents(count: 2, undelivered: 1))
+        #expect(try await fixture.reader.eventBacklog().count == 1)
         await fixture.store.close()
     }
 
