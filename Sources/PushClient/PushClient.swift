@@ -38,7 +38,8 @@ public struct PushClient: Sendable {
         self.records = Records(
             store,
             server: self.api.endpoint?.name ?? "",
-            account: credentials.account,
+            // Each app has an inbox and a registration of its own.
+            account: options.app.map { "\(credentials.account)\n\($0)" } ?? credentials.account,
             isSigned: !options.signatureKeys.isEmpty
         )
         self.inbox = InboxKeeper(self.records)
