@@ -29,7 +29,7 @@ import Testing
         #expect(try await self.signIn("Carol", password: "long enough") == .unauthorized)
         let response = try await self.add(#"{"Name":"Carol","Password":"long enough"}"#)
         #expect(response.status.code == 201)
-        #expect(response.text == #"{"Name":"Carol","Role":"device"}"#)
+        #expect(response.text == #"{"Name":"Carol","Role":"device","Apps":["default"]}"#)
         #expect(response.fields[.cacheControl] == "no-store")
         #expect(try await self.signIn("carol", password: "long enough") == .ok)
         #expect(try await self.signIn("carol", password: "long enough!") == .unauthorized)
