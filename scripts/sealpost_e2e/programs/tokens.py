@@ -49,6 +49,7 @@ def run(options):
         watch.skip()
         api.post(connection, {"Payload": "news", "To": ["news"]})
         site.wait_until_settled(120, "the second broadcast", daemon)
+        time.sleep(2)
         again = watch.take()
         refused = [line for line in again if line[3] != "200"]
         print(f"the second broadcast: {len(again) - len(refused)} accepted, {len(refused)} refused")
