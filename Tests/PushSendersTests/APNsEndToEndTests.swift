@@ -72,6 +72,41 @@ import Testing
         #expect(outcome == .failure(.deviceGone(reason: "Unregistered", since: since)))
     }
 
+    /// What makes Apple refuse a push, beside a text that a test has ordered.
+    enum Circumstance: CaseIterable {
+        case otherEnvironment, otherApp, expiredToken, busyDevice, keyOfTheOtherEnvironment
+
+        func arrange(_ apns: APNsSimulator, _ device: String) {
+            let topic = apns.credentials.topic
+            switch self {
+            case .otherEnvironment: apns.devices.issue(device, in: .sandbox, topic: topic)
+            case .otherApp: apns.devices.issue(device, in: .production, topic: topic + ".other")
+            case .expiredToken: apns.expire(device, at: Samples.now - 9)
+            case .busyDevice: apns.setLimitPerDevice(0)
+            case .keyOfTheOtherEnvironment: apns.restrictKey(to: [.sandbox])
+            }
+        }
+
+        var failure: SendFailure {
+            switch self {
+            case .otherEnvironment: .deviceUnknown(reason: "BadDeviceToken")
+            case .otherApp: .deviceUnknown(reason: "DeviceTokenNotForTopic")
+            case .expiredToken: .deviceGone(reason: "ExpiredToken", since: Samples.now - 9)
+            case .busyDevice: .deviceBusy(reason: "TooManyRequests", retryAfter: .seconds(60))
+            case .keyOfTheOtherEnvironment: .misconfigured(reason: "BadEnvironmentKeyIdInToken")
+            }
+        }
+    }
+
+    @Test(arguments: Circumstance.allCases)
+    func aDeviceOrKeyOfAnotherKindIsToldAsWhatItIs(circumstance: Circumstance) async throws {
+        let outcome = try await self.withAPNs { sender, apns, _, _ in
+            circumstance.arrange(apns, "ABCDEF0123456789")
+            return await sender.outcome(of: try Samples.push())
+        }
+        #expect(outcome == .failure(circumstance.failure))
+    }
+
     @Test func aTroubledProviderSaysWhenToComeBack() async throws {
         let outcome = try await self.withAPNs { sender, apns, _, _ in
             let retryAfter = HeaderField("retry-after", "42")

@@ -54,6 +54,39 @@ import Testing
         #expect(outcome == .failure(.deviceGone(reason: "UNREGISTERED")))
     }
 
+    /// What makes Google refuse a push, beside a text that a test has ordered.
+    enum Circumstance: CaseIterable {
+        case otherProject, noKeyForApple, quota
+
+        func arrange(_ fcm: FCMSimulator, _ device: String) {
+            switch self {
+            case .otherProject: fcm.disown(device)
+            case .noKeyForApple:
+                fcm.makeApple(device)
+                fcm.setAppleKey(false)
+            case .quota: fcm.setQuota(0)
+            }
+        }
+
+        var failure: SendFailure {
+            switch self {
+            case .otherProject: .deviceUnknown(reason: "SENDER_ID_MISMATCH")
+            case .noKeyForApple: .kindRefused(reason: "THIRD_PARTY_AUTH_ERROR")
+            case .quota: .deviceBusy(reason: "QUOTA_EXCEEDED", retryAfter: .seconds(60))
+            }
+        }
+    }
+
+    @Test(arguments: Circumstance.allCases)
+    func aDeviceOfAnotherKindOrTooManyPushesAreToldAsWhatTheyAre(circumstance: Circumstance) async throws {
+        let outcome = try await self.withFCM { sender, fcm in
+            let push = try Self.push()
+            circumstance.arrange(fcm, push.handle)
+            return await sender.outcome(of: push)
+        }
+        #expect(outcome == .failure(circumstance.failure))
+    }
+
     @Test func aRevokedAccessTokenIsFetchedAgainOnceForAll() async throws {
         let (accepted, exchanges) = try await self.withFCM { sender, fcm in
             let first = try await sender.accepted(50) { try Self.push($0) }

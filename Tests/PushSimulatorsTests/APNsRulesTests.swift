@@ -70,6 +70,14 @@ import Testing
         #expect(refusal == expected)
     }
 
+    @Test func aTokenThatHasExpiredIsGone() {
+        var rules = APNsRules(topic: "app") { _ throws(APNsRefusal) in Tokens.now }
+        rules.expired["abcd"] = Tokens.now
+        let refusal = APNsRefusal(.expiredToken, retiredAt: Tokens.now)
+        #expect(throws: refusal) { try rules.check(Self.good, now: Tokens.now) }
+        #expect(refusal.status == 410)
+    }
+
     @Test func aKeyMayBeValidInOneEnvironmentOnly() {
         var rules = APNsRules(topic: "app", environment: .sandbox) { _ throws(APNsRefusal) in Tokens.now }
         rules.keyEnvironments = [.production]

@@ -59,6 +59,22 @@ import Testing
         #expect(answer.body == #"{"reason":"Unregistered","timestamp":1700000000500}"#)
     }
 
+    @Test func aDeviceThatIsPushedTooOftenIsBusyAndOthersAreNot() throws {
+        var options = SimulatorOptions()
+        options.now = { Tokens.now }
+        let apns = try APNsSimulator(authority: self.authority, options: options)
+        apns.setLimitPerDevice(1)
+        let token = try Tokens.provider(of: apns, issued: Tokens.now)
+        let statuses = try ["abcd", "abcd", "abce"].map { device in
+            var headers = try self.headers(id: UUID().uuidString.lowercased())
+            headers[0] = HeaderField("authorization", "bearer \(token)")
+            let path = "/3/device/" + device
+            return apns.judge(SimulatedRequest(path: path, headers: headers, body: Array(Self.silent.utf8))).response
+                .status
+        }
+        #expect(statuses == [200, 429, 200])
+    }
+
     @Test func aClientThatSpeaksOnlyHTTP1IsRefused() async throws {
         await #expect(throws: Curl.Failure.self) {
             try await self.apns.whileRunning { apns in

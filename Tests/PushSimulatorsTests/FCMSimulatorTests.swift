@@ -84,16 +84,6 @@ import Testing
         if let code { #expect(answer.body.contains(#""errorCode":"\#(code)""#)) }
     }
 
-    @Test func theQuotaOfAMinuteCountsWhatIsRefusedButNotWhatIsOverIt() {
-        let quota = MessageQuota()
-        quota.setLimit(2)
-        let start = Date(timeIntervalSince1970: 1000)
-        let allowed = [0, 1, 2, 59, 60, 60.5, 61, 62].map { (seconds: TimeInterval) in
-            (try? quota.count(now: start + seconds)) != nil
-        }
-        #expect(allowed == [true, true, false, false, true, false, true, false])
-    }
-
     @Test func aRetiredTokenIsUnregistered() async throws {
         self.fcm.retire("device")
         let answer = try await self.fcm.whileRunning { _ in try await self.send(token: self.accessToken()) }

@@ -14,6 +14,7 @@ package struct APNsRefusal: Error, Hashable {
         case badTopic = "BadTopic"
         case deviceTokenNotForTopic = "DeviceTokenNotForTopic"
         case duplicateHeaders = "DuplicateHeaders"
+        case expiredToken = "ExpiredToken"
         case expiredProviderToken = "ExpiredProviderToken"
         case invalidProviderToken = "InvalidProviderToken"
         case invalidPushType = "InvalidPushType"
@@ -34,7 +35,7 @@ package struct APNsRefusal: Error, Hashable {
     }
 
     package let reason: Reason
-    /// When the token became invalid; with `unregistered` only.
+    /// When the token became invalid; with `unregistered` and `expiredToken` only.
     package let retiredAt: Date?
 
     package init(_ reason: Reason, retiredAt: Date? = nil) {
@@ -47,7 +48,7 @@ package struct APNsRefusal: Error, Hashable {
         case .badEnvironmentKeyIDInToken, .expiredProviderToken, .invalidProviderToken, .missingProviderToken: 403
         case .badPath: 404
         case .methodNotAllowed: 405
-        case .unregistered: 410
+        case .expiredToken, .unregistered: 410
         case .payloadTooLarge: 413
         case .tooManyProviderTokenUpdates, .tooManyRequests: 429
         default: 400

@@ -18,6 +18,8 @@ package struct APNsRules: Sendable {
     package var keyEnvironments: Set<APNsEnvironment> = [.production, .sandbox]
     /// The tokens that are no longer in use, in lower case, with the time of their retirement.
     package var retired: [String: Date] = [:]
+    /// The tokens that have expired, in lower case, with the time at which they did.
+    package var expired: [String: Date] = [:]
     package let tokenCheck: TokenCheck
 
     package init(
@@ -50,6 +52,7 @@ package struct APNsRules: Sendable {
         }
         try Self.checkPayload(request.body, of: type)
         try self.devices.check(device, in: self.environment, topic: self.topic)
+        if let date = self.expired[device] { throw APNsRefusal(.expiredToken, retiredAt: date) }
         if let date = self.retired[device] { throw APNsRefusal(.unregistered, retiredAt: date) }
     }
 

@@ -35,6 +35,7 @@ package final class APNsSimulator: PushSimulator {
     // A lock: `retire` may be called from any thread, and each read is short.
     private let rules: Mutex<APNsRules>
     private let tokenUpdates = ProviderTokenUpdates()
+    private let pace = RateLimit(window: 1)
     private let now: @Sendable () -> Date
     private let server: SimulatorServer
 
@@ -108,6 +109,16 @@ package final class APNsSimulator: PushSimulator {
         self.rules.withLock { $0.retired[deviceToken.lowercased()] = date }
     }
 
+    /// Answers 410 ExpiredToken with that time for this device token from now on.
+    package func expire(_ deviceToken: String, at date: Date) {
+        self.rules.withLock { $0.expired[deviceToken.lowercased()] = date }
+    }
+
+    /// How many pushes a device may get within a second; more are answered with 429 TooManyRequests. `nil`: no limit.
+    package func setLimitPerDevice(_ limit: Int?) {
+        self.pace.setLimit(limit)
+    }
+
     /// From now on the provider's key is valid in these environments only.
     package func restrictKey(to environments: Set<APNsEnvironment>) {
         self.rules.withLock { $0.keyEnvironments = environments }
@@ -126,6 +137,7 @@ package final class APNsSimulator: PushSimulator {
             if request.connection > 0, let token = request.header("authorization") {
                 try self.tokenUpdates.check(token, on: request.connection, now: self.now())
             }
+            guard self.pace.admits(request.path, now: self.now()) else { throw APNsRefusal(.tooManyRequests) }
             var response = SimulatedResponse(status: 200, headers: [id])
             response.provesClient = true
             return .accepted(response)

@@ -25,7 +25,8 @@ package final class FCMSimulator: PushSimulator {
     // A lock: `retire` may be called from any thread, and each read is short.
     private let rules: Mutex<FCMRules>
     private let accessTokens = AccessTokens()
-    private let quota = MessageQuota()
+    /// The project's messages. Refused ones count, but not those over the quota.
+    private let quota = RateLimit(window: 60)
     private let now: @Sendable () -> Date
     private let server: SimulatorServer
 
@@ -125,7 +126,7 @@ package final class FCMSimulator: PushSimulator {
             guard self.accessTokens.authorize(request.header("authorization"), now: self.now()) else {
                 throw .unauthenticated
             }
-            try self.quota.count(now: self.now())
+            guard self.quota.admits(now: self.now()) else { throw .quotaExceeded }
             try rules.checkMessage(request)
             let name = "projects/\(self.projectID)/messages/\(RandomText.make(20))"
             return .accepted(.json(["name": name]))

@@ -159,8 +159,8 @@ NUMBERS = (-1, 0, 1 << 31, 1 << 53, 1 << 63, -(1 << 63), 1 << 64, 10 ** 400, 0.5
 
 @move(
     "Numbers that are none", "negative, huge, broken and of other types in each member and parameter",
-    "200, 201, 400 invalid-member, 400 invalid-parameter, 400 invalid-cursor, 400 unknown-platform, 400 alert-not-allowed, "
-    "404 not-found",
+    "200, 201, 400 invalid-member, 400 invalid-parameter, 400 invalid-cursor, 400 unknown-platform, 400 unknown-app, "
+    "400 alert-not-allowed, 404 not-found",
 )
 def bad_numbers(insider):
     for number in NUMBERS:
