@@ -194,7 +194,7 @@ SCHEMAS = {
             "CollapseKey": either("string"),
             "Store": {"enum": ["cacheable", "never"]},
             "ReadOnce": {"type": "boolean"},
-            "Alert": {"description": "What was asked for; null: pushes show the sender's constants.", "anyOf": [schema("Alert"), {"type": "null"}]},
+            "Alert": {"description": "The alert as requested; null: pushes show the sender's constants.", "anyOf": [schema("Alert"), {"type": "null"}]},
             "Recipients": either("integer", minimum=0, description="How many users are recipients; null if that is not known yet."),
             "Pushes": either("integer", minimum=0, description="How many devices are pushed to; null if that is not known yet."),
             "More": {"type": "boolean", "description": "Whether the server has yet to look for devices, since it is sent later, or still looks for those of a broadcast: then `Recipients` and `Pushes` are null, and `GET /api/notifications/{id}/deliveries` counts."},

@@ -18,7 +18,7 @@ package final class ReleaseSchedule: Sendable {
         if isEarlier { self.signal.set() }
     }
 
-    /// Forgets what was planned, before the loop looks: what is noted while it looks wakes it again.
+    /// Forgets the plan, before the loop looks: a time that is noted while it looks wakes it again.
     package func begin() {
         self.next.withLock { $0 = .distantFuture }
     }

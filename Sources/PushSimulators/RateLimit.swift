@@ -17,7 +17,7 @@ final class RateLimit: Sendable {
         self.window = window
     }
 
-    /// Forgets what was admitted; `nil`: as many as one likes.
+    /// Forgets the requests so far; `nil`: as many as one likes.
     func setLimit(_ limit: Int?) {
         self.state.withLock { $0 = State(limit: limit) }
     }

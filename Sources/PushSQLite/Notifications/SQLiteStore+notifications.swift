@@ -96,7 +96,7 @@ extension SQLiteStore {
         _ target: PushTarget,
         _ sealing: Sealing
     ) throws -> Bool {
-        // What was sealed before the keyring was exchanged might be stored after the pass of `rewrap`.
+        // Values sealed before the keyring was exchanged might be stored after the pass of `rewrap`.
         let place = SealedPlace.payload(notification.id, sender: notification.sender)
         let payload = try sealing.vault.renewed(notification.sealedPayload, in: place)
         let alert = try notification.sealedAlert.flatMap { sealed in

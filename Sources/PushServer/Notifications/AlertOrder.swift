@@ -7,7 +7,7 @@ internal import PushCore
 /// member is refused whether the client prefers strict handling or not.
 struct AlertOrder {
     let alert: PushAlert
-    /// What was asked for, as the answer repeats it: it depends on the request alone.
+    /// The requested alert, as the answer repeats it: it depends on the request alone.
     let json: JSONValue
 
     /// Throws problems that name the member and the key of the configuration that lists its values.

@@ -46,7 +46,7 @@ struct BatchHandler: Handler {
 
     private func postBatch(_ context: RequestContext) async throws -> Response {
         let user = try context.user
-        // Whoever may send to itself alone has the bound of all other bodies; larger ones are for backends.
+        // A user who may send to itself alone has the bound of all other bodies; larger ones are for backends.
         guard user.role >= .publisher else {
             return try await self.post(context.request.body.collect(), of: context)
         }
