@@ -60,7 +60,11 @@ package struct ServerSettings: Sendable {
     package var allowedOrigins: Set<WebOrigin>
     /// The seconds for which browsers return over TLS only (RFC 6797), sent on the server's own TLS; `nil`: not sent.
     package var hsts: Int?
-    package var platforms: [Platform: PlatformRule]
+    package var platforms: [Platform: PlatformRule] {
+        didSet { self.platformsByApp = Self.byApp(self.platforms) }
+    }
+    /// Those of each app, the usual one always among them: looked up by each list and post.
+    private var platformsByApp: [AppName: Set<Platform>]
     /// The tags that devices may give themselves.
     package var tags: TagPolicy
     /// The storage bounds of each user of a role; a role without an entry has none.
@@ -103,6 +107,7 @@ package struct ServerSettings: Sendable {
         self.allowedOrigins = allowedOrigins
         self.hsts = hsts
         self.platforms = platforms
+        self.platformsByApp = Self.byApp(platforms)
         self.tags = tags
         self.storage = storage
         self.alerts = alerts
@@ -114,14 +119,13 @@ package struct ServerSettings: Sendable {
     /// Throws an `unknown-app` problem if there is none, or if the user does not belong to it: the names of the others are
     /// not told. Administrators belong to all apps.
     func app(named name: String?, for user: User) throws(Problem) -> AppName {
-        let known = self.apps.filter(user.mayUse)
         if let name {
-            if let app = AppName(name), known.contains(app) { return app }
-        } else if known.contains(.usual) {
+            if let app = AppName(name), self.platformsByApp[app] != nil, user.mayUse(app) { return app }
+        } else if user.mayUse(.usual) {
             return .usual
-        } else if known.count == 1, let app = known.first {
-            return app
         }
+        let known = self.apps.filter(user.mayUse)
+        if name == nil, known.count == 1, let app = known.first { return app }
         let list =
             known.isEmpty
             ? "it belongs to none" : "its own are \(known.sorted().map(\.description).joined(separator: ", "))"
@@ -131,11 +135,15 @@ package struct ServerSettings: Sendable {
     }
 
     /// The apps that have senders, and the usual one.
-    var apps: Set<AppName> { Set(self.platforms.keys.map(\.app)).union([.usual]) }
+    var apps: Set<AppName> { Set(self.platformsByApp.keys) }
 
     /// The platforms that notifications of an app go to; `nil` for all, where there is only one app.
     func platforms(of app: AppName) -> Set<Platform>? {
-        self.apps.count == 1 ? nil : Set(self.platforms.keys.filter { $0.app == app })
+        self.platformsByApp.count == 1 ? nil : self.platformsByApp[app, default: []]
+    }
+
+    private static func byApp(_ platforms: [Platform: PlatformRule]) -> [AppName: Set<Platform>] {
+        Dictionary(grouping: platforms.keys, by: \.app).mapValues(Set.init).merging([.usual: []]) { own, _ in own }
     }
 
     /// The platform of that name. Throws an `unknown-platform` problem that lists the known ones.

@@ -29,7 +29,7 @@ extension Registrar {
         )
         try self.replaceTags(of: issued.number, by: Set(tags.map(self.sealing.index.hash)), db)
         self.writer.noteErasure()
-        try self.note(.registerDevice, Platform(platform), db)
+        try self.note(.registerDevice, Platform(stored: platform), db)
         return .done
     }
 
