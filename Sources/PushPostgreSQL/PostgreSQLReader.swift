@@ -1,0 +1,19 @@
+internal import PostgreSQL
+internal import PushCore
+internal import PushStore
+
+/// Reads from the primary, through pipelined connections that all readers share.
+final class PostgreSQLReader: Sendable {
+    let store: PostgreSQLStore
+
+    init(_ store: PostgreSQLStore) {
+        self.store = store
+    }
+
+    /// Runs a statement, and reads its rows with `body`, whose errors become `StoreError`.
+    func read<Value>(
+        _ sql: String,
+        _ values: any Bindable...,
+        as body: (Rows) throws -> Value
+    ) async throws(StoreError) -> Value { fatalError() }
+}
