@@ -163,7 +163,7 @@ extension PostgreSQLStore {
 
 extension AuditRecord {
     /// The record with the token that it is about before its detail.
-    fileprivate func about(_ token: TokenPrefix, in audit: AuditTrail) -> AuditRecord {
+    fileprivate func about(_ token: TokenPrefix, in audit: AuditChain) -> AuditRecord {
         var record = self
         let details = ["token \(audit.name(of: token))", record.detail]
         record.detail = details.filter { !$0.isEmpty }.joined(separator: ", ")

@@ -23,6 +23,21 @@ extension PostgreSQLStore {
         }
     }
 
+    /// Makes the pushes that wait for the devices due at once, parked ones included; returns their number.
+    static func wakePushes(_ tx: WriteTransaction, ofDevices devices: [Int64], now: Date) async throws -> Int {
+        try await tx.query(Self.wake, devices, now.milliseconds).changed
+    }
+
+    static let wake = """
+        with waiting as (
+            select notification_id, device from push
+            where device = any($1::bigint[]) and owner is null and (due_at is null or due_at > $2)
+            order by notification_id, device for update)
+        update push p set due_at = $2 from waiting w where p.notification_id = w.notification_id and p.device = w.device
+        """
+
+    // MARK: - Private
+
     private static let awaitPosts = "select change from user_change where user_id = $1 for no key update"
     private static let numbers = "select number from device where id = any($1::text[])"
 

@@ -168,7 +168,7 @@ extension Registrar {
         _ lane: Lane,
         _ key: Data
     ) async throws {
-        let reason = "replaced by a newer confirmation"
+        let reason = PushReason.replacedConfirmation
         try await PostgreSQLStore.cancelPushes(self.tx, ofDevices: [claim], reason: reason, now: self.now)
         _ = try await self.tx.query(
             Self.insertPush,
