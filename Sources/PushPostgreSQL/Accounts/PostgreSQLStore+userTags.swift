@@ -1,7 +1,7 @@
 internal import Foundation
 internal import PostgreSQL
 package import PushCore
-package import PushStore
+internal import PushStore
 
 extension PostgreSQLStore {
     package func setTags(_ tags: Set<Tag>, ofUser name: Username, by record: AuditRecord?) async throws -> Bool {

@@ -1,7 +1,7 @@
 package import Foundation
 internal import PostgreSQL
 package import PushCore
-package import PushStore
+internal import PushStore
 
 extension PostgreSQLStore {
     /// The most registration ids of a user without a handle; older ones are deleted.

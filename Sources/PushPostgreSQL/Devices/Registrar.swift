@@ -20,7 +20,7 @@ struct Registrar {
     struct HandleTaken: Error {}
 
     /// Why an id cannot be used, the same whether another account has it or none: an id is not worth guessing.
-    private static let notIssued = "the registration id was not issued to this account"
+    static let notIssued = "the registration id was not issued to this account"
 
     /// Stores the registration, or a claim to its handle; also returns the number of the device if it is registered.
     func register(
