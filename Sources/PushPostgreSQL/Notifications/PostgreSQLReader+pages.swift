@@ -112,7 +112,8 @@ extension PostgreSQLReader {
         var page = NotificationPage(end: 0)
         page.isBeyondBudget = ids.count > budget.rows
         if page.isBeyondBudget { return page }
-        page = try await self.read(Self.named, user, Set(ids).map(\.rawValue)) { rows in
+        let numbers = Set(ids).map(\.rawValue)
+        page = try await self.read(Self.named, numbers, numbers.map { _ in user }) { rows in
             var page = page
             for index in 0..<rows.count {
                 let row = rows[index]
@@ -171,10 +172,12 @@ extension PostgreSQLReader {
         order by p.change
         """
 
+    /// The user is named with each notification: a user may have very many others, which must not be read.
     static let named = """
         select m.at, p.* from (select max(at) as at from removal) m left join (
-            select \(ListColumn.list) from recipient r join notification n on n.id = r.notification_id
-            where r.user_id = $1 and r.notification_id = any($2::int8[])) p on true
+            select \(ListColumn.list) from unnest($1::int8[], $2::int8[]) as t (notification_id, user_id)
+            join recipient r on r.notification_id = t.notification_id and r.user_id = t.user_id
+            join notification n on n.id = r.notification_id) p on true
         order by p.change
         """
 

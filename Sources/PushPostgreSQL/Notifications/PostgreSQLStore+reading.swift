@@ -55,6 +55,8 @@ extension PostgreSQLStore {
     }
 
     /// The marks of those of the notifications that the user can see.
+    ///
+    /// The user is named with each notification: a user may have very many others, which must not be read.
     private static func marks(
         _ tx: WriteTransaction,
         _ ids: [Int64],
@@ -65,12 +67,13 @@ extension PostgreSQLStore {
         let rows = try await tx.query(
             """
             select r.notification_id, r.read_at is not null
-            from recipient r join notification n on n.id = r.notification_id
-            where r.notification_id = any($1::int8[]) and r.user_id = $2 and r.dismissed_at is null
-                and n.expires_at > $3 and n.payload is not null
+            from unnest($1::int8[], $2::int8[]) as t (notification_id, user_id)
+            join recipient r on r.notification_id = t.notification_id and r.user_id = t.user_id
+            join notification n on n.id = r.notification_id
+            where r.dismissed_at is null and n.expires_at > $3 and n.payload is not null
             """,
             ids,
-            user,
+            ids.map { _ in user },
             now.milliseconds
         ).map { (id: try $0.integer(0), mark: try $0.boolean(1) ? ReadMark.read : .unread) }
         return Dictionary(rows.map { ($0.id, $0.mark) }) { first, _ in first }
@@ -91,15 +94,15 @@ extension PostgreSQLStore {
         return try await tx.query(
             """
             update recipient r set read_at = $4, change = t.change, changed_at = $5
-            from unnest($1::int8[], $2::int8[]) as t (notification_id, change)
+            from unnest($1::int8[], $2::int8[], $3::int8[]) as t (notification_id, change, user_id)
             join notification n on n.id = t.notification_id
-            where r.notification_id = t.notification_id and r.user_id = $3 and r.dismissed_at is null
+            where r.notification_id = t.notification_id and r.user_id = t.user_id and r.dismissed_at is null
                 and (r.read_at is null) = ($4::int8 is not null) and n.expires_at > $5 and n.payload is not null
             returning r.notification_id
             """,
             ids,
             ids.indices.map { first + Int64($0) },
-            user,
+            ids.map { _ in user },
             mark == .read ? now.milliseconds : nil,
             now.milliseconds
         ).map { try $0.integer(0) }
