@@ -1,4 +1,4 @@
-internal import Foundation
+package import Foundation
 internal import PostgreSQL
 internal import PushCore
 internal import PushStore
@@ -79,7 +79,9 @@ struct IdempotencyKeys {
 
     /// Writes what the requests have stored, and deletes the rows of those that have stored nothing.
     func write(_ tx: WriteTransaction) async throws {
-        let outcomes = self.stored.filter { self.reserved.contains($0.key) }.sorted { $0.key.lexicographicallyPrecedes($1.key) }
+        let outcomes = self.stored.filter { self.reserved.contains($0.key) }.sorted {
+            $0.key.lexicographicallyPrecedes($1.key)
+        }
         if !outcomes.isEmpty {
             _ = try await tx.query(
                 Self.completion,

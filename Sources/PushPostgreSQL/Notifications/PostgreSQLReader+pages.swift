@@ -118,7 +118,8 @@ extension PostgreSQLReader {
             for index in 0..<rows.count {
                 let row = rows[index]
                 page.removedAt = try row.optionalInteger(0).map(Date.init(milliseconds:))
-                if row.isNull(1) || AppName(stored: try row.optionalText(ListColumn.app.place)) != app { continue }
+                let owner = AppName(stored: try row.optionalText(ListColumn.app.place))
+                if row.isNull(1) || owner != app { continue }
                 let entry = try Self.entry(row, for: user, macs, isUnreadOnly: false)
                 let isExpired = entry.expiresAt <= now
                 let changedAt =

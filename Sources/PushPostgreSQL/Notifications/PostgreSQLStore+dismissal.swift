@@ -40,7 +40,7 @@ extension PostgreSQLStore {
                 mark.map { $0 == .read }
             )
             guard dismissed.changed == 1 else { return false }
-            try await Self.cancelPushes(tx, to: [recipient], reason: "dismissed by the user", now: now)
+            try await Self.cancelPushes(tx, to: [recipient], reason: PushReason.dismissed, now: now)
             if isReadOnce { try await Self.noteTaken(tx, [recipient]) }
             if let record { tx.append(record) }
             return true

@@ -60,18 +60,6 @@ extension PostgreSQLStore {
         try await Self.subtract(tx, freed)
     }
 
-    /// The notifications whose payload a user, who is about to be deleted, still waits for.
-    static func untaken(by user: Int64, _ tx: WriteTransaction) async throws -> [Int64] {
-        try await tx.query(
-            """
-            select w.notification_id from recipient r
-            join untaken w on w.notification_id = r.notification_id and w.user_id = r.user_id
-            where r.user_id = $1 order by w.notification_id
-            """,
-            user
-        ).map { try $0.integer(0) }
-    }
-
     /// Cancels the pushes of notifications to all devices of their recipients.
     static func cancelPushes(
         _ tx: WriteTransaction,

@@ -164,7 +164,7 @@ extension PostgreSQLStore {
             changes,
             now.milliseconds
         ).map { RecipientKey(notification: try $0.integer(0), user: try $0.integer(1)) }
-        try await Self.cancelPushes(tx, to: told.sorted(), reason: "fetched by the user", now: now)
+        try await Self.cancelPushes(tx, to: told.sorted(), reason: PushReason.taken, now: now)
         try await Self.noteTaken(tx, leases)
     }
 }

@@ -12,7 +12,7 @@ extension PostgreSQLStore {
     ) async throws -> [PostOutcome] {
         guard let first = posts.first?.notification else { return [] }
         let page = page ?? Self.fanoutPage
-        let posts = posts.map { PreparedPost($0, self.sealing.index, self.tags) }
+        let posts = posts.map { PreparedPost($0, self.sealing.index, self.options.tags) }
         func run(_ check: PostBatch.BoundsCheck) async throws -> [PostOutcome] {
             try await self.write { tx in
                 var run = try await PostBatch(

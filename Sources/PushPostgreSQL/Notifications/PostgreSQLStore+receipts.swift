@@ -83,14 +83,14 @@ extension PostgreSQLStore {
             fetched.map(\.key.notification),
             fetched.map(\.key.user),
             fetched.map(\.at.milliseconds),
-            Self.paced
+            PushReason.paced
         ).map { (id: try $0.integer(0), device: try $0.integer(1), at: try $0.integer(2)) }
         for push in pushes {
             _ = try await Self.cancel(
                 tx,
                 notification: push.id,
                 devices: [push.device],
-                reason: "fetched by the device",
+                reason: PushReason.fetched,
                 now: Date(milliseconds: push.at),
                 limit: nil
             )

@@ -17,14 +17,14 @@ extension PostgreSQLStore {
             if expired.isEmpty { return false }
             let notifications = Dictionary(expired.map { ($0.id, $0) }) { first, _ in first }
             let ids = notifications.keys.sorted()
-            try await Self.beginDeletion(tx, of: ids, now: now)
+            try await Self.deleteWork(tx, of: ids)
             var left = page
             left -= try await Self.deletePushes(tx, of: notifications, ids, limit: left)
             if left > 0 { left -= try await Self.deleteEndedPushes(tx, of: notifications, ids, limit: left) }
             if left > 0 { left -= try await Self.deleteRecipients(tx, of: ids, limit: left) }
-            if left <= 0 { return true }
-            try await Self.delete(tx, ids)
-            return expired.count == page
+            if left > 0 { try await Self.delete(tx, ids) }
+            try await Self.noteRemoval(tx, at: now)
+            return left <= 0 || expired.count == page
         }
     }
 
@@ -43,18 +43,27 @@ extension PostgreSQLStore {
         let expiresAt: Date
     }
 
-    /// Deletes the rows of work that is under way, so that no further device gets the notifications, and stores when this
-    /// was (see `NotificationPage.removedAt`).
-    private static func beginDeletion(_ tx: WriteTransaction, of ids: [Int64], now: Date) async throws {
+    /// Deletes the rows of work that is under way, so that no further device gets the notifications.
+    private static func deleteWork(_ tx: WriteTransaction, of ids: [Int64]) async throws {
         _ = try await tx.query(
             """
             with f as (delete from fanout where notification_id = any($1::int8[])),
-            s as (delete from scheduled where notification_id = any($1::int8[])),
-            l as (delete from recall where notification_id = any($1::int8[]))
-            insert into removal (id, at) values (1, $2)
+            s as (delete from scheduled where notification_id = any($1::int8[]))
+            delete from recall where notification_id = any($1::int8[])
+            """,
+            ids
+        )
+    }
+
+    /// Stores when expired rows were last deleted (see `NotificationPage.removedAt`).
+    ///
+    /// Comes last, since all processes that delete wait for this row.
+    private static func noteRemoval(_ tx: WriteTransaction, at now: Date) async throws {
+        _ = try await tx.query(
+            """
+            insert into removal (id, at) values (1, $1)
             on conflict (id) do update set at = greatest(removal.at, excluded.at)
             """,
-            ids,
             now.milliseconds
         )
     }
@@ -68,7 +77,7 @@ extension PostgreSQLStore {
     ) async throws -> Int {
         let rows = try await tx.query(Self.deletion(from: "push", returning: "p.user_id, p.lane, p.reason"), ids, limit)
         var keys: [DuePush] = []
-        for row in try rows.map({ $0 }) {
+        for row in rows.map({ $0 }) {
             let (id, device, lane) = (try row.integer(0), try row.integer(1), try row.text(3))
             keys.append(DuePush(notification: id, device: device))
             tx.count(.expired, lane: lane)
@@ -162,7 +171,7 @@ extension PostgreSQLStore {
             ids
         )
         var deleted: [Int64: Usage] = [:]
-        for row in try rows.map({ $0 }) {
+        for row in rows.map({ $0 }) {
             deleted[try row.integer(0)] = Usage(notifications: try row.integer(1), bytes: try row.integer(2))
         }
         try await Self.subtract(tx, deleted)

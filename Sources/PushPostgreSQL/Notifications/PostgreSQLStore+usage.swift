@@ -9,12 +9,6 @@ struct Usage: Sendable {
 }
 
 extension StorageBounds {
-    /// The bound that a user would exceed with one more payload; `nil` if it may be stored.
-    func excess(of usage: Usage, adding payload: Int) -> StorageExcess? {
-        if usage.notifications >= Int64(self.notifications) { return .notifications }
-        return usage.bytes > Int64(self.bytes - payload) ? .bytes : nil
-    }
-
     /// Whether a user who has stored this much is within the bounds.
     func allow(_ usage: Usage) -> Bool {
         usage.notifications <= Int64(self.notifications) && usage.bytes <= Int64(self.bytes)
