@@ -17,15 +17,6 @@ extension PostgreSQLStore {
         page: Int,
         now: Date
     ) async throws -> (reach: Reach, hasWork: Bool) { fatalError() }
-
-    static func cancel(
-        _ tx: WriteTransaction,
-        notification: Int64,
-        devices: [Int64]?,
-        reason: String,
-        now: Date,
-        limit: Int?
-    ) async throws -> [Int64] { fatalError() }
 }
 
 extension WriteTransaction {

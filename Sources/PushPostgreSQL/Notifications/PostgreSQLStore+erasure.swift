@@ -72,18 +72,8 @@ extension PostgreSQLStore {
             Self.pushesToRecipients,
             recipients.map(\.notification),
             recipients.map(\.user)
-        ).map { (notification: try $0.integer(0), device: try $0.integer(1)) }
-        let devices = Dictionary(grouping: pushes, by: \.notification).mapValues { $0.map(\.device) }
-        for (notification, devices) in devices.sorted(by: { $0.key < $1.key }) {
-            _ = try await Self.cancel(
-                tx,
-                notification: notification,
-                devices: devices,
-                reason: reason,
-                now: now,
-                limit: nil
-            )
-        }
+        ).map { DuePush(notification: try $0.integer(0), device: try $0.integer(1)) }
+        try await Self.cancel(tx, pushes, reason: reason, now: now)
     }
 
     /// Begins at the devices: a user has few, a broadcast has pushes to very many.

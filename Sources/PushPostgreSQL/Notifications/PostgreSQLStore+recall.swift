@@ -47,15 +47,8 @@ extension PostgreSQLStore {
                 device,
                 page
             ).map { try $0.integer(0) }
-            if devices.isEmpty { return nil }
-            _ = try await Self.cancel(
-                tx,
-                notification: id.rawValue,
-                devices: devices,
-                reason: PushReason.recalled,
-                now: now,
-                limit: nil
-            )
+            let pushes = devices.map { DuePush(notification: id.rawValue, device: $0) }
+            try await Self.cancel(tx, pushes, reason: PushReason.recalled, now: now)
             return devices.count < page ? nil : devices.last
         }
     }

@@ -84,15 +84,15 @@ extension PostgreSQLStore {
             fetched.map(\.key.user),
             fetched.map(\.at.milliseconds),
             PushReason.paced
-        ).map { (id: try $0.integer(0), device: try $0.integer(1), at: try $0.integer(2)) }
-        for push in pushes {
-            _ = try await Self.cancel(
+        ).map { row in
+            (push: DuePush(notification: try row.integer(0), device: try row.integer(1)), at: try row.integer(2))
+        }
+        for (time, pushes) in Dictionary(grouping: pushes, by: \.at).sorted(by: { $0.key < $1.key }) {
+            try await Self.cancel(
                 tx,
-                notification: push.id,
-                devices: [push.device],
+                pushes.map(\.push),
                 reason: PushReason.fetched,
-                now: Date(milliseconds: push.at),
-                limit: nil
+                now: Date(milliseconds: time)
             )
         }
     }
