@@ -149,6 +149,12 @@ create table untaken (
 );
 create index untaken_by_lease on untaken (leased_until) where leased_until is not null;
 
+-- When expired notifications were last deleted, after which no row has the time of their end any more.
+create table removal (
+    id bigint primary key check (id = 1),
+    at bigint not null
+);
+
 -- Notifications that were recalled and have recipients whose change number does not say so yet.
 create table recall (
     notification_id bigint primary key,
