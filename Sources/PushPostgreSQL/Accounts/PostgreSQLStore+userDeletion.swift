@@ -49,27 +49,4 @@ extension PostgreSQLStore {
         counter as (delete from user_change where user_id = $1)
         delete from account where id = $1
         """
-
-    /// Erases the payloads that may be read once if no recipient waits for them and no fan-out is left.
-    private static func eraseIfTaken(_ tx: WriteTransaction, _ notifications: [Int64]) async throws {
-        if notifications.isEmpty { return }
-        // Of two recipients who leave at the same time, the second one waits here, and then sees that it is the last.
-        _ = try await tx.query(Self.lockReadOnce, notifications)
-        _ = try await tx.query(Self.eraseTaken, notifications)
-    }
-
-    private static let lockReadOnce =
-        "select id from notification where id = any($1::bigint[]) order by id for no key update"
-    private static let eraseTaken = """
-        with taken as (
-            select n.id, n.sender_id, coalesce(length(n.payload), 0)::bigint as bytes from notification n
-            where n.id = any($1::bigint[]) and n.is_read_once and n.payload is not null
-                and not exists (select 1 from untaken u where u.notification_id = n.id)
-                and not exists (select 1 from fanout f where f.notification_id = n.id)),
-        used as (
-            update usage set bytes = usage.bytes - t.bytes
-            from (select sender_id, sum(bytes)::bigint as bytes from taken group by sender_id) t
-            where usage.user_id = t.sender_id)
-        update notification n set payload = null, alert = null from taken where n.id = taken.id
-        """
 }
