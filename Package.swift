@@ -58,7 +58,13 @@ let package = Package(
         .systemLibrary(name: "CSQLite"),
         .systemLibrary(name: "CZlib"),
 
-        .target(name: "Migrations", path: "Migrations", resources: [.embedInCode("postgresql"), .embedInCode("sql")], swiftSettings: strict),
+        .target(
+            name: "Migrations",
+            dependencies: [crypto],
+            path: "Migrations",
+            resources: [.embedInCode("postgresql"), .embedInCode("sql")],
+            swiftSettings: strict
+        ),
         room("Bytes", []),
         room("CivilTime", ["Bytes"]),
         room("CurlHTTP", ["Bytes", "CCurl", "Reactor"]),

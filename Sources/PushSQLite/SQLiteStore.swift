@@ -62,7 +62,7 @@ package final class SQLiteStore: Store {
                 return opened
             }
             let notes = TransactionNotes()
-            self.audit = AuditTrail(vault: self.sealing.vault, key: self.sealing.secret.derive("audit"), notes: notes)
+            self.audit = AuditTrail(self.sealing, notes: notes)
             self.pusher = Pusher(
                 sealing: self.sealing,
                 changes: self.changes,

@@ -166,7 +166,7 @@ private struct PreparedPost: Sendable {
     let notification: NewNotification
     let request: IdempotentRequest?
     let audience: HashedAudience
-    let draft: AuditTrail.Draft?
+    let draft: AuditDraft?
 
     init(_ post: NewPost, _ pusher: Pusher, _ audit: AuditTrail) {
         self.notification = post.notification

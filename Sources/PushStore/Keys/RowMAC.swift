@@ -1,25 +1,25 @@
-internal import Crypto
+package import Crypto
 internal import Foundation
-internal import PushCore
+package import PushCore
 
 /// Message authentication codes of rows, which tell whether a row is as the store has written it.
 ///
 /// Small rows decide who may fetch a payload. A flipped bit, or a change of the file by hand, could make such a row
 /// another user's; the store checks its code before it returns anything.
-struct RowMAC: Sendable {
+package struct RowMAC: Sendable {
     private let hash: KeyedHash
 
-    init(key: SymmetricKey) {
+    package init(key: SymmetricKey) {
         self.hash = KeyedHash(key: key)
     }
 
     /// The code of a row of `recipient`.
-    func recipient(of notification: Int64, user: Int64) -> Int64 {
+    package func recipient(of notification: Int64, user: Int64) -> Int64 {
         self.code(1, (notification, user, 0, 0))
     }
 
     /// The code of a row of `token`, which binds the token to its user.
-    func token(_ fingerprint: Fingerprint, user: Int64) -> Int64 {
+    package func token(_ fingerprint: Fingerprint, user: Int64) -> Int64 {
         fingerprint.withUnsafeBytes { bytes in
             // Half of a SHA-256 identifies a token as well as all of it.
             let half = (0..<2).map { bytes.loadUnaligned(fromByteOffset: $0 * 8, as: Int64.self) }

@@ -1,34 +1,10 @@
 internal import Foundation
 internal import GRDB
 internal import PushCore
+internal import PushStore
 
-/// A column whose values are sealed, and so must be sealed again when the key changes.
-struct SealedColumn: Sendable {
-    let table: String
-    /// The column with the row's number.
-    let key: String
-    let column: String
-    /// The column with the other number that the value is bound to, if any.
-    var bound = "0"
-    /// The place of a row's value, from these two numbers.
-    let place: @Sendable (Int64, Int64) -> SealedPlace?
-
-    static let all = [
-        SealedColumn(table: "index_secret", key: "id", column: "secret") { _, _ in .indexSecret },
-        SealedColumn(table: "user", key: "id", column: "name") { row, _ in .username(row) },
-        SealedColumn(table: "user", key: "id", column: "tags") { row, _ in .userTags(row) },
-        SealedColumn(table: "device", key: "number", column: "handle") { row, _ in .handle(row) },
-        SealedColumn(table: "device", key: "number", column: "tags") { row, _ in .tags(row) },
-        SealedColumn(table: "fanout", key: "notification_id", column: "expressions") { row, _ in .expressions(row) },
-        SealedColumn(table: "scheduled", key: "notification_id", column: "expressions") { row, _ in .scheduled(row) },
-        SealedColumn(table: "audit", key: "number", column: "entry") { row, _ in .audit(row) },
-        SealedColumn(table: "notification", key: "id", column: "payload", bound: "sender_id") { row, sender in
-            NotificationID(rawValue: row).map { .payload($0, sender: sender) }
-        },
-        SealedColumn(table: "notification", key: "id", column: "alert", bound: "sender_id") { row, sender in
-            NotificationID(rawValue: row).map { .alert($0, sender: sender) }
-        },
-    ]
+extension SealedColumn {
+    static let all = Self.all(usersIn: "user")
 
     /// The result of one page of `rewrap`.
     struct Page: Sendable {

@@ -1,19 +1,8 @@
 internal import Foundation
 internal import GRDB
+internal import PushStore
 
-/// A part of an audience that is walked along one index, row by row.
-enum AudienceBranch {
-    /// All devices.
-    case devices
-    /// The devices that have given themselves the tag, or have it from the server.
-    case devicesWith(tag: Data)
-    /// The users to whom the tag was given, with their devices.
-    case usersWith(tag: Data)
-    /// One user, by the keyed hash of the name, without the devices.
-    case user(key: Data)
-    /// Nothing: the tag is not given in that way.
-    case nothing
-
+extension AudienceBranch {
     /// Whether it certainly has no rows; looks at one row at most.
     func isEmpty(_ db: Database) throws -> Bool {
         switch self {

@@ -1,12 +1,11 @@
-internal import Foundation
-internal import PushStore
+package import Foundation
 
 /// Fills a page of a user's changes, entry by entry, until it is full.
-struct PageBuilder {
+package struct PageBuilder {
     /// The largest number of rows that are read for one page, most of which may show nothing.
-    static let maximumRows = 1000
+    package static let maximumRows = 1000
 
-    private(set) var page: NotificationPage
+    package private(set) var page: NotificationPage
     private let range: ChangeRange
     private let budget: PageBudget
     private let now: Date
@@ -14,7 +13,7 @@ struct PageBuilder {
     /// The bytes of the payloads.
     private var bytes = 0
 
-    init(_ range: ChangeRange, within budget: PageBudget, now: Date) {
+    package init(_ range: ChangeRange, within budget: PageBudget, now: Date) {
         self.page = NotificationPage(end: range.start ?? 0)
         self.range = range
         self.budget = budget
@@ -22,14 +21,14 @@ struct PageBuilder {
     }
 
     /// Must be called before each row; `false`: the page ends before it.
-    mutating func beginRow() -> Bool {
+    package mutating func beginRow() -> Bool {
         if self.rows == Self.maximumRows { return self.endsBeforeMore() }
         self.rows += 1
         return self.rows <= self.budget.rows || self.endsBeyondBudget()
     }
 
     /// Adds a row's entry, if it shows something; `false`: the page ends before it.
-    mutating func add(_ entry: NotificationPage.Entry, changedAt: Date) -> Bool {
+    package mutating func add(_ entry: NotificationPage.Entry, changedAt: Date) -> Bool {
         guard entry.expiresAt > self.now else {
             self.pass(entry)
             return true
@@ -48,7 +47,7 @@ struct PageBuilder {
     }
 
     /// Passes a change of another app's notification. The list goes on after it, so that it is read once.
-    mutating func skip(_ change: Int64) {
+    package mutating func skip(_ change: Int64) {
         self.page.end = change
     }
 

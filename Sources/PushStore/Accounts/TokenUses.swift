@@ -1,25 +1,26 @@
-internal import Foundation
-internal import PushCore
-internal import PushStore
+package import Foundation
+package import PushCore
 internal import Synchronization
 
 /// The times at which tokens were last used, until they are written. A crash loses them, as the time is not promised to
 /// the minute.
 ///
 /// A lock, since every event loop adds uses; each token only once in some minutes.
-final class TokenUses: Sendable {
+package final class TokenUses: Sendable {
     /// The largest number of tokens. Beyond it a use is not recorded, but one of the next minutes will be.
     private static let bound = 100_000
 
     private let uses = Mutex<[TokenPrefix: Date]>([:])
 
-    func note(_ token: TokenPrefix, now: Date) {
+    package init() {}
+
+    package func note(_ token: TokenPrefix, now: Date) {
         self.uses.withLock { uses in
             if uses.count < Self.bound || uses[token] != nil { uses[token] = now }
         }
     }
 
-    func take(_ limit: Int) -> [(token: TokenPrefix, at: Date)] {
+    package func take(_ limit: Int) -> [(token: TokenPrefix, at: Date)] {
         self.uses.withLock { uses in
             let taken = uses.prefix(limit).map { (token: $0.key, at: $0.value) }
             for use in taken { uses[use.token] = nil }
@@ -28,7 +29,7 @@ final class TokenUses: Sendable {
     }
 
     /// Adds uses again that could not be written; a use that was added meanwhile is later, and stays.
-    func giveBack(_ taken: [(token: TokenPrefix, at: Date)]) {
+    package func giveBack(_ taken: [(token: TokenPrefix, at: Date)]) {
         self.uses.withLock { uses in
             for use in taken where uses[use.token] == nil { uses[use.token] = use.at }
         }

@@ -5,20 +5,20 @@ internal import Synchronization
 /// Receipts are merged, and written late and in the order of their rows: after a broadcast a hundred thousand come
 /// within seconds, and posts must not wait for them. A crash loses them; while the process lives, every loss is
 /// counted.
-final class ReceiptBook: Sendable {
-    struct Key: Hashable, Comparable {
-        let notification: Int64
-        let user: Int64
+package final class ReceiptBook: Sendable {
+    package struct Key: Hashable, Comparable {
+        package let notification: Int64
+        package let user: Int64
 
-        static func < (left: Key, right: Key) -> Bool {
+        package static func < (left: Key, right: Key) -> Bool {
             (left.notification, left.user) < (right.notification, right.user)
         }
     }
 
-    struct Receipt {
-        let key: Key
+    package struct Receipt: Sendable {
+        package let key: Key
         /// In milliseconds since 1970.
-        let fetchedAt: Int64
+        package let fetchedAt: Int64
     }
 
     private struct State {
@@ -32,18 +32,18 @@ final class ReceiptBook: Sendable {
     private let state = Mutex(State())
 
     /// Beyond `bound` receipts that wait, further ones are dropped and counted.
-    init(bound: Int = 500_000) {
+    package init(bound: Int = 500_000) {
         self.bound = bound
     }
 
-    enum Noted {
+    package enum Noted {
         /// No other receipt was waiting: the caller must schedule the write.
         case first
         case added, dropped
     }
 
     /// Adds receipts; the earliest of each counts.
-    func note(_ notifications: [Int64], by user: Int64, at time: Int64) -> Noted {
+    package func note(_ notifications: [Int64], by user: Int64, at time: Int64) -> Noted {
         self.state.withLock { state in
             let isFirst = state.noted.isEmpty && state.sorted.isEmpty
             var result = isFirst ? Noted.first : .added
@@ -62,13 +62,13 @@ final class ReceiptBook: Sendable {
     }
 
     /// The number of receipts that wait.
-    var count: Int { self.state.withLock { $0.noted.count + $0.sorted.count } }
+    package var count: Int { self.state.withLock { $0.noted.count + $0.sorted.count } }
 
     /// The number of dropped receipts since the start.
-    var dropped: Int { self.state.withLock { $0.dropped } }
+    package var dropped: Int { self.state.withLock { $0.dropped } }
 
     /// Removes the next receipts, at most `limit`, to write them; neighbours in the table come together.
-    func take(_ limit: Int) -> [Receipt] {
+    package func take(_ limit: Int) -> [Receipt] {
         self.state.withLock { state in
             if state.sorted.isEmpty {
                 state.sorted = state.noted.map { Receipt(key: $0.key, fetchedAt: $0.value) }
@@ -83,7 +83,7 @@ final class ReceiptBook: Sendable {
     }
 
     /// Puts receipts back that could not be written.
-    func putBack(_ receipts: [Receipt]) {
+    package func putBack(_ receipts: [Receipt]) {
         self.state.withLock { $0.sorted.append(contentsOf: receipts.reversed()) }
     }
 }

@@ -3,28 +3,7 @@ internal import GRDB
 internal import PushCore
 internal import PushStore
 
-/// A living device of an audience.
-struct AudienceDevice {
-    let number: Int64
-    let user: Int64
-    let lane: String
-    /// The registration id.
-    let id: String
-}
-
-/// The devices of one page of an audience, and the users who receive the notification even without a device.
-struct AudiencePage {
-    var devices: [AudienceDevice] = []
-    var users: [Int64] = []
-}
-
-/// The position of a walk along an audience, which is all that must survive a crash.
-struct AudienceWalk {
-    /// The index of the audience's branch.
-    var branch = 0
-    /// The last row that the walk has passed.
-    var cursor: Int64 = 0
-
+extension AudienceWalk {
     /// Reads the next rows, at most a page, and moves past all of them.
     ///
     /// Returns their devices and users that are of the audience, and whether that was the last page. A page of users may

@@ -1,11 +1,13 @@
-internal import PushCore
+package import PushCore
 
 /// The alert that was opened last within a transaction: the pushes of a broadcast, which have one alert, are leased one after
 /// the other, and reading its JSON takes longer than all else of a lease.
-final class OpenedAlerts {
+package final class OpenedAlerts {
     private var last: (notification: Int64, alert: Result<PushAlert, VaultError>)?
 
-    func alert(
+    package init() {}
+
+    package func alert(
         of notification: Int64,
         _ open: () throws(VaultError) -> PushAlert
     ) -> Result<PushAlert, VaultError> {

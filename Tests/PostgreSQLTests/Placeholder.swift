@@ -1,0 +1,1 @@
+// The package needs a file in each target.
