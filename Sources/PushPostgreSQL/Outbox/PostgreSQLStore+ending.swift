@@ -39,7 +39,7 @@ extension PostgreSQLStore {
         )
         var ended: Set<DuePush> = []
         ended.reserveCapacity(rows.count)
-        for row in try rows.map({ $0 }) {
+        for row in rows.map({ $0 }) {
             let push = DuePush(notification: try row.integer(0), device: try row.integer(1))
             let (lane, state) = (try row.text(3), TallyState(rawValue: try row.text(4)))
             ended.insert(push)

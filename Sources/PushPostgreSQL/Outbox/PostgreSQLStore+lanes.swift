@@ -17,19 +17,7 @@ extension PostgreSQLStore {
         page: Int,
         now: Date
     ) async throws -> Int {
-        try await Self.move(tx, device, nil, nil, page, now: now)
-    }
-
-    /// Moves queued pushes of a device from one lane to another, at most `page`; returns whether there may be more.
-    static func movePushes(
-        _ tx: WriteTransaction,
-        ofDevice device: Int64,
-        from lane: String,
-        to other: String,
-        page: Int,
-        now: Date
-    ) async throws -> Bool {
-        try await Self.move(tx, device, lane, other, page, now: now) == page
+        try Self.countMoves(tx, try await tx.query(Self.moving, device, page, now.milliseconds))
     }
 
     /// Moves pushes, which this transaction has locked, to the lanes of their devices.
@@ -46,19 +34,8 @@ extension PostgreSQLStore {
 
     // MARK: - Private
 
-    private static func move(
-        _ tx: WriteTransaction,
-        _ device: Int64,
-        _ old: String?,
-        _ new: String?,
-        _ page: Int,
-        now: Date
-    ) async throws -> Int {
-        try Self.countMoves(tx, try await tx.query(Self.moving, device, old, new, page, now.milliseconds))
-    }
-
     private static func countMoves(_ tx: WriteTransaction, _ rows: Rows) throws -> Int {
-        for row in try rows.map({ $0 }) {
+        for row in rows.map({ $0 }) {
             tx.count(.cancelled, lane: try row.text(0))
             tx.count(.enqueued, lane: try row.text(1))
         }
@@ -77,12 +54,11 @@ extension PostgreSQLStore {
 
     static let moving = """
         with m as (
-            select p.notification_id, p.device, p.lane as old, coalesce($3, v.lane) as new
+            select p.notification_id, p.device, p.lane as old, v.lane as new
             from push p join device v on v.number = p.device
-            where p.device = $1 and p.due_at is not null and p.owner is null and p.lane <> coalesce($3, v.lane)
-                and p.lane = coalesce($2, p.lane)
-            order by p.notification_id limit $4 for update of p)
-        \(movement(at: "$5"))
+            where p.device = $1 and p.due_at is not null and p.owner is null and p.lane <> v.lane
+            order by p.notification_id limit $2 for update of p)
+        \(movement(at: "$3"))
         """
 
     static let movingKeys = """
