@@ -1,9 +1,9 @@
-package import PostgreSQL
-package import PushCore
-package import PushStore
+internal import PostgreSQL
+internal import PushCore
+internal import PushStore
 
 /// A store in a PostgreSQL database, which several processes may share.
-package final class PostgreSQLStore {
+package final class PostgreSQLStore: Sendable {
     let database: ConnectionPool
     let options: StoreOptions
 
