@@ -11,34 +11,11 @@ extension PostgreSQLStore {
     package func releaseScheduled(limit: Int?, now: Date) async throws -> Release {
         try await self.write { tx in
             var release = Release()
-            var (done, refused): ([Int64], [Int64]) = ([], [])
-            var pushes = 0
-            let due = try await self.readable(
-                try await ScheduledNotification.due(tx, limit: limit ?? Self.releaseLimit, now: now),
-                tx
-            )
-            let wanted = due.filter { $0.scheduled.isWanted(now) }
-            let rights = try await Self.rights(of: wanted, tx)
-            for (scheduled, audience) in due where pushes < Self.releasePushes {
-                done.append(scheduled.id)
-                guard scheduled.isWanted(now), let id = NotificationID(rawValue: scheduled.id) else { continue }
-                guard rights.allow(scheduled.sender, audience) else {
-                    refused.append(scheduled.id)
-                    release.refused.append(id)
-                    continue
-                }
-                let made = try await Self.send(scheduled, to: audience, rights.users(of: audience), tx, now: now)
-                release.sent.append(id)
-                release.hasWork = release.hasWork || made.hasWork
-                pushes += made.reach.pushes
-            }
-            if !done.isEmpty {
-                _ = try await tx.query("delete from scheduled where notification_id = any($1::int8[])", done)
-            }
+            let due = try await ScheduledNotification.due(tx, limit: limit ?? Self.releaseLimit, now: now)
+            if !due.isEmpty { try await self.release(try await self.readable(due, tx), &release, tx, now: now) }
             release.nextDue = try await tx.query(ScheduledNotification.first).first.map {
                 Date(milliseconds: try $0.integer(0))
             }
-            try await Self.withdraw(tx, refused, now: now)
             return release
         }
     }
@@ -46,6 +23,32 @@ extension PostgreSQLStore {
     // MARK: - Private
 
     private typealias Readable = (scheduled: ScheduledNotification, audience: HashedAudience)
+
+    private func release(
+        _ due: [Readable],
+        _ release: inout Release,
+        _ tx: WriteTransaction,
+        now: Date
+    ) async throws {
+        let rights = try await Self.rights(of: due.filter { $0.scheduled.isWanted(now) }, tx)
+        var (done, refused): ([Int64], [Int64]) = ([], [])
+        var pushes = 0
+        for (scheduled, audience) in due where pushes < Self.releasePushes {
+            done.append(scheduled.id)
+            guard scheduled.isWanted(now), let id = NotificationID(rawValue: scheduled.id) else { continue }
+            guard rights.allow(scheduled.sender, audience) else {
+                refused.append(scheduled.id)
+                release.refused.append(id)
+                continue
+            }
+            let made = try await Self.send(scheduled, to: audience, rights.users(of: audience), tx, now: now)
+            release.sent.append(id)
+            release.hasWork = release.hasWork || made.hasWork
+            pushes += made.reach.pushes
+        }
+        _ = try await tx.query("delete from scheduled where notification_id = any($1::int8[])", done)
+        try await Self.withdraw(tx, refused, now: now)
+    }
 
     /// Sets those aside that cannot be read.
     private func readable(_ due: [ScheduledNotification], _ tx: WriteTransaction) async throws -> [Readable] {
