@@ -1,6 +1,6 @@
-package import PostgreSQL
-package import PushCore
-package import PushStore
+internal import PostgreSQL
+internal import PushCore
+internal import PushStore
 
 /// A store in a PostgreSQL database, which several processes may share.
 package final class PostgreSQLStore: Sendable {
