@@ -1,3 +1,4 @@
+internal import PushCore
 internal import PushStore
 internal import Synchronization
 
@@ -9,6 +10,11 @@ final class ClaimMarks: Sendable {
     private struct Key: Hashable {
         let lane: String
         let queue: Queue
+
+        init(_ request: LeaseRequest) {
+            self.lane = request.lane.description
+            self.queue = request.queue
+        }
     }
 
     private struct Mark {
@@ -35,11 +41,5 @@ final class ClaimMarks: Sendable {
             let last = marks[key].flatMap { now - $0.since < Self.lifetime ? $0.since : nil }
             marks[key] = first.map { Mark(dueAt: $0, since: last ?? now) }
         }
-    }
-}
-
-extension ClaimMarks.Key {
-    fileprivate init(_ request: LeaseRequest) {
-        self.init(lane: request.lane.description, queue: request.queue)
     }
 }

@@ -1,5 +1,6 @@
 internal import Foundation
 internal import PostgreSQL
+internal import PushCore
 internal import PushStore
 
 /// Paces the pushes of one transaction: of several that wait for an interval to pass, only the newest is sent, since it

@@ -25,7 +25,7 @@ extension PostgreSQLStore {
                     request.limit
                 )
             )
-            if due.count < request.limit, start > .min {
+            if start > .min, due.count < request.limit {
                 // Pushes can come in below the mark; usually there are none.
                 due += try await self.due(
                     tx.query(

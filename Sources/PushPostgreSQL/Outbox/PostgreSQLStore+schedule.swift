@@ -1,6 +1,6 @@
 package import Foundation
 internal import PostgreSQL
-package import PushCore
+internal import PushCore
 package import PushStore
 
 extension PostgreSQLStore {
@@ -64,7 +64,7 @@ extension PostgreSQLStore {
         if damaged.isEmpty { return readable }
         let ids = damaged
         _ = try await tx.query("update scheduled set is_set_aside = true where notification_id = any($1::int8[])", ids)
-        tx.afterCommit { for id in ids { self.noteSetAside(.scheduled(notification: id)) } }
+        tx.afterCommit { for id in ids { self.condition.note(.scheduled(notification: id)) } }
         return readable
     }
 
@@ -126,24 +126,4 @@ extension PostgreSQLStore {
         update notification m set payload = null, alert = null, recalled_at = $2 from n where m.id = n.id
         returning n.sender_id, n.bytes
         """
-}
-
-extension PostgreSQLReader {
-    package func sendTime(of id: NotificationID) async throws(StoreError) -> Date? {
-        try await self.read(
-            "select due_at from scheduled where notification_id = $1 and not is_set_aside",
-            id.rawValue
-        ) { rows in
-            try rows.first.map { Date(milliseconds: try $0.integer(0)) }
-        }
-    }
-
-    package func schedule() async throws(StoreError) -> Schedule {
-        try await self.read("select (select count(*) from scheduled), (\(ScheduledNotification.first))") { rows in
-            Schedule(
-                count: Int(clamping: try rows.first?.integer(0) ?? 0),
-                firstDue: try rows.first?.optionalInteger(1).map(Date.init(milliseconds:))
-            )
-        }
-    }
 }
