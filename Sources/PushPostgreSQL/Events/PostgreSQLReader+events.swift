@@ -52,12 +52,13 @@ extension PostgreSQLReader {
 
     private static func events(where condition: String) -> String {
         """
-        select s.newest, s.trimmed, e.number, e.at, e.kind, e.notification_id, v.id, e.user_id, u.name, e.platform, e.reason
+        select s.newest, s.trimmed, e.number, e.at, e.kind, e.notification_id,
+            (select v.id from device v where v.number = e.device), e.user_id,
+            (select u.name from account u where u.id = e.user_id), e.platform, e.reason
         from event_state s
         left join lateral (
             select e.number, e.at, e.kind, e.notification_id, e.device, e.user_id, e.platform, e.reason from event e
             where e.number > $1 and \(condition) order by e.number limit $2) as e on true
-        left join device v on v.number = e.device left join account u on u.id = e.user_id
         order by e.number
         """
     }

@@ -61,11 +61,13 @@ extension PostgreSQLReader {
         return nil
     }
 
+    /// The scalar subqueries make the database step through the due pushes in their order, and stop at the first that fits.
     static let search = """
         select p.notification_id, p.device from push p
         where p.lane = $1 and p.is_bulk = $2 and p.due_at <= $3 and \(DueDelivery.isFree)
-            and ($4::boolean is null or $4 = exists (select 1 from device_push a where a.device = p.device))
-            and exists (select 1 from device v where v.number = p.device and v.user_id <> all($5::int8[]))
+            and ($4::boolean is null
+                or $4 = ((select a.device from device_push a where a.device = p.device) is not null))
+            and (select v.user_id from device v where v.number = p.device) <> all($5::int8[])
         order by p.due_at limit 1
         """
 }
