@@ -6,6 +6,8 @@ internal import PushStore
 package final class PostgreSQLStore: Sendable {
     let database: ConnectionPool
     let options: StoreOptions
+    let leases = LeaseBook()
+    let marks = ClaimMarks()
 
     init(_ database: ConnectionPool, _ options: StoreOptions) {
         self.database = database

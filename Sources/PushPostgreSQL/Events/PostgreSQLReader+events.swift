@@ -1,10 +1,10 @@
 internal import Foundation
 internal import PostgreSQL
 internal import PushCore
-package import PushStore
+internal import PushStore
 
 extension PostgreSQLReader {
-    package func events(
+    func events(
         after number: Int64?,
         ofSender sender: Int64?,
         limit: Int
@@ -30,11 +30,11 @@ extension PostgreSQLReader {
         return try await self.read(Self.allEvents, start, limit + 1, as: body)
     }
 
-    package func lastDeliveredEvent() async throws(StoreError) -> Int64 {
+    func lastDeliveredEvent() async throws(StoreError) -> Int64 {
         try await self.read("select delivered from event_state") { try $0.first?.integer(0) ?? 0 }
     }
 
-    package func eventBacklog() async throws(StoreError) -> EventBacklog {
+    func eventBacklog() async throws(StoreError) -> EventBacklog {
         try await self.read(Self.backlog) { rows in
             guard let row = rows.first else { return EventBacklog(count: 0, oldest: nil) }
             let count = try row.integer(0) &- row.integer(1) &- row.integer(2)
@@ -52,12 +52,13 @@ extension PostgreSQLReader {
 
     private static func events(where condition: String) -> String {
         """
-        select s.newest, s.trimmed, e.number, e.at, e.kind, e.notification_id, v.id, e.user_id, u.name, e.platform, e.reason
+        select s.newest, s.trimmed, e.number, e.at, e.kind, e.notification_id,
+            (select v.id from device v where v.number = e.device), e.user_id,
+            (select u.name from account u where u.id = e.user_id), e.platform, e.reason
         from event_state s
         left join lateral (
             select e.number, e.at, e.kind, e.notification_id, e.device, e.user_id, e.platform, e.reason from event e
             where e.number > $1 and \(condition) order by e.number limit $2) as e on true
-        left join device v on v.number = e.device left join account u on u.id = e.user_id
         order by e.number
         """
     }

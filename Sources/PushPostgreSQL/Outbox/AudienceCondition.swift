@@ -4,8 +4,10 @@ internal import PushStore
 
 /// The SQL conditions that an audience stands for, and the values of their parameters.
 ///
-/// The first parameter is an array with the keyed hashes of all tags and names, the second one an array of platforms, and the
-/// third one the app's name. So the text depends on nothing but the form of the expressions.
+/// The first parameter is an array with the keyed hashes of all tags and names, the second one an array of platforms, and
+/// the third one the app's name. So the text depends on nothing but the form of the expressions.
+///
+/// A tag is looked up by a scalar subquery: for `exists`, PostgreSQL would rather read all rows of the tag once for each page.
 struct AudienceCondition {
     private(set) var hashes: [Data] = []
     let platforms: [String]
@@ -62,15 +64,16 @@ struct AudienceCondition {
 
     private mutating func onDevice(_ tag: Tag) -> String {
         let hash = self.add(self.index.hash(tag))
-        let own = "exists (select 1 from device_tag t where t.tag = \(hash) and t.device = d.number)"
-        let given = "exists (select 1 from user_tag g where g.tag = \(hash) and g.user_id = d.user_id)"
+        let own = "(select t.device from device_tag t where t.tag = \(hash) and t.device = d.number) is not null"
+        let given = "(select g.user_id from user_tag g where g.tag = \(hash) and g.user_id = d.user_id) is not null"
         if tag.isReserved { return own }
         return self.policy.isOpen(tag) ? "(\(own) or \(given))" : given
     }
 
     private mutating func onUser(_ tag: Tag) -> String {
         if let name = tag.username { return "u.name_key = \(self.add(self.index.hash(name)))" }
-        return "exists (select 1 from user_tag g where g.tag = \(self.add(self.index.hash(tag))) and g.user_id = u.id)"
+        let hash = self.add(self.index.hash(tag))
+        return "(select g.user_id from user_tag g where g.tag = \(hash) and g.user_id = u.id) is not null"
     }
 
     /// The parameter with a hash.

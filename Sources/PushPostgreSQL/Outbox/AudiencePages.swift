@@ -43,21 +43,18 @@ struct AudiencePages {
         return found
     }
 
-    /// Whether the audience may have more than `page` devices and users, as far as this is known without its first page;
-    /// `nil`: if and only if the branch of the first page has more rows than that.
-    func isLarger(than page: Int, _ tx: WriteTransaction) async throws -> Bool? {
+    /// Whether the audience may have more than `page` devices and users.
+    func isLarger(than page: Int, _ tx: WriteTransaction) async throws -> Bool {
         if self.audience.isOneDevice { return false }
         var (devices, users): ([Data], [Data]) = ([], [])
         for branch in self.audience.branches {
             switch branch {
-            case .devices: return nil
+            case .devices: return true
             case .devicesWith(let tag): devices.append(tag)
             case .usersWith(let tag): users.append(tag)
             case .user, .nothing: break
             }
         }
-        if devices.count + users.count == 0 { return false }
-        if users.isEmpty, devices.count == 1 { return nil }
         let count = try await tx.query(Self.count, devices, users, page + 1).first?.integer(0) ?? 0
         return count > Int64(page)
     }

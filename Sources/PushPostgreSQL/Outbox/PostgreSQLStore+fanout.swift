@@ -15,7 +15,7 @@ extension PostgreSQLStore {
             if try await Self.goOnWithRecalls(tx, page: Self.fanoutStep) { return 0 }
             guard var broadcast = try await RunningBroadcast(tx) else { return nil }
             guard broadcast.isWanted(now) else {
-                try await broadcast.end(tx)
+                try await broadcast.stop(tx)
                 return 0
             }
             let target: PushTarget
@@ -24,7 +24,7 @@ extension PostgreSQLStore {
             } catch {
                 let id = broadcast.id
                 try await broadcast.setAside(tx)
-                tx.afterCommit { self.noteSetAside(.broadcast(notification: id)) }
+                tx.afterCommit { self.condition.note(.broadcast(notification: id)) }
                 return 0
             }
             var pushes = PushInsertion(target, isBulk: true, tx, now: now)
@@ -47,13 +47,13 @@ extension PostgreSQLStore {
         now: Date
     ) async throws -> (reach: Reach, hasWork: Bool) {
         let pages = AudiencePages(target.audience)
-        let isLarger = try await pages.isLarger(than: page, tx)
         var walk = AudienceWalk()
         var found = try await pages.take(page, at: &walk, tx)
-        let isBulk = isLarger ?? found.hasMore
+        // A small audience may still have several branches; the usual one ends with its first page, and is not counted.
+        let isBulk =
+            if found.isLast || found.hasMore { !found.isLast } else { try await pages.isLarger(than: page, tx) }
         var pushes = PushInsertion(target, isBulk: isBulk, newRecipients: recipients, tx, now: now)
         try await pushes.insert(found.rows)
-        // A small audience may still have several branches.
         while !found.isLast, !isBulk {
             found = try await pages.take(page, at: &walk, tx)
             try await pushes.insert(found.rows)

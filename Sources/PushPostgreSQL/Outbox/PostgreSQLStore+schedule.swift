@@ -1,6 +1,6 @@
 package import Foundation
 internal import PostgreSQL
-package import PushCore
+internal import PushCore
 package import PushStore
 
 extension PostgreSQLStore {
@@ -11,34 +11,11 @@ extension PostgreSQLStore {
     package func releaseScheduled(limit: Int?, now: Date) async throws -> Release {
         try await self.write { tx in
             var release = Release()
-            var (done, refused): ([Int64], [Int64]) = ([], [])
-            var pushes = 0
-            let due = try await self.readable(
-                try await ScheduledNotification.due(tx, limit: limit ?? Self.releaseLimit, now: now),
-                tx
-            )
-            let wanted = due.filter { $0.scheduled.isWanted(now) }
-            let rights = try await Self.rights(of: wanted, tx)
-            for (scheduled, audience) in due where pushes < Self.releasePushes {
-                done.append(scheduled.id)
-                guard scheduled.isWanted(now), let id = NotificationID(rawValue: scheduled.id) else { continue }
-                guard rights.allow(scheduled.sender, audience) else {
-                    refused.append(scheduled.id)
-                    release.refused.append(id)
-                    continue
-                }
-                let made = try await Self.send(scheduled, to: audience, rights.users(of: audience), tx, now: now)
-                release.sent.append(id)
-                release.hasWork = release.hasWork || made.hasWork
-                pushes += made.reach.pushes
-            }
-            if !done.isEmpty {
-                _ = try await tx.query("delete from scheduled where notification_id = any($1::int8[])", done)
-            }
+            let due = try await ScheduledNotification.due(tx, limit: limit ?? Self.releaseLimit, now: now)
+            if !due.isEmpty { try await self.release(try await self.readable(due, tx), &release, tx, now: now) }
             release.nextDue = try await tx.query(ScheduledNotification.first).first.map {
                 Date(milliseconds: try $0.integer(0))
             }
-            try await Self.withdraw(tx, refused, now: now)
             return release
         }
     }
@@ -46,6 +23,32 @@ extension PostgreSQLStore {
     // MARK: - Private
 
     private typealias Readable = (scheduled: ScheduledNotification, audience: HashedAudience)
+
+    private func release(
+        _ due: [Readable],
+        _ release: inout Release,
+        _ tx: WriteTransaction,
+        now: Date
+    ) async throws {
+        let rights = try await Self.rights(of: due.filter { $0.scheduled.isWanted(now) }, tx)
+        var (done, refused): ([Int64], [Int64]) = ([], [])
+        var pushes = 0
+        for (scheduled, audience) in due where pushes < Self.releasePushes {
+            done.append(scheduled.id)
+            guard scheduled.isWanted(now), let id = NotificationID(rawValue: scheduled.id) else { continue }
+            guard rights.allow(scheduled.sender, audience) else {
+                refused.append(scheduled.id)
+                release.refused.append(id)
+                continue
+            }
+            let made = try await Self.send(scheduled, to: audience, rights.users(of: audience), tx, now: now)
+            release.sent.append(id)
+            release.hasWork = release.hasWork || made.hasWork
+            pushes += made.reach.pushes
+        }
+        _ = try await tx.query("delete from scheduled where notification_id = any($1::int8[])", done)
+        try await Self.withdraw(tx, refused, now: now)
+    }
 
     /// Sets those aside that cannot be read.
     private func readable(_ due: [ScheduledNotification], _ tx: WriteTransaction) async throws -> [Readable] {
@@ -61,7 +64,7 @@ extension PostgreSQLStore {
         if damaged.isEmpty { return readable }
         let ids = damaged
         _ = try await tx.query("update scheduled set is_set_aside = true where notification_id = any($1::int8[])", ids)
-        tx.afterCommit { for id in ids { self.noteSetAside(.scheduled(notification: id)) } }
+        tx.afterCommit { for id in ids { self.condition.note(.scheduled(notification: id)) } }
         return readable
     }
 
@@ -123,24 +126,4 @@ extension PostgreSQLStore {
         update notification m set payload = null, alert = null, recalled_at = $2 from n where m.id = n.id
         returning n.sender_id, n.bytes
         """
-}
-
-extension PostgreSQLReader {
-    package func sendTime(of id: NotificationID) async throws(StoreError) -> Date? {
-        try await self.read(
-            "select due_at from scheduled where notification_id = $1 and not is_set_aside",
-            id.rawValue
-        ) { rows in
-            try rows.first.map { Date(milliseconds: try $0.integer(0)) }
-        }
-    }
-
-    package func schedule() async throws(StoreError) -> Schedule {
-        try await self.read("select (select count(*) from scheduled), (\(ScheduledNotification.first))") { rows in
-            Schedule(
-                count: Int(clamping: try rows.first?.integer(0) ?? 0),
-                firstDue: try rows.first?.optionalInteger(1).map(Date.init(milliseconds:))
-            )
-        }
-    }
 }

@@ -17,6 +17,7 @@ struct ReleaseRights {
     private var senders: [Int64: Right] = [:]
     private var named: [Data: (id: Int64, apps: Set<AppName>)] = [:]
 
+    /// Reads the accounts, and locks them against deletion.
     init(_ tx: WriteTransaction, senders: [Int64], named keys: [Data]) async throws {
         let rows = try await tx.query(Self.accounts, senders, keys)
         for row in rows.map({ $0 }) {
@@ -35,7 +36,7 @@ struct ReleaseRights {
 
     static let accounts = """
         select id, name_key, role, apps, disabled_at is null from account
-        where id = any($1::int8[]) or name_key = any($2::bytea[])
+        where id = any($1::int8[]) or name_key = any($2::bytea[]) order by id for key share
         """
 
     /// Whether a sender may send to an audience.

@@ -82,8 +82,14 @@ struct RunningBroadcast {
         _ = try await tx.query("update fanout set is_set_aside = true where notification_id = $1", self.id)
     }
 
-    func end(_ tx: WriteTransaction) async throws {
+    /// Ends it before it has reached all its devices.
+    func stop(_ tx: WriteTransaction) async throws {
         _ = try await tx.query("delete from fanout where notification_id = $1", self.id)
+    }
+
+    /// Ends it after its last page.
+    func end(_ tx: WriteTransaction) async throws {
+        try await self.stop(tx)
         // All recipients may have taken the payload before the broadcast ended.
         if self.target.isReadOnce { try await PostgreSQLStore.eraseIfTaken(tx, [self.id]) }
     }
