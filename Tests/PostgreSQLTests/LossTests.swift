@@ -109,6 +109,8 @@ private final class Frozen: Sendable {
             }
             #expect(error == .unknownOutcome(reason: "not replicated"))
             #expect(try await fixture.pool.query("select count(*) from t").first?.integer(0) == 1)
+            let single = await failure { _ = try await fixture.pool.query("insert into t(n) values (2)") }
+            #expect(single == .unknownOutcome(reason: "not replicated"))
             // The connection goes on.
             try await fixture.pool.transaction { _ = try await $0.query("delete from t") }
         }
@@ -172,7 +174,10 @@ private final class Frozen: Sendable {
                     group.addTask {
                         for number in 0..<100 {
                             do {
-                                #expect(try await pool.query("select $1", task * number).first?.integer(0) == Int64(task * number))
+                                #expect(
+                                    try await pool.query("select $1", task * number).first?.integer(0)
+                                        == Int64(task * number)
+                                )
                             } catch DatabaseError.unavailable {
                                 // Its connection was lost twice.
                             }

@@ -164,7 +164,9 @@ private let schema = "create table t(n int8 primary key, m int8 not null default
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for number in 0..<50 {
                     group.addTask {
-                        try await fixture.pool.transaction { _ = try await $0.query("insert into t(n) values ($1)", number) }
+                        try await fixture.pool.transaction {
+                            _ = try await $0.query("insert into t(n) values ($1)", number)
+                        }
                     }
                 }
                 try await group.waitForAll()
