@@ -91,6 +91,7 @@ extension Session {
         let warning = self.warning.take()
         for (request, rows) in ended.held {
             if let warning, !ended.hasFailed {
+                // The server says that it is stored here, and maybe not on a standby.
                 self.answer(request, .failed(.unknownOutcome(reason: warning)))
             } else if let failure = ended.failureOfEnd, ended.held.count == 1 {
                 self.answer(request, .failed(failure))
