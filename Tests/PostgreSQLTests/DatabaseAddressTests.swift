@@ -26,23 +26,28 @@ import Testing
     }
 
     @Test(arguments: [
-        ("", "postgres://"), ("mysql://a/b", "postgres://"), ("postgres:/a/b", "postgres://"), ("POSTGRES://a/b", "postgres://"),
-        ("postgres://a", "no database"), ("postgres://a/", "no database"), ("postgres://a?sslmode=require", "no database"),
+        ("", "postgres://"), ("mysql://a/b", "postgres://"), ("postgres:/a/b", "postgres://"),
+        ("POSTGRES://a/b", "postgres://"),
+        ("postgres://a", "no database"), ("postgres://a/", "no database"),
+        ("postgres://a?sslmode=require", "no database"),
         ("postgres://a/b/c", "more than its name"), ("postgres:///b", "no host"), ("postgres://u@/b", "no host"),
-        ("postgres://a,/b", "neither"), ("postgres://a b/c", "percent-encoded"), ("postgres://a/b#c", "percent-encoded"),
+        ("postgres://a,/b", "neither"), ("postgres://a b/c", "percent-encoded"),
+        ("postgres://a/b#c", "percent-encoded"),
         ("postgres://u:p@ss@a/b", "%40"), ("postgres://:p@a/b", "user"), ("postgres://a:0/b", "port"),
         ("postgres://a:65536/b", "port"), ("postgres://a:/b", "port"), ("postgres://a:+1/b", "port"),
         ("postgres://a:1:2/b", "port"), ("postgres://[::1/b", "bracket"), ("postgres://[a]/b", "IPv6"),
-        ("postgres://[::1]x/b", "more than a port"), ("postgres://::1/b", "neither"), ("postgres://-a/b", "neither"),
+        ("postgres://[::1]x/b", "more than a port"), ("postgres://::1/b", "port"), ("postgres://-a/b", "neither"),
         ("postgres://a;b/c", "neither"), ("postgres://%2Fa%2Cb/c", "comma"), ("postgres://a/b?", "option"),
-        ("postgres://a/b?sslmode", "option"), ("postgres://a/b?sslmode=", "option"), ("postgres://a/b?sslmode=prefer", "sslmode"),
+        ("postgres://a/b?sslmode", "option"), ("postgres://a/b?sslmode=", "option"),
+        ("postgres://a/b?sslmode=prefer", "sslmode"),
         ("postgres://a/b?sslmode=require&sslmode=require", "twice"), ("postgres://a/b", "sslrootcert"),
         ("postgres://a/b?sslmode=verify-ca", "sslrootcert"), ("postgres://a/b?sslmode=require&sslcert=x", "each other"),
-        ("postgres://localhost/b?connect_timeout=1", "connect_timeout"), ("postgres://localhost/b?options=-c", "the option options"),
+        ("postgres://localhost/b?connect_timeout=1", "connect_timeout"),
+        ("postgres://localhost/b?options=-c", "the option options"),
         ("postgres://localhost/b?port=1", "needs the option host"), ("postgres://a/b?host=/c", "twice"),
         ("postgres://localhost/b?passwordFile=/no/such/file", "/no/such/file"),
         ("postgres://u:p@localhost/b?passwordFile=/dev/null", "twice"),
-        ("postgres://u@localhost/b?passwordFile=/dev/null", "one line"), ("postgres://a/%00", "NUL"),
+        ("postgres://u@localhost/b?passwordFile=/dev", "cannot read"), ("postgres://a/%00", "NUL"),
         ("postgres://a/%4", "hexadecimal"), ("postgres://a/%+4", "hexadecimal"), ("postgres://a/%FF", "UTF-8"),
     ])
     func anythingElseIsRefusedWithAReason(text: String, reason: String) {
@@ -53,13 +58,17 @@ import Testing
     @Test func thePasswordIsInNoText() throws {
         let folder = try TemporaryFolder()
         try folder.writeSecret("hidden\n", to: "password")
-        for text in ["postgres://u:hidden@localhost/b", "postgres://u@localhost/b?passwordFile=\(folder.file("password"))"] {
+        for text in [
+            "postgres://u:hidden@localhost/b", "postgres://u@localhost/b?passwordFile=\(folder.file("password"))",
+        ] {
             let address = try DatabaseAddress(text)
             var dumped = ""
             dump(address, to: &dumped)
             #expect(!"\(address) \(String(reflecting: address)) \(dumped)".contains("hidden"))
         }
-        for text in ["postgres://u:hidden@a/b", "postgres://u:hidden@-/b", "postgres://u:hidden@x@a/b", "postgres://u:hidden"] {
+        for text in [
+            "postgres://u:hidden@a/b", "postgres://u:hidden@-/b", "postgres://u:hidden@x@a/b", "postgres://u:hidden",
+        ] {
             let error = #expect(throws: AddressError.self) { try DatabaseAddress(text) }
             #expect(error.map { "\($0)".contains("hidden") } == false)
         }

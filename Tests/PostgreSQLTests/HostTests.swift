@@ -39,7 +39,7 @@ import Testing
         let address = try DatabaseAddress("postgres://x@localhost:1,no-such-host.invalid:2/x?sslmode=disable")
         try await withPool("", .impatient, at: { _ in address }) { fixture in
             let error = await failure { _ = try await fixture.pool.query("select 1") }?.description ?? ""
-            #expect(error.contains("localhost") && error.contains("refused"))
+            #expect(error.contains("localhost") && error.contains("refused"), "\(error)")
         }
     }
 

@@ -109,6 +109,8 @@ private final class Frozen: Sendable {
             }
             #expect(error == .unknownOutcome(reason: "not replicated"))
             #expect(try await fixture.pool.query("select count(*) from t").first?.integer(0) == 1)
+            let single = await failure { _ = try await fixture.pool.query("insert into t(n) values (2)") }
+            #expect(single == .unknownOutcome(reason: "not replicated"))
             // The connection goes on.
             try await fixture.pool.transaction { _ = try await $0.query("delete from t") }
         }
@@ -172,7 +174,10 @@ private final class Frozen: Sendable {
                     group.addTask {
                         for number in 0..<100 {
                             do {
-                                #expect(try await pool.query("select $1", task * number).first?.integer(0) == Int64(task * number))
+                                #expect(
+                                    try await pool.query("select $1", task * number).first?.integer(0)
+                                        == Int64(task * number)
+                                )
                             } catch DatabaseError.unavailable {
                                 // Its connection was lost twice.
                             }
@@ -187,6 +192,51 @@ private final class Frozen: Sendable {
                 try await group.waitForAll()
             }
             #expect(await pool.counters().waiting == 0)
+        }
+    }
+
+    @Test func underKillsEachTransactionIsStoredAsItsAnswerSays() async throws {
+        try await withPool("create table t(n int8)") { fixture in
+            let pool = fixture.pool
+            let other = try fixture.other()
+            let answers = try await withThrowingTaskGroup(of: [Int64: DatabaseError?].self) { group in
+                for task in 0..<10 as Range<Int64> {
+                    group.addTask {
+                        var answers: [Int64: DatabaseError?] = [:]
+                        for number in (task * 100)..<(task * 100 + 50) {
+                            answers[number] = .some(
+                                await failure {
+                                    try await pool.transaction { transaction in
+                                        _ = try await transaction.query("insert into t(n) values ($1)", number)
+                                        try await Task.sleep(for: .milliseconds(2))
+                                        _ = try await transaction.query("select count(*) from t")
+                                    }
+                                }
+                            )
+                        }
+                        return answers
+                    }
+                }
+                for _ in 0..<15 {
+                    try await Task.sleep(for: .milliseconds(20))
+                    _ = try other.query(killAll)
+                }
+                return try await group.reduce(into: [:]) { $0.merge($1) { first, _ in first } }
+            }
+            let stored = try other.query("select n, count(*) from t group by n").map { row in
+                (try row.integer(0), try row.integer(1))
+            }
+            let counts = Dictionary(uniqueKeysWithValues: stored)
+            #expect(answers.count == 500)
+            for (number, error) in answers {
+                let count = counts[number] ?? 0
+                switch error {
+                case nil: #expect(count == 1)
+                case .unknownOutcome: #expect(count <= 1)
+                case .some: #expect(count == 0)
+                }
+            }
+            #expect(await pool.counters().lost > 0)
         }
     }
 }

@@ -153,12 +153,16 @@ import Testing
                 for await error in group { #expect(error == nil) }
             }
             #expect(await failure { _ = try await pool.query("select 1") }?.isUnavailable == true)
-            #expect(await failure { try await pool.transaction { _ = try await $0.query("select 1") } }?.isUnavailable == true)
+            #expect(
+                await failure { try await pool.transaction { _ = try await $0.query("select 1") } }?.isUnavailable
+                    == true
+            )
         }
     }
 
     @Test(arguments: [
-        ("insert into t(name) values ($1)", "secret", "23505"), ("insert into t(name) values ($1)", "bad-secret", "23514"),
+        ("insert into t(name) values ($1)", "secret", "23505"),
+        ("insert into t(name) values ($1)", "bad-secret", "23514"),
         ("select $1::text::int8", "secret", "22P02"), ("select $1::text::int8", "99999999999999999999", "22003"),
         ("select $1::text::date", "secret", "22007"), ("select $1", "se\0cret", "22021"),
     ])

@@ -49,6 +49,23 @@ private let schema = "create table t(n int8 primary key, m int8 not null default
         }
     }
 
+    @Test func oneConnectionServesOneTransactionAfterTheOther() async throws {
+        try await withPool(schema) { fixture async throws in
+            var pids: Set<Int64> = []
+            for number in 0..<20 {
+                let pid = Counter()
+                try? await fixture.pool.transaction { transaction in
+                    pid.set(try #require(try await transaction.query(Fixture.pid).first).integer(0))
+                    _ = try await transaction.query("update t set m = m + 1")
+                    if number % 2 == 1 { throw Refusal() }
+                }
+                pids.insert(pid.value)
+            }
+            #expect(pids.count == 1)
+            #expect(try await fixture.pool.query("select m from t where n = 1").first?.integer(0) == 10)
+        }
+    }
+
     @Test func nothingIsSentForAnEmptyTransaction() async throws {
         let value = try await withPool { try await $0.pool.transaction { _ in 7 } }
         #expect(value == 7)
@@ -164,7 +181,9 @@ private let schema = "create table t(n int8 primary key, m int8 not null default
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for number in 0..<50 {
                     group.addTask {
-                        try await fixture.pool.transaction { _ = try await $0.query("insert into t(n) values ($1)", number) }
+                        try await fixture.pool.transaction {
+                            _ = try await $0.query("insert into t(n) values ($1)", number)
+                        }
                     }
                 }
                 try await group.waitForAll()

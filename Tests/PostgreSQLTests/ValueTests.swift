@@ -6,7 +6,9 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) struct ValueTests {
     @Test(arguments: [0, 1, -1, 1 << 40, .min, .max] as [Int64]) func numbersComeBack(number: Int64) async throws {
         try await withPool { fixture in
-            let row = try #require(try await fixture.pool.query("select $1, $2, $3", number, Int(number), number > 0).first)
+            let row = try #require(
+                try await fixture.pool.query("select $1, $2, $3", number, Int(number), number > 0).first
+            )
             #expect(try row.integer(0) == number)
             #expect(try row.integer(1) == number)
             #expect(try row.boolean(2) == (number > 0))
@@ -37,7 +39,9 @@ import Testing
             let row = try #require(try await fixture.pool.query(sql, number, text, bytes, none).first)
             #expect((0..<4).allSatisfy { row.isNull($0) })
             #expect(try row.optionalInteger(0) == nil && row.optionalText(1) == nil && row.optionalData(2) == nil)
-            #expect(try row.optionalInteger(4) == 1 && row.optionalText(5) == "x" && row.optionalData(6) == Data("x".utf8))
+            #expect(
+                try row.optionalInteger(4) == 1 && row.optionalText(5) == "x" && row.optionalData(6) == Data("x".utf8)
+            )
             #expect(throws: DatabaseError.badColumn(0)) { try row.integer(0) }
             #expect(throws: DatabaseError.badColumn(3)) { try row.boolean(3) }
         }

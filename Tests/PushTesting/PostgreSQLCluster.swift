@@ -35,7 +35,9 @@ package final class PostgreSQLCluster: Sendable {
             let cluster = try running ?? Self.start()
             running = cluster
             // The strategy copies blocks and not files, which would need checkpoints.
-            try cluster.connection.execute(#"create database "test\#(number)" template "\#(original)" strategy wal_log"#)
+            try cluster.connection.execute(
+                #"create database "test\#(number)" template "\#(original)" strategy wal_log"#
+            )
             return try Self.address(cluster.folder, database: "test\(number)")
         }
     }
@@ -131,9 +133,14 @@ package final class PostgreSQLCluster: Sendable {
         let installed = versions.compactMap { Int($0) }.sorted(by: >).map { "\(root)/\($0)/bin" }
         let path = ProcessInfo.processInfo.environment["PATH"] ?? ""
         let folders = installed + path.split(separator: ":").map(String.init)
-        guard let folder = folders.first(where: { access("\($0)/initdb", X_OK) == 0 && access("\($0)/postgres", X_OK) == 0 })
+        guard
+            let folder = folders.first(where: {
+                access("\($0)/initdb", X_OK) == 0 && access("\($0)/postgres", X_OK) == 0
+            })
         else {
-            throw Failure(description: "PostgreSQL's initdb and postgres are missing: install the package postgresql-15")
+            throw Failure(
+                description: "PostgreSQL's initdb and postgres are missing: install the package postgresql-15"
+            )
         }
         return folder
     }
