@@ -103,6 +103,7 @@ e2e: release e2e-packages
 	scripts/e2e run schedule .build/release/sealpost
 	scripts/e2e run outage .build/release/sealpost
 	scripts/e2e run crashes .build/release/sealpost
+	scripts/e2e run nodes .build/release/sealpost
 	scripts/e2e run conservation .build/release/sealpost
 	scripts/e2e run events .build/release/sealpost
 	$(MAKE) sanitize

@@ -558,7 +558,7 @@ SCHEMAS = {
                     "Number": {"type": "integer", "minimum": 1, "description": "Counts up without gaps."},
                     "At": time("When it was done."),
                     "Action": {"type": "string", "pattern": "^[a-z]+\\.[a-z]+$", "examples": ["user.add"]},
-                    "Subject": {"type": "string", "description": "What it was done to."},
+                    "Subject": {"type": "string", "description": "What it was done to; the notifications of a batch that were stored together are named with blanks in between."},
                     "Detail": {"type": "string", "description": "How, where that is not clear from the action."},
                     "Actor": {"type": "string", "description": "Who did it; empty for the operator at the command line."},
                     "Token": {"type": "string", "description": "What stands for the token that was shown; empty where it was a password."},

@@ -23,7 +23,8 @@ package final class ConnectionPool: Sendable {
 
     deinit {
         let connections = self.connections
-        self.loop.execute { connections.close() }
+        // Without its loop's thread there is no other that could use them.
+        if !self.loop.execute({ connections.close() }) { connections.close() }
     }
 
     /// Runs one statement that only reads, or that may run twice; it shares a pipelined connection with others.

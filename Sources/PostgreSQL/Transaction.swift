@@ -94,8 +94,13 @@ package final class Transaction: @unchecked Sendable {
         self.session.sync()
     }
 
-    private func send(_ statement: Statement, _ completion: @escaping (Request.Outcome) -> Void) -> Bool {
-        self.session.submit(Request(statement, countsAtSync: false, completion: completion))
+    private func send(
+        _ statement: Statement,
+        isLast: Bool = false,
+        _ completion: @escaping (Request.Outcome) -> Void
+    ) -> Bool {
+        // The last one's result counts when the connection is free for the next transaction.
+        self.session.submit(Request(statement, countsAtSync: isLast, completion: completion))
     }
 
     private func note(_ outcome: Request.Outcome) {
@@ -110,9 +115,8 @@ package final class Transaction: @unchecked Sendable {
             if self.hasBegun, self.failure == nil { self.failure = lost }
             return completion(.failure(lost))
         }
-        self.session.warning = nil
         // Part of it may be on its way even if it could not be sent.
-        guard self.send(statement, completion) else { return completion(.failure(lost)) }
+        guard self.send(statement, isLast: true, completion) else { return completion(.failure(lost)) }
         self.session.sync()
     }
 
@@ -120,11 +124,9 @@ package final class Transaction: @unchecked Sendable {
         guard self.hasBegun else { return isCommit ? .committed : .rolledBack }
         guard isCommit, self.failure == nil else { return .rolledBack }
         switch outcome {
-        case .success(let rows) where rows.command == "COMMIT":
-            // With a warning the server says that it is stored here, and maybe not on a standby.
-            return self.session.warning.map { .unknown(reason: $0) } ?? .committed
+        case .success(let rows) where rows.command == "COMMIT": return .committed
         case .success: return .refused(.refused(code: "25P02", message: "the transaction had failed before"))
-        case .failure(.unavailable(let reason)): return .unknown(reason: reason)
+        case .failure(.unavailable(let reason)), .failure(.unknownOutcome(let reason)): return .unknown(reason: reason)
         case .failure(let error): return .refused(error)
         }
     }

@@ -1,9 +1,9 @@
 internal import PostgreSQL
 internal import PushCore
-package import PushStore
+internal import PushStore
 
 /// Reads from the primary, through pipelined connections that all readers share.
-package final class PostgreSQLReader: Sendable {
+final class PostgreSQLReader: Sendable {
     let store: PostgreSQLStore
 
     init(_ store: PostgreSQLStore) {
@@ -11,7 +11,7 @@ package final class PostgreSQLReader: Sendable {
     }
 
     /// No read is answered without waiting for the network.
-    package var immediate: (any ImmediateReader)? { nil }
+    var immediate: (any ImmediateReader)? { nil }
 
     /// Runs a statement, and reads its rows with `body`, whose errors become `StoreError`.
     func read<Value>(

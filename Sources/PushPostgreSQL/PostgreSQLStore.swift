@@ -20,6 +20,8 @@ package final class PostgreSQLStore: Sendable {
     let receipts = ReceiptBook()
     let tokenUses = TokenUses()
     let removals = RemovalClock()
+    let leases = LeaseBook()
+    let marks = ClaimMarks()
     let condition: StoreCondition
     /// How often the keyring was exchanged, or was about to be.
     let exchanges = Atomic(0)

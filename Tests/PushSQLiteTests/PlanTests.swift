@@ -28,7 +28,7 @@ import Testing
             ["PRIMARY KEY (notification_id=? AND device=?)", "recipient_by_user (user_id=? AND change>?)"]
         ),
         ("reconnect", SQLiteStore.perhapsLost, ["delivery_by_stream (device=? AND settled_at>?)"]),
-        ("audience", AudienceWalk.tagged, ["device_tag_by_tag (tag=? AND device>? AND device<?)"]),
+        ("audience", AudienceWalk.tagged, ["device_tag_by_tag (tag=? AND device>?)"]),
         ("tokens", SQLiteReader.allTokens, ["sqlite_autoindex_token_2 (prefix>?)"]),
         ("tokens of a user", SQLiteReader.tokensOfOne, ["token_by_user (user_id=?)"]),
         ("collecting", SQLiteReader.fetch.sql, ["PRIMARY KEY (notification_id=? AND user_id=?)"]),

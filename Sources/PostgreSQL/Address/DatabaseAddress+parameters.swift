@@ -49,7 +49,7 @@ extension DatabaseAddress {
             ("options", settings.options),
             ("client_encoding", "UTF8"),
             ("gssencmode", "disable"),
-            ("passfile", "/dev/null"),
+            ("passfile", Self.noFile),
             ("sslmode", self.protection.rawValue),
             ("sslrootcert", self.rootCertificate ?? Self.noFile),
             ("sslcert", self.certificate ?? Self.noFile),

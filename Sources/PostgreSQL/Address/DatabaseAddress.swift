@@ -25,7 +25,8 @@ package struct DatabaseAddress: Sendable, Hashable {
     /// `nil`: the name of the process's user.
     let user: String?
     let password: String?
-    let database: String
+    /// The database's name on its server.
+    package let database: String
     let protection: Protection
     let rootCertificate: String?
     let certificate: String?

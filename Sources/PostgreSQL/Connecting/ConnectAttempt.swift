@@ -81,7 +81,10 @@ final class ConnectAttempt: ReadinessHandler {
     }
 
     private func fail(_ connection: OpaquePointer) {
-        self.end(.failure(ConnectFailure(ServerReport.firstLine(PQerrorMessage(connection)))))
+        // With a numeric address, libpq does not name the host.
+        let text = ServerReport.firstLine(PQerrorMessage(connection))
+        let isNamed = text.contains(self.endpoint.host.name)
+        self.end(.failure(ConnectFailure(isNamed ? text : "\(self.endpoint): \(text)")))
     }
 
     private func timeOut() {

@@ -35,6 +35,13 @@ final class ConnectRace {
         self.attempt(winner)
     }
 
+    /// What has failed so far, and which hosts have not answered.
+    var state: String {
+        let silent = self.running.keys.map { "\($0): no answer yet" }.sorted()
+        let names = self.pendingNames > 0 ? ["a host's name is not resolved yet"] : []
+        return (self.reasons + silent + names).joined(separator: "; ")
+    }
+
     /// Ends the attempts without a word.
     func cancel() {
         self.completion = nil

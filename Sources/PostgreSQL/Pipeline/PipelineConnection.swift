@@ -194,9 +194,9 @@ final class PipelineConnection: SessionOwner {
         self.isWatched = false
         let limit = self.options.readLimit
         if let session, session.isSilent(for: limit) { session.fail("no answer within \(limit)") }
-        let failure = DatabaseError.unavailable(reason: self.lastFailure ?? "no answer within \(limit)")
+        let reason = self.lastFailure ?? self.race?.state ?? "no answer within \(limit)"
         for request in self.requests where self.loop.now - request.start > self.limit(of: request) {
-            self.finish(request, .failure(failure))
+            self.finish(request, .failure(.unavailable(reason: reason)))
         }
         self.queue.removeAll(where: \.isFinished)
         if self.waiting > 0 || self.session?.inFlight.isEmpty == false { self.watchDeadlines() }

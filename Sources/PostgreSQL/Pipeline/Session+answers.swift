@@ -88,8 +88,12 @@ extension Session {
     private func endGroup() {
         let ended = self.group
         self.group = Group()
+        let warning = self.warning.take()
         for (request, rows) in ended.held {
-            if let failure = ended.failureOfEnd, ended.held.count == 1 {
+            if let warning, !ended.hasFailed {
+                // The server says that it is stored here, and maybe not on a standby.
+                self.answer(request, .failed(.unknownOutcome(reason: warning)))
+            } else if let failure = ended.failureOfEnd, ended.held.count == 1 {
                 self.answer(request, .failed(failure))
             } else {
                 self.answer(request, ended.hasFailed ? .undone : .rows(rows))

@@ -32,7 +32,7 @@ final class Session: ReadinessHandler, @unchecked Sendable {
     var group = Group()
     /// When the server was last heard, or when it was asked after a rest.
     var lastHeard = ContinuousClock.now
-    /// A warning of the server's since it was last cleared.
+    /// A warning of the server's since the last group ended.
     var warning: String?
     /// Whether a request was answered on this connection.
     var hasAnswered = false

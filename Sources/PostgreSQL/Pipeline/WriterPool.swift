@@ -168,7 +168,8 @@ final class WriterPool: SessionOwner {
         }
         let now = self.loop.now
         // All connections in use is not the server's failure.
-        let failure = self.lastFailure.map { DatabaseError.unavailable(reason: $0) } ?? .busy
+        let reason = self.lastFailure ?? self.races.values.first?.state
+        let failure = reason.map { DatabaseError.unavailable(reason: $0) } ?? .busy
         let expired = self.waiters.all.filter { $0.deadline <= now }
         self.waiters.removeAll { $0.deadline <= now }
         for waiter in expired { waiter.completion(.failure(failure)) }

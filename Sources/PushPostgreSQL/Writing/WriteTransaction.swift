@@ -22,12 +22,15 @@ final class WriteTransaction: Sendable {
     private let kinds: Set<PushEvent.Kind>
     private let pending = Mutex(Pending())
     let sealing: Sealing
+    /// Whether a device cannot be reached until it connects, as `StoreOptions` has it.
+    let isAway: @Sendable (_ lane: String, _ device: String) -> Bool
 
     init(_ transaction: Transaction, of store: PostgreSQLStore) {
         self.transaction = transaction
         self.audit = store.audit
         self.kinds = store.options.events
         self.sealing = store.sealing
+        self.isAway = store.options.isAway
     }
 
     /// Runs a statement in the transaction.

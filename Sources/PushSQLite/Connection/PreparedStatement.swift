@@ -44,6 +44,18 @@ extension Database {
         return results
     }
 
+    /// Calls `body` with each row of a statement that is compiled once.
+    func each(
+        prepared sql: String,
+        _ values: any Bindable...,
+        body: (borrowing DirectRow) throws -> Void
+    ) throws {
+        try self.bound(sql, values).forEach { row in
+            try body(row)
+            return true
+        }
+    }
+
     private func bound(_ sql: String, _ values: [any Bindable]) throws -> DirectRow {
         let statement = try self.cachedStatement(sql: sql).sqliteStatement
         for (index, value) in values.enumerated() { value.bind(to: statement, at: Int32(index + 1)) }

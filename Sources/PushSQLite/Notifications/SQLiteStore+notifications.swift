@@ -11,7 +11,9 @@ extension SQLiteStore {
         page: Int?
     ) async throws -> [PostOutcome] {
         let (pusher, page) = (self.pusher, page ?? Self.fanoutPage)
-        let posts = posts.map { PreparedPost($0, pusher, self.audit) }
+        let posts = posts.map { PreparedPost($0, pusher) }
+        // The usual single post has the text of its entry made before the writer runs.
+        let draft = posts.count == 1 ? posts.first?.record.map(self.audit.draft) : nil
         let bytes = posts.reduce(0) { $0 + $1.notification.sealedPayload.count }
         return try await self.writer.write(bytes: bytes) { [audit] db -> [PostOutcome] in
             var isNoted = batch == nil
@@ -22,6 +24,7 @@ extension SQLiteStore {
                 isNoted = true
             }
             var outcomes: [PostOutcome] = []
+            var users = UserSearch()
             outcomes.reserveCapacity(posts.count)
             for post in posts {
                 // Later ones wait, so that all are stored in their order.
@@ -29,12 +32,18 @@ extension SQLiteStore {
                     outcomes.append(.idTaken)
                     continue
                 }
-                let outcome = try Self.store(post, db, by: pusher, audit, within: bounds, page: page)
+                let outcome = try Self.store(post, db, by: pusher, to: &users, within: bounds, page: page)
                 if !isNoted, let batch, case .stored(let reach, _) = outcome {
                     try Self.note(db, batch, of: post.notification, reach)
                     isNoted = true
                 }
                 outcomes.append(outcome)
+            }
+            let stored = zip(posts, outcomes).filter { if case .stored = $0.1 { true } else { false } }.map(\.0)
+            if let draft, !stored.isEmpty {
+                try audit.append(draft, to: db)
+            } else {
+                for record in stored.compactMap(\.record).merged { try audit.append(record, to: db) }
             }
             return outcomes
         }
@@ -45,7 +54,7 @@ extension SQLiteStore {
         _ post: PreparedPost,
         _ db: Database,
         by pusher: Pusher,
-        _ audit: AuditTrail,
+        to users: inout UserSearch,
         within bounds: StorageBounds?,
         page: Int
     ) throws -> PostOutcome {
@@ -60,7 +69,7 @@ extension SQLiteStore {
         }
         var recipients: Set<Int64> = []
         for user in post.audience.users {
-            guard let id = try Self.user(withKey: user.key, of: notification.audience.app, db) else {
+            guard let id = try users.user(withKey: user.key, of: notification.audience.app, db) else {
                 return .unknownUser(user.name)
             }
             recipients.insert(id)
@@ -84,7 +93,6 @@ extension SQLiteStore {
             made = try Self.enqueue(db, target, besides: recipients, by: pusher, page: page, now: now)
         }
         if let request = post.request { try Self.note(db, request, of: notification, made.reach) }
-        if let draft = post.draft { try audit.append(draft, to: db) }
         return .stored(made.reach, hasWork: made.hasWork)
     }
 
@@ -125,14 +133,6 @@ extension SQLiteStore {
         return inserted == 1
     }
 
-    static func user(withKey key: Data, of app: AppName, _ db: Database) throws -> Int64? {
-        let user = try db.first(prepared: "select id, apps from user where name_key = ?", key) {
-            (id: $0.integer(0), apps: $0.optionalText(1))
-        }
-        guard let user, Set(storedApps: user.apps).contains(app) else { return nil }
-        return user.id
-    }
-
     /// Makes a user a recipient; `false` if the user was one before.
     static func insertRecipient(
         _ user: Int64,
@@ -162,17 +162,19 @@ extension SQLiteStore {
 }
 
 /// A post with what can be made of it before the writer runs.
-private struct PreparedPost: Sendable {
+///
+/// A class, for a copy of a struct would count its many members.
+private final class PreparedPost: Sendable {
     let notification: NewNotification
     let request: IdempotentRequest?
     let audience: HashedAudience
-    let draft: AuditDraft?
+    let record: AuditRecord?
 
-    init(_ post: NewPost, _ pusher: Pusher, _ audit: AuditTrail) {
+    init(_ post: NewPost, _ pusher: Pusher) {
         self.notification = post.notification
         self.request = post.request
         self.audience = HashedAudience(post.notification.audience, pusher.sealing.index, pusher.tags)
-        self.draft = post.record.map(audit.draft)
+        self.record = post.record
     }
 }
 

@@ -15,8 +15,13 @@ extension AudienceWalk {
     ) throws -> (page: AudiencePage, isLast: Bool) {
         if audience.isOneDevice { return (AudiencePage(devices: try audience.devices(where: "true", db)), true) }
         let branch = audience.branches[self.branch]
-        let end = try branch.end(db, from: self.cursor, page: page)
-        let found = try Self.page(of: branch, audience, self.cursor, end ?? .max, db)
+        let (found, end) =
+            if case .devicesWith(let tag) = branch, audience.isOneTag {
+                // Nearly all posts: one statement, compiled once, and not two of which one is built each time.
+                try Self.page(ofTag: tag, after: self.cursor, page, db)
+            } else {
+                try Self.page(of: branch, audience, after: self.cursor, page, db)
+            }
         self.cursor = end ?? 0
         if end == nil { try self.moveToNextBranch(of: audience, db) }
         return (found, self.branch == audience.branches.count)
@@ -26,6 +31,33 @@ extension AudienceWalk {
         repeat {
             self.branch += 1
         } while try self.branch < audience.branches.count && audience.branches[self.branch].isEmpty(db)
+    }
+
+    private static func page(
+        of branch: AudienceBranch,
+        _ audience: HashedAudience,
+        after start: Int64,
+        _ page: Int,
+        _ db: Database
+    ) throws -> (page: AudiencePage, end: Int64?) {
+        let end = try branch.end(db, from: start, page: page)
+        return (try Self.page(of: branch, audience, start, end ?? .max, db), end)
+    }
+
+    /// The living devices among the next rows with a tag, and the last of these rows if there are as many as a page.
+    private static func page(
+        ofTag tag: Data,
+        after start: Int64,
+        _ page: Int,
+        _ db: Database
+    ) throws -> (page: AudiencePage, end: Int64?) {
+        var (rows, last, devices) = (0, Int64(0), [AudienceDevice]())
+        try db.each(prepared: Self.tagged, tag, start, page) { row in
+            rows += 1
+            last = row.integer(0)
+            if row.integer(4) != 0 { devices.append(AudienceDevice(row)) }
+        }
+        return (AudiencePage(devices: devices), rows == page ? last : nil)
     }
 
     private static func page(
@@ -43,10 +75,6 @@ extension AudienceWalk {
                 devices: try audience.devices(where: "d.number > \(start) and d.number <= \(end)", db)
             )
         case .devicesWith(let tag):
-            // The query of nearly all posts; the SQL of the others is built each time.
-            if audience.isOneTag {
-                return AudiencePage(devices: try db.all(prepared: Self.tagged, tag, start, end) { AudienceDevice($0) })
-            }
             let range: SQL = """
                 select device from device_tag where tag = \(tag) and device > \(start) and device <= \(end)
                 """
@@ -63,8 +91,9 @@ extension AudienceWalk {
     }
 
     static let tagged = """
-        select d.number, d.user_id, d.lane, d.id from device_tag t cross join device d on d.number = t.device
-        where t.tag = ? and t.device > ? and t.device <= ? and d.retired_at is null and d.handle is not null
+        select d.number, d.user_id, d.lane, d.id, d.retired_at is null and d.handle is not null
+        from device_tag t cross join device d on d.number = t.device
+        where t.tag = ? and t.device > ? order by t.device limit ?
         """
 }
 

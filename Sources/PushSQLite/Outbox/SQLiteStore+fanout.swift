@@ -58,16 +58,16 @@ extension SQLiteStore {
         page: Int,
         now: Date
     ) throws -> (reach: Reach, hasWork: Bool) {
-        let isBulk = try target.audience.isLarger(than: page, db)
-        var pushes = PushInsertion(target, by: pusher, isBulk: isBulk, newRecipients: recipients, now: now)
         var walk = AudienceWalk()
-        var isLast = false
-        repeat {
-            let found: AudiencePage
+        var (found, isLast) = try walk.take(page, of: target.audience, db)
+        // A small audience may still have several branches; the usual one ends with its first page, and is not counted.
+        let isBulk = try !isLast && target.audience.isLarger(than: page, db)
+        var pushes = PushInsertion(target, by: pusher, isBulk: isBulk, newRecipients: recipients, now: now)
+        try pushes.insert(found, db)
+        while !isLast && !isBulk {
             (found, isLast) = try walk.take(page, of: target.audience, db)
             try pushes.insert(found, db)
-            // A small audience may still have several branches.
-        } while !isLast && !isBulk
+        }
         if !isLast { try RunningBroadcast(target: target, walk: walk).insert(db, pusher.sealing) }
         let reach = Reach(recipients: pushes.recipientCount, pushes: pushes.count, isComplete: isLast)
         return (reach, pushes.dueCount > 0 || !isLast)

@@ -66,9 +66,10 @@ extension SQLiteStore {
             target.id
         )
         var recipients: Set<Int64> = []
+        var users = UserSearch()
         for user in target.audience.users {
             // Who is gone since the post is skipped.
-            let id = try Self.user(withKey: user.key, of: target.audience.audience.app, db)
+            let id = try users.user(withKey: user.key, of: target.audience.audience.app, db)
             guard let id, recipients.insert(id).inserted else { continue }
             _ = try Self.insertRecipient(id, of: target, change: target.sequence, pusher.sealing, db, now: now)
         }

@@ -8,7 +8,9 @@ struct BatchPoster: Sendable {
     static let countRange = 1...500
     /// The most elements, and bytes of payloads, of one transaction: few enough that another post that waits for it is
     /// not noticeably delayed.
-    private static let (chunk, chunkBytes) = (100, 1 << 19)
+    private static let (chunk, chunkBytes) = (200, 1 << 19)
+    /// The most elements of the first transaction: few, since the writer has nothing to do until they are read.
+    private static let firstChunk = 100
 
     let poster: NotificationPoster
     let idempotency: IdempotencyGuard
@@ -96,7 +98,8 @@ struct BatchPoster: Sendable {
     ) -> Portion {
         var portion = Portion(end: start)
         var bytes = 0
-        for number in start..<min(start + Self.chunk, elements.count) where bytes < Self.chunkBytes {
+        let end = start == 0 ? Self.firstChunk : start + Self.chunk
+        for number in start..<min(end, elements.count) where bytes < Self.chunkBytes {
             do {
                 let draft = try self.draft(elements[number], number, of: origin, in: batch)
                 bytes += draft.post.notification.sealedPayload.count
@@ -145,7 +148,7 @@ struct BatchPoster: Sendable {
         of origin: Origin,
         once request: IdempotentRequest?
     ) throws -> NewPost {
-        let moment = origin.moment + TimeInterval(number / Self.chunk)
+        let moment = origin.moment + TimeInterval((number + Self.chunk - Self.firstChunk) / Self.chunk)
         return try self.poster.newPost(
             order,
             payload,
