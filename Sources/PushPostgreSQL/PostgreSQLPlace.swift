@@ -37,6 +37,15 @@ package struct PostgreSQLPlace: Sendable, CustomStringConvertible {
         return try PostgreSQLStore(address, keyring, options)
     }
 
+    /// Migrates the schema only. Waits for the database.
+    package func migrate() throws(StoreError) {
+        do {
+            try Schema.prepare(self.connect())
+        } catch {
+            throw StoreError(opening: self.description, error)
+        }
+    }
+
     /// Whether the table of migrations is there; `true` if the database cannot be asked, since there may be one.
     package var exists: Bool {
         do {

@@ -1,3 +1,4 @@
+internal import Dispatch
 internal import Foundation
 internal import PostgreSQL
 package import PushCore
@@ -49,6 +50,14 @@ package final class PostgreSQLStore: Sendable {
         self.loop = loop
         self.node = Node(opened.node, release: options.release, vault: opened.sealing.vault, self.database, on: loop)
         self.node.begin()
+    }
+
+    /// A store that was not closed ends as its process would: others take over what it has leased some seconds later.
+    deinit {
+        guard self.condition.beginClosing() else { return }
+        self.node.abandon()
+        // The thread that drops the last reference may be the loop's, and must not wait. Its end closes the connections.
+        DispatchQueue.global().async { [loop] in loop.stop() }
     }
 
     package var vault: Vault { self.sealing.vault }

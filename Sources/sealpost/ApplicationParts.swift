@@ -222,6 +222,7 @@ extension StoreOptions {
             streamLanes.contains(lane) && DeviceHandle(device).map(streams.isListening) == false
         }
         self.tags = configuration.tags
+        self.release = Version.current
         self.events = configuration.events.stored
         self.onEvent = { logger.log($0) }
     }

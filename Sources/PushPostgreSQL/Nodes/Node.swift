@@ -63,6 +63,11 @@ final class Node: Sendable {
         self.loop.execute { self.wait() }
     }
 
+    /// Renews the number no more. What is leased under it stays so until others notice.
+    func abandon() {
+        self.state.withLock { $0.isEnded = true }
+    }
+
     /// Gives the number up, and with it what is leased under it.
     func end() async {
         let number = self.state.withLock { state in
