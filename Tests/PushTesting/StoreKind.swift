@@ -12,7 +12,9 @@ package struct StoreKind: Sendable {
 
     package static let sqlite = StoreKind(name: "SQLite") { SQLiteDatabase(path: $0.file("test.db")) }
 
-    package static let postgreSQL = StoreKind(name: "PostgreSQL") { PostgreSQLPlace(try FolderDatabases.database(of: $0)) }
+    package static let postgreSQL = StoreKind(name: "PostgreSQL") {
+        PostgreSQLPlace(try FolderDatabases.database(of: $0))
+    }
 
     /// The kind that fixtures open, unless a test says otherwise.
     @TaskLocal package static var current = StoreKind.sqlite

@@ -139,6 +139,11 @@ extension Node {
         values ($1, $2, \(clock), \(clock) + \(lease), $3) returning number
         """
 
+    /// Deletes those that were fenced a day ago: a number without a row is nobody's, too.
+    static let forgetting = """
+        delete from node where is_fenced and until < \(clock) - 86400000
+        """
+
     static let renewing = """
         update node set until = \(clock) + \(lease) where number = $1 and not is_fenced
         """

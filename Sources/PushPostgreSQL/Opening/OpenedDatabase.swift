@@ -75,6 +75,7 @@ struct OpenedDatabase {
         _ options: StoreOptions,
         _ vault: Vault
     ) throws -> Int64 {
+        _ = try connection.query(Node.forgetting)
         let row = try connection.query(Node.joining, Node.name, options.release, Int64(vault.keyring.sealing)).first
         guard let row else { preconditionFailure("an insert that returns a number returns it or throws") }
         return try row.integer(0)

@@ -1,1 +1,0 @@
-// The package needs a file in each target.
