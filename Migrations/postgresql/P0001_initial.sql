@@ -168,6 +168,7 @@ create table node (
     release text not null,              -- the version that it runs
     started_at bigint not null,
     until bigint not null,              -- by the database's clock: the end of the lease that each heartbeat renews
+    sealing bigint not null,            -- the data key that it seals with, which stays in use as long as it does
     is_fenced boolean not null default false  -- true: what it has leased is anybody's
 ) with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_cost_delay = 0);
 
@@ -251,15 +252,17 @@ create table tally (
     primary key (writer, lane, state)
 ) with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_cost_delay = 0);
 
--- Each writing connection of each process has a chain of its own, so that writers do not wait for each other.
+-- Each writing connection of each process has a chain of its own, so that writers do not wait for each other. A chain whose
+-- process has ended goes on in another one.
 create table audit_chain (
-    chain bigint primary key,           -- counted from 1
+    chain bigint primary key,           -- counted from 0 without gaps
+    node bigint not null,               -- the process that adds to it
     number bigint not null,             -- of its newest entry
     link bytea not null,                -- the newest entry's
-    start_number bigint not null default 0,  -- the last entry that was deleted for its age
-    start_link bytea not null default ''::bytea,
-    start_mac bytea not null default ''::bytea,  -- a keyed hash over both
-    mac bytea not null                  -- a keyed hash over chain, number and link: the end cannot be cut off
+    start_number bigint not null,       -- the last entry that was deleted for its age
+    start_link bytea not null,
+    start_mac bytea not null,           -- a keyed hash over both
+    mac bytea not null                  -- a keyed hash over number and link: the end cannot be cut off
 ) with (fillfactor = 50);
 
 create table audit (

@@ -122,6 +122,12 @@ package final class SQLiteStore: Store {
         )
     }
 
+    /// All of the store's own work is on the writer's queue.
+    package func run() async {
+        // Ended early by the task's end, which the condition sees.
+        while !Task.isCancelled { try? await Task.sleep(for: .seconds(3600)) }
+    }
+
     /// Finishes the submitted work, leaves a database that needs no recovery, and releases its lock.
     package func close() async {
         await self.writer.close()
