@@ -27,11 +27,11 @@ extension DatabaseError: CustomStringConvertible {
 }
 
 extension DatabaseError {
-    /// Whether the same transaction can succeed if it runs again from its beginning: after a serialization failure or a
-    /// deadlock.
+    /// Whether the same transaction can succeed if it runs again from its beginning: after a serialization failure, a deadlock
+    /// or a lock that was not free in time.
     var isConflict: Bool {
         guard case .refused(let code, _) = self else { return false }
-        return code == "40001" || code == "40P01"
+        return code == "40001" || code == "40P01" || code == "55P03"
     }
 
     /// Whether a prepared statement does not exist, or returns other columns since a migration.

@@ -1,9 +1,9 @@
 internal import PostgreSQL
 internal import PushCore
-internal import PushStore
+package import PushStore
 
 /// Reads from the primary, through pipelined connections that all readers share.
-final class PostgreSQLReader: Sendable {
+package final class PostgreSQLReader: Sendable {
     let store: PostgreSQLStore
 
     init(_ store: PostgreSQLStore) {
@@ -11,7 +11,7 @@ final class PostgreSQLReader: Sendable {
     }
 
     /// No read is answered without waiting for the network.
-    var immediate: (any ImmediateReader)? { nil }
+    package var immediate: (any ImmediateReader)? { nil }
 
     /// Runs a statement, and reads its rows with `body`, whose errors become `StoreError`.
     func read<Value>(

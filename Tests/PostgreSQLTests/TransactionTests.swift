@@ -136,6 +136,22 @@ private let schema = "create table t(n int8 primary key, m int8 not null default
         }
     }
 
+    @Test func aLockThatIsNotFreeInTimeIsTriedAgain() async throws {
+        try await withPool(schema, .impatient) { fixture in
+            let runs = Counter()
+            let other = try fixture.other()
+            try other.execute("begin; update t set m = 5 where n = 1")
+            async let updated: Void = fixture.pool.transaction { transaction in
+                runs.increment()
+                _ = try await transaction.query("update t set m = m + 1 where n = 1")
+            }
+            try await eventually { runs.value == 2 }
+            try other.execute("commit")
+            try await updated
+            #expect(try await fixture.pool.query("select m from t where n = 1").first?.integer(0) == 6)
+        }
+    }
+
     @Test func aConflictThatDoesNotEndIsGivenUp() async throws {
         try await withPool(schema, .impatient) { fixture in
             let runs = Counter()

@@ -1,15 +1,15 @@
 internal import Foundation
 internal import PostgreSQL
-internal import PushCore
-internal import PushStore
+package import PushCore
+package import PushStore
 
 extension PostgreSQLReader {
-    func auditName(of token: TokenPrefix) -> String {
+    package func auditName(of token: TokenPrefix) -> String {
         self.store.audit.name(of: token)
     }
 
     /// The newest first by their times; of the same time, by their numbers.
-    func auditEntries(before number: Int64?, limit: Int) async throws(StoreError) -> [AuditEntry] {
+    package func auditEntries(before number: Int64?, limit: Int) async throws(StoreError) -> [AuditEntry] {
         let time: Int64 =
             if let number {
                 try await self.read(Self.timeBefore, number) { try $0.first?.integer(0) ?? .max }
@@ -22,7 +22,7 @@ extension PostgreSQLReader {
     }
 
     /// How many entries were ever written: the newest one's number, if there is one chain.
-    func lastAuditNumber() async throws(StoreError) -> Int64 {
+    package func lastAuditNumber() async throws(StoreError) -> Int64 {
         try await self.read(Self.entryCount) { try $0.first?.integer(0) ?? 0 }
     }
 

@@ -1,10 +1,10 @@
 internal import Foundation
 internal import PostgreSQL
-internal import PushStore
+package import PushStore
 
 extension PostgreSQLReader {
     /// Checks each chain from its start to its end.
-    func auditFault() async throws(StoreError) -> AuditFault? {
+    package func auditFault() async throws(StoreError) -> AuditFault? {
         var next: Int64 = 0
         while true {
             guard let chain = try await self.chain(from: next) else { return nil }

@@ -9,10 +9,10 @@ extension PostBatch {
     ///
     /// Returns its place in the order of notifications, and how many bytes of payload are stored.
     mutating func insert(
-        _ notification: NewNotification,
+        _ post: PreparedPost,
         _ recipients: [Int64]
     ) async throws -> (sequence: Int64, bytes: Int)? {
-        let (id, sealing) = (notification.id, self.store.sealing)
+        let (notification, id, sealing) = (post.notification, post.notification.id, self.store.sealing)
         // Values sealed before the keyring was exchanged might be stored after the pass of `rewrap`.
         let place = SealedPlace.payload(id, sender: notification.sender)
         let payload = try sealing.vault.renewed(notification.sealedPayload, in: place) ?? notification.sealedPayload
@@ -31,7 +31,7 @@ extension PostBatch {
             notification.priority.rawValue,
             notification.collapseID,
             Int64.random(in: 0..<256),
-            Int64.random(in: .min ... .max),
+            post.seed,
             notification.createdAt.milliseconds,
             notification.expiresAt.milliseconds,
             payload,
@@ -69,6 +69,19 @@ extension PostBatch {
             insert into untaken (notification_id, user_id) select r.notification_id, r.user_id from r where $5)
         select n.sequence from n
         """
+
+    /// Whether an earlier run has stored one of the notifications.
+    func isAnyStored(of posts: [PreparedPost]) async throws -> Bool {
+        try await self.tx.query(
+            """
+            select n.id from unnest($1::int8[], $2::int8[], $3::int8[]) as t (id, sender_id, seed)
+            join notification n on n.id = t.id and n.sender_id = t.sender_id and n.seed = t.seed limit 1
+            """,
+            posts.map(\.notification.id.rawValue),
+            posts.map(\.notification.sender),
+            posts.map(\.seed)
+        ).count > 0
+    }
 
     /// The users whom the posts name, locked against deletion, and what their sender has stored.
     static func users(

@@ -9,6 +9,8 @@ struct PreparedPost: Sendable {
     let request: IdempotentRequest?
     let record: AuditRecord?
     let audience: HashedAudience
+    /// Recognises the notification if its transaction runs twice.
+    let seed = Int64.random(in: .min ... .max)
 
     init(_ post: NewPost, _ index: BlindIndex, _ tags: TagPolicy) {
         self.notification = post.notification
@@ -27,12 +29,15 @@ struct PostBatch {
     /// Other posts of the sender, which were committed meanwhile, have reached its bounds.
     struct Overtaken: Error {}
 
-    /// When the bounds are checked under a lock of the sender's usage.
-    enum BoundsCheck: Sendable {
-        /// At the end; throws `Overtaken` if the posts are beyond the bounds then.
-        case late
-        /// From the start on, so that other posts of the sender wait for this transaction.
-        case early
+    /// Which run of the transaction it is.
+    enum Run: Sendable {
+        /// The bounds are checked at the end; throws `Overtaken` if the posts are beyond them then.
+        case first
+        /// Other posts of the sender wait for this transaction from its start on.
+        case overtaken
+        /// As `overtaken`, after the connection was lost during the first run's commit: stores nothing if that has stored
+        /// anything.
+        case afterLoss
     }
 
     struct NamedUser {
@@ -44,6 +49,7 @@ struct PostBatch {
     let tx: WriteTransaction
     let bounds: StorageBounds?
     private let page: Int
+    private let run: Run
     private var keys: IdempotencyKeys
     private let usage: Usage
     private let users: [Data: NamedUser]
@@ -58,15 +64,16 @@ struct PostBatch {
         of batch: IdempotentRequest?,
         from first: NewNotification,
         within bounds: StorageBounds?,
-        _ check: BoundsCheck,
+        _ run: Run,
         page: Int,
         by store: PostgreSQLStore,
         _ tx: WriteTransaction
     ) async throws {
-        (self.store, self.tx, self.bounds, self.page) = (store, tx, bounds, page)
+        (self.store, self.tx, self.bounds, self.page, self.run) = (store, tx, bounds, page, run)
         let requests = (batch.map { [$0] } ?? []) + posts.compactMap(\.request)
         let keys = try await IdempotencyKeys(tx, requests, for: first)
-        if bounds != nil, check == .early { try await Self.lockUsage(tx, of: first.sender) }
+        // Also waits for the end of the first run's transaction.
+        if run != .first { try await Self.lockUsage(tx, of: first.sender) }
         let (users, usage) = try await Self.users(tx, of: posts, sender: first.sender)
         var counts: [Int64: Int] = [:]
         for post in posts where post.notification.sendAt == nil {
@@ -77,8 +84,14 @@ struct PostBatch {
         self.numbers = try await tx.numbers(counts)
     }
 
-    /// Stores the posts; returns an outcome for each.
-    mutating func store(_ posts: [PreparedPost], of batch: IdempotentRequest?) async throws -> [PostOutcome] {
+    /// Stores the posts; returns an outcome for each, or `nil` if the first run was committed.
+    mutating func store(_ posts: [PreparedPost], of batch: IdempotentRequest?) async throws -> [PostOutcome]? {
+        if self.run == .afterLoss, try await self.isAnyStored(of: posts) {
+            // The commit of this transaction, which has written the sender's usage, confirms the first one's: they are
+            // replicated in their order.
+            try await self.keys.write(self.tx)
+            return nil
+        }
         var isNoted = batch == nil
         if let batch, let earlier = try self.keys.earlierOutcome(of: batch) {
             guard earlier != .keyReused else {
@@ -132,7 +145,7 @@ struct PostBatch {
             recipients.insert(known.id)
         }
         if notification.sendAt != nil { recipients = [] }
-        guard let (sequence, bytes) = try await self.insert(notification, recipients.sorted()) else { return .idTaken }
+        guard let (sequence, bytes) = try await self.insert(post, recipients.sorted()) else { return .idTaken }
         self.added.notifications += 1
         self.added.bytes += Int64(bytes)
         var made = (reach: Reach(recipients: 0, pushes: 0, isComplete: false), hasWork: false)

@@ -58,3 +58,28 @@ final class LeaseBook: Sendable {
         }
     }
 }
+
+/// The leases that one run of a transaction has noted, which may be repeated or fail.
+final class NotedLeases: Sendable {
+    private let book: LeaseBook
+    /// The runs come one after the other, but not on one thread.
+    private let pushes = Mutex([DuePush]())
+
+    init(in book: LeaseBook) {
+        self.book = book
+    }
+
+    func note(_ pushes: [DuePush], under owner: Int64) {
+        self.pushes.withLock { $0 = pushes }
+        self.book.note(pushes, under: owner)
+    }
+
+    /// Forgets the leases of the last run, which has come to nothing as far as is known.
+    func forget() {
+        let last = self.pushes.withLock { pushes in
+            defer { pushes = [] }
+            return pushes
+        }
+        self.book.forget(last)
+    }
+}

@@ -2,7 +2,6 @@ package import Foundation
 internal import PostgreSQL
 package import PushCore
 package import PushStore
-internal import Synchronization
 
 /// A lease lasts as long as its process: other processes take what belongs to one that is fenced.
 extension PostgreSQLStore {
@@ -89,29 +88,17 @@ extension PostgreSQLStore {
         _ select: @escaping @Sendable (WriteTransaction) async throws -> [DueDelivery]
     ) async throws -> [LeasedDelivery] {
         if self.leases.takeSearch(now: .now) { try await self.findLostLeases() }
-        let book = self.leases
-        // What the last attempt has noted, since a transaction may be repeated.
-        let noted = Mutex([DuePush]())
-        let forget = { @Sendable () in
-            book.forget(
-                noted.withLock { pushes in
-                    defer { pushes = [] }
-                    return pushes
-                }
-            )
-        }
+        let noted = NotedLeases(in: self.leases)
         do {
             return try await self.write { tx in
-                forget()
+                noted.forget()
                 let leased = try await leasing.lease(try await select(tx), tx)
-                let keys = leased.map(\.key)
-                noted.withLock { $0 = keys }
-                book.note(keys, under: leasing.owner)
+                noted.note(leased.map(\.key), under: leasing.owner)
                 return leased
             }
         } catch {
-            forget()
-            book.noteUnknownOutcome(now: .now)
+            noted.forget()
+            self.leases.noteUnknownOutcome(now: .now)
             throw error
         }
     }
