@@ -1,10 +1,10 @@
-package import Foundation
+internal import Foundation
 internal import PostgreSQL
-package import PushCore
-package import PushStore
+internal import PushCore
+internal import PushStore
 
 extension PostgreSQLReader {
-    package func user(
+    func user(
         withToken fingerprint: Fingerprint,
         now: Date
     ) async throws(StoreError) -> (user: User, grant: TokenGrant)? {
@@ -44,7 +44,7 @@ extension PostgreSQLReader {
         where t.hash = $1 and t.expires_at > $2 and u.disabled_at is null
         """
 
-    package func tokens(
+    func tokens(
         of user: Username?,
         after last: TokenPrefix?,
         limit: Int,

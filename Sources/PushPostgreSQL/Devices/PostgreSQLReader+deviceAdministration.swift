@@ -1,10 +1,10 @@
 internal import Foundation
 internal import PostgreSQL
-package import PushCore
-package import PushStore
+internal import PushCore
+internal import PushStore
 
 extension PostgreSQLReader {
-    package func deviceEntries(
+    func deviceEntries(
         of user: Username?,
         after last: DevicePlace?,
         limit: Int

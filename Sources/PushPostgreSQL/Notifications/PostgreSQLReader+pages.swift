@@ -1,10 +1,10 @@
-package import Foundation
+internal import Foundation
 internal import PostgreSQL
-package import PushCore
-package import PushStore
+internal import PushCore
+internal import PushStore
 
 extension PostgreSQLReader {
-    package func notifications(
+    func notifications(
         _ range: ChangeRange,
         for user: Int64,
         now: Date,
@@ -16,7 +16,7 @@ extension PostgreSQLReader {
         }
     }
 
-    package func notifications(
+    func notifications(
         _ ids: [NotificationID],
         of app: AppName,
         for user: Int64,

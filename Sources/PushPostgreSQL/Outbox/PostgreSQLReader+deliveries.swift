@@ -1,10 +1,10 @@
-package import Foundation
+internal import Foundation
 internal import PostgreSQL
-package import PushCore
-package import PushStore
+internal import PushCore
+internal import PushStore
 
 extension PostgreSQLReader {
-    package func isThere(_ id: NotificationID, from sender: Int64?, now: Date) async throws(StoreError) -> Bool {
+    func isThere(_ id: NotificationID, from sender: Int64?, now: Date) async throws(StoreError) -> Bool {
         try await self.read(Self.isThere, id.rawValue, now.milliseconds, sender) { $0.count > 0 }
     }
 
@@ -13,7 +13,7 @@ extension PostgreSQLReader {
         where id = $1 and expires_at > $2 and recalled_at is null and ($3::int8 is null or sender_id = $3)
         """
 
-    package func deliveries(
+    func deliveries(
         of id: NotificationID,
         after device: Int64,
         limit: Int
@@ -33,7 +33,7 @@ extension PostgreSQLReader {
         order by d.device
         """
 
-    package func countDeliveries(
+    func countDeliveries(
         of id: NotificationID,
         after device: Int64,
         limit: Int

@@ -1,10 +1,10 @@
-package import Foundation
+internal import Foundation
 internal import PostgreSQL
-package import PushCore
-package import PushStore
+internal import PushCore
+internal import PushStore
 
 extension PostgreSQLReader {
-    package func sendTime(of id: NotificationID) async throws(StoreError) -> Date? {
+    func sendTime(of id: NotificationID) async throws(StoreError) -> Date? {
         try await self.read(
             "select due_at from scheduled where notification_id = $1 and not is_set_aside",
             id.rawValue
@@ -13,7 +13,7 @@ extension PostgreSQLReader {
         }
     }
 
-    package func schedule() async throws(StoreError) -> Schedule {
+    func schedule() async throws(StoreError) -> Schedule {
         try await self.read("select (select count(*) from scheduled), (\(ScheduledNotification.first))") { rows in
             Schedule(
                 count: Int(clamping: try rows.first?.integer(0) ?? 0),
