@@ -1,10 +1,10 @@
 internal import Foundation
 internal import PostgreSQL
-internal import PushCore
-internal import PushStore
+package import PushCore
+package import PushStore
 
 extension PostgreSQLReader {
-    func password(of user: User) async throws(StoreError) -> PasswordHash? {
+    package func password(of user: User) async throws(StoreError) -> PasswordHash? {
         try await self.read(Self.passwordOf, user.id, user.passwordNumber) { rows in
             try rows.first.map { PasswordHash(phc: try $0.text(0)) }
         }
@@ -12,7 +12,7 @@ extension PostgreSQLReader {
 
     private static let passwordOf = "select password from account where id = $1 and password_number = $2"
 
-    func password(chosenBy number: UInt64) async throws(StoreError) -> PasswordHash? {
+    package func password(chosenBy number: UInt64) async throws(StoreError) -> PasswordHash? {
         let last = try await self.read(Self.lastUser) { try $0.first?.optionalInteger(0) }
         guard let last else { return nil }
         return try await self.read(Self.passwordFrom, number.bucket(of: last) + 1) { rows in

@@ -1,10 +1,10 @@
-internal import Foundation
+package import Foundation
 internal import PostgreSQL
-internal import PushCore
-internal import PushStore
+package import PushCore
+package import PushStore
 
 extension PostgreSQLReader {
-    func user(
+    package func user(
         withToken fingerprint: Fingerprint,
         now: Date
     ) async throws(StoreError) -> (user: User, grant: TokenGrant)? {
@@ -44,7 +44,7 @@ extension PostgreSQLReader {
         where t.hash = $1 and t.expires_at > $2 and u.disabled_at is null
         """
 
-    func tokens(
+    package func tokens(
         of user: Username?,
         after last: TokenPrefix?,
         limit: Int,

@@ -1,10 +1,10 @@
-internal import Foundation
+package import Foundation
 internal import PostgreSQL
-internal import PushCore
-internal import PushStore
+package import PushCore
+package import PushStore
 
 extension PostgreSQLReader {
-    func user(named name: Username) async throws(StoreError) -> User? {
+    package func user(named name: Username) async throws(StoreError) -> User? {
         let sealing = self.store.sealing
         return try await self.read(Self.userNamed, sealing.index.hash(name)) { rows in
             guard let user = try rows.first.flatMap({ try User($0, sealing) }) else { return nil }
@@ -18,7 +18,7 @@ extension PostgreSQLReader {
         select id, name, role, apps, password_number, disabled_at is not null from account where name_key = $1
         """
 
-    func users(after last: Username?, limit: Int) async throws(StoreError) -> [UserEntry] {
+    package func users(after last: Username?, limit: Int) async throws(StoreError) -> [UserEntry] {
         let sealing = self.store.sealing
         let start = last.map(sealing.index.hash) ?? Data()
         return try await self.read(Self.usersAfter, start, limit) { rows in
@@ -26,7 +26,7 @@ extension PostgreSQLReader {
         }
     }
 
-    func userEntry(named name: Username) async throws(StoreError) -> UserEntry? {
+    package func userEntry(named name: Username) async throws(StoreError) -> UserEntry? {
         let sealing = self.store.sealing
         return try await self.read(Self.entryNamed, sealing.index.hash(name)) { rows in
             try rows.first.flatMap { try UserEntry($0, sealing) }
@@ -38,7 +38,7 @@ extension PostgreSQLReader {
 
     private static let entries = "select id, name, role, apps, created_at, disabled_at is not null from account"
 
-    func tags(ofUser name: Username) async throws(StoreError) -> [Tag]? {
+    package func tags(ofUser name: Username) async throws(StoreError) -> [Tag]? {
         let sealing = self.store.sealing
         return try await self.read(Self.userTags, sealing.index.hash(name)) { rows in
             try rows.first.map { try sealing.tags(try $0.optionalData(1), ofUser: $0.integer(0)) }
@@ -80,7 +80,7 @@ extension UserEntry {
 
 extension Sealing {
     /// Opens the tags given to a user; empty without a value.
-    func tags(_ sealed: Data?, ofUser user: Int64) throws -> [Tag] {
+    package func tags(_ sealed: Data?, ofUser user: Int64) throws -> [Tag] {
         try sealed.map { try self.tags($0, in: .userTags(user)) } ?? []
     }
 }

@@ -1,10 +1,10 @@
 internal import Foundation
 internal import PostgreSQL
-internal import PushCore
-internal import PushStore
+package import PushCore
+package import PushStore
 
 extension PostgreSQLReader {
-    func deviceEntries(
+    package func deviceEntries(
         of user: Username?,
         after last: DevicePlace?,
         limit: Int

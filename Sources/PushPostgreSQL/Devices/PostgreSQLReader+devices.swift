@@ -1,10 +1,10 @@
-internal import Foundation
+package import Foundation
 internal import PostgreSQL
-internal import PushCore
-internal import PushStore
+package import PushCore
+package import PushStore
 
 extension PostgreSQLReader {
-    func devices(ofUser user: Int64) async throws(StoreError) -> [RegisteredDevice] {
+    package func devices(ofUser user: Int64) async throws(StoreError) -> [RegisteredDevice] {
         let sealing = self.store.sealing
         return try await self.read(Self.registeredDevices, user) { rows in
             try rows.compactMap { row in
@@ -33,7 +33,7 @@ extension PostgreSQLReader {
         order by d.created_at, d.id
         """
 
-    func movedDevices(ofUser user: Int64, since: Date) async throws(StoreError) -> [MovedDevice] {
+    package func movedDevices(ofUser user: Int64, since: Date) async throws(StoreError) -> [MovedDevice] {
         try await self.read(Self.moved, user, since.milliseconds) { rows in
             try rows.compactMap { row in
                 guard let id = RegistrationID(try row.text(0)) else { return nil }
@@ -52,7 +52,7 @@ extension PostgreSQLReader {
         where user_id = $1 and retired_at > $2 and moved_platform is not null order by retired_at desc
         """
 
-    func isAnythingWaiting(for devices: [RegistrationID], now: Date) async throws(StoreError) -> Bool {
+    package func isAnythingWaiting(for devices: [RegistrationID], now: Date) async throws(StoreError) -> Bool {
         try await self.read(Self.isWaiting, devices.map(\.description), now.milliseconds) { rows in
             try rows.first?.boolean(0) ?? false
         }

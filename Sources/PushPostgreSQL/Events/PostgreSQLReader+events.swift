@@ -1,10 +1,10 @@
 internal import Foundation
 internal import PostgreSQL
 internal import PushCore
-internal import PushStore
+package import PushStore
 
 extension PostgreSQLReader {
-    func events(
+    package func events(
         after number: Int64?,
         ofSender sender: Int64?,
         limit: Int
@@ -30,11 +30,11 @@ extension PostgreSQLReader {
         return try await self.read(Self.allEvents, start, limit + 1, as: body)
     }
 
-    func lastDeliveredEvent() async throws(StoreError) -> Int64 {
+    package func lastDeliveredEvent() async throws(StoreError) -> Int64 {
         try await self.read("select delivered from event_state") { try $0.first?.integer(0) ?? 0 }
     }
 
-    func eventBacklog() async throws(StoreError) -> EventBacklog {
+    package func eventBacklog() async throws(StoreError) -> EventBacklog {
         try await self.read(Self.backlog) { rows in
             guard let row = rows.first else { return EventBacklog(count: 0, oldest: nil) }
             let count = try row.integer(0) &- row.integer(1) &- row.integer(2)

@@ -1,10 +1,10 @@
-internal import Foundation
+package import Foundation
 internal import PostgreSQL
-internal import PushCore
-internal import PushStore
+package import PushCore
+package import PushStore
 
 extension PostgreSQLReader {
-    func notification(
+    package func notification(
         _ id: NotificationID,
         for user: Int64,
         alsoAsSender: Bool,
@@ -48,7 +48,7 @@ extension PostgreSQLReader {
                 select 1 from untaken where notification_id = n.id and user_id = $2 and leased_until <= $3))
         """
 
-    func newestChange(ofUser user: Int64) async throws(StoreError) -> Int64 {
+    package func newestChange(ofUser user: Int64) async throws(StoreError) -> Int64 {
         try await self.read(Self.newest, user) { rows in try rows.first?.integer(0) ?? 0 }
     }
 

@@ -1,10 +1,10 @@
-internal import Foundation
+package import Foundation
 internal import PostgreSQL
-internal import PushCore
-internal import PushStore
+package import PushCore
+package import PushStore
 
 extension PostgreSQLReader {
-    func notifications(
+    package func notifications(
         _ range: ChangeRange,
         for user: Int64,
         now: Date,
@@ -16,7 +16,7 @@ extension PostgreSQLReader {
         }
     }
 
-    func notifications(
+    package func notifications(
         _ ids: [NotificationID],
         of app: AppName,
         for user: Int64,

@@ -1,10 +1,10 @@
-internal import Foundation
+package import Foundation
 internal import PostgreSQL
-internal import PushCore
-internal import PushStore
+package import PushCore
+package import PushStore
 
 extension PostgreSQLReader {
-    func isThere(_ id: NotificationID, from sender: Int64?, now: Date) async throws(StoreError) -> Bool {
+    package func isThere(_ id: NotificationID, from sender: Int64?, now: Date) async throws(StoreError) -> Bool {
         try await self.read(Self.isThere, id.rawValue, now.milliseconds, sender) { $0.count > 0 }
     }
 
@@ -13,7 +13,7 @@ extension PostgreSQLReader {
         where id = $1 and expires_at > $2 and recalled_at is null and ($3::int8 is null or sender_id = $3)
         """
 
-    func deliveries(
+    package func deliveries(
         of id: NotificationID,
         after device: Int64,
         limit: Int
@@ -33,7 +33,7 @@ extension PostgreSQLReader {
         order by d.device
         """
 
-    func countDeliveries(
+    package func countDeliveries(
         of id: NotificationID,
         after device: Int64,
         limit: Int

@@ -1,10 +1,10 @@
-internal import Foundation
+package import Foundation
 internal import PostgreSQL
-internal import PushCore
-internal import PushStore
+package import PushCore
+package import PushStore
 
 extension PostgreSQLReader {
-    func nextDue(in lane: Lane, _ queue: Queue) async throws(StoreError) -> Date? {
+    package func nextDue(in lane: Lane, _ queue: Queue) async throws(StoreError) -> Date? {
         try await self.read(Self.nextDue, lane.description, queue == .bulk) { rows in
             try rows.first.map { Date(milliseconds: try $0.integer(0)) }
         }
@@ -16,7 +16,7 @@ extension PostgreSQLReader {
         order by p.due_at limit 1
         """
 
-    func tallies() async throws(StoreError) -> [String: Tally] {
+    package func tallies() async throws(StoreError) -> [String: Tally] {
         try await self.read("select lane, state, sum(count)::int8 from tally group by lane, state") { rows in
             var tallies: [String: Tally] = [:]
             for row in rows.map({ $0 }) {
@@ -37,7 +37,7 @@ extension PostgreSQLReader {
         let avoids: Bool
     }
 
-    func probe(in lane: Lane, _ choice: ProbeChoice, now: Date) async throws(StoreError) -> DuePush? {
+    package func probe(in lane: Lane, _ choice: ProbeChoice, now: Date) async throws(StoreError) -> DuePush? {
         let wishes = [
             Wish(isKnown: choice.address == .known, avoids: true),
             Wish(isKnown: nil, avoids: true),

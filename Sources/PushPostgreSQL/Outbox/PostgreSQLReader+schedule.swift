@@ -1,10 +1,10 @@
-internal import Foundation
+package import Foundation
 internal import PostgreSQL
-internal import PushCore
-internal import PushStore
+package import PushCore
+package import PushStore
 
 extension PostgreSQLReader {
-    func sendTime(of id: NotificationID) async throws(StoreError) -> Date? {
+    package func sendTime(of id: NotificationID) async throws(StoreError) -> Date? {
         try await self.read(
             "select due_at from scheduled where notification_id = $1 and not is_set_aside",
             id.rawValue
@@ -13,7 +13,7 @@ extension PostgreSQLReader {
         }
     }
 
-    func schedule() async throws(StoreError) -> Schedule {
+    package func schedule() async throws(StoreError) -> Schedule {
         try await self.read("select (select count(*) from scheduled), (\(ScheduledNotification.first))") { rows in
             Schedule(
                 count: Int(clamping: try rows.first?.integer(0) ?? 0),
