@@ -27,13 +27,7 @@ extension PostgreSQLStore {
     /// Neither the server's write-ahead log nor its backups and standbys are looked at. Waits for the database.
     package func bytesAtRest() throws -> [(name: String, bytes: Data)] {
         let connection = try BlockingConnection(self.address)
-        var rows: [(name: String, bytes: Data)] = []
-        let tables = try connection.query(Self.columns)
-        for index in 0..<tables.count {
-            let (table, columns) = (try tables[index].text(0), try tables[index].text(1))
-            let bytes = try connection.query("select string_agg(\(columns), '\\x0a'::bytea) from \(table)")
-            rows.append((name: "The rows of \(table)", bytes: try bytes[0].optionalData(0) ?? Data()))
-        }
+        let rows = try Self.rows(connection)
         do {
             try connection.execute("checkpoint")
             return rows + (try Self.files(connection))
@@ -42,7 +36,25 @@ extension PostgreSQLStore {
         }
     }
 
+    /// The values of all rows, of each table: all that a query can find. Waits for the database.
+    package func rows() throws -> [(name: String, bytes: Data)] {
+        try Self.rows(BlockingConnection(self.address))
+    }
+
     // MARK: - Private
+
+    private static func rows(
+        _ connection: BlockingConnection
+    ) throws -> [(name: String, bytes: Data)] {
+        var rows: [(name: String, bytes: Data)] = []
+        let tables = try connection.query(Self.columns)
+        for index in 0..<tables.count {
+            let (table, columns) = (try tables[index].text(0), try tables[index].text(1))
+            let bytes = try connection.query("select string_agg(\(columns), '\\x0a'::bytea) from \(table)")
+            rows.append((name: "The rows of \(table)", bytes: try bytes[0].optionalData(0) ?? Data()))
+        }
+        return rows
+    }
 
     private static func files(
         _ connection: BlockingConnection

@@ -110,14 +110,17 @@ extension PostBatch {
         from (select 1) as one left join g on true left join a on true
         """
 
-    static func lockUsage(_ tx: WriteTransaction, of sender: Int64) async throws {
-        _ = try await tx.query(
+    /// Locks what the sender has stored, and reads it.
+    static func lockUsage(_ tx: WriteTransaction, of sender: Int64) async throws -> Usage {
+        let row = try await tx.query(
             """
             insert into usage (user_id, notifications, bytes) values ($1, 0, 0)
             on conflict (user_id) do update set notifications = usage.notifications
+            returning notifications, bytes
             """,
             sender
-        )
+        ).first
+        return Usage(notifications: try row?.integer(0) ?? 0, bytes: try row?.integer(1) ?? 0)
     }
 
     func writeUsage(of sender: Int64) async throws {

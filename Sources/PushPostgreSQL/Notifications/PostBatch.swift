@@ -33,7 +33,7 @@ struct PostBatch {
     enum Run: Sendable {
         /// The bounds are checked at the end; throws `Overtaken` if the posts are beyond them then.
         case first
-        /// Other posts of the sender wait for this transaction from its start on.
+        /// Other posts of the sender wait for this transaction before it stores anything.
         case overtaken
         /// As `overtaken`, after the connection was lost during the first run's commit: stores nothing if that has stored
         /// anything.
@@ -72,16 +72,16 @@ struct PostBatch {
         (self.store, self.tx, self.bounds, self.page, self.run) = (store, tx, bounds, page, run)
         let requests = (batch.map { [$0] } ?? []) + posts.compactMap(\.request)
         let keys = try await IdempotencyKeys(tx, requests, for: first)
-        // Also waits for the end of the first run's transaction.
-        if run != .first { try await Self.lockUsage(tx, of: first.sender) }
         let (users, usage) = try await Self.users(tx, of: posts, sender: first.sender)
         var counts: [Int64: Int] = [:]
         for post in posts where post.notification.sendAt == nil {
             if let request = post.request, try keys.earlierOutcome(of: request) != nil { continue }
             for id in Set(post.audience.users.compactMap { users[$0.key]?.id }) { counts[id, default: 0] += 1 }
         }
-        (self.keys, self.users, self.usage) = (keys, users, usage)
+        (self.keys, self.users) = (keys, users)
         self.numbers = try await tx.numbers(counts)
+        // Also waits for the end of the first run's transaction. After the counters: first runs lock these before the usage.
+        self.usage = run == .first ? usage : try await Self.lockUsage(tx, of: first.sender)
     }
 
     /// Stores the posts; returns an outcome for each, or `nil` if the first run was committed.

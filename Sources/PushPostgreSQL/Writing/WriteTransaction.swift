@@ -49,11 +49,11 @@ final class WriteTransaction: Sendable {
         return numbers
     }
 
-    /// A number is at least the seconds since 1970, shifted: so a database that was restored from a backup does not give
-    /// numbers out again. The rows are locked in the order in which they are inserted.
+    /// A number is at least the time since 1970 in units of 2⁻³⁰ s, as `PostgreSQLReader.newest` has it: so a database that was
+    /// restored from a backup does not give numbers out again. The rows are locked in the order in which they are inserted.
     static let nextChanges = """
         insert into user_change as c (user_id, change)
-        select u.user_id, extract(epoch from clock_timestamp())::int8 << 30
+        select u.user_id, (extract(epoch from clock_timestamp()) * 1073741824)::int8
         from unnest($1::int8[]) as u (user_id) order by u.user_id
         on conflict (user_id) do update set change = greatest(c.change + 1, excluded.change)
         returning user_id, change
