@@ -60,6 +60,8 @@ package final class PostgreSQLStore: Sendable {
         DispatchQueue.global().async { [loop] in loop.stop() }
     }
 
+    package var isShared: Bool { true }
+
     package var vault: Vault { self.sealing.vault }
 
     package var indexSecret: IndexSecret { self.sealing.secret }

@@ -103,6 +103,8 @@ package final class SQLiteStore: Store {
         }
     }
 
+    package var isShared: Bool { false }
+
     package var vault: Vault { self.sealing.vault }
 
     package var indexSecret: IndexSecret { self.sealing.secret }

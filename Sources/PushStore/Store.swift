@@ -9,6 +9,9 @@ package import PushCore
 package protocol Store: AccountStore, TokenStore, DeviceStore, NotificationStore, OutboxStore, EventStore, AuditStore,
     KeyStore, StoreHealth
 {
+    /// Whether other processes may change at any time what it stores.
+    var isShared: Bool { get }
+
     /// Makes a reader for one event loop or other executor, from which all its functions must be called.
     func makeReader() throws(StoreError) -> any StoreReader
 

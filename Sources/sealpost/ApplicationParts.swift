@@ -149,6 +149,8 @@ struct ApplicationParts: Sendable {
                 parameters: self.configuration.passwords,
                 workers: workers,
                 quotas: self.configuration.quotas,
+                // What another server ends must end here soon; nobody tells this one.
+                halfLife: self.store.isShared ? .seconds(2) : .seconds(150),
                 logger: self.logger
             ),
             settings: ServerSettings(

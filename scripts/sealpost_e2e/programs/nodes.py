@@ -18,6 +18,8 @@ import time
 from sealpost_e2e import api, outbox, postgresql, processes
 
 USERS = 50
+# Seconds: how long the other daemons may remember a session that one has ended.
+REVOKED = 5.0
 
 
 class Site(outbox.Outbox):
@@ -162,6 +164,7 @@ def run(options):
         processes.wait_until(site.is_settled, 120, "the end of the outbox", site.daemons[0], pause=0.2)
         takeover = time.monotonic() - start
         missing = sum(is_missing(site, number, ledger, credentials) for number in range(options.nodes))
+        lasted = revoke(site)
         for daemon in site.daemons:
             processes.terminate(daemon)
         site.await_log(simulators)
@@ -170,11 +173,12 @@ def run(options):
         f"{options.kills} kills of {options.nodes} daemons in {seconds:.0f} s (seed {options.seed}): {len(ledger.posted)} notifications "
         f"acknowledged, {missing} of them missing, {unpushed} without their push, {foreign} pushes with another id, {twice} sent twice of "
         f"{leased} that were leased at a kill; the outbox was empty {takeover:.1f} s after the last post; {ledger.counts['fetched']} "
-        f"fetches, {len(ledger.faults)} wrong answers, {ledger.counts['lost']} connections lost, {ledger.counts['refused']} refused as busy"
+        f"fetches, {len(ledger.faults)} wrong answers, {ledger.counts['lost']} connections lost, {ledger.counts['refused']} refused as busy; a session that one daemon ended was good for "
+        f"{lasted:.1f} s at the others (at most {REVOKED:.0f})"
     )
     for fault in ledger.faults[:5]:
         print(fault)
-    if missing or unpushed or foreign or ledger.faults or twice > leased:
+    if missing or unpushed or foreign or ledger.faults or twice > leased or lasted > REVOKED:
         raise SystemExit(1)
 
 
@@ -188,6 +192,26 @@ def is_missing(site, number, ledger, credentials):
         except api.UnexpectedAnswer:
             missing += 1
     return missing
+
+
+def revoke(site):
+    """Seconds for which a session that the first daemon ended is good at the others, which have just seen it."""
+    first, *others = [api.connect(port) for port in site.ports]
+    credentials = api.sign_in(first, "user0")
+    for connection in others:
+        api.ask(connection, "GET", "/api/notifications", credentials=credentials)
+    api.ask(first, "DELETE", "/api/sessions/current", credentials=credentials)
+    start = last = time.monotonic()
+    while time.monotonic() - start < 2 * REVOKED:
+        for connection in others:
+            try:
+                api.ask(connection, "GET", "/api/notifications", credentials=credentials)
+                last = time.monotonic()
+            except api.UnexpectedAnswer as answer:
+                if " 401 " not in str(answer):
+                    raise
+        time.sleep(0.05)
+    return last - start
 
 
 def compare(site, ledger):
