@@ -5,7 +5,10 @@ internal import Synchronization
 
 extension PostgreSQLStore {
     /// Set only once the store is closed: a database that cannot be reached may come back, and writes fail until then.
-    package var failure: String? { self.condition.isClosed ? "the database is closed" : nil }
+    package var failure: String? {
+        if self.condition.isClosed { return "the database is closed" }
+        return self.node.isAlive ? nil : "the database has not answered for some seconds"
+    }
 
     package var isFull: Bool { self.condition.isFull }
 

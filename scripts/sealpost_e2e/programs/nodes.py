@@ -2,7 +2,8 @@
 
 A ledger outside the daemons has what was acknowledged. Of that, each notification must be there with its own payload on every
 daemon, and each device must have got its push at the simulated APNs; a push that came twice must carry the same apns-id, and there
-may be no more of them than were leased by a daemon when it was killed. A post whose answer never came may be there or not.
+may be no more of them than were leased by a daemon when it was killed. A post whose answer never came may be there or not. At the
+end the database itself is killed and started again, before all that was acknowledged is fetched.
 
 With `--forget` the ledger has one entry more for each kill, which was never posted: then the program must fail.
 """
@@ -163,6 +164,10 @@ def run(options):
         start = time.monotonic()
         processes.wait_until(site.is_settled, 120, "the end of the outbox", site.daemons[0], pause=0.2)
         takeover = time.monotonic() - start
+        cluster.kill()
+        processes.wait_until(lambda: not any(map(is_ready, site.ports)), 15, "the daemons' notice that the database is gone", pause=0.2)
+        cluster.start()
+        processes.wait_until(lambda: all(map(is_ready, site.ports)), 15, "the daemons' notice that it is back", pause=0.2)
         missing = sum(is_missing(site, number, ledger, credentials) for number in range(options.nodes))
         lasted = revoke(site)
         for daemon in site.daemons:
@@ -180,6 +185,14 @@ def run(options):
         print(fault)
     if missing or unpushed or foreign or ledger.faults or twice > leased or lasted > REVOKED:
         raise SystemExit(1)
+
+
+def is_ready(port):
+    """What /readyz says: while the database does not answer, a proxy must send nothing here."""
+    try:
+        return bool(api.ask(api.connect(port), "GET", "/readyz"))
+    except api.UnexpectedAnswer:
+        return False
 
 
 def is_missing(site, number, ledger, credentials):
