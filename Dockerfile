@@ -2,7 +2,7 @@
 FROM swift:6.3-bookworm AS build
 RUN apt-get update \
     && apt-get install --yes --no-install-recommends \
-        libssl-dev libsqlite3-dev libcurl4-openssl-dev libargon2-dev libnghttp2-dev zlib1g-dev \
+        libssl-dev libsqlite3-dev libcurl4-openssl-dev libargon2-dev libnghttp2-dev libpq-dev zlib1g-dev \
     && rm -rf /var/lib/apt/lists/*
 WORKDIR /source
 COPY Package.swift ./
@@ -17,7 +17,7 @@ RUN swift build --configuration release --static-swift-stdlib -Xswiftc -cross-mo
 FROM debian:bookworm-slim
 RUN apt-get update \
     && apt-get install --yes --no-install-recommends \
-        ca-certificates libssl3 libsqlite3-0 libcurl4 libargon2-1 libnghttp2-14 zlib1g \
+        ca-certificates libssl3 libsqlite3-0 libcurl4 libargon2-1 libnghttp2-14 libpq5 zlib1g \
     && rm -rf /var/lib/apt/lists/* \
     && useradd --system --uid 65532 --home-dir /var/lib/sealpost --create-home sealpost
 COPY --from=build /source/.build/release/sealpost /usr/local/bin/sealpost

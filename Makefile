@@ -1,7 +1,7 @@
 # The two commands that matter: `make demo` and `make test`. Each installs what is missing and works on a bare machine.
 
-PACKAGES = libssl-dev libsqlite3-dev libcurl4-openssl-dev libargon2-dev libnghttp2-dev zlib1g-dev
-TEST_PACKAGES = curl haproxy nginx-light openssl python3 strace
+PACKAGES = libssl-dev libsqlite3-dev libcurl4-openssl-dev libargon2-dev libnghttp2-dev libpq-dev zlib1g-dev
+TEST_PACKAGES = curl haproxy nginx-light openssl postgresql python3 strace
 E2E_PACKAGES = $(TEST_PACKAGES) chromium gcc iproute2 nghttp2-client slowhttptest squid varnish wrk
 BENCH_PACKAGES = curl nginx-light openssl postgresql python3 wrk
 # Optimising across modules and linking the standard library in saves a tenth of the processor time of a request each.
@@ -103,6 +103,7 @@ e2e: release e2e-packages
 	scripts/e2e run schedule .build/release/sealpost
 	scripts/e2e run outage .build/release/sealpost
 	scripts/e2e run crashes .build/release/sealpost
+	scripts/e2e run nodes .build/release/sealpost
 	scripts/e2e run conservation .build/release/sealpost
 	scripts/e2e run events .build/release/sealpost
 	$(MAKE) sanitize

@@ -53,19 +53,28 @@ let package = Package(
         .systemLibrary(name: "CEpoll"),
         .systemLibrary(name: "CNghttp2"),
         .systemLibrary(name: "COpenSSL"),
+        .systemLibrary(name: "CPostgreSQL"),
         .systemLibrary(name: "CPrctl"),
         .systemLibrary(name: "CSQLite"),
         .systemLibrary(name: "CZlib"),
 
-        .target(name: "Migrations", path: "Migrations", resources: [.embedInCode("sql")], swiftSettings: strict),
+        .target(
+            name: "Migrations",
+            dependencies: [crypto],
+            path: "Migrations",
+            resources: [.embedInCode("postgresql"), .embedInCode("sql")],
+            swiftSettings: strict
+        ),
         room("Bytes", []),
         room("CivilTime", ["Bytes"]),
         room("CurlHTTP", ["Bytes", "CCurl", "Reactor"]),
         room("HTTPSignatures", ["Bytes", crypto]),
+        room("PostgreSQL", ["Bytes", "CPostgreSQL", "Reactor"]),
         room("PushAPI", ["Bytes", "CivilTime"]),
         room("PushClient", ["Bytes", "HTTPSignatures", "PushAPI", crypto]),
         room("PushCore", ["Bytes", "CArgon2", crypto], resources: [.embedInCode("CommonPasswords.txt")]),
         room("PushDelivery", ["CivilTime", "PushCore", "PushStore", lifecycle, logging]),
+        room("PushPostgreSQL", ["Migrations", "PostgreSQL", "PushCore", "PushStore", "Reactor", crypto]),
         room("PushSenders", ["Bytes", "CivilTime", "CurlHTTP", "PushCore", "Reactor", crypto, cryptoExtras]),
         room(
             "PushServer",
@@ -77,7 +86,7 @@ let package = Package(
         ),
         room("PushSimulators", ["Bytes", "CNghttp2", "COpenSSL", "CivilTime", "Reactor", "SocketTLS"]),
         room("PushSQLite", ["CSQLite", "Migrations", "PushCore", "PushStore", crypto, database, databaseC]),
-        room("PushStore", ["PushCore"]),
+        room("PushStore", ["PushCore", crypto]),
         room("Reactor", ["CEpoll", heap]),
         room("SocketHTTP", ["Bytes", "CivilTime", "Reactor", httpTypes]),
         room("SocketTLS", ["COpenSSL", "Reactor"]),
@@ -85,7 +94,7 @@ let package = Package(
             name: "sealpost",
             dependencies: [
                 "CPrctl", "CurlHTTP", "HTTPSignatures", "PushAPI", "PushClient", "PushCore", "PushDelivery",
-                "PushSenders", "PushServer",
+                "PushPostgreSQL", "PushSenders", "PushServer",
                 "PushSQLite", "PushSimulators", "PushStore", "Reactor", "SocketHTTP", "SocketTLS", argumentParser,
                 lifecycle,
                 logging,
@@ -96,7 +105,7 @@ let package = Package(
 
         .target(
             name: "PushTesting",
-            dependencies: ["PushCore", "PushSQLite", "PushStore", "Reactor", logging],
+            dependencies: ["PostgreSQL", "PushCore", "PushPostgreSQL", "PushSQLite", "PushStore", "Reactor", logging],
             path: "Tests/PushTesting",
             swiftSettings: strict
         ),
@@ -123,6 +132,7 @@ let package = Package(
             swiftSettings: strict
         ),
         tests("HTTPSignaturesTests", ["HTTPSignatures", "PushTesting", crypto]),
+        tests("PostgreSQLTests", ["CPostgreSQL", "PostgreSQL", "PushTesting", "Reactor"]),
         tests("PushAPITests", ["PushAPI"]),
         tests("PushClientTests", ["HTTPSignatures", "PushAPI", "PushClient", "PushTesting", "Reactor", crypto]),
         tests("PushCoreTests", ["PushCore", "PushTesting", crypto]),
@@ -135,6 +145,7 @@ let package = Package(
                 logging,
             ]
         ),
+        tests("PushPostgreSQLTests", ["PostgreSQL", "PushCore", "PushPostgreSQL", "PushStore", "PushTesting"]),
         tests(
             "PushSendersTests",
             [

@@ -1,3 +1,6 @@
+internal import Crypto
+package import Foundation
+
 /// One step of the database's schema; a step that was released never changes.
 package struct Migration: Sendable {
     /// Recorded in the database, so that each step runs once.
@@ -39,4 +42,12 @@ package struct Migration: Sendable {
         ),
         Migration(name: "M0012_app", sql: String(decoding: PackageResources.M0012_app_sql, as: UTF8.self)),
     ]
+
+    /// All steps of a PostgreSQL database, in order.
+    package static let allPostgreSQL = [
+        Migration(name: "P0001_initial", sql: String(decoding: PackageResources.P0001_initial_sql, as: UTF8.self))
+    ]
+
+    /// SHA-256 of its SQL.
+    package var hash: Data { Data(SHA256.hash(data: Data(self.sql.utf8))) }
 }

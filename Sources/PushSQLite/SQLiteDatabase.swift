@@ -47,7 +47,7 @@ package struct SQLiteDatabase: StorePlace {
         }.max { $0.at < $1.at }
     }
 
-    package func freeSpace() throws(StoreError) -> (bytes: UInt64, place: String) {
+    package func freeSpace() throws(StoreError) -> (bytes: UInt64, place: String)? {
         let folder = URL(fileURLWithPath: self.path).deletingLastPathComponent().path
         var status = statvfs()
         guard statvfs(FileManager.default.fileExists(atPath: folder) ? folder : ".", &status) == 0 else {

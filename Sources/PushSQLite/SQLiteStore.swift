@@ -62,7 +62,7 @@ package final class SQLiteStore: Store {
                 return opened
             }
             let notes = TransactionNotes()
-            self.audit = AuditTrail(vault: self.sealing.vault, key: self.sealing.secret.derive("audit"), notes: notes)
+            self.audit = AuditTrail(self.sealing, notes: notes)
             self.pusher = Pusher(
                 sealing: self.sealing,
                 changes: self.changes,
@@ -103,6 +103,8 @@ package final class SQLiteStore: Store {
         }
     }
 
+    package var isShared: Bool { false }
+
     package var vault: Vault { self.sealing.vault }
 
     package var indexSecret: IndexSecret { self.sealing.secret }
@@ -120,6 +122,12 @@ package final class SQLiteStore: Store {
             checkpointFailures: self.writer.counts.checkpointFailures.load(ordering: .relaxed),
             logBytes: self.writer.log.pages * Writer.pageSize
         )
+    }
+
+    /// All of the store's own work is on the writer's queue.
+    package func run() async {
+        // Ended early by the task's end, which the condition sees.
+        while !Task.isCancelled { try? await Task.sleep(for: .seconds(3600)) }
     }
 
     /// Finishes the submitted work, leaves a database that needs no recovery, and releases its lock.

@@ -16,6 +16,9 @@ struct FailureReport: Sendable {
         case StoreError.full:
             // The store has logged this once.
             return Problem(.storageFull)
+        case StoreError.unavailable, StoreError.unknownOutcome:
+            self.logger.error("database unavailable", metadata: ["request": "\(request)", "error": "\(error)"])
+            return Problem(.busy, "the database is unavailable; repeat the request")
         default:
             self.logger.error("request failed", metadata: ["request": "\(request)", "error": "\(error)"])
             return Problem(.internalError)

@@ -9,12 +9,18 @@ package import PushCore
 package protocol Store: AccountStore, TokenStore, DeviceStore, NotificationStore, OutboxStore, EventStore, AuditStore,
     KeyStore, StoreHealth
 {
+    /// Whether other processes may change at any time what it stores.
+    var isShared: Bool { get }
+
     /// Makes a reader for one event loop or other executor, from which all its functions must be called.
     func makeReader() throws(StoreError) -> any StoreReader
 
-    /// The bytes on this machine's disk, with a descriptive name for each file; a search through them can show that a
-    /// value is not stored in clear.
+    /// The stored bytes, with a descriptive name for each part: those of the files on this machine's disk, or what a server
+    /// gives of them. A search through them can show that a value is not stored in clear.
     func bytesAtRest() throws -> [(name: String, bytes: Data)]
+
+    /// Does the store's own work beside the calls, such as writing receipts late, until the task is cancelled. Once at a time.
+    func run() async
 
     /// Finishes the work that was submitted before, and lets other processes open the store.
     func close() async
@@ -74,6 +80,8 @@ package struct StoreOptions: Sendable {
     package var tags = TagPolicy()
     /// The kinds of events that are stored; empty: none.
     package var events: Set<PushEvent.Kind> = []
+    /// The version of the program, which a store that several processes share shows to operators.
+    package var release = ""
     /// Called from any thread; after `broken` no write is acknowledged.
     package var onEvent: @Sendable (StoreEvent) -> Void = { _ in }
 
@@ -82,7 +90,7 @@ package struct StoreOptions: Sendable {
 
 /// The location of a store: opens the store, and inspects it from outside, read-only, also while a server runs.
 package protocol StorePlace: Sendable, CustomStringConvertible {
-    /// Whether there is a store already.
+    /// Whether there is a store already; also `true` if that cannot be found out.
     var exists: Bool { get }
 
     /// Opens the store, creates it if there is none, and migrates its schema.
@@ -97,8 +105,8 @@ package protocol StorePlace: Sendable, CustomStringConvertible {
     /// The place and time of the last write, by the clock of the machine that wrote; `nil` if there was none.
     var lastWrite: (place: String, at: Date)? { get }
 
-    /// How many bytes are free, and where.
-    func freeSpace() throws(StoreError) -> (bytes: UInt64, place: String)
+    /// How many bytes are free, and where; `nil` if the place is another machine's, which does not say.
+    func freeSpace() throws(StoreError) -> (bytes: UInt64, place: String)?
 }
 
 extension StorePlace {

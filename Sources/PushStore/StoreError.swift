@@ -1,4 +1,5 @@
-/// Why the store cannot be opened, or why an operation failed; a failed operation has changed nothing.
+/// Why the store cannot be opened, or why an operation failed; a failed operation has changed nothing, unless
+/// the error says so.
 package enum StoreError: Error, CustomStringConvertible {
     /// Another process holds the store; `place` names the store, for example by its path.
     case inUse(place: String)
@@ -14,6 +15,10 @@ package enum StoreError: Error, CustomStringConvertible {
     case busy
     /// The disk failed in a way after which the store can guarantee nothing; only a restart helps.
     case broken(reason: String)
+    /// No database server can be reached, or none that takes writes; nothing is stored.
+    case unavailable(reason: String)
+    /// The connection to the database's server was lost during the commit: the work may be stored, or not.
+    case unknownOutcome(reason: String)
     case cannotOpen(place: String, reason: String)
     case failed(reason: String)
     /// A row is not as it was written: the disk or a person has changed it.
@@ -30,6 +35,8 @@ package enum StoreError: Error, CustomStringConvertible {
         case .full: "the disk is full"
         case .busy: "the write queue is full"
         case .broken(let reason): "the database failed; restart the server: \(reason)"
+        case .unavailable(let reason): "the database is unavailable: \(reason)"
+        case .unknownOutcome(let reason): "the database may or may not have stored the work: \(reason)"
         case .cannotOpen(let place, let reason): "cannot open \(place): \(reason)"
         case .damaged(let row): "the database is damaged: \(row) cannot be decoded; run sealpost doctor"
         case .failed(let reason): "the database failed: \(reason)"

@@ -200,7 +200,10 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
         self.ready.append(contentsOf: late.jobs)
         while let job = self.ready.popFirst() { globalConcurrentExecutor.enqueue(job) }
         // Both hold references to objects that refer to the loop.
+        // Dropped after the property has its new value, since what a timer's action holds may abandon other timers as it ends.
+        let timers = self.timers
         self.timers = TimerQueue()
+        withExtendedLifetime(timers) {}
         self.watches = WatchTable()
         // The next thread of the process may get the same number.
         self.threadID.store(0, ordering: .relaxed)

@@ -39,7 +39,10 @@ struct Application: Sendable {
             keyringHasChanged: self.parts.keyringHasChanged,
             logger: logger
         )
-        var services: [any Service] = [retention, payloadLeases, delivery, rewrap]
+        // The first ends last: the others may give the store work until then.
+        var services: [any Service] = [
+            StoreService(store: self.parts.store), retention, payloadLeases, delivery, rewrap,
+        ]
         if let events { services.append(events) }
         services.append(HTTPService(server: self.server, logger: logger))
         self.services = ServiceGroup(
@@ -81,6 +84,15 @@ extension EventDelivery: Service {}
 extension PayloadLeaseService: Service {}
 extension RetentionService: Service {}
 extension RewrapService: Service {}
+
+/// The store's own work.
+private struct StoreService: Service {
+    let store: any Store
+
+    func run() async throws {
+        await cancelWhenGracefulShutdown { await self.store.run() }
+    }
+}
 
 private struct HTTPService: Service {
     let server: HTTPServer

@@ -149,6 +149,8 @@ struct ApplicationParts: Sendable {
                 parameters: self.configuration.passwords,
                 workers: workers,
                 quotas: self.configuration.quotas,
+                // What another server ends must end here soon; nobody tells this one.
+                halfLife: self.store.isShared ? .seconds(2) : .seconds(150),
                 logger: self.logger
             ),
             settings: ServerSettings(
@@ -222,6 +224,7 @@ extension StoreOptions {
             streamLanes.contains(lane) && DeviceHandle(device).map(streams.isListening) == false
         }
         self.tags = configuration.tags
+        self.release = Version.current
         self.events = configuration.events.stored
         self.onEvent = { logger.log($0) }
     }

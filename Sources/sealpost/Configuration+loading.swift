@@ -1,5 +1,6 @@
 import Foundation
 import PushCore
+import PushPostgreSQL
 import PushServer
 import PushStore
 import Reactor
@@ -34,6 +35,7 @@ extension Configuration {
         try configuration.readStorage(root.section("storage"))
         try configuration.readTags(root.section("tags"))
         configuration.database = try root.string("database") ?? configuration.database
+        if let fault = PostgreSQLPlace(configuration.database)?.fault { throw ConfigurationError("database: \(fault)") }
         configuration.keyring = try root.string("keyring") ?? configuration.keyring
         let signing = try root.section("signing")
         configuration.signingKeys = try signing.string("keys") ?? configuration.signingKeys

@@ -95,7 +95,7 @@ import Testing
         #expect(try await store.take(id, by: bob.id, now: fixture.now))
         #expect(try await self.fetch(9, as: alice, alsoAsSender: true) == nil)
         await store.close()
-        #expect(try fixture.folder.contents().range(of: sealed) == nil)
+        #expect(try fixture.remains().range(of: sealed) == nil)
     }
 
     @Test func whatHasExpiredIsDeletedWithAllThatBelongsToIt() async throws {
@@ -112,7 +112,7 @@ import Testing
         #expect(try await self.claim("apns").map(\.push.notification.rawValue) == [4])
         #expect(try await self.fetch(4, as: alice) != nil)
         await store.close()
-        let bytes = try fixture.folder.contents()
+        let bytes = try fixture.remains()
         #expect(sealed.map { bytes.range(of: $0) != nil } == [false, false, false, true])
     }
 
@@ -124,6 +124,9 @@ import Testing
         store.noteFetch(of: id, by: alice.id, now: first)
         store.noteFetch(of: id, by: alice.id, now: first + 5)
         await store.close()
-        #expect(try await self.fetch(9, as: alice)?.fetchedAt == first)
+        let next = try fixture.reopened()
+        let stored = try await next.reader.notification(id, for: alice.id, alsoAsSender: false, now: first)
+        #expect(stored?.fetchedAt == first)
+        await next.store.close()
     }
 }

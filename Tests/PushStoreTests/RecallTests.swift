@@ -89,6 +89,6 @@ import Testing
                 == nil
         )
         await self.fixture.store.close()
-        #expect(try self.fixture.folder.contents().range(of: Data("sealed 1".utf8)) == nil)
+        #expect(try self.fixture.remains().range(of: Data("sealed 1".utf8)) == nil)
     }
 }

@@ -1,5 +1,6 @@
 package import Foundation
 package import PushCore
+internal import PushPostgreSQL
 package import PushSQLite
 package import PushStore
 
@@ -49,6 +50,13 @@ package struct StoreFixture: Sendable {
     /// The store opened anew, after it was closed.
     package func reopened(options: StoreOptions = StoreOptions()) throws -> StoreFixture {
         try StoreFixture(self.kind, in: self.folder, keyring: self.keyring, options: options)
+    }
+
+    /// All bytes that are left of a store that was closed: of its files, or, where a server has these, of all rows that a query
+    /// finds.
+    package func remains() throws -> Data {
+        guard let store = self.store as? PostgreSQLStore else { return try self.folder.contents() }
+        return try store.rows().reduce(into: Data()) { $0.append($1.bytes) }
     }
 
     /// The store, for tests of what only this kind has.

@@ -15,7 +15,7 @@ extension SQLiteReader {
                     sql: "select number, at, entry, chain from audit where number < ? order by number desc limit ?"
                 ),
                 arguments: [number ?? .max, limit]
-            ).map(self.audit.entry)
+            ).map { try self.audit.chain.opened(SealedAuditEntry($0)) }
         }
     }
 
@@ -50,10 +50,12 @@ extension SQLiteReader {
         if rows.isEmpty { return .end }
         var link = start
         for row in rows {
-            guard try row[0] == link.number + 1, self.audit.isGenuine(row, after: link.chain) else {
-                return .fault(AuditFault(number: try row[0]))
+            let number: Int64 = try row[0]
+            // A column of another type is a fault of its row, as in `sealed`.
+            guard let sealed = try? SealedAuditEntry(row), self.audit.chain.isGenuine(sealed, after: link) else {
+                return .fault(AuditFault(number: number))
             }
-            link = try AuditLink(number: row[0], chain: row[3])
+            link = sealed.link
         }
         return .genuine(last: link)
     }

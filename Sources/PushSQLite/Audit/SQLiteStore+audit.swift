@@ -32,9 +32,3 @@ extension SQLiteStore {
         }
     }
 }
-
-/// An entry that the next one is chained to.
-struct AuditLink: Sendable, Hashable {
-    let number: Int64
-    let chain: Data
-}

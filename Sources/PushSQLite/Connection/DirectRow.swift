@@ -2,6 +2,7 @@ internal import Foundation
 internal import GRDB
 internal import GRDBSQLite
 internal import PushCore
+internal import PushStore
 
 /// A query that all phones wait for at once, and that bypasses GRDB, whose queue, statement cache and rows cost more
 /// than the query itself.

@@ -60,28 +60,3 @@ enum Schema {
         try result.get()
     }
 }
-
-/// The migrations that a database has had, with the hashes of their SQL.
-struct AppliedMigrations {
-    let hashes: [String: Data]
-
-    /// The last applied migration that is not known.
-    func unknown(_ known: [Migration]) -> String? {
-        Set(self.hashes.keys).subtracting(known.map(\.name)).max()
-    }
-
-    /// The first migration whose SQL has changed since it was applied.
-    func changed(_ known: [Migration]) -> String? {
-        known.first { migration in self.hashes[migration.name].map { $0 != migration.hash } ?? false }?.name
-    }
-
-    /// The migrations that were not applied yet.
-    func missing(_ known: [Migration]) -> [String] {
-        known.map(\.name).filter { self.hashes[$0] == nil }
-    }
-}
-
-extension Migration {
-    /// SHA-256 of its SQL.
-    var hash: Data { Fingerprint(of: self.sql[...]).bytes }
-}

@@ -132,7 +132,7 @@ extension Registrar {
         _ key: Data,
         _ db: Database
     ) throws {
-        let reason = "replaced by a newer confirmation"
+        let reason = PushReason.replacedConfirmation
         try SQLiteStore.cancel(db, where: "device = \(claim) and due_at is not null", reason: reason, now: self.now)
         try db.run(
             prepared: """

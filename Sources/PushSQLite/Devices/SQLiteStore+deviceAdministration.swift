@@ -1,5 +1,6 @@
 internal import GRDB
 package import PushCore
+internal import PushStore
 
 extension SQLiteStore {
     package func deleteDevice(_ id: RegistrationID, by record: AuditRecord?) async throws -> Bool {

@@ -1,11 +1,9 @@
 package import Foundation
 internal import GRDB
 package import PushCore
+internal import PushStore
 
 extension SQLiteStore {
-    /// Why a push waits until its device connects.
-    static let away = "no event stream is open"
-
     package func makeDue(
         for devices: [RegistrationID],
         ofUser user: Int64,

@@ -92,41 +92,14 @@ struct EventTriggers {
         "substr(\(row).lane, 1, instr(\(row).lane || '/', '/') - 1)"
     }
 
-    /// The binary logarithm of the numbers for each millisecond since 1970, which are more than any process uses. So a
-    /// database that was restored from a backup does not give numbers out again; and all are below 2^53, which is as far
-    /// as all readers of JSON count, until the year 2248.
-    private static let perMillisecond = 10
-
     /// Stores a row that is no event, after whose number the next event has one more.
     private static func beginNumbers(_ db: Database, now: Date) throws {
-        // Also with a clock that is very wrong.
-        let milliseconds = min(max(now.milliseconds, 0), 1 << 43)
         try db.execute(
             sql: """
                 insert into event (number, at, kind)
                 select ?1, ?2, 0 where ?1 > coalesce((select max(number) from event), 0)
                 """,
-            arguments: [milliseconds << Self.perMillisecond, now.milliseconds]
+            arguments: [EventNumbers.first(at: now), now.milliseconds]
         )
-    }
-}
-
-extension PushEvent.Kind {
-    /// The kind in the database.
-    var code: Int64 {
-        switch self {
-        case .accepted: 1
-        case .failed: 2
-        case .expired: 3
-        case .cancelled: 4
-        case .collected: 5
-        case .retired: 6
-        }
-    }
-
-    /// `nil` for the start of a process, and for a number that this version does not know.
-    init?(code: Int64) {
-        guard let kind = Self.allCases.first(where: { $0.code == code }) else { return nil }
-        self = kind
     }
 }

@@ -23,7 +23,7 @@ extension SQLiteStore {
                     """
             )
             guard db.changesCount == 1 else { return false }
-            try Self.cancel(db, id, of: user, reason: "dismissed by the user", now: now)
+            try Self.cancel(db, id, of: user, reason: PushReason.dismissed, now: now)
             if try Self.noteTaken(db, id.rawValue, by: user) { writer.noteErasure() }
             return true
         }
@@ -130,13 +130,10 @@ extension SQLiteStore {
             try Self.cancel(
                 db,
                 where: "notification_id = \(id.rawValue) and device > \(device) and device <= \(last ?? .max)",
-                reason: Self.recalled,
+                reason: PushReason.recalled,
                 now: now
             )
             return last
         }
     }
-
-    /// The reason of a push that was cancelled because its notification was recalled.
-    static let recalled = "recalled"
 }

@@ -166,7 +166,7 @@ extension SQLiteStore {
             now.milliseconds,
             changes.next()
         )
-        if isChanged == 1 { try Self.cancel(db, id, of: user, reason: "fetched by the user", now: now) }
+        if isChanged == 1 { try Self.cancel(db, id, of: user, reason: PushReason.taken, now: now) }
         return try Self.noteTaken(db, id.rawValue, by: user)
     }
 }

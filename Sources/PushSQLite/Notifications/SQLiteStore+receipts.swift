@@ -1,6 +1,7 @@
 package import Foundation
 internal import GRDB
 package import PushCore
+internal import PushStore
 
 extension SQLiteStore {
     package func noteFetches(of ids: [NotificationID], by user: Int64, now: Date) {
@@ -23,11 +24,11 @@ extension SQLiteStore {
             user
         )
         guard written == 1 else { return }
-        for device in try db.all(prepared: Self.pacedDevices, id, user, Self.paced, decode: { $0.integer(0) }) {
+        for device in try db.all(prepared: Self.pacedDevices, id, user, PushReason.paced, decode: { $0.integer(0) }) {
             let lane = try Self.cancel(
                 id,
                 device: device,
-                reason: "fetched by the device",
+                reason: PushReason.fetched,
                 db,
                 now: Date(milliseconds: receipt.fetchedAt)
             )

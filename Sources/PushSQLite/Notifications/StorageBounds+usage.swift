@@ -10,8 +10,7 @@ extension StorageBounds {
             (Int($0.integer(0)), Int($0.integer(1)))
         }
         let (count, bytes) = stored ?? (0, 0)
-        if count >= self.notifications { return .notifications }
-        return bytes > self.bytes - payload ? .bytes : nil
+        return self.excess(notifications: count, bytes: bytes, adding: payload)
     }
 
     /// Whether a user has the largest number of devices, not counting one that a registration is about to replace.

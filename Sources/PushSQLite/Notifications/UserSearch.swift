@@ -1,6 +1,7 @@
 internal import Foundation
 internal import GRDB
 internal import PushCore
+internal import PushStore
 
 /// Looks users up, each once in a transaction: the posts of a batch often go to the same ones.
 struct UserSearch {

@@ -163,13 +163,13 @@ struct DueDelivery {
 
     private func unpacedDecision(now: Date) -> Decision {
         guard self.expiresAt > now.milliseconds else { return .settle(.expired, reason: nil) }
-        if self.isRecalled { return .settle(.cancelled, reason: SQLiteStore.recalled) }
+        if self.isRecalled { return .settle(.cancelled, reason: PushReason.recalled) }
         if self.isWithdrawn { return .settle(.cancelled, reason: self.withdrawal) }
         // One damaged row must not stop the others.
         if case .failure(let error) = self.handle { return .settle(.failed, reason: "\(error)") }
         if case .failure(let error) = self.alert { return .settle(.failed, reason: "\(error)") }
         guard !self.isRetired, let push = self.push else {
-            return .settle(.cancelled, reason: "the device is no longer registered")
+            return .settle(.cancelled, reason: PushReason.noDevice)
         }
         return .send(push)
     }
@@ -185,7 +185,7 @@ struct DueDelivery {
         // The usual case, decided without another query.
         if self.isAlone, accepted.map({ $0 + interval <= now }) ?? true { return .send(push) }
         if try self.hasNewerPush(db) {
-            return .settle(.cancelled, reason: "replaced by a newer push with the same CollapseKey")
+            return .settle(.cancelled, reason: PushReason.replaced)
         }
         let last = try self.isAnotherUnderWay(db) ? now : accepted
         guard let last, last + interval > now else { return .send(push) }

@@ -1,6 +1,7 @@
 internal import Foundation
 internal import GRDB
 internal import PushCore
+internal import PushStore
 
 /// The notification that is pushed to the devices of an audience.
 struct PushTarget {
@@ -92,8 +93,8 @@ struct PushInsertion {
         let (dueAt, reason): (Int64?, String?) =
             switch schedule {
             case .now: (self.now.milliseconds, nil)
-            case .awayUntilExpiry: (self.target.expiresAt.milliseconds, SQLiteStore.away)
-            case .parked: (nil, SQLiteStore.away)
+            case .awayUntilExpiry: (self.target.expiresAt.milliseconds, PushReason.away)
+            case .parked: (nil, PushReason.away)
             }
         return try db.run(
             prepared: """
@@ -167,7 +168,7 @@ struct PushInsertion {
         let lane = try SQLiteStore.cancel(
             notification,
             device: device.number,
-            reason: "replaced by a newer push with the same CollapseKey",
+            reason: PushReason.replaced,
             db,
             now: self.now
         )

@@ -1,6 +1,7 @@
 internal import Foundation
 internal import GRDB
 internal import PushCore
+internal import PushStore
 
 extension SQLiteStore {
     /// Cancels the deliveries that meet the condition and are not settled.

@@ -56,9 +56,6 @@ extension SQLiteStore {
     static let reclaim = """
         update delivery indexed by delivery_by_lease set state = 'queued', due_at = ? where state = 'sending'
         """
-
-    /// The reason of a push that waits because of its device's interval.
-    static let paced = "the device was woken a short time ago"
 }
 
 /// Leases the pushes of a lane.
@@ -85,7 +82,7 @@ private struct Leasing {
             return try delivery.flatMap { try self.lease($0, db, &tally) }
         } catch let error as DatabaseError where !error.concernsAll {
             // A damaged row must not block the others, nor fail the next lease again.
-            try DueDelivery.settle(key, db, as: .failed, reason: "the row is damaged", now: self.now)
+            try DueDelivery.settle(key, db, as: .failed, reason: PushReason.damaged, now: self.now)
             tally.add(.failed, lane: self.lane.description)
             self.writer.noteSetAside(.push(notification: key.notification, device: key.device))
             return nil
@@ -125,7 +122,7 @@ private struct Leasing {
             )
         case .wait(let date):
             // The reason marks such a push: it is no longer needed once the device has fetched.
-            try delivery.postpone(db, until: date, reason: SQLiteStore.paced)
+            try delivery.postpone(db, until: date, reason: PushReason.paced)
         case .settle(let state, let reason):
             try delivery.settle(db, as: state, reason: reason, now: self.now)
             tally.add(state, lane: self.lane.description)

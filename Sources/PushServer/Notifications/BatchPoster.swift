@@ -238,7 +238,7 @@ extension StoreError {
     /// Whether other writes would fail, too.
     fileprivate var concernsAll: Bool {
         switch self {
-        case .busy, .full, .broken: true
+        case .busy, .full, .broken, .unavailable, .unknownOutcome: true
         default: false
         }
     }

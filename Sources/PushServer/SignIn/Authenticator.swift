@@ -12,7 +12,7 @@ package final class Authenticator: Sendable {
     private static let useInterval: TimeInterval = 300
 
     let store: any AccountStore & TokenStore & KeyStore
-    let cache = CredentialCache()
+    let cache: CredentialCache
     let pool: HashingPool
     /// Guards each check of credentials that are not cached.
     let gate: SignInGuard
@@ -22,14 +22,17 @@ package final class Authenticator: Sendable {
     /// Selects, for an unknown name, the user whose hash sets the time of its check.
     let nameCode: KeyedHash
 
+    /// `halfLife`: credentials that were right are remembered for this to twice this time.
     package init(
         store: any AccountStore & TokenStore & KeyStore,
         parameters: PasswordParameters,
         workers: Int,
         quotas: [Role: Quota],
+        halfLife: Duration = .seconds(150),
         logger: Logger
     ) {
         self.store = store
+        self.cache = CredentialCache(halfLife: halfLife)
         self.pool = HashingPool(workers: workers)
         self.quotas = Quotas(quotas)
         self.gate = SignInGuard(pool: self.pool, logger: logger)

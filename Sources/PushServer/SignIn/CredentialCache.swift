@@ -20,12 +20,16 @@ final class CredentialCache: Sendable {
         let origin: PeerAddress?
     }
 
-    private static let halfLife: TimeInterval = 150
     private static let shardCount = 16
 
+    private let halfLife: TimeInterval
     private let shards = (0..<shardCount).map { _ in Shard() }
     /// Under a random key of its own, so that memory holds no hash from which a password could be guessed.
     private let code = KeyedHash(key: SymmetricKey(size: .bits256))
+
+    init(halfLife: Duration = .seconds(150)) {
+        self.halfLife = halfLife / .seconds(1)
+    }
 
     /// The key of a name and a password that are shown from an address; valid for as long as the process lives.
     func key(ofBasic field: String, from origin: PeerAddress?) -> Key {
@@ -39,7 +43,7 @@ final class CredentialCache: Sendable {
 
     func caller(for key: Key, now: Date) -> Caller? {
         self.shard(of: key.credentials).state.withLock { state in
-            state.turn(now: now, halfLife: Self.halfLife)
+            state.turn(now: now, halfLife: self.halfLife)
             guard let entry = state.entries[key], entry.caller.isValid(at: now),
                 !state.isForgotten(entry.caller.user, key, since: entry.epoch)
             else { return nil }
@@ -56,7 +60,7 @@ final class CredentialCache: Sendable {
     func remember(_ caller: Caller, for key: Key, since epoch: Int, now: Date) {
         self.shard(of: key.credentials).state.withLock { state in
             guard !state.isForgotten(caller.user, key, since: epoch) else { return }
-            state.turn(now: now, halfLife: Self.halfLife)
+            state.turn(now: now, halfLife: self.halfLife)
             state.entries[key] = ShardState.Entry(caller: caller, epoch: epoch)
         }
     }

@@ -3,7 +3,7 @@ package import PushCore
 
 /// An entry of the audit, in clear.
 package struct AuditEntry: Sendable, Hashable {
-    /// Counted from 1 without gaps.
+    /// Counted from 1 without gaps; where the entries of several writers are chained apart, within each chain.
     package let number: Int64
     package let at: Date
     package let action: String
@@ -57,7 +57,8 @@ package protocol AuditReader: Sendable {
     /// Entries before `number`, newest first; at most `limit`.
     func auditEntries(before number: Int64?, limit: Int) async throws(StoreError) -> [AuditEntry]
 
-    /// The number of the newest entry; 0 if there is none.
+    /// The number of the newest entry, or, where the entries of several writers have numbers of their own, how many entries were
+    /// ever written; 0 if there is none.
     func lastAuditNumber() async throws(StoreError) -> Int64
 
     /// The first place where the audit is not as it was written; `nil` if there is none. Reads the whole audit.

@@ -21,6 +21,12 @@ package struct StorageBounds: Sendable, Hashable {
         self.notifications = notifications
         self.bytes = bytes
     }
+
+    /// The bound that a user who has sent this much would exceed with one more payload; `nil` if it may be stored.
+    package func excess(notifications: Int, bytes: Int, adding payload: Int) -> StorageExcess? {
+        if notifications >= self.notifications { return .notifications }
+        return bytes > self.bytes - payload ? .bytes : nil
+    }
 }
 
 /// The bound that a user has reached.

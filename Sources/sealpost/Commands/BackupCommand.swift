@@ -17,7 +17,7 @@ struct BackupCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await reportingErrors {
-            try SQLiteDatabase(path: try self.options.load().database).backUp(to: self.file)
+            try self.options.load().databaseFile(insteadUse: "pg_dump or pg_basebackup").backUp(to: self.file)
             print("backup written to \(self.file)")
         }
     }

@@ -22,7 +22,7 @@ struct RestoreCommand: AsyncParsableCommand {
     func run() async throws {
         try await reportingErrors {
             let configuration = try self.options.load()
-            let database = SQLiteDatabase(path: configuration.database)
+            let database = try configuration.databaseFile(insteadUse: "pg_restore or psql")
             let keyring = try KeyringFile(configuration.keyring).load()
             try database.restore(self.file, keyring: keyring, isReplacing: self.replace)
             print("\(database) restored from \(self.file)")

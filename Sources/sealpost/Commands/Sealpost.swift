@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import Logging
+import PushPostgreSQL
 import PushSQLite
 import PushStore
 import Reactor
@@ -92,13 +93,22 @@ func say(_ line: String) {
 
 extension Configuration {
     /// The location of the store; only this property knows which kind of store it is.
-    var storePlace: any StorePlace { SQLiteDatabase(path: self.database) }
+    var storePlace: any StorePlace { PostgreSQLPlace(self.database) ?? SQLiteDatabase(path: self.database) }
+
+    /// The database's file, for a command that only a store in a file has. Throws `CommandFailure` for another one.
+    func databaseFile(insteadUse tools: String) throws -> SQLiteDatabase {
+        if let place = PostgreSQLPlace(self.database) {
+            throw CommandFailure("\(place) is no file: use \(tools) of PostgreSQL, see docs/operations.md")
+        }
+        return SQLiteDatabase(path: self.database)
+    }
 
     /// Opens the database for a command, while no server has it open. A keyring created now is also the server's.
     func openStore() throws -> any Store {
         var options = StoreOptions()
         // A command can end pushes, too: by deleting their user.
         options.events = self.events.stored
+        options.release = Version.current
         return try self.storePlace.open(KeyringFile(self.keyring).loadOrCreate(beside: self.storePlace), options)
     }
 

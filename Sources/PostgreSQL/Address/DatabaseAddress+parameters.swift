@@ -1,0 +1,68 @@
+/// The settings of a connection's session in the server.
+struct SessionSettings: Sendable {
+    /// Shown in the server's `pg_stat_activity`.
+    var name = "sealpost"
+    /// The longest that the server works on one statement; `nil`: without limit.
+    var statementLimit: Duration?
+    /// The longest that a statement waits for a lock; `nil`: without limit.
+    var lockLimit: Duration?
+    /// The longest that a transaction may stand still; `nil`: without limit.
+    var idleLimit: Duration?
+
+    /// The settings in the notation of libpq's parameter `options`.
+    var options: String {
+        // The isolation is read committed, whatever the database's default is: the statements are written for it.
+        var settings = [#"default_transaction_isolation=read\ committed"#, "client_min_messages=warning"]
+        for (name, limit) in [
+            ("statement_timeout", self.statementLimit), ("lock_timeout", self.lockLimit),
+            ("idle_in_transaction_session_timeout", self.idleLimit),
+        ] {
+            if let limit { settings.append("\(name)=\(max(1, limit.milliseconds))") }
+        }
+        return settings.map { "-c \($0)" }.joined(separator: " ")
+    }
+}
+
+extension Duration {
+    var milliseconds: Int64 { self.components.seconds * 1000 + self.components.attoseconds / 1_000_000_000_000_000 }
+}
+
+extension DatabaseAddress {
+    /// A file that does not exist, and none can: libpq then looks for none in the user's home.
+    private static let noFile = "/dev/null/none"
+
+    /// The parameters of a connection to some of the hosts, for `PQconnectStartParams`; `addresses`: the hosts' numeric
+    /// addresses, empty if libpq need not know them.
+    ///
+    /// Names all that an environment variable could set otherwise.
+    func parameters(
+        hosts: [DatabaseHost],
+        addresses: [String] = [],
+        _ settings: SessionSettings
+    ) -> [(name: String, value: String)] {
+        var parameters = [
+            ("host", hosts.map(\.name).joined(separator: ",")),
+            ("port", hosts.map { "\($0.port)" }.joined(separator: ",")),
+            ("dbname", self.database),
+            ("target_session_attrs", "read-write"),
+            ("application_name", settings.name),
+            ("options", settings.options),
+            ("client_encoding", "UTF8"),
+            ("gssencmode", "disable"),
+            ("passfile", Self.noFile),
+            ("sslmode", self.protection.rawValue),
+            ("sslrootcert", self.rootCertificate ?? Self.noFile),
+            ("sslcert", self.certificate ?? Self.noFile),
+            ("sslkey", self.key ?? Self.noFile),
+            ("sslcrl", Self.noFile),
+            ("ssl_min_protocol_version", "TLSv1.2"),
+            ("keepalives_idle", "10"),
+            ("keepalives_interval", "5"),
+            ("keepalives_count", "3"),
+        ]
+        if !addresses.isEmpty { parameters.append(("hostaddr", addresses.joined(separator: ","))) }
+        if let user { parameters.append(("user", user)) }
+        if let password { parameters.append(("password", password)) }
+        return parameters.map { (name: $0.0, value: $0.1) }
+    }
+}

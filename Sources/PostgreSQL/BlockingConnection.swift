@@ -1,0 +1,85 @@
+internal import CPostgreSQL
+
+/// A connection for commands and for the start of a server, which may wait. Belongs to one thread.
+package final class BlockingConnection {
+    private let connection: OpaquePointer
+
+    /// Tries the hosts one after the other. Throws `DatabaseError.unavailable` if none takes writes.
+    ///
+    /// Its statements have no limit of time.
+    package init(_ address: DatabaseAddress) throws(DatabaseError) {
+        var parameters = address.parameters(hosts: address.hosts, SessionSettings())
+        // For each of the hosts' addresses.
+        parameters.append((name: "connect_timeout", value: "3"))
+        let connection = withCStrings(parameters.map(\.name)) { names in
+            withCStrings(parameters.map(\.value)) { PQconnectdbParams(names, $0, 0) }
+        }
+        guard let connection else { throw .unavailable(reason: "out of memory") }
+        guard PQstatus(connection) == CONNECTION_OK else {
+            let reasons = String(cString: PQerrorMessage(connection)).split(separator: "\n")
+                // The others explain the line before.
+                .filter { !$0.hasPrefix("\t") }
+            PQfinish(connection)
+            throw .unavailable(reason: reasons.joined(separator: "; "))
+        }
+        // libpq's own receiver writes to the standard error.
+        PQsetNoticeReceiver(connection, { _, _ in }, nil)
+        self.connection = connection
+    }
+
+    deinit {
+        PQfinish(self.connection)
+    }
+
+    package func query(_ sql: String, _ values: any Bindable...) throws(DatabaseError) -> Rows {
+        try self.query(sql, values: values)
+    }
+
+    /// The same with the values in an array.
+    package func query(_ sql: String, values: [any Bindable]) throws(DatabaseError) -> Rows {
+        let statement = try Statement(sql, values)
+        let result = statement.withParameters { count, values, lengths, formats in
+            PQexecParams(self.connection, sql, count, statement.key.types, values, lengths, formats, 1)
+        }
+        return try self.rows(result)
+    }
+
+    /// Runs several statements without parameters, such as a migration; one transaction, unless they contain one.
+    package func execute(_ script: String) throws(DatabaseError) {
+        _ = try self.rows(PQexec(self.connection, script))
+    }
+
+    /// Runs `body` between `begin` and `commit`.
+    ///
+    /// Throws `unknownOutcome` if the commit was sent and not confirmed.
+    package func transaction<Value>(_ body: () throws -> Value) throws -> Value {
+        try self.execute("begin")
+        let value: Value
+        do {
+            value = try body()
+        } catch {
+            // The connection may be lost, and the transaction with it.
+            try? self.execute("rollback")
+            throw error
+        }
+        do throws(DatabaseError) {
+            guard try self.rows(PQexec(self.connection, "commit")).command == "COMMIT" else {
+                throw .refused(code: "25P02", message: "the transaction had failed before")
+            }
+        } catch .unavailable(let reason) {
+            throw DatabaseError.unknownOutcome(reason: reason)
+        }
+        return value
+    }
+
+    private func rows(_ result: OpaquePointer?) throws(DatabaseError) -> Rows {
+        guard let result else { throw .unavailable(reason: ServerReport.firstLine(PQerrorMessage(self.connection))) }
+        switch PQresultStatus(result) {
+        case PGRES_TUPLES_OK, PGRES_COMMAND_OK, PGRES_EMPTY_QUERY: return Rows(result)
+        default:
+            let report = ServerReport(result)
+            PQclear(result)
+            throw PQstatus(self.connection) == CONNECTION_OK ? report.error : .unavailable(reason: report.message)
+        }
+    }
+}

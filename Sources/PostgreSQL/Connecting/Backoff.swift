@@ -1,0 +1,22 @@
+/// How long to rest between attempts: twice as long each time, with jitter, so that many clients do not come back at once.
+struct Backoff {
+    private let first: Duration
+    private let longest: Duration
+    private var current: Duration
+
+    init(first: Duration, longest: Duration) {
+        self.first = first
+        self.longest = longest
+        self.current = first
+    }
+
+    /// The next rest: between half of it and all.
+    mutating func next() -> Duration {
+        defer { self.current = min(self.current * 2, self.longest) }
+        return self.current * Double.random(in: 0.5...1)
+    }
+
+    mutating func reset() {
+        self.current = self.first
+    }
+}

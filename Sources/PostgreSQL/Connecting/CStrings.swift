@@ -1,0 +1,8 @@
+internal import Glibc
+
+/// Calls `body` with C strings, and a null behind the last, as libpq's lists of parameters have it.
+func withCStrings<Result>(_ strings: [String], _ body: ([UnsafePointer<CChar>?]) -> Result) -> Result {
+    let copies = strings.map { strdup($0) }
+    defer { for copy in copies { free(copy) } }
+    return body(copies.map { $0.map { UnsafePointer($0) } } + [nil])
+}

@@ -1,0 +1,110 @@
+internal import CPostgreSQL
+internal import Reactor
+
+/// One attempt to connect to one address, with a deadline. On the loop only.
+final class ConnectAttempt: ReadinessHandler {
+    typealias Completion = (Result<OpaquePointer, ConnectFailure>) -> Void
+
+    private let endpoint: Endpoint
+    private let loop: EventLoop
+    private let limit: Duration
+    private var connection: OpaquePointer?
+    private var token: WatchToken?
+    private var timer: LoopTimer?
+    private var completion: Completion?
+
+    init(_ endpoint: Endpoint, on loop: EventLoop, limit: Duration, completion: @escaping Completion) {
+        self.endpoint = endpoint
+        self.loop = loop
+        self.limit = limit
+        self.completion = completion
+        self.timer = LoopTimer(loop: loop) { [weak self] in self?.timeOut() }
+    }
+
+    deinit {
+        if let connection { PQfinish(connection) }
+    }
+
+    /// The completion has the connection, which is then its own.
+    func start(_ parameters: [(name: String, value: String)]) {
+        self.timer?.arm(at: .now + self.limit)
+        let connection = withCStrings(parameters.map(\.name)) { names in
+            withCStrings(parameters.map(\.value)) { PQconnectStartParams(names, $0, 0) }
+        }
+        guard let connection else { return self.end(.failure(ConnectFailure("out of memory"))) }
+        self.connection = connection
+        // libpq's own receiver writes to the standard error.
+        PQsetNoticeReceiver(connection, { _, _ in }, nil)
+        guard PQstatus(connection) != CONNECTION_BAD else { return self.fail(connection) }
+        self.watch(connection, for: .write)
+    }
+
+    /// Ends the attempt without a word.
+    func cancel() {
+        self.completion = nil
+        self.end(nil)
+    }
+
+    func handle(_ readiness: Readiness) {
+        guard let connection else { return }
+        // libpq may close the socket and open another, which may get the same number.
+        self.unwatch()
+        switch PQconnectPoll(connection) {
+        case PGRES_POLLING_READING: self.watch(connection, for: .read)
+        case PGRES_POLLING_WRITING: self.watch(connection, for: .write)
+        case PGRES_POLLING_OK: self.succeed(connection)
+        default: self.fail(connection)
+        }
+    }
+
+    // MARK: - Private
+
+    private func watch(_ connection: OpaquePointer, for interest: Readiness) {
+        do throws(SystemError) {
+            self.token = try self.loop.watch(PQsocket(connection), for: interest, trigger: .level, handler: self)
+        } catch {
+            self.end(.failure(ConnectFailure(error.description)))
+        }
+    }
+
+    private func unwatch() {
+        guard let connection, let token = self.token.take() else { return }
+        self.loop.forget(token, of: PQsocket(connection))
+    }
+
+    private func succeed(_ connection: OpaquePointer) {
+        guard PQserverVersion(connection) >= 140_000 else {
+            return self.end(.failure(ConnectFailure("\(self.endpoint): the server is older than PostgreSQL 14")))
+        }
+        self.connection = nil
+        self.end(.success(connection))
+    }
+
+    private func fail(_ connection: OpaquePointer) {
+        // With a numeric address, libpq does not name the host.
+        let text = ServerReport.firstLine(PQerrorMessage(connection))
+        let isNamed = text.contains(self.endpoint.host.name)
+        self.end(.failure(ConnectFailure(isNamed ? text : "\(self.endpoint): \(text)")))
+    }
+
+    private func timeOut() {
+        self.end(.failure(ConnectFailure("\(self.endpoint): no answer within \(self.limit)")))
+    }
+
+    private func end(_ outcome: Result<OpaquePointer, ConnectFailure>?) {
+        self.unwatch()
+        self.timer?.abandon()
+        if let connection = self.connection.take() { PQfinish(connection) }
+        guard let outcome, let completion = self.completion.take() else { return }
+        completion(outcome)
+    }
+}
+
+/// Why there is no connection; names hosts and users, never a password.
+struct ConnectFailure: Error {
+    let reason: String
+
+    init(_ reason: String) {
+        self.reason = reason
+    }
+}

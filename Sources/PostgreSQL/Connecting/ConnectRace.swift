@@ -1,0 +1,132 @@
+internal import CPostgreSQL
+internal import Reactor
+
+/// One attempt for each address of each host at the same time, of which the first wins that takes writes.
+///
+/// The address that won last has a head start: the others are only tried if it is silent or fails. On the loop only.
+final class ConnectRace {
+    private static let headStart = Duration.milliseconds(250)
+    /// Ends the race while a name is still asked for; the attempts end by themselves.
+    private static let patience = 3
+
+    private let connector: Connector
+    private let settings: SessionSettings
+    private var completion: ConnectAttempt.Completion?
+    private var running: [Endpoint: ConnectAttempt] = [:]
+    private var tried: Set<Endpoint> = []
+    private var pendingNames = 0
+    private var hasStartedAll = false
+    private var reasons: [String] = []
+    private var headStartTimer: LoopTimer?
+    private var timer: LoopTimer?
+
+    init(_ connector: Connector, _ settings: SessionSettings, completion: @escaping ConnectAttempt.Completion) {
+        self.connector = connector
+        self.settings = settings
+        self.completion = completion
+        self.headStartTimer = LoopTimer(loop: connector.loop) { [weak self] in self?.startAll() }
+        self.timer = LoopTimer(loop: connector.loop) { [weak self] in self?.timeOut() }
+    }
+
+    func start() {
+        self.timer?.arm(at: .now + self.connector.limit * Self.patience)
+        guard let winner = self.connector.winner else { return self.startAll() }
+        self.headStartTimer?.arm(at: .now + Self.headStart)
+        self.attempt(winner)
+    }
+
+    /// What has failed so far, and which hosts have not answered.
+    var state: String {
+        let silent = self.running.keys.map { "\($0): no answer yet" }.sorted()
+        let names = self.pendingNames > 0 ? ["a host's name is not resolved yet"] : []
+        return (self.reasons + silent + names).joined(separator: "; ")
+    }
+
+    /// Ends the attempts without a word.
+    func cancel() {
+        self.completion = nil
+        self.end()
+    }
+
+    // MARK: - Private
+
+    private func startAll() {
+        guard !self.hasStartedAll, self.completion != nil else { return }
+        self.hasStartedAll = true
+        self.headStartTimer?.disarm()
+        // Counted first: the race is not over before all hosts have been looked at.
+        self.pendingNames += 1
+        for host in self.connector.address.hosts {
+            guard host.kind == .name else {
+                self.attempt(Endpoint(host: host, address: nil))
+                continue
+            }
+            self.pendingNames += 1
+            self.connector.resolver.addresses(of: host.name) { [weak self] in self?.take($0, of: host) }
+        }
+        self.pendingNames -= 1
+        self.endIfLost()
+    }
+
+    private func take(_ addresses: [String], of host: DatabaseHost) {
+        self.pendingNames -= 1
+        if addresses.isEmpty { self.reasons.append("\(host): the name has no address") }
+        for address in addresses { self.attempt(Endpoint(host: host, address: address)) }
+        self.endIfLost()
+    }
+
+    private func attempt(_ endpoint: Endpoint) {
+        guard self.completion != nil, self.tried.insert(endpoint).inserted else { return }
+        let connector = self.connector
+        let attempt = ConnectAttempt(endpoint, on: connector.loop, limit: connector.limit) { [weak self] outcome in
+            if let self {
+                self.take(outcome, from: endpoint)
+            } else if case .success(let connection) = outcome {
+                PQfinish(connection)
+            }
+        }
+        self.running[endpoint] = attempt
+        let addresses = endpoint.address.map { [$0] } ?? []
+        attempt.start(connector.address.parameters(hosts: [endpoint.host], addresses: addresses, self.settings))
+    }
+
+    private func take(_ outcome: Result<OpaquePointer, ConnectFailure>, from endpoint: Endpoint) {
+        self.running[endpoint] = nil
+        switch outcome {
+        case .success(let connection):
+            guard let completion = self.completion.take() else { return PQfinish(connection) }
+            self.connector.winner = endpoint
+            self.end()
+            completion(.success(connection))
+        case .failure(let failure):
+            if !self.reasons.contains(failure.reason) { self.reasons.append(failure.reason) }
+            if !self.hasStartedAll { self.startAll() }
+            self.endIfLost()
+        }
+    }
+
+    private func endIfLost() {
+        guard self.hasStartedAll, self.running.isEmpty, self.pendingNames == 0 else { return }
+        self.lose()
+    }
+
+    private func timeOut() {
+        if self.pendingNames > 0 { self.reasons.append("the hosts' names were not resolved in time") }
+        self.lose()
+    }
+
+    private func lose() {
+        guard let completion = self.completion.take() else { return }
+        self.connector.winner = nil
+        self.connector.resolver.forget()
+        self.end()
+        completion(.failure(ConnectFailure(self.reasons.joined(separator: "; "))))
+    }
+
+    private func end() {
+        self.headStartTimer?.abandon()
+        self.timer?.abandon()
+        for attempt in self.running.values { attempt.cancel() }
+        self.running.removeAll()
+    }
+}

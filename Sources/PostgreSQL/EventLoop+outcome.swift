@@ -1,0 +1,27 @@
+internal import Reactor
+
+extension EventLoop {
+    /// Runs `start` on the loop, at once if the caller is there, and waits for the one call of the completion.
+    ///
+    /// Unsafe continuations, because a checked one costs an allocation for each statement: the pool calls each completion
+    /// exactly once, also when it is closed.
+    func outcome<Value: Sendable>(
+        _ start: @escaping @Sendable (@escaping (Result<Value, DatabaseError>) -> Void) -> Void
+    ) async -> Result<Value, DatabaseError> {
+        await withUnsafeContinuation { (continuation: UnsafeContinuation<Result<Value, DatabaseError>, Never>) in
+            if self.isCurrent {
+                start { continuation.resume(returning: $0) }
+            } else if !self.execute({ start { continuation.resume(returning: $0) } }) {
+                continuation.resume(returning: .failure(.unavailable(reason: "the event loop has ended")))
+            }
+        }
+    }
+
+    /// Computes a value on the loop; `nil` if the loop has ended.
+    func value<Value: Sendable>(_ body: @escaping @Sendable () -> Value) async -> Value? {
+        if self.isCurrent { return body() }
+        return await withUnsafeContinuation { (continuation: UnsafeContinuation<Value?, Never>) in
+            if !self.execute({ continuation.resume(returning: body()) }) { continuation.resume(returning: nil) }
+        }
+    }
+}

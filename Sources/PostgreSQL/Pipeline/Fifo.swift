@@ -1,0 +1,46 @@
+/// A first-in, first-out queue.
+struct Fifo<Element> {
+    private var elements: [Element?] = []
+    private var start = 0
+
+    var count: Int { self.elements.count - self.start }
+    var isEmpty: Bool { self.count == 0 }
+    var first: Element? { self.isEmpty ? nil : self.elements[self.start] }
+
+    mutating func append(_ element: Element) {
+        self.elements.append(element)
+    }
+
+    /// Puts elements before all others, in their order.
+    mutating func prepend(_ elements: [Element]) {
+        self.elements.replaceSubrange(0..<self.start, with: elements)
+        self.start = 0
+    }
+
+    mutating func popFirst() -> Element? {
+        guard !self.isEmpty else { return nil }
+        let element = self.elements[self.start].take()
+        self.start += 1
+        // Each element moves at most once for each that has left.
+        if self.start >= 64, self.start * 2 >= self.elements.count {
+            self.elements.removeFirst(self.start)
+            self.start = 0
+        }
+        return element
+    }
+
+    /// Empties the queue.
+    mutating func removeAll() -> [Element] {
+        let all = self.all
+        self.elements.removeAll()
+        self.start = 0
+        return all
+    }
+
+    mutating func removeAll(where isUnwanted: (Element) -> Bool) {
+        self.elements = self.all.filter { !isUnwanted($0) }
+        self.start = 0
+    }
+
+    var all: [Element] { self.elements[self.start...].compactMap { $0 } }
+}

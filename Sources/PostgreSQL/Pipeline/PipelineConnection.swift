@@ -1,0 +1,209 @@
+internal import CPostgreSQL
+internal import Reactor
+
+/// A connection that single statements of many callers share, opened anew when it is lost. On the loop only.
+///
+/// All statements of a turn of the loop go out together, in groups with one Sync each. A group is one implicit transaction:
+/// what another one's failure undoes is sent again with a Sync of its own.
+final class PipelineConnection: SessionOwner {
+    /// Larger groups gain nothing, and more is sent again when one fails.
+    private static let groupSize = 64
+    /// A statement is answered with its error after this many repeats.
+    private static let maximumRepeats = 4
+
+    private let connector: Connector
+    private let options: PoolOptions
+    private let loop: EventLoop
+    private var session: Session?
+    private var race: ConnectRace?
+    private var queue = Fifo<Request>()
+    private var backoff = Backoff(first: .milliseconds(50), longest: .seconds(1))
+    private var isResting = false
+    private var lastFailure: String?
+    private var isClosed = false
+    /// Whether the timer for the deadlines is set.
+    private var isWatched = false
+    private var flushTimer: LoopTimer?
+    private var restTimer: LoopTimer?
+    private var deadlineTimer: LoopTimer?
+    /// The requests without an answer.
+    private(set) var waiting = 0
+    private(set) var retries = 0
+    private(set) var lost = 0
+
+    init(_ connector: Connector, _ options: PoolOptions) {
+        self.connector = connector
+        self.options = options
+        self.loop = connector.loop
+        self.flushTimer = LoopTimer(loop: self.loop) { [weak self] in self?.flush() }
+        self.restTimer = LoopTimer(loop: self.loop) { [weak self] in self?.endRest() }
+        self.deadlineTimer = LoopTimer(loop: self.loop) { [weak self] in self?.checkDeadlines() }
+    }
+
+    var isOpen: Bool { self.session != nil }
+
+    var oldestWait: Duration {
+        self.requests.lazy.filter { !$0.isFinished }.map { self.loop.now - $0.start }.max() ?? .zero
+    }
+
+    func submit(_ request: Request) {
+        self.loop.assertOnLoop()
+        guard !self.isClosed else {
+            request.finish(.failure(.unavailable(reason: "the pool is closed")))
+            return
+        }
+        guard self.waiting < self.options.maximumWaiting else {
+            request.finish(.failure(.busy))
+            return
+        }
+        request.start = self.loop.now
+        self.waiting += 1
+        if !self.isWatched { self.watchDeadlines() }
+        self.queue.append(request)
+        // Due at once: at the end of this turn, after all others of it have submitted theirs.
+        self.flushTimer?.arm(at: self.loop.now)
+    }
+
+    /// Closes the connection; what has no answer yet fails.
+    func close() {
+        self.isClosed = true
+        let requests = self.requests
+        self.race?.cancel()
+        self.race = nil
+        self.session?.close()
+        self.session = nil
+        for timer in [self.flushTimer, self.restTimer, self.deadlineTimer] { timer?.abandon() }
+        _ = self.queue.removeAll()
+        for request in requests { self.finish(request, .failure(.unavailable(reason: "the pool is closed"))) }
+    }
+
+    func session(_ session: Session, answered request: Request, with answer: Answer) {
+        self.lastFailure = nil
+        self.backoff.reset()
+        switch answer {
+        case .rows(let rows): self.finish(request, .success(rows))
+        case .failed(let error) where error.isStalePlan && request.repeats == 0: self.repeatAlone(request)
+        case .failed(let error): self.finish(request, .failure(error))
+        case .undone where request.repeats < Self.maximumRepeats: self.repeatAlone(request)
+        case .undone: self.finish(request, .failure(.refused(code: "25P02", message: "the statement was undone")))
+        }
+    }
+
+    func session(_ session: Session, lost requests: [Request], reason: String) {
+        guard session === self.session else { return }
+        self.session = nil
+        self.lost += 1
+        self.lastFailure = reason
+        var again: [Request] = []
+        for request in requests where !request.isFinished {
+            if request.hasLostConnection {
+                self.finish(request, .failure(.unavailable(reason: reason)))
+            } else {
+                request.hasLostConnection = true
+                self.retries += 1
+                again.append(request)
+            }
+        }
+        self.queue.prepend(again)
+        if session.hasAnswered { self.connectIfNeeded() } else { self.rest() }
+    }
+
+    // MARK: - Private
+
+    private func finish(_ request: Request, _ outcome: Request.Outcome) {
+        if request.finish(outcome) { self.waiting -= 1 }
+    }
+
+    private func repeatAlone(_ request: Request) {
+        guard !request.isFinished else { return }
+        request.repeats += 1
+        request.isAlone = true
+        self.retries += 1
+        self.queue.append(request)
+        self.flushTimer?.arm(at: self.loop.now)
+    }
+
+    private func flush() {
+        guard let session else { return self.connectIfNeeded() }
+        var size = 0
+        while let request = self.queue.popFirst() {
+            guard !request.isFinished else { continue }
+            if request.isAlone, size > 0 {
+                session.sync()
+                size = 0
+            }
+            guard session.submit(request) else {
+                // The owner knows already that the connection is lost, and this one was not sent.
+                self.queue.prepend([request])
+                return self.connectIfNeeded()
+            }
+            size += 1
+            if request.isAlone || size == Self.groupSize {
+                session.sync()
+                size = 0
+            }
+        }
+        if size > 0 { session.sync() }
+    }
+
+    private func connectIfNeeded() {
+        guard self.session == nil, self.race == nil, !self.isResting, !self.isClosed, !self.queue.isEmpty else {
+            return
+        }
+        let race = self.connector.race(self.options.readerSettings) { [weak self] outcome in
+            guard let self else { return }
+            self.take(outcome)
+        }
+        self.race = race
+        race.start()
+    }
+
+    private func take(_ outcome: Result<OpaquePointer, ConnectFailure>) {
+        self.race = nil
+        do {
+            let session = try Session(outcome.get(), on: self.loop)
+            session.owner = self
+            self.session = session
+            self.flush()
+        } catch {
+            self.lastFailure = (error as? ConnectFailure)?.reason ?? "\(error)"
+            self.rest()
+        }
+    }
+
+    private func rest() {
+        guard !self.isClosed else { return }
+        self.isResting = true
+        self.restTimer?.arm(at: .now + self.backoff.next())
+    }
+
+    private func endRest() {
+        self.isResting = false
+        self.connectIfNeeded()
+    }
+
+    /// All that may lack an answer.
+    private var requests: [Request] { self.queue.all + (self.session?.requests ?? []) }
+
+    private func watchDeadlines() {
+        self.isWatched = true
+        self.deadlineTimer?.arm(at: self.loop.now + self.options.readLimit / 20)
+    }
+
+    private func checkDeadlines() {
+        self.isWatched = false
+        let limit = self.options.readLimit
+        if let session, session.isSilent(for: limit) { session.fail("no answer within \(limit)") }
+        let reason = self.lastFailure ?? self.race?.state ?? "no answer within \(limit)"
+        for request in self.requests where self.loop.now - request.start > self.limit(of: request) {
+            self.finish(request, .failure(.unavailable(reason: reason)))
+        }
+        self.queue.removeAll(where: \.isFinished)
+        if self.waiting > 0 || self.session?.inFlight.isEmpty == false { self.watchDeadlines() }
+    }
+
+    /// How long a request may take in all.
+    private func limit(of request: Request) -> Duration {
+        request.hasLostConnection ? self.options.readLimit * 2 : self.options.readLimit
+    }
+}

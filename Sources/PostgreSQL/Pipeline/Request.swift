@@ -1,0 +1,54 @@
+/// A statement under way, and what is to be done with its result.
+///
+/// `@unchecked Sendable`: the caller's thread creates it and passes it to the loop; from then on, only the loop's thread uses
+/// it.
+final class Request: @unchecked Sendable {
+    typealias Outcome = Result<Rows, DatabaseError>
+
+    let statement: Statement
+    /// Whether the result counts only once the whole group is stored: the failure of another statement of the group undoes it.
+    let countsAtSync: Bool
+    private var completion: ((Outcome) -> Void)?
+
+    /// When it was submitted, for the deadline.
+    var start = ContinuousClock.now
+    /// Whether it has a Sync of its own, so that no other statement's failure undoes it.
+    var isAlone = false
+    /// How often it was sent again.
+    var repeats = 0
+    /// Whether its connection was lost once.
+    var hasLostConnection = false
+
+    init(_ statement: Statement, countsAtSync: Bool, completion: @escaping (Outcome) -> Void) {
+        self.statement = statement
+        self.countsAtSync = countsAtSync
+        self.completion = completion
+    }
+
+    /// Whether the caller has its answer, maybe because its deadline has passed.
+    var isFinished: Bool { self.completion == nil }
+
+    /// Gives the caller its answer; later ones are dropped. Whether this was the first.
+    @discardableResult
+    func finish(_ outcome: Outcome) -> Bool {
+        guard let completion = self.completion.take() else { return false }
+        completion(outcome)
+        return true
+    }
+}
+
+/// What became of a request on a connection.
+enum Answer {
+    case rows(Rows)
+    case failed(DatabaseError)
+    /// It was not run, or is undone, because another one of its group failed.
+    case undone
+}
+
+/// What uses an open connection. All calls come on the loop.
+protocol SessionOwner: AnyObject {
+    func session(_ session: Session, answered request: Request, with answer: Answer)
+
+    /// The connection is closed; `requests` were sent, in this order, and will have no answer.
+    func session(_ session: Session, lost requests: [Request], reason: String)
+}

@@ -1,0 +1,49 @@
+internal import CPostgreSQL
+
+/// What the server says in an error or a notice, without its detail, which may quote a row.
+struct ServerReport {
+    let severity: String
+    /// The SQLSTATE; `nil`: libpq itself reports, and the connection is lost.
+    let code: String?
+    let message: String
+
+    init(_ result: OpaquePointer) {
+        // Not localized (`V`), unlike `S`.
+        self.severity = Self.field("V", of: result) ?? ""
+        self.code = Self.field("C", of: result)
+        let primary = Self.field("M", of: result) ?? Self.firstLine(PQresultErrorMessage(result))
+        let isData = self.code?.hasPrefix("22") ?? false
+        // The messages of class 22 quote the value that is wrong.
+        var message = isData ? Self.withoutValues(primary) : primary
+        if self.code == "23505", let constraint = Self.field("n", of: result), !message.contains(constraint) {
+            message += " (\(constraint))"
+        }
+        self.message = message
+    }
+
+    /// Whether the server ends the connection with it.
+    var endsConnection: Bool {
+        guard let code else { return true }
+        // Read-only: what was the primary has become a standby.
+        return self.severity == "FATAL" || self.severity == "PANIC" || code.hasPrefix("57P") || code == "25006"
+    }
+
+    var isWarning: Bool { self.severity == "WARNING" }
+
+    var error: DatabaseError { .refused(code: self.code ?? "08006", message: self.message) }
+
+    /// The first line of a text of libpq's, whose others explain.
+    static func firstLine(_ text: UnsafePointer<CChar>?) -> String {
+        guard let text else { return "" }
+        return String(String(cString: text).prefix { $0 != "\n" })
+    }
+
+    private static func field(_ code: Unicode.Scalar, of result: OpaquePointer) -> String? {
+        PQresultErrorField(result, Int32(code.value)).map { String(cString: $0) }
+    }
+
+    private static func withoutValues(_ message: String) -> String {
+        let kept = message.prefix { $0 != "\"" && $0 != ":" }
+        return kept.count == message.count ? message : kept + "…"
+    }
+}

@@ -1,0 +1,198 @@
+internal import CPostgreSQL
+internal import Reactor
+
+/// An open connection in pipeline mode.
+///
+/// Prepares each statement when it is first sent, in the same flush. Level-triggered: readable until libpq has consumed all,
+/// writable only while libpq has more than fits into the socket.
+///
+/// `@unchecked Sendable`: every member is used on the loop's thread only, which the methods assert.
+final class Session: ReadinessHandler, @unchecked Sendable {
+    /// With more statements, which only texts made of values can be, the others are not prepared.
+    private static let maximumPrepared = 1000
+
+    enum Item {
+        case prepare(Statement.Key)
+        case execute(Request)
+        case sync
+    }
+
+    let loop: EventLoop
+    weak var owner: (any SessionOwner)?
+    /// `nil`: closed.
+    private(set) var connection: OpaquePointer?
+    private var token: WatchToken?
+    private var watchesWrites = false
+    private var prepared: [Statement.Key: String] = [:]
+    private var lastName = 0
+
+    /// What was sent, in order; each has one result, and a `sync` ends a group.
+    var inFlight = Fifo<Item>()
+    /// The state of the group whose results arrive.
+    var group = Group()
+    /// When the server was last heard, or when it was asked after a rest.
+    var lastHeard = ContinuousClock.now
+    /// A warning of the server's since the last group ended.
+    var warning: String?
+    /// Whether a request was answered on this connection.
+    var hasAnswered = false
+
+    /// Takes ownership of `connection`, which is open; it is closed even if this throws.
+    init(_ connection: OpaquePointer, on loop: EventLoop) throws(DatabaseError) {
+        self.loop = loop
+        guard PQsetnonblocking(connection, 1) == 0, PQenterPipelineMode(connection) == 1 else {
+            PQfinish(connection)
+            throw .unavailable(reason: "the connection could not be prepared")
+        }
+        self.connection = connection
+        do {
+            self.token = try loop.watch(PQsocket(connection), for: .read, trigger: .level, handler: self)
+        } catch {
+            PQfinish(connection)
+            self.connection = nil
+            throw .unavailable(reason: error.description)
+        }
+        self.receiveNotices(from: connection)
+    }
+
+    deinit {
+        // Closed before, unless the loop has ended.
+        if let connection { PQfinish(connection) }
+    }
+
+    var isOpen: Bool { self.connection != nil }
+
+    /// What was sent and has no answer yet.
+    var requests: [Request] {
+        let held = self.group.held.map(\.request)
+        return (held + self.inFlight.all.compactMap(\.request)).filter { !$0.isFinished }
+    }
+
+    /// Whether the server owes an answer, and has been silent for longer than `limit`.
+    func isSilent(for limit: Duration) -> Bool {
+        !self.inFlight.isEmpty && self.loop.now - self.lastHeard > limit
+    }
+
+    /// Whether the connection is open, and neither in a transaction nor in the middle of an answer.
+    var isClean: Bool {
+        guard let connection else { return false }
+        return self.inFlight.isEmpty && PQtransactionStatus(connection) == PQTRANS_IDLE
+    }
+
+    /// Sends a statement; `sync()` must follow, and ends the group of statements that succeed or fail together. `false`:
+    /// nothing was sent, since the connection is lost, which the owner is told.
+    func submit(_ request: Request) -> Bool {
+        self.loop.assertOnLoop()
+        guard let connection else { return false }
+        if self.inFlight.isEmpty { self.lastHeard = self.loop.now }
+        let key = request.statement.key
+        if self.prepared[key] == nil, self.prepared.count < Self.maximumPrepared {
+            // A name is never used again: a failed statement may have left its own behind.
+            self.lastName += 1
+            let name = "s\(self.lastName)"
+            guard PQsendPrepare(connection, name, key.sql, Int32(key.types.count), key.types) == 1 else {
+                self.failSending(connection)
+                return false
+            }
+            self.prepared[key] = name
+            self.inFlight.append(.prepare(key))
+        }
+        let name = self.prepared[key]
+        let isSent = request.statement.withParameters { count, values, lengths, formats in
+            if let name {
+                return PQsendQueryPrepared(connection, name, count, values, lengths, formats, 1) == 1
+            }
+            return PQsendQueryParams(connection, key.sql, count, key.types, values, lengths, formats, 1) == 1
+        }
+        guard isSent else {
+            self.failSending(connection)
+            return false
+        }
+        self.inFlight.append(.execute(request))
+        return true
+    }
+
+    /// Ends the group, and has libpq write what it has.
+    func sync() {
+        guard let connection else { return }
+        guard PQpipelineSync(connection) == 1 else { return self.failSending(connection) }
+        self.inFlight.append(.sync)
+        self.flush()
+    }
+
+    /// Has the statement prepared anew when it is sent again.
+    func forget(_ key: Statement.Key) {
+        self.prepared[key] = nil
+    }
+
+    /// Closes the connection and tells the owner.
+    func fail(_ reason: String) {
+        guard self.isOpen else { return }
+        self.close()
+        // The first one may have had its result already.
+        if self.group.hasResult { _ = self.inFlight.popFirst() }
+        self.group.hasResult = false
+        let requests = self.requests
+        self.group.held = []
+        _ = self.inFlight.removeAll()
+        self.owner?.session(self, lost: requests, reason: reason)
+    }
+
+    /// Closes the connection without a word; for an owner that expects no answer.
+    func close() {
+        guard let connection = self.connection.take() else { return }
+        if let token = self.token.take() { self.loop.forget(token, of: PQsocket(connection)) }
+        PQfinish(connection)
+    }
+
+    func handle(_ readiness: Readiness) {
+        guard let connection else { return }
+        if !readiness.isDisjoint(with: [.read, .hangUp]) {
+            let isAlive = PQconsumeInput(connection) == 1
+            self.lastHeard = self.loop.now
+            // What arrived before the end still counts.
+            self.readAnswers()
+            // By then the owner may have closed it.
+            guard self.isOpen else { return }
+            guard isAlive else { return self.failSending(connection) }
+        }
+        self.flush()
+    }
+
+    // MARK: - Private
+
+    private func flush() {
+        guard let connection else { return }
+        let result = PQflush(connection)
+        guard result >= 0 else { return self.failSending(connection) }
+        guard let token, (result == 1) != self.watchesWrites else { return }
+        self.watchesWrites = result == 1
+        let interest: Readiness = self.watchesWrites ? [.read, .write] : .read
+        self.loop.change(token, of: PQsocket(connection), to: interest, trigger: .level)
+    }
+
+    private func failSending(_ connection: OpaquePointer) {
+        let reason = ServerReport.firstLine(PQerrorMessage(connection))
+        self.fail(reason.isEmpty ? "the connection was lost" : reason)
+    }
+
+    private func receiveNotices(from connection: OpaquePointer) {
+        PQsetNoticeReceiver(
+            connection,
+            { context, result in
+                guard let context, let result else { return }
+                // Safe: the session owns the connection, which calls this only on the loop.
+                let session = Unmanaged<Session>.fromOpaque(context).takeUnretainedValue()
+                let report = ServerReport(result)
+                if report.isWarning { session.warning = report.message }
+            },
+            Unmanaged.passUnretained(self).toOpaque()
+        )
+    }
+}
+
+extension Session.Item {
+    var request: Request? {
+        if case .execute(let request) = self { request } else { nil }
+    }
+}

@@ -1,0 +1,178 @@
+internal import CPostgreSQL
+internal import Reactor
+
+/// The connections that transactions borrow, one each; opened when they are first needed. On the loop only.
+final class WriterPool: SessionOwner {
+    typealias Loan = Result<Session, DatabaseError>
+
+    private struct Waiter {
+        let start: ContinuousClock.Instant
+        let deadline: ContinuousClock.Instant
+        let completion: (Loan) -> Void
+    }
+
+    private let connector: Connector
+    private let options: PoolOptions
+    private let loop: EventLoop
+    /// The one used last is borrowed first, so that the others may be closed.
+    private var idle: [Session] = []
+    private var borrowed: [ObjectIdentifier: Session] = [:]
+    private var races: [ObjectIdentifier: ConnectRace] = [:]
+    private var waiters = Fifo<Waiter>()
+    private var backoff = Backoff(first: .milliseconds(50), longest: .seconds(1))
+    private var isResting = false
+    private var lastFailure: String?
+    private var isClosed = false
+    private var isWatched = false
+    private var restTimer: LoopTimer?
+    private var deadlineTimer: LoopTimer?
+    private(set) var lost = 0
+
+    init(_ connector: Connector, _ options: PoolOptions) {
+        self.connector = connector
+        self.options = options
+        self.loop = connector.loop
+        self.restTimer = LoopTimer(loop: self.loop) { [weak self] in self?.endRest() }
+        self.deadlineTimer = LoopTimer(loop: self.loop) { [weak self] in self?.checkDeadlines() }
+    }
+
+    var open: Int { self.idle.count + self.borrowed.count }
+    var waiting: Int { self.waiters.count }
+    var oldestWait: Duration { self.waiters.first.map { self.loop.now - $0.start } ?? .zero }
+    /// Whether no transaction is under way or waits for a connection.
+    var isQuiet: Bool { self.borrowed.isEmpty && self.waiters.isEmpty }
+
+    /// Passes a connection to `completion`, in the order of the calls; it must come back by `giveBack`.
+    func borrow(until deadline: ContinuousClock.Instant, _ completion: @escaping (Loan) -> Void) {
+        self.loop.assertOnLoop()
+        guard !self.isClosed else { return completion(.failure(.unavailable(reason: "the pool is closed"))) }
+        guard self.waiters.count < self.options.maximumWaiting else { return completion(.failure(.busy)) }
+        self.waiters.append(Waiter(start: self.loop.now, deadline: deadline, completion: completion))
+        self.serve()
+        self.watchDeadlines()
+    }
+
+    /// Takes a connection back, and closes it if it is still in a transaction.
+    func giveBack(_ session: Session) {
+        self.loop.assertOnLoop()
+        guard self.borrowed.removeValue(forKey: ObjectIdentifier(session)) != nil else { return }
+        if session.isOpen, session.isClean, !self.isClosed {
+            self.idle.append(session)
+            self.lastFailure = nil
+        } else {
+            session.close()
+        }
+        self.serve()
+    }
+
+    /// Closes the connections; transactions under way fail.
+    func close() {
+        self.isClosed = true
+        self.restTimer?.abandon()
+        self.deadlineTimer?.abandon()
+        for race in self.races.values { race.cancel() }
+        self.races.removeAll()
+        for session in self.idle { session.close() }
+        self.idle.removeAll()
+        for session in self.borrowed.values { session.fail("the pool is closed") }
+        for waiter in self.waiters.removeAll() {
+            waiter.completion(.failure(.unavailable(reason: "the pool is closed")))
+        }
+    }
+
+    func session(_ session: Session, answered request: Request, with answer: Answer) {
+        switch answer {
+        case .rows(let rows): request.finish(.success(rows))
+        case .failed(let error): request.finish(.failure(error))
+        case .undone:
+            request.finish(.failure(.refused(code: "25P02", message: "the transaction had failed before")))
+        }
+    }
+
+    func session(_ session: Session, lost requests: [Request], reason: String) {
+        self.lost += 1
+        self.lastFailure = reason
+        self.idle.removeAll { $0 === session }
+        // A borrowed one is given back by its transaction.
+        for request in requests { request.finish(.failure(.unavailable(reason: reason))) }
+        self.serve()
+    }
+
+    // MARK: - Private
+
+    private func serve() {
+        while !self.waiters.isEmpty, let session = self.idle.popLast() {
+            // The transaction that had it may have left a statement behind, whose answer is still to come.
+            guard session.isClean else {
+                session.close()
+                continue
+            }
+            self.borrowed[ObjectIdentifier(session)] = session
+            self.waiters.popFirst()?.completion(.success(session))
+        }
+        self.connectIfNeeded()
+    }
+
+    private func connectIfNeeded() {
+        guard !self.isClosed, !self.isResting else { return }
+        while self.races.count < self.waiters.count, self.open + self.races.count < max(1, self.options.writers) {
+            var race: ConnectRace?
+            let connecting = self.connector.race(self.options.writerSettings) { [weak self] outcome in
+                guard let self, let race = race.take() else { return }
+                self.races[ObjectIdentifier(race)] = nil
+                self.take(outcome)
+            }
+            race = connecting
+            self.races[ObjectIdentifier(connecting)] = connecting
+            connecting.start()
+            if self.isResting { return }
+        }
+    }
+
+    private func take(_ outcome: Result<OpaquePointer, ConnectFailure>) {
+        do {
+            let session = try Session(outcome.get(), on: self.loop)
+            session.owner = self
+            self.backoff.reset()
+            self.lastFailure = nil
+            self.idle.append(session)
+            self.serve()
+        } catch {
+            self.lastFailure = (error as? ConnectFailure)?.reason ?? "\(error)"
+            self.rest()
+        }
+    }
+
+    private func rest() {
+        guard !self.isClosed, !self.isResting else { return }
+        self.isResting = true
+        self.restTimer?.arm(at: .now + self.backoff.next())
+    }
+
+    private func endRest() {
+        self.isResting = false
+        self.connectIfNeeded()
+    }
+
+    private func watchDeadlines() {
+        guard !self.isWatched, !self.isClosed else { return }
+        self.isWatched = true
+        self.deadlineTimer?.arm(at: self.loop.now + self.options.writeLimit / 20)
+    }
+
+    private func checkDeadlines() {
+        self.isWatched = false
+        let limit = self.options.writeLimit
+        for session in self.borrowed.values where session.isSilent(for: limit) {
+            session.fail("no answer within \(limit)")
+        }
+        let now = self.loop.now
+        // All connections in use is not the server's failure.
+        let reason = self.lastFailure ?? self.races.values.first?.state
+        let failure = reason.map { DatabaseError.unavailable(reason: $0) } ?? .busy
+        let expired = self.waiters.all.filter { $0.deadline <= now }
+        self.waiters.removeAll { $0.deadline <= now }
+        for waiter in expired { waiter.completion(.failure(failure)) }
+        if !self.isQuiet { self.watchDeadlines() }
+    }
+}

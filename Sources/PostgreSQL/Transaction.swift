@@ -1,0 +1,133 @@
+internal import CPostgreSQL
+internal import Reactor
+
+/// A transaction under way.
+///
+/// Begins with its first statement, in the same message. `@unchecked Sendable`: all that changes is used on the loop's thread
+/// only.
+package final class Transaction: @unchecked Sendable {
+    /// How a transaction ended.
+    enum Ending: Sendable {
+        case committed
+        case rolledBack
+        /// The commit itself failed, and nothing is stored.
+        case refused(DatabaseError)
+        case unknown(reason: String)
+    }
+
+    private struct End: Sendable {
+        let ending: Ending
+        let failure: DatabaseError?
+    }
+
+    private static let begin = Statement(fixed: "begin")
+    private static let commit = Statement(fixed: "commit")
+    private static let rollback = Statement(fixed: "rollback")
+
+    private let loop: EventLoop
+    private let session: Session
+
+    // MARK: Confined to the loop
+
+    private var hasBegun = false
+    private var hasEnded = false
+    /// The first failure of a statement: nothing of the transaction will be stored.
+    private var failure: DatabaseError?
+
+    init(_ session: Session, on loop: EventLoop) {
+        self.session = session
+        self.loop = loop
+    }
+
+    /// Runs a statement in the transaction.
+    ///
+    /// After its failure the transaction can only end. A cancelled task's statement is carried through, as its time is limited
+    /// anyway.
+    package func query(_ sql: String, _ values: any Bindable...) async throws(DatabaseError) -> Rows {
+        try await self.query(sql, values: values)
+    }
+
+    /// The same with the values in an array.
+    package func query(_ sql: String, values: [any Bindable]) async throws(DatabaseError) -> Rows {
+        let statement = try Statement(sql, values)
+        return try await self.loop.outcome { self.start(statement, $0) }.get()
+    }
+
+    /// Commits, or rolls back; then calls `finally` on the loop. `failure`: the first one of a statement.
+    func end(
+        commits: Bool,
+        finally: @escaping @Sendable () -> Void
+    ) async -> (ending: Ending, failure: DatabaseError?) {
+        let outcome: Result<End, DatabaseError> = await self.loop.outcome { completion in
+            let isCommit = commits && self.failure == nil
+            self.finish(isCommit ? Self.commit : Self.rollback) { outcome in
+                let ending = self.ending(isCommit: isCommit, outcome)
+                finally()
+                completion(.success(End(ending: ending, failure: self.failure)))
+            }
+        }
+        switch outcome {
+        case .success(let end): return (end.ending, end.failure)
+        case .failure(let error): return (.unknown(reason: error.description), nil)
+        }
+    }
+
+    // MARK: - Private
+
+    private func start(_ statement: Statement, _ completion: @escaping (Request.Outcome) -> Void) {
+        if self.hasEnded {
+            return completion(.failure(.refused(code: "25P01", message: "the transaction has ended")))
+        }
+        if !self.hasBegun {
+            self.hasBegun = true
+            _ = self.send(Self.begin) { [weak self] in self?.note($0) }
+        }
+        let isSent = self.send(statement) { [weak self] outcome in
+            self?.note(outcome)
+            completion(outcome)
+        }
+        guard isSent else {
+            let failure = self.failure ?? .unavailable(reason: "the connection was lost")
+            self.failure = failure
+            return completion(.failure(failure))
+        }
+        self.session.sync()
+    }
+
+    private func send(
+        _ statement: Statement,
+        isLast: Bool = false,
+        _ completion: @escaping (Request.Outcome) -> Void
+    ) -> Bool {
+        // The last one's result counts when the connection is free for the next transaction.
+        self.session.submit(Request(statement, countsAtSync: isLast, completion: completion))
+    }
+
+    private func note(_ outcome: Request.Outcome) {
+        if case .failure(let error) = outcome, self.failure == nil { self.failure = error }
+    }
+
+    /// Sends the last statement, if there was a first.
+    private func finish(_ statement: Statement, _ completion: @escaping (Request.Outcome) -> Void) {
+        self.hasEnded = true
+        let lost = DatabaseError.unavailable(reason: "the connection was lost")
+        guard self.hasBegun, self.session.isOpen else {
+            if self.hasBegun, self.failure == nil { self.failure = lost }
+            return completion(.failure(lost))
+        }
+        // Part of it may be on its way even if it could not be sent.
+        guard self.send(statement, isLast: true, completion) else { return completion(.failure(lost)) }
+        self.session.sync()
+    }
+
+    private func ending(isCommit: Bool, _ outcome: Request.Outcome) -> Ending {
+        guard self.hasBegun else { return isCommit ? .committed : .rolledBack }
+        guard isCommit, self.failure == nil else { return .rolledBack }
+        switch outcome {
+        case .success(let rows) where rows.command == "COMMIT": return .committed
+        case .success: return .refused(.refused(code: "25P02", message: "the transaction had failed before"))
+        case .failure(.unavailable(let reason)), .failure(.unknownOutcome(let reason)): return .unknown(reason: reason)
+        case .failure(let error): return .refused(error)
+        }
+    }
+}

@@ -1,0 +1,75 @@
+internal import CPostgreSQL
+package import Foundation
+
+/// One row. A column of another type than is asked for, or a null where none is allowed, is a `DatabaseError.badColumn`.
+package struct Row: Sendable {
+    let rows: Rows
+    let index: Int
+
+    /// `true` also if there is no such column.
+    package func isNull(_ column: Int) -> Bool {
+        !self.has(column) || PQgetisnull(self.rows.result, Int32(self.index), Int32(column)) != 0
+    }
+
+    package func integer(_ column: Int) throws(DatabaseError) -> Int64 {
+        try Self.present(self.optionalInteger(column), column)
+    }
+
+    package func optionalInteger(_ column: Int) throws(DatabaseError) -> Int64? {
+        guard let bytes = try self.bytes(column, of: Int64.typeNumber) else { return nil }
+        guard bytes.count == 8 else { throw .badColumn(column) }
+        return Int64(bigEndian: bytes.loadUnaligned(as: Int64.self))
+    }
+
+    package func boolean(_ column: Int) throws(DatabaseError) -> Bool {
+        try Self.present(self.optionalBoolean(column), column)
+    }
+
+    package func optionalBoolean(_ column: Int) throws(DatabaseError) -> Bool? {
+        guard let bytes = try self.bytes(column, of: Bool.typeNumber) else { return nil }
+        guard bytes.count == 1 else { throw .badColumn(column) }
+        return bytes[0] != 0
+    }
+
+    package func text(_ column: Int) throws(DatabaseError) -> String {
+        try Self.present(self.optionalText(column), column)
+    }
+
+    package func optionalText(_ column: Int) throws(DatabaseError) -> String? {
+        guard let bytes = try self.bytes(column, of: String.typeNumber) else { return nil }
+        // A database in another encoding than UTF-8 is converted, but `SQL_ASCII` is not.
+        guard let text = String(validating: bytes, as: UTF8.self) else { throw .badColumn(column) }
+        return text
+    }
+
+    package func data(_ column: Int) throws(DatabaseError) -> Data {
+        try Self.present(self.optionalData(column), column)
+    }
+
+    package func optionalData(_ column: Int) throws(DatabaseError) -> Data? {
+        try self.bytes(column, of: Data.typeNumber).map { Data($0) }
+    }
+
+    // MARK: - Private
+
+    private func has(_ column: Int) -> Bool {
+        // libpq reports an index outside to the connection's notice receiver, which may be gone by then.
+        column >= 0 && column < Int(PQnfields(self.rows.result)) && self.index >= 0 && self.index < self.rows.count
+    }
+
+    /// The value's bytes, which live as long as the rows; `nil`: null.
+    private func bytes(_ column: Int, of type: UInt32) throws(DatabaseError) -> UnsafeRawBufferPointer? {
+        let result = self.rows.result
+        guard
+            self.has(column), PQftype(result, Int32(column)) == type, PQfformat(result, Int32(column)) == 1
+        else { throw .badColumn(column) }
+        guard PQgetisnull(result, Int32(self.index), Int32(column)) == 0 else { return nil }
+        let length = Int(PQgetlength(result, Int32(self.index), Int32(column)))
+        return UnsafeRawBufferPointer(start: PQgetvalue(result, Int32(self.index), Int32(column)), count: length)
+    }
+
+    private static func present<Value>(_ value: Value?, _ column: Int) throws(DatabaseError) -> Value {
+        guard let value else { throw .badColumn(column) }
+        return value
+    }
+}

@@ -1,0 +1,46 @@
+internal import CPostgreSQL
+
+/// The rows that a statement returned, and how many it changed.
+///
+/// Owns a `PGresult`, which libpq never changes once it has handed it out, and whose accessors only read: that is what lets
+/// several threads use it.
+package final class Rows: Sendable {
+    /// Safe: see above; freed in `deinit`, after the last use.
+    nonisolated(unsafe) let result: OpaquePointer
+    package let count: Int
+
+    /// Takes ownership of `result`.
+    init(_ result: OpaquePointer) {
+        self.result = result
+        self.count = Int(PQntuples(result))
+    }
+
+    deinit {
+        PQclear(self.result)
+    }
+
+    /// How many rows an `insert`, `update` or `delete` changed; 0 for a statement that begins with `with` and ends in a
+    /// `select`.
+    package var changed: Int {
+        // `INSERT 0 3`, `UPDATE 3`, `SELECT 3`.
+        let words = self.command.split(separator: " ")
+        guard let last = words.last, words.first != "SELECT" else { return 0 }
+        return Int(last) ?? 0
+    }
+
+    /// What the server reports as done, such as `COMMIT`.
+    var command: String { PQcmdStatus(self.result).map { String(cString: $0) } ?? "" }
+
+    package var first: Row? { self.count > 0 ? self[0] : nil }
+
+    /// The row's accessors throw if there is no such row.
+    package subscript(_ index: Int) -> Row { Row(rows: self, index: index) }
+
+    package func map<Value>(_ body: (Row) throws -> Value) rethrows -> [Value] {
+        try (0..<self.count).map { try body(self[$0]) }
+    }
+
+    package func compactMap<Value>(_ body: (Row) throws -> Value?) rethrows -> [Value] {
+        try (0..<self.count).compactMap { try body(self[$0]) }
+    }
+}

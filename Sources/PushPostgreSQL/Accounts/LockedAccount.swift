@@ -1,0 +1,38 @@
+internal import Foundation
+internal import PostgreSQL
+internal import PushCore
+
+/// A user's row that is locked, to be changed or deleted.
+struct LockedAccount {
+    let id: Int64
+    let role: String
+    /// Whether there would be no enabled administrator without this one.
+    let isLastAdministrator: Bool
+
+    /// Locks the row of the user whose name has that hash; `nil` if there is none.
+    ///
+    /// `isLosing`: the user will not be an enabled administrator afterwards. The rows of all enabled administrators are locked
+    /// then, if the user is one: otherwise the last two could go at the same time.
+    init?(_ tx: WriteTransaction, _ key: Data, isLosing: Bool) async throws {
+        var others: [Int64]?
+        if isLosing {
+            guard let now = try await tx.query(Self.find, key).first else { return nil }
+            if try now.boolean(2) { others = try await tx.query(Self.administrators).map { try $0.integer(0) } }
+        }
+        guard let row = try await tx.query("\(Self.find) for update", key).first else { return nil }
+        let isAdministrator = try row.boolean(2)
+        if isLosing, isAdministrator, others == nil {
+            // The user has become one since. Two such transactions may wait for each other: then one of them runs again.
+            others = try await tx.query(Self.administrators).map { try $0.integer(0) }
+        }
+        let id = try row.integer(0)
+        self.id = id
+        self.role = try row.text(1)
+        self.isLastAdministrator = isLosing && isAdministrator && others?.contains { $0 != id } != true
+    }
+
+    static let find = "select id, role, role = 'admin' and disabled_at is null from account where name_key = $1"
+    static let administrators = """
+        select id from account where role = 'admin' and disabled_at is null order by id for update
+        """
+}

@@ -1,0 +1,35 @@
+internal import PostgreSQL
+package import PushCore
+package import PushStore
+
+extension PostgreSQLStore {
+    package func rehashPassword(of user: User, from old: PasswordHash, to new: PasswordHash) async throws {
+        try await self.write { tx in
+            _ = try await tx.query(Self.rehash, new.phc, user.id, old.phc)
+        }
+    }
+
+    private static let rehash = "update account set password = $1 where id = $2 and password = $3"
+
+    package func changePassword(
+        of user: User,
+        to password: PasswordHash,
+        by record: AuditRecord?
+    ) async throws -> Bool {
+        try await self.write { tx in
+            let changed = try await tx.query(Self.newPassword, password.phc, user.id, user.passwordNumber)
+            guard changed.count == 1 else { return false }
+            if let record { tx.append(record) }
+            return true
+        }
+    }
+
+    /// Sessions that began with the old password end; tokens from an administrator stay.
+    private static let newPassword = """
+        with changed as (
+            update account set password = $1, password_number = password_number + 1, version = version + 1
+            where id = $2 and password_number = $3 returning id),
+        ended as (delete from token where is_session and user_id in (select id from changed))
+        select id from changed
+        """
+}

@@ -1,0 +1,172 @@
+package import Foundation
+internal import PostgreSQL
+package import PushCore
+package import PushStore
+
+extension PostgreSQLStore {
+    package func addToken(
+        for name: Username,
+        scopes: Scopes,
+        expiresAt: Date,
+        by record: AuditRecord?,
+        now: Date
+    ) async throws -> BearerToken? {
+        try await self.write { [sealing] tx in
+            // Locked, so that no token is left behind if the user is deleted at the same time.
+            guard let row = try await tx.query(Self.lockUser, sealing.index.hash(name)).first else { return nil }
+            let token = NewToken(
+                user: try row.integer(0),
+                isSession: false,
+                isVouched: false,
+                scopes: scopes,
+                expiresAt: expiresAt
+            )
+            return try await self.insert(token, by: record, tx, now: now)
+        }
+    }
+
+    private static let lockUser = "select id from account where name_key = $1 for no key update"
+
+    package func addSession(
+        for user: User,
+        scopes: Scopes,
+        expiresAt: Date,
+        isVouched: Bool,
+        by record: AuditRecord?,
+        now: Date
+    ) async throws -> NewSession? {
+        try await self.write { tx in
+            guard try await tx.query(Self.lockSignedIn, user.id, user.passwordNumber).count == 1 else { return nil }
+            let token = try await self.insert(
+                NewToken(user: user.id, isSession: true, isVouched: isVouched, scopes: scopes, expiresAt: expiresAt),
+                by: record,
+                tx,
+                now: now
+            )
+            let ended = try await tx.query(
+                Self.oldestSessions,
+                user.id,
+                token.fingerprint.bytes,
+                NewSession.maximumCount - 1
+            )
+            if ended.count > 0 { _ = try await tx.query(Self.newVersion, user.id) }
+            return NewSession(token: token, ended: try ended.compactMap { Fingerprint(bytes: try $0.data(0)) })
+        }
+    }
+
+    private static let lockSignedIn = """
+        select id from account where id = $1 and password_number = $2 and disabled_at is null for no key update
+        """
+    static let oldestSessions = """
+        delete from token where hash in (
+            select hash from token where user_id = $1 and is_session and hash <> $2
+            order by created_at desc offset $3)
+        returning hash
+        """
+    private static let newVersion = "update account set version = version + 1 where id = $1"
+
+    package func revokeToken(_ prefix: TokenPrefix, by record: AuditRecord?) async throws -> Fingerprint? {
+        try await self.write { [audit] tx in
+            // The user first, as in `addSession`.
+            guard try await tx.query(Self.newVersionOfOwner, prefix.description).changed == 1 else { return nil }
+            guard let row = try await tx.query(Self.revoke, prefix.description).first else { return nil }
+            if let record { tx.append(record.about(prefix, in: audit)) }
+            return Fingerprint(bytes: try row.data(0))
+        }
+    }
+
+    private static let newVersionOfOwner = """
+        update account set version = version + 1 where id = (select user_id from token where prefix = $1)
+        """
+    private static let revoke = "delete from token where prefix = $1 returning hash"
+
+    package func deleteExpiredTokens(now: Date, limit: Int) async throws -> Int {
+        try await self.write { tx in
+            try await tx.query(Self.expiredTokens, now.milliseconds, limit).changed
+        }
+    }
+
+    static let expiredTokens = """
+        delete from token where hash in (
+            select hash from token where expires_at <= $1 order by expires_at limit $2 for update skip locked)
+        """
+
+    package func noteUse(of token: TokenPrefix, now: Date) {
+        self.tokenUses.note(token, now: now)
+    }
+
+    package func writeTokenUses(limit: Int) async throws -> Int {
+        let uses = self.tokenUses.take(limit)
+        if uses.isEmpty { return 0 }
+        do {
+            try await self.write { tx in
+                _ = try await tx.query(Self.tokensUsed, uses.map(\.token.description), uses.map(\.at.milliseconds))
+            }
+        } catch {
+            self.tokenUses.giveBack(uses)
+            throw error
+        }
+        return uses.count
+    }
+
+    /// Other nodes may have stored later uses.
+    private static let tokensUsed = """
+        with used as (
+            select t.prefix, u.at from token t join unnest($1::text[], $2::bigint[]) as u (prefix, at) on u.prefix = t.prefix
+            order by t.prefix for update of t)
+        update token t set used_at = greatest(t.used_at, used.at) from used where t.prefix = used.prefix
+        """
+
+    // MARK: - Private
+
+    private struct NewToken {
+        let user: Int64
+        let isSession: Bool
+        let isVouched: Bool
+        let scopes: Scopes
+        let expiresAt: Date
+    }
+
+    /// Inserts a random token, and adds the record with it to the audit.
+    private func insert(
+        _ new: NewToken,
+        by record: AuditRecord?,
+        _ tx: WriteTransaction,
+        now: Date
+    ) async throws -> BearerToken {
+        // Of 62^8 prefixes hardly one is taken.
+        while true {
+            let token = BearerToken.random()
+            let inserted = try await tx.query(
+                Self.insertToken,
+                token.fingerprint.bytes,
+                token.prefix.description,
+                new.user,
+                new.isSession,
+                new.isVouched,
+                new.scopes.description,
+                now.milliseconds,
+                new.expiresAt.milliseconds,
+                self.sealing.rows.token(token.fingerprint, user: new.user)
+            )
+            guard inserted.changed == 1 else { continue }
+            if let record { tx.append(record.about(token.prefix, in: self.audit)) }
+            return token
+        }
+    }
+
+    private static let insertToken = """
+        insert into token (hash, prefix, user_id, is_session, is_vouched, scopes, created_at, expires_at, mac)
+        values ($1, $2, $3, $4, $5, $6, $7, $8, $9) on conflict (prefix) do nothing
+        """
+}
+
+extension AuditRecord {
+    /// The record with the token that it is about before its detail.
+    fileprivate func about(_ token: TokenPrefix, in audit: AuditChain) -> AuditRecord {
+        var record = self
+        let details = ["token \(audit.name(of: token))", record.detail]
+        record.detail = details.filter { !$0.isEmpty }.joined(separator: ", ")
+        return record
+    }
+}

@@ -1,0 +1,52 @@
+internal import Foundation
+internal import PostgreSQL
+package import PushCore
+package import PushStore
+
+extension PostgreSQLStore {
+    package func deleteUser(_ name: Username, by record: AuditRecord?) async throws -> UserChange {
+        try await self.write { [sealing] tx in
+            guard let account = try await LockedAccount(tx, sealing.index.hash(name), isLosing: true) else {
+                return .missing
+            }
+            if account.isLastAdministrator { return .lastAdministrator }
+            try await Self.deleteUser(tx, account.id)
+            if let record { tx.append(record) }
+            return .done
+        }
+    }
+
+    /// Deletes a user, whose row is locked, with all rows that are the user's.
+    private static func deleteUser(_ tx: WriteTransaction, _ user: Int64) async throws {
+        // A post that makes the user a recipient holds the counter: this transaction waits for it, and sees its rows.
+        _ = try await tx.query(Self.lockCounter, user)
+        let devices = try await tx.query(Self.devicesOfUser, user).map { try $0.integer(0) }
+        try await Self.delete(tx, devices: devices)
+        let untaken = try await tx.query(Self.untakenByUser, user).map { try $0.integer(0) }
+        _ = try await tx.query(Self.rowsOfUser, user)
+        try await Self.eraseIfTaken(tx, untaken)
+    }
+
+    private static let lockCounter = "select change from user_change where user_id = $1 for update"
+    private static let devicesOfUser = "select number from device where user_id = $1 order by number for update"
+
+    /// The notifications whose payload the user still waits for.
+    static let untakenByUser = """
+        select u.notification_id from recipient r
+        join untaken u on u.notification_id = r.notification_id and u.user_id = r.user_id
+        where r.user_id = $1
+        """
+
+    static let rowsOfUser = """
+        with tokens as (delete from token where user_id = $1),
+        tags as (delete from user_tag where user_id = $1),
+        confirmations as (delete from confirmation where user_id = $1),
+        bounds as (delete from usage where user_id = $1),
+        missed as (
+            delete from untaken u using recipient r
+            where r.user_id = $1 and u.notification_id = r.notification_id and u.user_id = $1),
+        received as (delete from recipient where user_id = $1),
+        counter as (delete from user_change where user_id = $1)
+        delete from account where id = $1
+        """
+}

@@ -1,0 +1,111 @@
+package import Foundation
+internal import PostgreSQL
+package import PushCore
+package import PushStore
+
+extension PostgreSQLStore {
+    package func addUser(
+        _ name: Username,
+        role: Role,
+        apps: Set<AppName>,
+        password: PasswordHash,
+        by record: AuditRecord?,
+        now: Date
+    ) async throws -> Bool {
+        try await self.write { [sealing] tx in
+            let inserted = try await tx.query(
+                Self.insertUser,
+                sealing.index.hash(name),
+                role.rawValue,
+                apps.stored,
+                password.phc,
+                now.milliseconds
+            )
+            guard let id = try inserted.first?.integer(0) else { return false }
+            _ = try await tx.query(Self.nameUser, id, try sealing.seal(name.description, in: .username(id)))
+            if let record { tx.append(record) }
+            return true
+        }
+    }
+
+    /// Without the name, which is sealed to the id. The condition keeps a name that is taken from using an id up.
+    private static let insertUser = """
+        insert into account (name, name_key, role, apps, password, created_at)
+        select ''::bytea, $1, $2, $3, $4, $5 where not exists (select 1 from account where name_key = $1)
+        on conflict (name_key) do nothing returning id
+        """
+
+    /// The counter is there from the beginning: `makeDue` locks it.
+    private static let nameUser = """
+        with counter as (insert into user_change (user_id, change) values ($1, 0))
+        update account set name = $2 where id = $1
+        """
+
+    package func changeUser(
+        _ name: Username,
+        role: Role?,
+        apps: Set<AppName>?,
+        password: PasswordHash?,
+        isDisabled: Bool?,
+        by record: AuditRecord?,
+        now: Date
+    ) async throws -> UserChange {
+        try await self.write { [sealing] tx in
+            let isLosing = (role ?? .admin) != .admin || isDisabled == true
+            let key = sealing.index.hash(name)
+            guard let account = try await LockedAccount(tx, key, isLosing: isLosing) else { return .missing }
+            if account.isLastAdministrator { return .lastAdministrator }
+            _ = try await tx.query(
+                Self.changeUser,
+                account.id,
+                role?.rawValue,
+                isDisabled,
+                now.milliseconds,
+                apps != nil,
+                apps?.stored,
+                password?.phc
+            )
+            // A token on an old phone must not gain rights that it did not have when it was issued.
+            let isRising = if let role, let old = Role(rawValue: account.role) { old < role } else { false }
+            if isRising || password != nil { _ = try await tx.query(Self.endSessions, account.id) }
+            if let apps { try await Self.retireDevices(tx, ofUser: account.id, outside: apps, now: now) }
+            if let record { tx.append(record) }
+            return .done
+        }
+    }
+
+    private static let changeUser = """
+        update account set role = coalesce($2, role),
+            disabled_at = case when $3 then coalesce(disabled_at, $4) when not $3 then null else disabled_at end,
+            apps = case when $5 then $6 else apps end,
+            password = coalesce($7, password),
+            password_number = password_number + case when $7 is null then 0 else 1 end,
+            version = version + 1
+        where id = $1
+        """
+    private static let endSessions = "delete from token where is_session and user_id = $1"
+
+    // MARK: - Private
+
+    /// Retires the devices of the apps that the user has left, and deletes claims to handles there.
+    private static func retireDevices(
+        _ tx: WriteTransaction,
+        ofUser user: Int64,
+        outside apps: Set<AppName>,
+        now: Date
+    ) async throws {
+        let left = try await tx.query(Self.devicesWithHandle, user).map { row in
+            (number: try row.integer(0), app: Platform(stored: try row.text(1)).app, isClaim: try row.boolean(2))
+        }.filter { !apps.contains($0.app) }
+        for (app, devices) in Dictionary(grouping: left.filter { !$0.isClaim }, by: \.app) {
+            let reason = "the account does not belong to the app \(app) any more"
+            try await Self.retire(tx, devices: devices.map(\.number), ofUser: user, reason: reason, now: now)
+        }
+        try await Self.delete(tx, devices: left.filter(\.isClaim).map(\.number))
+    }
+
+    private static let devicesWithHandle = """
+        select number, platform, claims_for is not null from device
+        where user_id = $1 and platform is not null order by number for update
+        """
+}

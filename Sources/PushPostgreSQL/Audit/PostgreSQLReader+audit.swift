@@ -1,0 +1,57 @@
+internal import Foundation
+internal import PostgreSQL
+package import PushCore
+package import PushStore
+
+extension PostgreSQLReader {
+    package func auditName(of token: TokenPrefix) -> String {
+        self.store.audit.name(of: token)
+    }
+
+    /// The newest first by their times; of the same time, by their numbers.
+    package func auditEntries(before number: Int64?, limit: Int) async throws(StoreError) -> [AuditEntry] {
+        let time: Int64 =
+            if let number {
+                try await self.read(Self.timeBefore, number) { try $0.first?.integer(0) ?? .max }
+            } else {
+                .max
+            }
+        return try await self.read(Self.entriesBefore, time, number ?? .max, limit) { rows in
+            try rows.map { try self.store.audit.opened(SealedAuditEntry($0)) }
+        }
+    }
+
+    /// How many entries were ever written: the newest one's number, if there is one chain.
+    package func lastAuditNumber() async throws(StoreError) -> Int64 {
+        try await self.read(Self.entryCount) { try $0.first?.integer(0) ?? 0 }
+    }
+
+    /// The time of the entry with a number. If it is deleted, so are those before it; if it is none, all are before it.
+    static let timeBefore = """
+        select coalesce(
+            (select at from audit where number = $1),
+            (select (\(Int64.min))::int8 from audit_chain
+                where chain = $1 >> \(AuditNumber.placeBits) and start_number >= $1),
+            (\(Int64.max))::int8)
+        """
+
+    static let entriesBefore = """
+        select number, at, entry, link from audit where (at, number) < ($1, $2)
+        order by at desc, number desc limit $3
+        """
+
+    static let entryCount = """
+        select coalesce(sum(number - (chain << \(AuditNumber.placeBits))), 0)::int8 from audit_chain
+        """
+}
+
+extension SealedAuditEntry {
+    /// Reads a row of `number, at, entry, link`.
+    init(_ row: Row) throws {
+        self.init(
+            at: try row.integer(1),
+            entry: try row.data(2),
+            link: AuditLink(number: try row.integer(0), code: try row.data(3))
+        )
+    }
+}

@@ -1,0 +1,84 @@
+internal import Foundation
+internal import PostgreSQL
+package import PushStore
+
+extension PostgreSQLReader {
+    /// Checks each chain from its start to its end.
+    package func auditFault() async throws(StoreError) -> AuditFault? {
+        var next: Int64 = 0
+        while true {
+            guard let chain = try await self.chain(from: next) else { return nil }
+            // None is ever deleted.
+            guard chain.chain == next else { return AuditFault(number: AuditNumber.start(ofChain: next)) }
+            if let fault = try await self.fault(in: chain) {
+                // An entry that was deleted for its age meanwhile is missing rightly.
+                guard let now = try await self.chain(from: next), now.start != chain.start else { return fault }
+                continue
+            }
+            next += 1
+        }
+    }
+
+    // MARK: - Private
+
+    /// A row of `audit_chain`, with the number of the last entry that is there.
+    private struct Chain {
+        let chain: Int64
+        let start: AuditLink
+        let startMAC: Data
+        let end: AuditLink
+        let endMAC: Data
+        let last: Int64?
+
+        init(_ row: Row) throws {
+            self.chain = try row.integer(0)
+            self.start = AuditLink(number: try row.integer(1), code: try row.data(2))
+            self.startMAC = try row.data(3)
+            self.end = AuditLink(number: try row.integer(4), code: try row.data(5))
+            self.endMAC = try row.data(6)
+            self.last = try row.optionalInteger(7)
+        }
+    }
+
+    private func chain(from number: Int64) async throws(StoreError) -> Chain? {
+        try await self.read(Self.nextChain, number) { try $0.first.map { try Chain($0) } }
+    }
+
+    private func fault(in chain: Chain) async throws(StoreError) -> AuditFault? {
+        let audit = self.store.audit
+        let start = AuditNumber.start(ofChain: chain.chain)
+        guard chain.start.number >= start, chain.startMAC == audit.mac(ofStart: chain.start) else {
+            return AuditFault(number: start)
+        }
+        guard chain.endMAC == audit.mac(ofEnd: chain.end), chain.last ?? chain.start.number == chain.end.number else {
+            return AuditFault(number: chain.end.number)
+        }
+        var link = chain.start
+        while link.number < chain.end.number {
+            let page = try await self.read(Self.entriesAfter, link.number, chain.end.number) { rows in
+                // A column that cannot be read is a fault of its row.
+                rows.map { try? SealedAuditEntry($0) }
+            }
+            if page.isEmpty { return AuditFault(number: link.number + 1) }
+            for entry in page {
+                guard let entry, audit.isGenuine(entry, after: link) else {
+                    return AuditFault(number: entry?.link.number ?? link.number + 1)
+                }
+                link = entry.link
+            }
+        }
+        return link == chain.end ? nil : AuditFault(number: chain.end.number)
+    }
+
+    static let nextChain = """
+        select c.chain, c.start_number, c.start_link, c.start_mac, c.number, c.link, c.mac, (
+            select a.number from audit a
+            where a.number > c.chain << \(AuditNumber.placeBits) and a.number < (c.chain + 1) << \(AuditNumber.placeBits)
+            order by a.number desc limit 1)
+        from audit_chain c where c.chain >= $1 order by c.chain limit 1
+        """
+
+    static let entriesAfter = """
+        select number, at, entry, link from audit where number > $1 and number <= $2 order by number limit 500
+        """
+}

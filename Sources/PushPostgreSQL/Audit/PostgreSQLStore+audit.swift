@@ -1,0 +1,56 @@
+package import Foundation
+internal import PostgreSQL
+internal import PushStore
+
+extension PostgreSQLStore {
+    /// Trims one chain after the other, each from its oldest entry on.
+    package func trimAudit(before date: Date, limit: Int) async throws -> Int {
+        let time = date.milliseconds
+        var count = 0
+        for row in try await self.read(Self.trimmableChains, time).map({ $0 }) where count < limit {
+            let chain = try row.integer(0)
+            let left = limit - count
+            count += try await self.write { [audit] tx in
+                // Locked, so that two processes do not trim it at once.
+                let rows = try await tx.query(
+                    "select start_number from audit_chain where chain = $1 for update",
+                    chain
+                )
+                guard let start = try rows.first?.integer(0),
+                    let last = try await tx.query(Self.lastOld, chain, start, time, left).first
+                else { return 0 }
+                let link = AuditLink(number: try last.integer(0), code: try last.data(1))
+                _ = try await tx.query(
+                    "update audit_chain set start_number = $2, start_link = $3, start_mac = $4 where chain = $1",
+                    chain,
+                    link.number,
+                    link.code,
+                    audit.mac(ofStart: link)
+                )
+                return try await tx.query(
+                    "delete from audit where number > $1 and number <= $2",
+                    start,
+                    link.number
+                ).changed
+            }
+        }
+        return count
+    }
+
+    /// The chains whose oldest entry is old.
+    static let trimmableChains = """
+        select c.chain from audit_chain c
+        where (
+            select a.at from audit a where a.number > c.start_number and a.number <= c.number order by a.number limit 1
+        ) < $1
+        order by c.chain
+        """
+
+    /// The last entry to be deleted, of the first `$4` of a chain. Their times are not exactly in the order of their numbers.
+    static let lastOld = """
+        select number, link from (
+            select a.number, a.link, a.at from audit a
+            where a.number > $2 and a.number < ($1 + 1) << \(AuditNumber.placeBits) order by a.number limit $4) o
+        where at < $3 order by number desc limit 1
+        """
+}

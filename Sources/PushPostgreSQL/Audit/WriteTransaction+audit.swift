@@ -1,0 +1,109 @@
+internal import Foundation
+internal import PostgreSQL
+internal import PushCore
+internal import PushStore
+
+/// A chain of the audit does not end where its writer knows it to end: another process adds to it now.
+struct AuditChainLost: Error {}
+
+/// The numbers of entries: the chain's, shifted, and the place in it.
+enum AuditNumber {
+    static let placeBits: Int64 = 40
+
+    /// The number before the chain's first entry.
+    static func start(ofChain chain: Int64) -> Int64 { chain << Self.placeBits }
+}
+
+extension WriteTransaction {
+    /// Adds entries to a chain, or to one that this transaction takes. Returns the chain's new end.
+    ///
+    /// Throws `AuditChainLost` if the chain does not end at `head` any more: so a process that was stopped for long, and whose
+    /// chain another one has taken, cannot fork it.
+    func extend(
+        _ head: AuditHead?,
+        by drafts: [AuditDraft],
+        node: Int64,
+        with audit: AuditChain
+    ) async throws -> AuditHead {
+        let before: AuditHead
+        if let head {
+            before = head
+        } else {
+            before = try await self.takeChain(node: node, with: audit)
+        }
+        var entries: [SealedAuditEntry] = []
+        var link = before.link
+        for draft in drafts {
+            let entry = try audit.sealed(draft, after: link)
+            entries.append(entry)
+            link = entry.link
+        }
+        let added = try await self.query(
+            Self.newEntries,
+            before.chain,
+            before.node,
+            before.link.number,
+            link.number,
+            link.code,
+            audit.mac(ofEnd: link),
+            entries.map(\.link.number),
+            entries.map(\.at),
+            entries.map(\.entry),
+            entries.map(\.link.code)
+        )
+        guard added.changed == entries.count else { throw AuditChainLost() }
+        return AuditHead(chain: before.chain, node: before.node, link: link)
+    }
+
+    static let newEntries = """
+        with h as (
+            update audit_chain set number = $4, link = $5, mac = $6 where chain = $1 and node = $2 and number = $3
+            returning chain)
+        insert into audit (number, at, entry, link)
+        select e.number, e.at, e.entry, e.link
+        from h cross join unnest($7::int8[], $8::int8[], $9::bytea[], $10::bytea[]) as e (number, at, entry, link)
+        """
+
+    // MARK: - Private
+
+    /// Takes the first chain whose process has ended, or begins one.
+    private func takeChain(node: Int64, with audit: AuditChain) async throws -> AuditHead {
+        if let row = try await self.query(Self.freeChain, node).first {
+            let link = AuditLink(number: try row.integer(1), code: try row.data(2))
+            // One that was changed stays as it is, for `auditFault` to report.
+            if try row.data(3) == audit.mac(ofEnd: link) {
+                return AuditHead(chain: try row.integer(0), node: node, link: link)
+            }
+        }
+        while true {
+            guard let chain = try await self.query(Self.nextChain).first?.integer(0) else { throw AuditChainLost() }
+            let start = AuditLink(number: AuditNumber.start(ofChain: chain), code: Data())
+            let isNew = try await self.query(
+                Self.newChain,
+                chain,
+                node,
+                start.number,
+                start.code,
+                audit.mac(ofStart: start),
+                audit.mac(ofEnd: start)
+            )
+            if isNew.changed == 1 { return AuditHead(chain: chain, node: node, link: start) }
+            // Another transaction has begun it, and has committed.
+        }
+    }
+
+    static let freeChain = """
+        with f as (
+            select c.chain from audit_chain c
+            where not exists (select 1 from node n where n.number = c.node and not n.is_fenced)
+            order by c.chain limit 1 for update of c skip locked)
+        update audit_chain a set node = $1 from f where a.chain = f.chain returning a.chain, a.number, a.link, a.mac
+        """
+
+    static let nextChain = "select coalesce(max(chain) + 1, 0) from audit_chain"
+
+    static let newChain = """
+        insert into audit_chain (chain, node, number, link, start_number, start_link, start_mac, mac)
+        values ($1, $2, $3, $4, $3, $4, $5, $6) on conflict (chain) do nothing
+        """
+}

@@ -1,0 +1,15 @@
+package import PushCore
+package import PushStore
+
+extension PostgreSQLStore: Store {
+    /// Readers share the store's connections, so one needs none of its own.
+    package func makeReader() throws(StoreError) -> any StoreReader { PostgreSQLReader(self) }
+}
+
+extension PostgreSQLReader: StoreReader {}
+
+extension PostgreSQLPlace: StorePlace {
+    package func open(_ keyring: Keyring, _ options: StoreOptions) throws(StoreError) -> any Store {
+        try self.openStore(keyring, options)
+    }
+}

@@ -1,0 +1,65 @@
+internal import Foundation
+internal import PostgreSQL
+internal import PushCore
+
+/// A row of `device` that a registration is about, or that has its handle. It is locked.
+struct DeviceRow {
+    let number: Int64
+    let id: String
+    let user: Int64
+    let retiredReason: String?
+    /// The next five are `nil` until the device has registered a handle.
+    let platform: String?
+    let lane: String?
+    let handle: Data?
+    let handleKey: Data?
+    let tags: Data?
+    /// How often it was moved to the platform's other environment since it registered the handle.
+    let environmentMoves: Int64
+    /// The number of its claim to another handle.
+    let claim: Int64?
+
+    init(_ row: Row) throws {
+        self.number = try row.integer(0)
+        self.id = try row.text(1)
+        self.user = try row.integer(2)
+        self.retiredReason = try row.optionalText(3)
+        self.platform = try row.optionalText(4)
+        self.lane = try row.optionalText(5)
+        self.handle = try row.optionalData(6)
+        self.handleKey = try row.optionalData(7)
+        self.tags = try row.optionalData(8)
+        self.environmentMoves = try row.integer(9)
+        self.claim = try row.optionalInteger(10)
+    }
+
+    private static let columns = """
+        select d.number, d.id, d.user_id, d.retired_reason, d.platform, d.lane, d.handle, d.handle_key, d.tags,
+            d.environment_moves, (select c.number from device c where c.claims_for = d.number)
+        from device d
+        """
+
+    /// The device with that id, if the id was issued to the user and names no claim.
+    static let issued = "\(columns) where d.id = $1 and d.user_id = $2 and d.claims_for is null for update of d"
+
+    /// The same, and the device that has the handle, in one statement: two users who exchange their handles would otherwise
+    /// wait for each other. Another user's device is read only for an id that was issued.
+    static let issuedAndHolder = """
+        \(columns)
+        where (d.id = $1 and d.user_id = $2 and d.claims_for is null)
+            or (d.platform = $3 and d.handle_key = $4
+                and exists (select 1 from device i where i.id = $1 and i.user_id = $2 and i.claims_for is null))
+        order by d.number for update of d
+        """
+
+    /// The device or the claim that has the handle.
+    static let holder = "\(columns) where d.platform = $1 and d.handle_key = $2 for update of d"
+
+    /// Reads no other user's rows, so that the time tells nothing of them: `offset 0` keeps the planner from the index by
+    /// handle.
+    static let isHeld = """
+        select exists (
+            select 1 from (select platform, handle_key from device where user_id = $1 offset 0) own
+            where own.platform = $2 and own.handle_key = $3)
+        """
+}

@@ -1,0 +1,90 @@
+internal import Foundation
+internal import PostgreSQL
+internal import PushCore
+internal import PushStore
+
+extension PostgreSQLStore {
+    /// The number of tombstones kept for each user; a deleted one's id may be registered again.
+    private static let tombstoneLimit = 100
+
+    /// Deletes devices and claims with all rows that are theirs, and the claims of these devices; returns whether there was
+    /// any.
+    ///
+    /// Their pushes are cancelled at the database's time, for not all callers have one.
+    @discardableResult
+    static func delete(_ tx: WriteTransaction, devices: [Int64]) async throws -> Bool {
+        if devices.isEmpty { return false }
+        let rows = try await tx.query(Self.lockWithClaims, devices)
+        guard let first = rows.first else { return false }
+        let numbers = try rows.map { try $0.integer(0) }
+        try await Self.endPushes(
+            tx,
+            ofDevices: numbers,
+            as: .cancelled,
+            reason: "the device is gone",
+            now: Date(milliseconds: try first.integer(1))
+        )
+        _ = try await tx.query(Self.rowsOfDevices, numbers)
+        return true
+    }
+
+    private static let lockWithClaims = """
+        select number, (extract(epoch from clock_timestamp()) * 1000)::bigint from device
+        where number = any($1::bigint[]) or claims_for = any($1::bigint[]) order by number for update
+        """
+
+    private static let rowsOfDevices = """
+        with tags as (delete from device_tag where device = any($1::bigint[])),
+        accepted as (delete from device_push where device = any($1::bigint[])),
+        newest as (delete from collapse where device = any($1::bigint[]))
+        delete from device where number = any($1::bigint[])
+        """
+
+    /// Retires devices of one user, cancels their pushes, and ends their claims. `moved`: another account has registered the
+    /// handle, on that platform.
+    static func retire(
+        _ tx: WriteTransaction,
+        devices: [Int64],
+        ofUser user: Int64,
+        reason: String,
+        moved platform: Platform? = nil,
+        now: Date
+    ) async throws {
+        let retired = try await tx.query(Self.retire, devices, now.milliseconds, reason, platform?.description)
+        for (device, platform) in try retired.map({ (try $0.integer(0), try $0.optionalText(1)) }) {
+            tx.note(
+                NewEvent(
+                    kind: .retired,
+                    at: now,
+                    notification: nil,
+                    device: device,
+                    user: user,
+                    lane: platform,
+                    sender: nil,
+                    reason: reason
+                )
+            )
+        }
+        try await Self.cancelPushes(tx, ofDevices: devices, reason: reason, now: now)
+        let useless = try await tx.query(Self.endTags, devices, user, Self.tombstoneLimit).map { try $0.integer(0) }
+        try await Self.delete(tx, devices: useless)
+    }
+
+    private static let retire = """
+        with old as (
+            select number, platform from device where number = any($1::bigint[]) and retired_at is null
+            order by number for update)
+        update device d set retired_at = $2, retired_reason = $3, moved_platform = $4, platform = null, lane = null,
+            handle = null, handle_key = null, tags = null
+        from old where d.number = old.number returning d.number, old.platform
+        """
+
+    /// Deletes the tags of devices that are retired; returns their claims, and the user's oldest tombstones.
+    static let endTags = """
+        with tags as (delete from device_tag where device = any($1::bigint[])),
+        old as (
+            select number from device where user_id = $2 and retired_at is not null
+            order by retired_at desc, number desc offset $3)
+        select number from device where claims_for = any($1::bigint[]) union all select number from old
+        """
+}

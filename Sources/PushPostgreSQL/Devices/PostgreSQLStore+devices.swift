@@ -1,0 +1,126 @@
+package import Foundation
+internal import PostgreSQL
+package import PushCore
+internal import PushStore
+
+extension PostgreSQLStore {
+    /// The most registration ids of a user without a handle; older ones are deleted.
+    private static let unusedLimit = 20
+
+    package func requestRegistration(
+        ofUser user: Int64,
+        handle: DeviceHandle?,
+        as id: RegistrationID,
+        now: Date
+    ) async throws -> RegistrationID {
+        try await self.write { [sealing] tx in
+            guard try await tx.query(Self.lockUserID, user).count == 1 else {
+                throw StoreError.failed(reason: "the user was deleted meanwhile")
+            }
+            if let handle, let id = try await Self.reuse(tx, user, handleKey: sealing.index.hash(handle)) { return id }
+            let inserted = try await tx.query(Self.insertDevice, id.description, user, now.milliseconds)
+            guard inserted.changed == 1 else { throw StoreError.failed(reason: "the registration id is in use") }
+            let unused = try await tx.query(Self.unusedDevices, user, Self.unusedLimit).map { try $0.integer(0) }
+            try await Self.delete(tx, devices: unused)
+            return id
+        }
+    }
+
+    /// Keeps the user's other registrations and the user's deletion away until the commit.
+    static let lockUserID = "select id from account where id = $1 for no key update"
+    private static let insertDevice = """
+        insert into device (id, user_id, created_at, registered_at) values ($1, $2, $3, $3) on conflict (id) do nothing
+        """
+    static let unusedDevices = """
+        select number from device where user_id = $1 and handle is null and retired_at is null
+        order by created_at desc, number desc offset $2
+        """
+
+    package func unregister(
+        _ id: RegistrationID,
+        ofUser user: Int64,
+        by record: AuditRecord?
+    ) async throws -> Bool {
+        try await self.write { tx in
+            guard let row = try await tx.query(Self.deviceOfUser, id.description, user).first else { return false }
+            guard try await Self.delete(tx, devices: [try row.integer(0)]) else { return false }
+            if let record { tx.append(record) }
+            return true
+        }
+    }
+
+    private static let deviceOfUser = "select number from device where id = $1 and user_id = $2 and claims_for is null"
+
+    package func deleteDevice(_ id: RegistrationID, by record: AuditRecord?) async throws -> Bool {
+        try await self.write { [sealing] tx in
+            guard let row = try await tx.query(Self.deviceWithOwner, id.description).first else { return false }
+            guard try await Self.delete(tx, devices: [try row.integer(0)]) else { return false }
+            if var record {
+                record.detail = "of \(try sealing.username(row.data(2), ofUser: row.integer(1)))"
+                tx.append(record)
+            }
+            return true
+        }
+    }
+
+    private static let deviceWithOwner =
+        "select d.number, u.id, u.name from device d join account u on u.id = d.user_id where d.id = $1"
+
+    package func retire(
+        device: Int64,
+        handle: String,
+        in lane: Lane,
+        reason: String,
+        since: Date,
+        now: Date
+    ) async throws -> Bool {
+        guard let key = DeviceHandle(handle).map(self.sealing.index.hash) else { return false }
+        return try await self.write { tx in
+            let found = try await tx.query(Self.unchanged, device, lane.description, key, since.milliseconds).first
+            guard let user = try found?.integer(0) else { return false }
+            try await Self.retire(tx, devices: [device], ofUser: user, reason: reason, now: now)
+            return true
+        }
+    }
+
+    private static let unchanged = """
+        select user_id from device
+        where number = $1 and lane = $2 and handle_key = $3 and registered_at <= $4 and retired_at is null for update
+        """
+
+    package func deleteExpiredClaims(now: Date, limit: Int) async throws -> Int {
+        let end = (now - HandleClaim.lifetime.timeInterval).milliseconds
+        return try await self.write { tx in
+            let claims = try await tx.query(Self.expiredClaims, end, limit).map { try $0.integer(0) }
+            try await Self.delete(tx, devices: claims)
+            return max(claims.count, try await tx.query(Self.expiredConfirmations, end, limit).changed)
+        }
+    }
+
+    static let expiredClaims = """
+        select number from device where claims_for is not null and registered_at <= $1 limit $2 for update skip locked
+        """
+    static let expiredConfirmations = """
+        delete from confirmation where handle_key in (
+            select handle_key from confirmation where pushed_at <= $1 limit $2 for update skip locked)
+        """
+
+    // MARK: - Private
+
+    /// The user's registration id for a handle, whose duplicates are deleted; `nil` if there is none.
+    private static func reuse(
+        _ tx: WriteTransaction,
+        _ user: Int64,
+        handleKey: Data
+    ) async throws -> RegistrationID? {
+        let devices = try await tx.query(Self.devicesByHandle, user, handleKey).map { row in
+            (number: try row.integer(0), id: try row.text(1))
+        }
+        try await Self.delete(tx, devices: devices.dropFirst().map(\.number))
+        return devices.first.flatMap { RegistrationID($0.id) }
+    }
+
+    static let devicesByHandle = """
+        select number, id from device where user_id = $1 and handle_key = $2 order by registered_at desc, id
+        """
+}

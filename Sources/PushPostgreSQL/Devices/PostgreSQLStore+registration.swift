@@ -1,0 +1,133 @@
+package import Foundation
+internal import PostgreSQL
+package import PushCore
+package import PushStore
+
+extension PostgreSQLStore {
+    package func register(
+        _ registration: DeviceRegistration,
+        as id: RegistrationID,
+        for user: User,
+        by record: AuditRecord?,
+        within bounds: StorageBounds?,
+        page: Int?,
+        now: Date
+    ) async throws -> RegisterOutcome {
+        let page = page ?? Self.movingPage
+        let (outcome, device) = try await self.writeRegistration { tx in
+            let registrar = self.registrar(tx, user, record, bounds, page: page, now: now)
+            return try await registrar.register(registration, as: id)
+        }
+        guard let device, case .registered(let moved) = outcome else { return outcome }
+        return .registered(moved: try await self.moveRest(ofDevice: device, after: moved, page: page, now: now))
+    }
+
+    package func confirm(
+        _ code: String,
+        for id: RegistrationID,
+        of user: User,
+        by record: AuditRecord?,
+        within bounds: StorageBounds?,
+        now: Date
+    ) async throws -> ConfirmOutcome {
+        let page = Self.movingPage
+        let (outcome, device) = try await self.writeRegistration { tx in
+            let registrar = self.registrar(tx, user, record, bounds, page: page, now: now)
+            return try await registrar.confirm(code, for: id)
+        }
+        guard let device, case .registered(let moved) = outcome else { return outcome }
+        return .registered(moved: try await self.moveRest(ofDevice: device, after: moved, page: page, now: now))
+    }
+
+    package func change(
+        _ change: TopicChange,
+        of id: RegistrationID,
+        for user: User,
+        by record: AuditRecord?,
+        now: Date
+    ) async throws -> TopicOutcome {
+        try await self.write { tx in
+            try await self.registrar(tx, user, record, nil, page: Self.movingPage, now: now).change(change, of: id)
+        }
+    }
+
+    package func move(
+        device: Int64,
+        handle: String,
+        from lane: Lane,
+        to other: Lane,
+        page: Int?,
+        now: Date
+    ) async throws -> Bool {
+        guard let key = DeviceHandle(handle).map(self.sealing.index.hash) else { return false }
+        let page = page ?? Self.movingPage
+        let first = try await self.write { tx -> Int? in
+            let moved = try await tx.query(Self.moveDevice, device, other.description, lane.description, key)
+            guard moved.count == 1 else { return nil }
+            return try await Self.moveQueued(tx, ofDevice: device, page: page, now: now)
+        }
+        guard let first else { return false }
+        _ = try await self.moveRest(ofDevice: device, after: first, page: page, now: now)
+        return true
+    }
+
+    /// Pushes accepted in the other environment say nothing about this one.
+    private static let moveDevice = """
+        with moved as (
+            update device set lane = $2, environment_moves = environment_moves + 1
+            where number = $1 and lane = $3 and handle_key = $4 and environment_moves < 2 and retired_at is null
+            returning number),
+        accepted as (delete from device_push where device in (select number from moved))
+        select number from moved
+        """
+
+    // MARK: - Private
+
+    /// How many pushes move to a device's new lane in one transaction.
+    private static let movingPage = 500
+    /// How often a registration is tried whose handle another one takes at the same time.
+    private static let attempts = 10
+
+    private func registrar(
+        _ tx: WriteTransaction,
+        _ user: User,
+        _ record: AuditRecord?,
+        _ bounds: StorageBounds?,
+        page: Int,
+        now: Date
+    ) -> Registrar {
+        Registrar(
+            tx: tx,
+            sealing: self.sealing,
+            user: user,
+            record: record,
+            bounds: bounds,
+            page: page,
+            now: now
+        )
+    }
+
+    /// Runs a transaction again if its handle was registered by another one at the same time, which it then finds.
+    private func writeRegistration<Value: Sendable>(
+        _ body: @Sendable (WriteTransaction) async throws -> Value
+    ) async throws -> Value {
+        for _ in 0..<Self.attempts {
+            do {
+                return try await self.write(body)
+            } catch is Registrar.HandleTaken {}
+        }
+        throw StoreError.busy
+    }
+
+    /// Moves the pushes that the first page has left over; returns how many pushes have moved in all.
+    ///
+    /// Each further page has its own transaction: a push that is claimed before its page is moved then.
+    private func moveRest(ofDevice device: Int64, after first: Int, page: Int, now: Date) async throws -> Int {
+        var (moved, last) = (first, first)
+        while last == page {
+            last = try await self.write { try await Self.moveQueued($0, ofDevice: device, page: page, now: now) }
+            moved += last
+        }
+        return moved
+    }
+}

@@ -1,0 +1,72 @@
+package import Foundation
+internal import PostgreSQL
+package import PushCore
+internal import PushStore
+
+extension PostgreSQLStore {
+    package func makeDue(
+        for devices: [RegistrationID],
+        ofUser user: Int64,
+        after last: NotificationID?,
+        now: Date
+    ) async throws -> Int {
+        try await self.write { tx in
+            // A post that has found the device away holds the counter: this transaction waits for it, and wakes its push.
+            _ = try await tx.query(Self.awaitPosts, user)
+            let numbers = try await tx.query(Self.numbers, devices.map(\.description)).map { try $0.integer(0) }
+            if numbers.isEmpty { return 0 }
+            let count = try await Self.wakePushes(tx, ofDevices: numbers, now: now)
+            guard let last else { return count }
+            let lost = try await tx.query(Self.sendAgain, numbers, user, last.rawValue, now.milliseconds)
+            for lane in try lost.map({ try $0.text(0) }) { tx.count(.enqueued, lane: lane) }
+            return count + lost.count
+        }
+    }
+
+    /// Makes the pushes that wait for the devices due at once, parked ones included; returns their number.
+    static func wakePushes(_ tx: WriteTransaction, ofDevices devices: [Int64], now: Date) async throws -> Int {
+        try await tx.query(Self.wake, devices, now.milliseconds).changed
+    }
+
+    static let wake = """
+        with waiting as (
+            select notification_id, device from push
+            where device = any($1::bigint[]) and owner is null and (due_at is null or due_at > $2)
+            order by notification_id, device for update)
+        update push p set due_at = $2 from waiting w where p.notification_id = w.notification_id and p.device = w.device
+        """
+
+    // MARK: - Private
+
+    private static let awaitPosts = "select change from user_change where user_id = $1 for no key update"
+    private static let numbers = "select number from device where id = any($1::text[])"
+
+    /// Enqueues pushes again that a stream has accepted since the first of the devices accepted the last notification, and
+    /// that the user has not fetched. It reads only the later ones, however many are older.
+    ///
+    /// A push that a newer one with the same collapse key has replaced is not sent again.
+    static let sendAgain = """
+        with later as materialized (
+            select x.notification_id, x.device from push_end x
+            where x.device = any($1::bigint[]) and x.provider_id = 'stream' and x.notification_id <> $3
+                and x.settled_at >= (
+                    select min(settled_at) from push_end
+                    where notification_id = $3 and device = any($1::bigint[]) and state = 'accepted')),
+        lost as materialized (
+            select x.notification_id, x.device from later x
+            join recipient r on r.notification_id = x.notification_id and r.user_id = $2
+            join notification n on n.id = x.notification_id
+            where r.fetched_at is null and r.dismissed_at is null and n.expires_at > $4 and n.payload is not null
+                and not exists (
+                    select 1 from collapse c where c.device = x.device and c.collapse_id = n.collapse_id
+                        and c.notification_id <> x.notification_id)),
+        gone as (
+            delete from push_end x using lost l where x.notification_id = l.notification_id and x.device = l.device
+            returning x.notification_id, x.device, x.user_id, x.lane, x.is_bulk, x.attempts),
+        again as (
+            insert into push (notification_id, device, user_id, lane, is_bulk, attempts, due_at)
+            select notification_id, device, user_id, lane, is_bulk, attempts, $4 from gone
+            on conflict (notification_id, device) do nothing)
+        select lane from gone
+        """
+}

@@ -1,0 +1,95 @@
+internal import Foundation
+internal import PostgreSQL
+internal import PushCore
+package import PushStore
+
+extension PostgreSQLReader {
+    package func events(
+        after number: Int64?,
+        ofSender sender: Int64?,
+        limit: Int
+    ) async throws(StoreError) -> EventPage {
+        let (start, sealing) = (number ?? 0, self.store.sealing)
+        let body = { (rows: Rows) throws -> EventPage in
+            let state = rows.first
+            let (newest, trimmed) = (try state?.integer(0) ?? 0, try state?.integer(1) ?? 0)
+            // Without events there is one row, with the numbers alone.
+            let events = try rows.compactMap { $0.isNull(2) ? nil : try Self.event($0, sealing) }
+            let hasMore = events.count > limit
+            let shown = events.prefix(limit)
+            return EventPage(
+                events: shown.compactMap(\.event),
+                // A reader of few events of its own must not fall behind what is deleted.
+                end: hasMore ? shown.last?.number ?? start : max(start, newest),
+                hasMore: hasMore,
+                isTruncated: number.map { $0 < trimmed } ?? false
+            )
+        }
+        // One more than asked for tells whether there are more.
+        if let sender { return try await self.read(Self.eventsOfSender, start, limit + 1, sender, as: body) }
+        return try await self.read(Self.allEvents, start, limit + 1, as: body)
+    }
+
+    package func lastDeliveredEvent() async throws(StoreError) -> Int64 {
+        try await self.read("select delivered from event_state") { try $0.first?.integer(0) ?? 0 }
+    }
+
+    package func eventBacklog() async throws(StoreError) -> EventBacklog {
+        try await self.read(Self.backlog) { rows in
+            guard let row = rows.first else { return EventBacklog(count: 0, oldest: nil) }
+            let count = try row.integer(0) &- row.integer(1) &- row.integer(2)
+            return EventBacklog(
+                count: max(0, Int(clamping: count)),
+                oldest: try row.optionalInteger(3).map(Date.init(milliseconds:))
+            )
+        }
+    }
+
+    // MARK: - Private
+
+    static let allEvents = events(where: "e.kind <> 0")
+    static let eventsOfSender = events(where: "e.sender_id = $3")
+
+    private static func events(where condition: String) -> String {
+        """
+        select s.newest, s.trimmed, e.number, e.at, e.kind, e.notification_id,
+            (select v.id from device v where v.number = e.device), e.user_id,
+            (select u.name from account u where u.id = e.user_id), e.platform, e.reason
+        from event_state s
+        left join lateral (
+            select e.number, e.at, e.kind, e.notification_id, e.device, e.user_id, e.platform, e.reason from event e
+            where e.number > $1 and \(condition) order by e.number limit $2) as e on true
+        order by e.number
+        """
+    }
+
+    /// Numbers have gaps only before the starts of processes: each start counts for the numbers since the one before it.
+    static let backlog = """
+        with s as (select newest, greatest(delivered, trimmed) as start from event_state)
+        select s.newest, s.start, (
+            select coalesce(sum(b.number - greatest(b.before, s.start)), 0)::int8 from (
+                select x.number, coalesce((select max(p.number) from event p where p.number < x.number), 0) as before
+                from event x where x.kind = 0 and x.number > s.start) as b), (
+            select e.at from event e where e.number > s.start and e.kind <> 0 order by e.number limit 1)
+        from s
+        """
+
+    private static func event(_ row: Row, _ sealing: Sealing) throws -> (number: Int64, event: PushEvent?) {
+        let number = try row.integer(2)
+        // A kind that only a later version knows is passed over.
+        guard let kind = PushEvent.Kind(code: try row.integer(4)) else { return (number, nil) }
+        let user = try row.optionalInteger(7) ?? 0
+        let event = PushEvent(
+            number: number,
+            at: Date(milliseconds: try row.integer(3)),
+            kind: kind,
+            notification: try row.optionalInteger(5).flatMap { NotificationID(rawValue: $0) },
+            device: try row.optionalText(6).flatMap { RegistrationID($0) },
+            // A damaged name must not keep all later events from the receiver.
+            user: try row.optionalData(8).flatMap { try? sealing.username($0, ofUser: user) },
+            platform: try row.optionalText(9),
+            reason: try row.optionalText(10)
+        )
+        return (number, event)
+    }
+}

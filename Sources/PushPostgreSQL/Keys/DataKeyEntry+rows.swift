@@ -1,0 +1,44 @@
+internal import Foundation
+internal import PostgreSQL
+internal import PushCore
+internal import PushStore
+
+extension DataKeyEntry {
+    /// All keys in use, oldest first.
+    static let all = "select number, used_at, seals, check_value from data_key order by used_at, number"
+
+    /// Adds a key: its number, its check value, and since when it is in use.
+    static let adding = """
+        insert into data_key (number, check_value, used_at) values ($1, $2, $3) on conflict (number) do nothing
+        """
+
+    /// Reads the rows of `all`.
+    static func entries(_ rows: Rows) throws -> [DataKeyEntry] {
+        try rows.compactMap { row in
+            guard let number = UInt32(exactly: try row.integer(0)) else { return nil }
+            return DataKeyEntry(
+                number: number,
+                usedSince: Date(milliseconds: try row.integer(1)),
+                seals: Int(clamping: try row.integer(2)),
+                checkValue: try row.data(3)
+            )
+        }
+    }
+
+    /// Stores the keyring's first key as one in use, which must be committed before anything is sealed with it.
+    ///
+    /// Throws `StoreError.wrongKeyring` if a key in use is not in the keyring, also one that another process has added at the
+    /// same time: the transaction must then be rolled back.
+    static func note(_ keyring: Keyring, now: Date, _ connection: BlockingConnection) throws {
+        guard let checkValue = keyring.checkValue(of: keyring.sealing) else { return }
+        _ = try connection.query(Self.adding, Int64(keyring.sealing), checkValue, now.milliseconds)
+        try Self.entries(connection.query(Self.all)).check(keyring)
+    }
+
+    /// The same in a transaction.
+    static func note(_ keyring: Keyring, now: Date, _ tx: WriteTransaction) async throws {
+        guard let checkValue = keyring.checkValue(of: keyring.sealing) else { return }
+        _ = try await tx.query(Self.adding, Int64(keyring.sealing), checkValue, now.milliseconds)
+        try Self.entries(await tx.query(Self.all)).check(keyring)
+    }
+}

@@ -1,0 +1,100 @@
+internal import Foundation
+internal import PostgreSQL
+internal import PushCore
+package import PushStore
+internal import Synchronization
+
+extension PostgreSQLStore {
+    /// Values checked in one transaction.
+    private static let rewrapPage = 200
+
+    package func rewrap(page: Int?) async throws -> RewrapResult? {
+        let (vault, page) = (self.sealing.vault, max(1, page ?? Self.rewrapPage))
+        let exchange = self.exchanges.load(ordering: .relaxed)
+        let others = try DataKeyEntry.entries(await self.read(DataKeyEntry.all))
+            .map(\.number).filter { $0 != vault.keyring.sealing }
+        guard !others.isEmpty else { return nil }
+        var result = RewrapResult()
+        for column in SealedColumn.all(usersIn: "account") {
+            var row: Int64? = .min
+            while let last = row {
+                try Task.checkCancellation()
+                let done = try await self.write { try await column.rewrap($0, vault, after: last, limit: page) }
+                result.renewed += done.renewed
+                result.unreadable += done.unreadable
+                row = done.last
+            }
+        }
+        guard result.unreadable == 0 else { return result }
+        result.unused = try await self.write { tx in
+            // The keyring was exchanged meanwhile: the pass for the new one decides.
+            guard self.exchanges.load(ordering: .relaxed) == exchange else { return [] }
+            let deleted = try await tx.query(Self.deletingUnused, others.map { Int64($0) })
+            return try deleted.compactMap { UInt32(exactly: try $0.integer(0)) }.sorted()
+        }
+        return result
+    }
+
+    /// A key with which another process still seals stays in use.
+    static let deletingUnused = """
+        delete from data_key where number = any($1::int8[])
+            and number not in (select n.sealing from node n where not n.is_fenced)
+        returning number
+        """
+}
+
+extension SealedColumn {
+    /// The result of one page of `rewrap`.
+    struct Page: Sendable {
+        /// The last row read; `nil` after the last page.
+        let last: Int64?
+        let renewed: Int
+        /// Values that cannot be opened.
+        let unreadable: Int
+    }
+
+    /// Seals again the values of the next rows that are not sealed with the first key. Locks these rows until the commit.
+    func rewrap(_ tx: WriteTransaction, _ vault: Vault, after row: Int64, limit: Int) async throws -> Page {
+        let last = try await tx.query(
+            "select \(self.key) from \(self.table) where \(self.key) > $1 order by \(self.key) limit 1 offset $2",
+            row,
+            limit - 1
+        ).first?.integer(0)
+        let number = withUnsafeBytes(of: vault.keyring.sealing.bigEndian) { Data($0) }
+        let rows = try await tx.query(
+            """
+            select \(self.key), \(self.column), \(self.bound)::int8 from \(self.table)
+            where \(self.key) > $1 and \(self.key) <= $2 and \(self.column) is not null
+                and substr(\(self.column), \(Vault.keyNumber.lowerBound + 1), \(Vault.keyNumber.count)) <> $3
+            order by \(self.key) for no key update
+            """,
+            row,
+            last ?? .max,
+            number
+        )
+        var renewed: [(number: Int64, value: Data)] = []
+        var unreadable = 0
+        for row in rows.map({ $0 }) {
+            let number = try row.integer(0)
+            guard let place = self.place(number, try row.integer(2)) else { continue }
+            do {
+                guard let value = try vault.renewed(try row.data(1), in: place) else { continue }
+                renewed.append((number, value))
+            } catch is VaultError {
+                // Reported to an operator. Its key stays in use, for a backup may repair the value.
+                unreadable += 1
+            }
+        }
+        if !renewed.isEmpty {
+            _ = try await tx.query(
+                """
+                update \(self.table) t set \(self.column) = u.value
+                from unnest($1::int8[], $2::bytea[]) as u (number, value) where t.\(self.key) = u.number
+                """,
+                renewed.map(\.number),
+                renewed.map(\.value)
+            )
+        }
+        return Page(last: last, renewed: renewed.count, unreadable: unreadable)
+    }
+}

@@ -1,0 +1,162 @@
+package import Foundation
+internal import PostgreSQL
+internal import PushCore
+internal import PushStore
+
+/// The idempotent requests of one transaction.
+///
+/// Their rows are inserted before anything else: of two transactions with the same key, one waits here for the other's end,
+/// and then reads its outcome. Rows of requests that have stored nothing are deleted at the end.
+struct IdempotencyKeys {
+    /// The notification that a request has stored.
+    private struct Stored {
+        let request: Data
+        let notification: Int64
+        let createdAt: Int64
+        let expiresAt: Int64
+        let recipients: Int64?
+        let pushes: Int64?
+    }
+
+    /// By key: what earlier requests, and those of this transaction, have stored.
+    private var stored: [Data: Stored] = [:]
+    /// The rows that this transaction has inserted.
+    private let reserved: Set<Data>
+
+    /// Inserts rows for the requests. `first` is the notification that stands in them until `write`.
+    init(_ tx: WriteTransaction, _ requests: [IdempotentRequest], for first: NewNotification) async throws {
+        let requests = Dictionary(requests.map { ($0.key, $0.request) }) { first, _ in first }
+        if requests.isEmpty {
+            self.reserved = []
+            return
+        }
+        let rows = try await tx.query(
+            Self.reservation,
+            Array(requests.keys),
+            Array(requests.values),
+            first.id.rawValue,
+            first.createdAt.milliseconds,
+            first.expiresAt.milliseconds,
+            (first.createdAt - IdempotentRequest.lifetime).milliseconds
+        )
+        self.reserved = Set(try rows.map { try $0.data(0) })
+        let earlier = requests.keys.filter { !self.reserved.contains($0) }
+        if !earlier.isEmpty { self.stored = try await Self.stored(tx, earlier) }
+    }
+
+    /// The outcome of an earlier request with the same key; `nil` if this is the first.
+    func earlierOutcome(of request: IdempotentRequest) throws -> PostOutcome? {
+        guard let earlier = self.stored[request.key] else { return nil }
+        guard earlier.request == request.request else { return .keyReused }
+        guard let id = NotificationID(rawValue: earlier.notification) else {
+            throw StoreError.damaged(row: "an idempotency key")
+        }
+        var reach: Reach?
+        if let recipients = earlier.recipients, let pushes = earlier.pushes {
+            reach = Reach(recipients: Int(clamping: recipients), pushes: Int(clamping: pushes))
+        }
+        return .repeated(
+            id,
+            createdAt: Date(milliseconds: earlier.createdAt),
+            expiresAt: Date(milliseconds: earlier.expiresAt),
+            reach: reach
+        )
+    }
+
+    /// Notes the notification that a request has stored.
+    ///
+    /// A reach that is not complete is not stored: a repeated request gets the same answer, although more may be known.
+    mutating func note(_ request: IdempotentRequest, of notification: NewNotification, _ reach: Reach) {
+        self.stored[request.key] = Stored(
+            request: request.request,
+            notification: notification.id.rawValue,
+            createdAt: notification.createdAt.milliseconds,
+            expiresAt: notification.expiresAt.milliseconds,
+            recipients: reach.isComplete ? Int64(reach.recipients) : nil,
+            pushes: reach.isComplete ? Int64(reach.pushes) : nil
+        )
+    }
+
+    /// Writes what the requests have stored, and deletes the rows of those that have stored nothing.
+    func write(_ tx: WriteTransaction) async throws {
+        let outcomes = self.stored.filter { self.reserved.contains($0.key) }.sorted {
+            $0.key.lexicographicallyPrecedes($1.key)
+        }
+        if !outcomes.isEmpty {
+            _ = try await tx.query(
+                Self.completion,
+                outcomes.map(\.key),
+                outcomes.map(\.value.request),
+                outcomes.map(\.value.notification),
+                outcomes.map(\.value.createdAt),
+                outcomes.map(\.value.expiresAt),
+                outcomes.map(\.value.recipients),
+                outcomes.map(\.value.pushes)
+            )
+        }
+        let unused = self.reserved.filter { self.stored[$0] == nil }
+        if !unused.isEmpty {
+            _ = try await tx.query("delete from idempotency where key = any($1::bytea[])", Array(unused))
+        }
+    }
+
+    // MARK: - Private
+
+    /// Also replaces rows that are too old to count. A row that is not replaced is locked all the same.
+    static let reservation = """
+        insert into idempotency (key, request, notification_id, created_at, expires_at)
+        select t.key, t.request, $3, $4, $5 from unnest($1::bytea[], $2::bytea[]) as t (key, request) order by t.key
+        on conflict (key) do update set request = excluded.request, notification_id = excluded.notification_id,
+            created_at = excluded.created_at, expires_at = excluded.expires_at, recipients = null, pushes = null
+        where idempotency.created_at <= $6
+        returning key
+        """
+
+    static let completion = """
+        update idempotency i set request = t.request, notification_id = t.notification_id, created_at = t.created_at,
+            expires_at = t.expires_at, recipients = t.recipients, pushes = t.pushes
+        from unnest($1::bytea[], $2::bytea[], $3::int8[], $4::int8[], $5::int8[], $6::int8[], $7::int8[])
+            as t (key, request, notification_id, created_at, expires_at, recipients, pushes)
+        where i.key = t.key
+        """
+
+    private static func stored(_ tx: WriteTransaction, _ keys: [Data]) async throws -> [Data: Stored] {
+        let rows = try await tx.query(
+            """
+            select key, request, notification_id, created_at, expires_at, recipients, pushes from idempotency
+            where key = any($1::bytea[])
+            """,
+            keys
+        )
+        let stored = try rows.map { row in
+            (
+                try row.data(0),
+                Stored(
+                    request: try row.data(1),
+                    notification: try row.integer(2),
+                    createdAt: try row.integer(3),
+                    expiresAt: try row.integer(4),
+                    recipients: try row.optionalInteger(5),
+                    pushes: try row.optionalInteger(6)
+                )
+            )
+        }
+        return Dictionary(stored) { first, _ in first }
+    }
+}
+
+extension PostgreSQLStore {
+    package func deleteExpiredIdempotency(now: Date, limit: Int) async throws -> Int {
+        try await self.write { tx in
+            try await tx.query(
+                """
+                delete from idempotency where key in (
+                    select key from idempotency where created_at <= $1 order by created_at limit $2
+                    for update skip locked)
+                """,
+                (now - IdempotentRequest.lifetime).milliseconds,
+                limit
+            ).changed
+        }
+    }
+}

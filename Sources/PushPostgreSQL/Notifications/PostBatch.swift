@@ -1,0 +1,179 @@
+internal import Foundation
+internal import PostgreSQL
+internal import PushCore
+internal import PushStore
+
+/// A post with what can be made of it before its transaction.
+struct PreparedPost: Sendable {
+    let notification: NewNotification
+    let request: IdempotentRequest?
+    let record: AuditRecord?
+    let audience: HashedAudience
+    /// Recognises the notification if its transaction runs twice.
+    let seed = Int64.random(in: .min ... .max)
+
+    init(_ post: NewPost, _ index: BlindIndex, _ tags: TagPolicy) {
+        self.notification = post.notification
+        self.request = post.request
+        self.record = post.record
+        self.audience = HashedAudience(post.notification.audience, index, tags)
+    }
+}
+
+/// Posts of one sender that are stored one after the other in one transaction.
+///
+/// What decides, and whatever other transactions wait for, is read and locked once for all of them, in the order that all
+/// transactions lock in: the requests' keys, the accounts of the users whom they name, these users' counters of changes.
+/// The sender's usage comes last, since all posts of a sender wait for it.
+struct PostBatch {
+    /// Other posts of the sender, which were committed meanwhile, have reached its bounds.
+    struct Overtaken: Error {}
+
+    /// Which run of the transaction it is.
+    enum Run: Sendable {
+        /// The bounds are checked at the end; throws `Overtaken` if the posts are beyond them then.
+        case first
+        /// Other posts of the sender wait for this transaction before it stores anything.
+        case overtaken
+        /// As `overtaken`, after the connection was lost during the first run's commit: stores nothing if that has stored
+        /// anything.
+        case afterLoss
+    }
+
+    struct NamedUser {
+        let id: Int64
+        let apps: Set<AppName>
+    }
+
+    let store: PostgreSQLStore
+    let tx: WriteTransaction
+    let bounds: StorageBounds?
+    private let page: Int
+    private let run: Run
+    private var keys: IdempotencyKeys
+    private let usage: Usage
+    private let users: [Data: NamedUser]
+    /// The next number of each of these users.
+    var numbers: [Int64: Int64]
+    /// What this transaction has stored.
+    var added = Usage()
+
+    /// Reads and locks what the posts need.
+    init(
+        _ posts: [PreparedPost],
+        of batch: IdempotentRequest?,
+        from first: NewNotification,
+        within bounds: StorageBounds?,
+        _ run: Run,
+        page: Int,
+        by store: PostgreSQLStore,
+        _ tx: WriteTransaction
+    ) async throws {
+        (self.store, self.tx, self.bounds, self.page, self.run) = (store, tx, bounds, page, run)
+        let requests = (batch.map { [$0] } ?? []) + posts.compactMap(\.request)
+        let keys = try await IdempotencyKeys(tx, requests, for: first)
+        let (users, usage) = try await Self.users(tx, of: posts, sender: first.sender)
+        var counts: [Int64: Int] = [:]
+        for post in posts where post.notification.sendAt == nil {
+            if let request = post.request, try keys.earlierOutcome(of: request) != nil { continue }
+            for id in Set(post.audience.users.compactMap { users[$0.key]?.id }) { counts[id, default: 0] += 1 }
+        }
+        (self.keys, self.users) = (keys, users)
+        self.numbers = try await tx.numbers(counts)
+        // Also waits for the end of the first run's transaction. After the counters: first runs lock these before the usage.
+        self.usage = run == .first ? usage : try await Self.lockUsage(tx, of: first.sender)
+    }
+
+    /// Stores the posts; returns an outcome for each, or `nil` if the first run was committed.
+    mutating func store(_ posts: [PreparedPost], of batch: IdempotentRequest?) async throws -> [PostOutcome]? {
+        if self.run == .afterLoss, try await self.isAnyStored(of: posts) {
+            // The commit of this transaction, which has written the sender's usage, confirms the first one's: they are
+            // replicated in their order.
+            try await self.keys.write(self.tx)
+            return nil
+        }
+        var isNoted = batch == nil
+        if let batch, let earlier = try self.keys.earlierOutcome(of: batch) {
+            guard earlier != .keyReused else {
+                try await self.keys.write(self.tx)
+                return posts.map { _ in .keyReused }
+            }
+            isNoted = true
+        }
+        var outcomes: [PostOutcome] = []
+        outcomes.reserveCapacity(posts.count)
+        for post in posts {
+            // Later ones wait, so that all are stored in their order.
+            guard outcomes.last != .idTaken else {
+                outcomes.append(.idTaken)
+                continue
+            }
+            let outcome = try await self.store(post)
+            if !isNoted, let batch, case .stored(let reach, _) = outcome {
+                self.keys.note(batch, of: post.notification, reach)
+                isNoted = true
+            }
+            outcomes.append(outcome)
+        }
+        try await self.keys.write(self.tx)
+        if let sender = posts.first?.notification.sender { try await self.writeUsage(of: sender) }
+        return outcomes
+    }
+
+    // MARK: - Private
+
+    /// Stores one notification. Refuses it before it writes anything, so that a refusal leaves nothing to roll back.
+    private mutating func store(_ post: PreparedPost) async throws -> PostOutcome {
+        let notification = post.notification
+        if let request = post.request, let earlier = try self.keys.earlierOutcome(of: request) { return earlier }
+        let usage = Usage(
+            notifications: self.usage.notifications + self.added.notifications,
+            bytes: self.usage.bytes + self.added.bytes
+        )
+        if let excess = self.bounds?.excess(
+            notifications: Int(clamping: usage.notifications),
+            bytes: Int(clamping: usage.bytes),
+            adding: notification.sealedPayload.count
+        ) {
+            return .tooMuch(excess)
+        }
+        var recipients: Set<Int64> = []
+        for user in post.audience.users {
+            guard let known = self.users[user.key], known.apps.contains(notification.audience.app) else {
+                return .unknownUser(user.name)
+            }
+            recipients.insert(known.id)
+        }
+        if notification.sendAt != nil { recipients = [] }
+        guard let (sequence, bytes) = try await self.insert(post, recipients.sorted()) else { return .idTaken }
+        self.added.notifications += 1
+        self.added.bytes += Int64(bytes)
+        var made = (reach: Reach(recipients: 0, pushes: 0, isComplete: false), hasWork: false)
+        if notification.sendAt == nil {
+            let target = PushTarget(notification, post.audience, sequence: sequence)
+            made = try await PostgreSQLStore.enqueue(
+                self.tx,
+                target,
+                besides: recipients,
+                page: self.page,
+                now: notification.createdAt
+            )
+        }
+        if let request = post.request { self.keys.note(request, of: notification, made.reach) }
+        if let record = post.record { self.tx.append(record) }
+        return .stored(made.reach, hasWork: made.hasWork)
+    }
+}
+
+extension PushTarget {
+    fileprivate init(_ notification: NewNotification, _ audience: HashedAudience, sequence: Int64) {
+        self.init(
+            id: notification.id.rawValue,
+            sequence: sequence,
+            collapseID: notification.collapseID,
+            isReadOnce: notification.isReadOnce,
+            expiresAt: notification.expiresAt,
+            audience: audience
+        )
+    }
+}

@@ -1,0 +1,86 @@
+internal import Foundation
+internal import PostgreSQL
+internal import PushStore
+
+/// A notification and one of its recipients.
+struct RecipientKey: Sendable, Hashable, Comparable {
+    let notification: Int64
+    let user: Int64
+
+    static func < (left: RecipientKey, right: RecipientKey) -> Bool {
+        (left.notification, left.user) < (right.notification, right.user)
+    }
+}
+
+/// Payloads that may be read once are erased when no recipient waits for them.
+extension PostgreSQLStore {
+    /// Records that recipients no longer wait for payloads, and erases the payloads that no one waits for any more.
+    static func noteTaken(_ tx: WriteTransaction, _ recipients: [RecipientKey]) async throws {
+        let rows = try await tx.query(
+            """
+            delete from untaken w using unnest($1::int8[], $2::int8[]) as t (notification_id, user_id)
+            where w.notification_id = t.notification_id and w.user_id = t.user_id returning w.notification_id
+            """,
+            recipients.map(\.notification),
+            recipients.map(\.user)
+        )
+        try await Self.eraseIfTaken(tx, Set(try rows.map { try $0.integer(0) }).sorted())
+    }
+
+    /// Erases those of the payloads that may be read once, if no recipient waits for them and no fan-out is left.
+    ///
+    /// The rows of `untaken` and `fanout` that the transaction deletes must be deleted before: of two transactions that
+    /// delete the last two, the one that comes second to the notification's row sees what the first one has deleted.
+    static func eraseIfTaken(_ tx: WriteTransaction, _ notifications: [Int64]) async throws {
+        if notifications.isEmpty { return }
+        let found = try await tx.query(
+            """
+            select id, sender_id, length(payload)::int8 from notification
+            where id = any($1::int8[]) and is_read_once and payload is not null order by id for no key update
+            """,
+            notifications
+        ).map { (id: try $0.integer(0), sender: try $0.integer(1), bytes: try $0.optionalInteger(2) ?? 0) }
+        if found.isEmpty { return }
+        // A statement of its own, since it must see what was committed while the one before waited for the rows.
+        let erased = Set(
+            try await tx.query(
+                """
+                update notification n set payload = null, alert = null where n.id = any($1::int8[])
+                    and not exists (select 1 from untaken w where w.notification_id = n.id)
+                    and not exists (select 1 from fanout f where f.notification_id = n.id)
+                returning n.id
+                """,
+                found.map(\.id)
+            ).map { try $0.integer(0) }
+        )
+        var freed: [Int64: Usage] = [:]
+        for notification in found where erased.contains(notification.id) {
+            freed[notification.sender, default: Usage()].bytes += notification.bytes
+        }
+        try await Self.subtract(tx, freed)
+    }
+
+    /// Cancels the pushes of notifications to all devices of their recipients.
+    static func cancelPushes(
+        _ tx: WriteTransaction,
+        to recipients: [RecipientKey],
+        reason: String,
+        now: Date
+    ) async throws {
+        if recipients.isEmpty { return }
+        let pushes = try await tx.query(
+            Self.pushesToRecipients,
+            recipients.map(\.notification),
+            recipients.map(\.user)
+        ).map { DuePush(notification: try $0.integer(0), device: try $0.integer(1)) }
+        try await Self.cancel(tx, pushes, reason: reason, now: now)
+    }
+
+    /// Begins at the devices: a user has few, a broadcast has pushes to very many.
+    static let pushesToRecipients = """
+        select p.notification_id, p.device from unnest($1::int8[], $2::int8[]) as t (notification_id, user_id)
+        join device d on d.user_id = t.user_id
+        join push p on p.notification_id = t.notification_id and p.device = d.number
+        order by 1, 2
+        """
+}

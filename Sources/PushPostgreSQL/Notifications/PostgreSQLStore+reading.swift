@@ -1,0 +1,110 @@
+package import Foundation
+internal import PostgreSQL
+package import PushCore
+package import PushStore
+
+extension PostgreSQLStore {
+    package func mark(
+        _ id: NotificationID,
+        as mark: ReadMark,
+        by user: Int64,
+        ifStill expected: ReadMark?,
+        now: Date
+    ) async throws -> MarkOutcome {
+        try await self.write { tx in
+            let old = try await Self.marks(tx, [id.rawValue], of: user, now: now)[id.rawValue]
+            if let outcome = Self.outcome(ofMarkingAs: mark, old, ifStill: expected) { return outcome }
+            // From here on no other transaction changes what the user sees.
+            let numbers = try await tx.changes(ofUsers: [user])
+            let marked = try await Self.mark(tx, [id.rawValue], as: mark, by: user, from: numbers, now: now)
+            if marked.contains(id.rawValue) { return .marked }
+            let present = try await Self.marks(tx, [id.rawValue], of: user, now: now)[id.rawValue]
+            return Self.outcome(ofMarkingAs: mark, present, ifStill: expected) ?? .missing
+        }
+    }
+
+    package func markRead(_ ids: [NotificationID], by user: Int64, now: Date) async throws -> [NotificationID] {
+        let numbers = ids.map(\.rawValue)
+        return try await self.write { tx in
+            let marks = try await Self.marks(tx, Array(Set(numbers)), of: user, now: now)
+            var read = Set(marks.filter { $0.value == .read }.keys)
+            let unread = Set(marks.keys).subtracting(read).sorted { $0 < $1 }
+            if !unread.isEmpty {
+                let first = try await tx.numbers([user: unread.count])
+                read.formUnion(try await Self.mark(tx, unread, as: .read, by: user, from: first, now: now))
+                // Another transaction may have marked some of them meanwhile.
+                let present = try await Self.marks(tx, unread.filter { !read.contains($0) }, of: user, now: now)
+                read.formUnion(present.filter { $0.value == .read }.keys)
+            }
+            return ids.filter { read.remove($0.rawValue) != nil }
+        }
+    }
+
+    // MARK: - Private
+
+    /// What marking comes to without a change; `nil` if the mark must be changed.
+    private static func outcome(
+        ofMarkingAs mark: ReadMark,
+        _ old: ReadMark?,
+        ifStill expected: ReadMark?
+    ) -> MarkOutcome? {
+        guard let old else { return .missing }
+        if let expected, expected != old { return .changed }
+        // Without a visible change, the change number stays.
+        return old == mark ? .marked : nil
+    }
+
+    /// The marks of those of the notifications that the user can see.
+    ///
+    /// The user is named with each notification: a user may have very many others, which must not be read.
+    private static func marks(
+        _ tx: WriteTransaction,
+        _ ids: [Int64],
+        of user: Int64,
+        now: Date
+    ) async throws -> [Int64: ReadMark] {
+        if ids.isEmpty { return [:] }
+        let rows = try await tx.query(
+            """
+            select r.notification_id, r.read_at is not null
+            from unnest($1::int8[], $2::int8[]) as t (notification_id, user_id)
+            join recipient r on r.notification_id = t.notification_id and r.user_id = t.user_id
+            join notification n on n.id = r.notification_id
+            where r.dismissed_at is null and n.expires_at > $3 and n.payload is not null
+            """,
+            ids,
+            ids.map { _ in user },
+            now.milliseconds
+        ).map { (id: try $0.integer(0), mark: try $0.boolean(1) ? ReadMark.read : .unread) }
+        return Dictionary(rows.map { ($0.id, $0.mark) }) { first, _ in first }
+    }
+
+    /// Marks those of the notifications that the user can see and that do not have the mark; returns them.
+    ///
+    /// They get the user's drawn number and those that follow it.
+    private static func mark(
+        _ tx: WriteTransaction,
+        _ ids: [Int64],
+        as mark: ReadMark,
+        by user: Int64,
+        from numbers: [Int64: Int64],
+        now: Date
+    ) async throws -> [Int64] {
+        let first = try Self.number(of: user, in: numbers)
+        return try await tx.query(
+            """
+            update recipient r set read_at = $4, change = t.change, changed_at = $5
+            from unnest($1::int8[], $2::int8[], $3::int8[]) as t (notification_id, change, user_id)
+            join notification n on n.id = t.notification_id
+            where r.notification_id = t.notification_id and r.user_id = t.user_id and r.dismissed_at is null
+                and (r.read_at is null) = ($4::int8 is not null) and n.expires_at > $5 and n.payload is not null
+            returning r.notification_id
+            """,
+            ids,
+            ids.indices.map { first + Int64($0) },
+            ids.map { _ in user },
+            mark == .read ? now.milliseconds : nil,
+            now.milliseconds
+        ).map { try $0.integer(0) }
+    }
+}

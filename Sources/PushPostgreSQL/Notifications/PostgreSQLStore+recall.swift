@@ -1,0 +1,203 @@
+package import Foundation
+internal import PostgreSQL
+package import PushCore
+package import PushStore
+
+/// A recall erases the payload for all at once, and tells the recipients, by a change number of their own, page by page.
+///
+/// Where SQLite's store gives all recipients one number, a row of `recall` stands for those who have none yet. Until they are
+/// told, they can fetch nothing, and see the notification as gone at its former place in the order of changes.
+extension PostgreSQLStore {
+    /// The most recipients who are told in the transaction of the recall.
+    static let recallPage = 500
+    /// The recipients who are told in each later transaction.
+    private static let recallStep = 250
+
+    package func recall(
+        _ id: NotificationID,
+        by recaller: Recaller,
+        noting record: AuditRecord?,
+        page: Int?,
+        now: Date
+    ) async throws -> Bool {
+        let page = page ?? Self.recallPage
+        let step = try await self.write { tx in
+            let step = try await Self.recall(tx, id.rawValue, by: recaller, page: page, now: now)
+            if step != .refused, let record { tx.append(record) }
+            return step
+        }
+        if step == .begun {
+            _ = try await self.write { tx in try await Self.goOnWithRecalls(tx, page: Self.recallStep) }
+        }
+        return step != .refused
+    }
+
+    package func cancelRecalled(
+        _ id: NotificationID,
+        after device: Int64,
+        page: Int?,
+        now: Date
+    ) async throws -> Int64? {
+        let page = page ?? Self.fanoutPage
+        _ = try await self.write { tx in try await Self.goOnWithRecalls(tx, page: Self.recallStep) }
+        return try await self.write { tx in
+            let devices = try await tx.query(
+                "select device from push where notification_id = $1 and device > $2 order by device limit $3",
+                id.rawValue,
+                device,
+                page
+            ).map { try $0.integer(0) }
+            let pushes = devices.map { DuePush(notification: id.rawValue, device: $0) }
+            try await Self.cancel(tx, pushes, reason: PushReason.recalled, now: now)
+            return devices.count < page ? nil : devices.last
+        }
+    }
+
+    /// Tells the next recipients of a recalled notification, at most `page`; `false` if all have been told.
+    ///
+    /// Locks the counters of these users: a transaction that has locked others before may have to be run again.
+    static func goOnWithRecalls(_ tx: WriteTransaction, page: Int) async throws -> Bool {
+        let row = try await tx.query(
+            """
+            select l.notification_id, l.user_id, n.recalled_at from recall l
+            left join notification n on n.id = l.notification_id
+            order by l.notification_id limit 1 for update of l skip locked
+            """
+        ).first
+        guard let row else { return false }
+        let (id, last) = (try row.integer(0), try row.integer(1))
+        var users: [Int64] = []
+        if let recalledAt = try row.optionalInteger(2) {
+            users = try await tx.query(
+                """
+                select user_id from recipient where notification_id = $1 and user_id > $2 and dismissed_at is null
+                order by user_id limit $3
+                """,
+                id,
+                last,
+                page
+            ).map { try $0.integer(0) }
+            let numbers = try await tx.numbers(Dictionary(users.map { ($0, 1) }) { first, _ in first })
+            try await Self.tell(tx, users, numbers, ofRecall: id, at: recalledAt)
+        }
+        if let told = users.last, users.count == page {
+            _ = try await tx.query("update recall set user_id = $2 where notification_id = $1", id, told)
+        } else {
+            _ = try await tx.query("delete from recall where notification_id = $1", id)
+        }
+        return true
+    }
+
+    // MARK: - Private
+
+    private enum RecallStep: Sendable {
+        case refused
+        /// Some recipients have not been told.
+        case begun
+        case complete
+    }
+
+    private static func recall(
+        _ tx: WriteTransaction,
+        _ id: Int64,
+        by recaller: Recaller,
+        page: Int,
+        now: Date
+    ) async throws -> RecallStep {
+        // Before the rows are read: a fan-out or a release that runs is waited for, and its recipients are there then.
+        _ = try await tx.query(
+            """
+            with f as (select 1 from fanout where notification_id = $1 for update),
+            s as (select 1 from scheduled where notification_id = $1 for update)
+            select (select count(*) from f), (select count(*) from s)
+            """,
+            id
+        )
+        let (sender, mustBeScheduled): (Int64?, Bool) =
+            switch recaller {
+            case .sender(let user): (user, false)
+            case .scheduler(let user): (user, true)
+            case .administrator: (nil, false)
+            }
+        // Who has dismissed it already knows that it is gone.
+        let found = try await tx.query(
+            """
+            select r.user_id from notification n
+            left join recipient r on r.notification_id = n.id and r.dismissed_at is null
+            where \(Self.recallable) order by r.user_id limit $5
+            """,
+            id,
+            now.milliseconds,
+            sender,
+            mustBeScheduled,
+            page + 1
+        ).map { try $0.optionalInteger(0) }
+        if found.isEmpty { return .refused }
+        let recipients = found.compactMap(\.self)
+        let users = Array(recipients.prefix(page))
+        let numbers = try await tx.numbers(Dictionary(users.map { ($0, 1) }) { first, _ in first })
+        let erased = try await tx.query(
+            """
+            with n as (
+                select n.id, n.sender_id, length(n.payload)::int8 as bytes from notification n
+                where \(Self.recallable) for no key update)
+            update notification m set payload = null, alert = null, recalled_at = $2 from n where m.id = n.id
+            returning n.sender_id, n.bytes
+            """,
+            id,
+            now.milliseconds,
+            sender,
+            mustBeScheduled
+        ).first
+        guard let erased else { return .refused }
+        try await Self.tell(tx, users, numbers, ofRecall: id, at: now.milliseconds)
+        let isComplete = recipients.count <= page
+        _ = try await tx.query(
+            """
+            with f as (delete from fanout where notification_id = $1),
+            s as (delete from scheduled where notification_id = $1)
+            insert into recall (notification_id, user_id) select $1, $2 where $3
+            """,
+            id,
+            users.last ?? 0,
+            !isComplete
+        )
+        let usage = Usage(notifications: 0, bytes: try erased.optionalInteger(1) ?? 0)
+        try await Self.subtract(tx, [try erased.integer(0): usage])
+        return isComplete ? .complete : .begun
+    }
+
+    /// Whether the notification `n` can be recalled: `$1` is its id, `$2` the time, `$3` the sender, if it matters, and `$4`
+    /// whether it must be scheduled.
+    private static let recallable = """
+        n.id = $1 and n.expires_at > $2 and n.recalled_at is null and n.payload is not null
+            and ($3::int8 is null or n.sender_id = $3)
+            and (not $4 or exists (select 1 from scheduled s where s.notification_id = n.id))
+        """
+
+    /// Gives recipients the numbers that were drawn for them.
+    private static func tell(
+        _ tx: WriteTransaction,
+        _ users: [Int64],
+        _ numbers: [Int64: Int64],
+        ofRecall id: Int64,
+        at time: Int64
+    ) async throws {
+        if users.isEmpty { return }
+        _ = try await tx.query(
+            """
+            with l as (
+                select user_id from recipient
+                where notification_id = $1 and user_id = any($2::int8[]) and dismissed_at is null
+                order by user_id for no key update)
+            update recipient r set change = t.change, changed_at = $4
+            from l join unnest($2::int8[], $3::int8[]) as t (user_id, change) on t.user_id = l.user_id
+            where r.notification_id = $1 and r.user_id = t.user_id
+            """,
+            id,
+            users,
+            try users.map { try Self.number(of: $0, in: numbers) },
+            time
+        )
+    }
+}

@@ -1,0 +1,112 @@
+package import Foundation
+internal import PostgreSQL
+package import PushCore
+internal import PushStore
+
+/// Receipts are kept in memory, merged, and written late, many in one statement.
+extension PostgreSQLStore {
+    /// Receipts in one transaction, which takes some milliseconds.
+    private static let receiptSlice = 500
+
+    package func noteFetches(of ids: [NotificationID], by user: Int64, now: Date) {
+        switch self.receipts.note(ids.map(\.rawValue), by: user, at: now.milliseconds) {
+        case .first: self.receiptsAreWaiting()
+        case .added: break
+        case .dropped: self.options.onEvent(.receiptsDropped(inAll: self.receipts.dropped))
+        }
+    }
+
+    package func writeReceipts() async throws {
+        while self.receipts.count > 0, try await self.writeSomeReceipts() {}
+    }
+
+    /// Writes a slice of the receipts, or puts them back if that fails; `false` if there are none.
+    func writeSomeReceipts() async throws -> Bool {
+        let receipts = self.receipts.take(Self.receiptSlice)
+        if receipts.isEmpty { return false }
+        do {
+            try await self.write { tx in
+                // Like the last-used times of tokens, receipts are not worth a wait for the disk.
+                _ = try await tx.query("set local synchronous_commit = off")
+                try await Self.write(receipts, tx)
+            }
+            return true
+        } catch {
+            self.receipts.putBack(receipts)
+            throw error
+        }
+    }
+
+    // MARK: - Private
+
+    private static func write(_ receipts: [ReceiptBook.Receipt], _ tx: WriteTransaction) async throws {
+        let rows = try await tx.query(
+            Self.writing,
+            receipts.map(\.key.notification),
+            receipts.map(\.key.user),
+            receipts.map(\.fetchedAt)
+        )
+        let written = try rows.map { row in
+            (
+                key: RecipientKey(notification: try row.integer(0), user: try row.integer(1)),
+                fetchedAt: Date(milliseconds: try row.integer(2)),
+                sender: try row.optionalInteger(3)
+            )
+        }
+        for one in written {
+            tx.note(.collected(one.key.notification, by: one.key.user, at: one.fetchedAt, sender: one.sender))
+        }
+        try await Self.cancelPaced(tx, written.map { ($0.key, $0.fetchedAt) })
+    }
+
+    /// The rows are locked in the order of their keys before they are changed.
+    static let writing = """
+        with l as (
+            select r.notification_id, r.user_id, t.fetched_at
+            from unnest($1::int8[], $2::int8[], $3::int8[]) as t (notification_id, user_id, fetched_at)
+            join recipient r on r.notification_id = t.notification_id and r.user_id = t.user_id
+            where r.fetched_at is null order by r.notification_id, r.user_id for no key update of r)
+        update recipient r set fetched_at = l.fetched_at
+        from l left join notification n on n.id = l.notification_id
+        where r.notification_id = l.notification_id and r.user_id = l.user_id
+        returning r.notification_id, r.user_id, r.fetched_at, n.sender_id
+        """
+
+    /// Cancels pushes that wait for their time, where the fetch must have come from their device.
+    private static func cancelPaced(
+        _ tx: WriteTransaction,
+        _ fetched: [(key: RecipientKey, at: Date)]
+    ) async throws {
+        if fetched.isEmpty { return }
+        let pushes = try await tx.query(
+            Self.pacedPushes,
+            fetched.map(\.key.notification),
+            fetched.map(\.key.user),
+            fetched.map(\.at.milliseconds),
+            PushReason.paced
+        ).map { row in
+            (push: DuePush(notification: try row.integer(0), device: try row.integer(1)), at: try row.integer(2))
+        }
+        for (time, pushes) in Dictionary(grouping: pushes, by: \.at).sorted(by: { $0.key < $1.key }) {
+            try await Self.cancel(
+                tx,
+                pushes.map(\.push),
+                reason: PushReason.fetched,
+                now: Date(milliseconds: time)
+            )
+        }
+    }
+
+    /// The pushes that wait for their time, of users' devices that are each the only one of its lane.
+    ///
+    /// Begins at the devices: a user has few, a broadcast has pushes to very many.
+    static let pacedPushes = """
+        select p.notification_id, p.device, t.fetched_at
+        from unnest($1::int8[], $2::int8[], $3::int8[]) as t (notification_id, user_id, fetched_at)
+        join device d on d.user_id = t.user_id and d.retired_at is null and d.handle is not null
+        join push p on p.notification_id = t.notification_id and p.device = d.number and p.reason = $4
+        where not exists (select 1 from device o where o.user_id = t.user_id and o.number <> d.number
+            and o.lane = d.lane and o.retired_at is null)
+        order by 1, 2
+        """
+}

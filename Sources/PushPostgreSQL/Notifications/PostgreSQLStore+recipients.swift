@@ -1,0 +1,53 @@
+internal import Foundation
+internal import PostgreSQL
+internal import PushStore
+
+extension PostgreSQLStore {
+    /// Makes users recipients of a notification, with the next change of each; returns those who were none before.
+    ///
+    /// Users who are deleted meanwhile are left out: a deletion and this wait for each other at the user's account.
+    static func insertRecipients(
+        _ tx: WriteTransaction,
+        users: [Int64],
+        of target: PushTarget,
+        now: Date
+    ) async throws -> Set<Int64> {
+        if users.isEmpty { return [] }
+        let new = try await tx.query(Self.newRecipients, users, target.id).map { try $0.integer(0) }
+        if new.isEmpty { return [] }
+        let numbers = try await tx.changes(ofUsers: new)
+        let rows = try await tx.query(
+            """
+            with r as (
+                insert into recipient (notification_id, user_id, change, changed_at, mac)
+                select $1, t.user_id, t.change, $2, t.mac
+                from unnest($3::int8[], $4::int8[], $5::int8[]) as t (user_id, change, mac)
+                on conflict (notification_id, user_id) do nothing returning user_id),
+            u as (
+                insert into untaken (notification_id, user_id) select $1, r.user_id from r where $6
+                on conflict (notification_id, user_id) do nothing)
+            select user_id from r
+            """,
+            target.id,
+            now.milliseconds,
+            new,
+            try new.map { try Self.number(of: $0, in: numbers) },
+            new.map { tx.sealing.rows.recipient(of: target.id, user: $0) },
+            target.isReadOnce
+        )
+        return Set(try rows.map { try $0.integer(0) })
+    }
+
+    /// The users among `$1` who are not recipients of `$2` yet, locked against deletion in the order of their ids.
+    static let newRecipients = """
+        select a.id from account a where a.id = any($1::int8[])
+            and not exists (select 1 from recipient r where r.notification_id = $2 and r.user_id = a.id)
+        order by a.id for key share of a
+        """
+
+    /// A number that was drawn for a user.
+    static func number(of user: Int64, in numbers: [Int64: Int64]) throws -> Int64 {
+        guard let number = numbers[user] else { throw StoreError.failed(reason: "user \(user) has no change number") }
+        return number
+    }
+}

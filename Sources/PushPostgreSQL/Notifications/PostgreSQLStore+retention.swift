@@ -1,0 +1,179 @@
+package import Foundation
+internal import PostgreSQL
+internal import PushCore
+internal import PushStore
+
+extension PostgreSQLStore {
+    package func deleteExpired(now: Date, page: Int) async throws -> Bool {
+        try await self.write { tx in
+            let expired = try await tx.query(Self.expired, now.milliseconds, page).map { row in
+                ExpiredNotification(
+                    id: try row.integer(0),
+                    sender: try row.integer(1),
+                    collapseID: try row.optionalText(2),
+                    expiresAt: Date(milliseconds: try row.integer(3))
+                )
+            }
+            if expired.isEmpty { return false }
+            let notifications = Dictionary(expired.map { ($0.id, $0) }) { first, _ in first }
+            let ids = notifications.keys.sorted()
+            try await Self.deleteWork(tx, of: ids)
+            var left = page
+            left -= try await Self.deletePushes(tx, of: notifications, ids, limit: left)
+            if left > 0 { left -= try await Self.deleteEndedPushes(tx, of: notifications, ids, limit: left) }
+            if left > 0 { left -= try await Self.deleteRecipients(tx, of: ids, limit: left) }
+            if left > 0 { try await Self.delete(tx, ids) }
+            try await Self.noteRemoval(tx, at: now)
+            return left <= 0 || expired.count == page
+        }
+    }
+
+    /// Each of several processes deletes other notifications.
+    static let expired = """
+        select id, sender_id, collapse_id, expires_at from notification where expires_at <= $1
+        order by expires_at limit $2 for update skip locked
+        """
+
+    // MARK: - Private
+
+    private struct ExpiredNotification {
+        let id: Int64
+        let sender: Int64
+        let collapseID: String?
+        let expiresAt: Date
+    }
+
+    /// Deletes the rows of work that is under way, so that no further device gets the notifications.
+    private static func deleteWork(_ tx: WriteTransaction, of ids: [Int64]) async throws {
+        _ = try await tx.query(
+            """
+            with f as (delete from fanout where notification_id = any($1::int8[])),
+            s as (delete from scheduled where notification_id = any($1::int8[]))
+            delete from recall where notification_id = any($1::int8[])
+            """,
+            ids
+        )
+    }
+
+    /// Stores when expired rows were last deleted (see `NotificationPage.removedAt`).
+    ///
+    /// Comes last, since all processes that delete wait for this row.
+    private static func noteRemoval(_ tx: WriteTransaction, at now: Date) async throws {
+        _ = try await tx.query(
+            """
+            insert into removal (id, at) values (1, $1)
+            on conflict (id) do update set at = greatest(removal.at, excluded.at)
+            """,
+            now.milliseconds
+        )
+    }
+
+    /// Deletes pushes that nothing has become of, and counts them as expired; returns their number.
+    private static func deletePushes(
+        _ tx: WriteTransaction,
+        of notifications: [Int64: ExpiredNotification],
+        _ ids: [Int64],
+        limit: Int
+    ) async throws -> Int {
+        let rows = try await tx.query(Self.deletion(from: "push", returning: "p.user_id, p.lane, p.reason"), ids, limit)
+        var keys: [DuePush] = []
+        for row in rows.map({ $0 }) {
+            let (id, device, lane) = (try row.integer(0), try row.integer(1), try row.text(3))
+            keys.append(DuePush(notification: id, device: device))
+            tx.count(.expired, lane: lane)
+            guard tx.keeps(.expired), let notification = notifications[id] else { continue }
+            tx.note(
+                NewEvent(
+                    kind: .expired,
+                    at: notification.expiresAt,
+                    notification: id,
+                    device: device,
+                    user: try row.integer(2),
+                    lane: lane,
+                    sender: notification.sender,
+                    reason: try row.optionalText(4)
+                )
+            )
+        }
+        try await Self.forgetCollapsing(tx, keys, of: notifications)
+        return keys.count
+    }
+
+    private static func deleteEndedPushes(
+        _ tx: WriteTransaction,
+        of notifications: [Int64: ExpiredNotification],
+        _ ids: [Int64],
+        limit: Int
+    ) async throws -> Int {
+        let keys = try await tx.query(Self.deletion(from: "push_end"), ids, limit).map { row in
+            DuePush(notification: try row.integer(0), device: try row.integer(1))
+        }
+        try await Self.forgetCollapsing(tx, keys, of: notifications)
+        return keys.count
+    }
+
+    /// Deletes the next rows of notifications from a table of pushes, in the order of their keys.
+    private static func deletion(from table: String, returning columns: String? = nil) -> String {
+        """
+        with l as (
+            select notification_id, device from \(table) where notification_id = any($1::int8[])
+            order by notification_id, device limit $2 for update)
+        delete from \(table) p using l where p.notification_id = l.notification_id and p.device = l.device
+        returning \((["p.notification_id", "p.device"] + (columns.map { [$0] } ?? [])).joined(separator: ", "))
+        """
+    }
+
+    /// Deletes the rows in which a notification is the newest of its collapse key for these devices.
+    private static func forgetCollapsing(
+        _ tx: WriteTransaction,
+        _ pushes: [DuePush],
+        of notifications: [Int64: ExpiredNotification]
+    ) async throws {
+        let collapsing = pushes.compactMap { push in
+            notifications[push.notification]?.collapseID.map { (push: push, key: $0) }
+        }
+        if collapsing.isEmpty { return }
+        _ = try await tx.query(
+            """
+            delete from collapse c using unnest($1::int8[], $2::text[], $3::int8[]) as t (device, collapse_id, id)
+            where c.device = t.device and c.collapse_id = t.collapse_id and c.notification_id = t.id
+            """,
+            collapsing.map(\.push.device),
+            collapsing.map(\.key),
+            collapsing.map(\.push.notification)
+        )
+    }
+
+    private static func deleteRecipients(_ tx: WriteTransaction, of ids: [Int64], limit: Int) async throws -> Int {
+        try await tx.query(
+            """
+            with l as (
+                select notification_id, user_id from recipient where notification_id = any($1::int8[])
+                order by notification_id, user_id limit $2 for update),
+            w as (
+                delete from untaken w using l
+                where w.notification_id = l.notification_id and w.user_id = l.user_id)
+            delete from recipient r using l where r.notification_id = l.notification_id and r.user_id = l.user_id
+            """,
+            ids,
+            limit
+        ).changed
+    }
+
+    /// Deletes notifications that nothing else belongs to any more.
+    private static func delete(_ tx: WriteTransaction, _ ids: [Int64]) async throws {
+        let rows = try await tx.query(
+            """
+            with d as (
+                delete from notification where id = any($1::int8[]) returning sender_id, length(payload)::int8 as bytes)
+            select sender_id, count(*), coalesce(sum(bytes), 0)::int8 from d group by sender_id
+            """,
+            ids
+        )
+        var deleted: [Int64: Usage] = [:]
+        for row in rows.map({ $0 }) {
+            deleted[try row.integer(0)] = Usage(notifications: try row.integer(1), bytes: try row.integer(2))
+        }
+        try await Self.subtract(tx, deleted)
+    }
+}

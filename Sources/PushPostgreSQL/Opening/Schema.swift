@@ -1,0 +1,105 @@
+internal import Foundation
+internal import Migrations
+internal import PostgreSQL
+internal import PushStore
+
+/// Migrates a database to the newest schema.
+enum Schema {
+    /// The oldest version whose SQL the store uses, as `server_version_num` has it.
+    private static let oldestServer: Int64 = 130_000
+    /// How often a lock that another process holds is asked for, each time for as long as the connection waits for locks.
+    private static let attempts = 30
+
+    /// Runs the missing migrations, each in a transaction of its own. Processes that start at the same time take turns.
+    ///
+    /// Throws `StoreError` if the database has a migration that is unknown, or that has changed since. If nothing is missing,
+    /// nothing is written, so that the role needs no right to create tables.
+    static func prepare(
+        _ connection: BlockingConnection,
+        _ migrations: [Migration] = Migration.allPostgreSQL
+    ) throws {
+        try Self.checkServer(connection)
+        guard try !Self.missing(connection, migrations).isEmpty else { return }
+        try Self.createTables(connection)
+        while let name = try Self.missing(connection, migrations).first {
+            for attempt in 1... {
+                do {
+                    try Self.run(name, of: migrations, on: connection)
+                    break
+                } catch DatabaseError.refused(code: "55P03", _) where attempt < Self.attempts {
+                    // Another process migrates for longer than this connection waits for its lock.
+                }
+            }
+        }
+    }
+
+    /// The migrations that the database has had.
+    static func applied(_ connection: BlockingConnection) throws -> AppliedMigrations {
+        guard try Self.exists(connection) else { return AppliedMigrations(hashes: [:]) }
+        let rows = try connection.query("select name, hash from migration").map { (try $0.text(0), try $0.data(1)) }
+        return AppliedMigrations(hashes: Dictionary(rows) { first, _ in first })
+    }
+
+    /// Whether the database is a store.
+    static func exists(_ connection: BlockingConnection) throws -> Bool {
+        try connection.query("select to_regclass('migration') is not null").first?.boolean(0) ?? false
+    }
+
+    // MARK: - Private
+
+    private static func checkServer(_ connection: BlockingConnection) throws {
+        let row = try connection.query(
+            "select current_setting('server_version_num')::int8, current_setting('server_encoding')"
+        ).first
+        guard let version = try row?.integer(0), version >= Self.oldestServer else {
+            throw StoreError.failed(reason: "the server is older than PostgreSQL 13")
+        }
+        guard let encoding = try row?.text(1), encoding == "UTF8" else {
+            throw StoreError.failed(reason: "the database's encoding is not UTF8")
+        }
+    }
+
+    /// The names of the missing migrations; throws `StoreError` for those that do not fit.
+    private static func missing(_ connection: BlockingConnection, _ migrations: [Migration]) throws -> [String] {
+        let applied = try Self.applied(connection)
+        if let unknown = applied.unknown(migrations) { throw StoreError.tooNew(migration: unknown) }
+        if let changed = applied.changed(migrations) { throw StoreError.changedMigration(changed) }
+        return applied.missing(migrations)
+    }
+
+    /// Creates the table of migrations, and the row that is locked during one.
+    private static func createTables(_ connection: BlockingConnection) throws {
+        do {
+            try connection.execute(
+                """
+                create table if not exists schema_state (id bigint primary key check (id = 1));
+                create table if not exists migration (
+                    name text primary key, applied_at bigint not null, hash bytea not null);
+                insert into schema_state (id) values (1) on conflict do nothing;
+                """
+            )
+        } catch DatabaseError.refused(let code, _) where ["23505", "42P07", "42710"].contains(code) {
+            // `if not exists` does not see a table that another transaction is creating, and then fails; now it is there.
+        }
+        _ = try connection.query("insert into schema_state (id) values (1) on conflict do nothing")
+    }
+
+    /// Runs a migration, unless another process has run it meanwhile.
+    private static func run(_ name: String, of migrations: [Migration], on connection: BlockingConnection) throws {
+        try connection.transaction {
+            _ = try connection.query("select id from schema_state where id = 1 for update")
+            guard try Self.missing(connection, migrations).contains(name),
+                let migration = migrations.first(where: { $0.name == name })
+            else { return }
+            try connection.execute(migration.sql)
+            _ = try connection.query(
+                """
+                insert into migration (name, applied_at, hash)
+                values ($1, (extract(epoch from clock_timestamp()) * 1000)::int8, $2)
+                """,
+                migration.name,
+                migration.hash
+            )
+        }
+    }
+}

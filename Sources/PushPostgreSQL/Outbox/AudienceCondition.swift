@@ -1,0 +1,85 @@
+internal import Foundation
+internal import PushCore
+internal import PushStore
+
+/// The SQL conditions that an audience stands for, and the values of their parameters.
+///
+/// The first parameter is an array with the keyed hashes of all tags and names, the second one an array of platforms, and
+/// the third one the app's name. So the text depends on nothing but the form of the expressions.
+///
+/// A tag is looked up by a scalar subquery: for `exists`, PostgreSQL would rather read all rows of the tag once for each page.
+struct AudienceCondition {
+    private(set) var hashes: [Data] = []
+    let platforms: [String]
+    let app: String
+    /// Holds for a row of `device`, here called `d`, if it is a living device of the audience.
+    private(set) var onDevice = ""
+    /// Holds for a row of `account`, here called `u`, if an expression holds for the tags given to the user and the user's
+    /// name, whatever the tags of its devices are.
+    private(set) var onUser = ""
+
+    private let index: BlindIndex
+    private let policy: TagPolicy
+
+    init(_ audience: HashedAudience) {
+        (self.index, self.policy) = (audience.index, audience.policy)
+        let audience = audience.audience
+        self.platforms = audience.platforms?.map(\.description).sorted() ?? []
+        self.app = audience.app.description
+        let onDevice = audience.expressions.map { self.condition($0, on: .device) }
+        let onUser = audience.expressions.map { self.condition($0, on: .user) }
+        let ofPlatform = audience.platforms == nil ? "true" : "d.platform = any($2::text[])"
+        self.onDevice = "\(Self.living) and \(ofPlatform) and (\(onDevice.joined(separator: " or ")))"
+        self.onUser = "(\(onUser.joined(separator: " or "))) and \(Self.hasUser(audience.app))"
+    }
+
+    /// Holds for a row of `device`, here called `d`, to which pushes can be sent.
+    static let living = "d.retired_at is null and d.handle is not null and d.claims_for is null"
+
+    // MARK: - Private
+
+    private enum Subject {
+        case device, user
+    }
+
+    private static func hasUser(_ app: AppName) -> String {
+        let isListed = "strpos(' ' || u.apps || ' ', ' ' || $3::text || ' ') > 0"
+        return app == .usual ? "(u.apps is null or \(isListed))" : isListed
+    }
+
+    private mutating func condition(_ expression: TagExpression, on subject: Subject) -> String {
+        switch expression {
+        case .tag(let tag):
+            switch subject {
+            case .device: return self.onDevice(tag)
+            case .user: return self.onUser(tag)
+            }
+        case .not(let expression): return "not (\(self.condition(expression, on: subject)))"
+        case .and(let left, let right):
+            return "(\(self.condition(left, on: subject))) and (\(self.condition(right, on: subject)))"
+        case .or(let left, let right):
+            return "((\(self.condition(left, on: subject))) or (\(self.condition(right, on: subject))))"
+        }
+    }
+
+    private mutating func onDevice(_ tag: Tag) -> String {
+        let hash = self.add(self.index.hash(tag))
+        let own = "(select t.device from device_tag t where t.tag = \(hash) and t.device = d.number) is not null"
+        let given = "(select g.user_id from user_tag g where g.tag = \(hash) and g.user_id = d.user_id) is not null"
+        if tag.isReserved { return own }
+        return self.policy.isOpen(tag) ? "(\(own) or \(given))" : given
+    }
+
+    private mutating func onUser(_ tag: Tag) -> String {
+        if let name = tag.username { return "u.name_key = \(self.add(self.index.hash(name)))" }
+        let hash = self.add(self.index.hash(tag))
+        return "(select g.user_id from user_tag g where g.tag = \(hash) and g.user_id = u.id) is not null"
+    }
+
+    /// The parameter with a hash.
+    private mutating func add(_ hash: Data) -> String {
+        if let index = self.hashes.firstIndex(of: hash) { return "($1::bytea[])[\(index + 1)]" }
+        self.hashes.append(hash)
+        return "($1::bytea[])[\(self.hashes.count)]"
+    }
+}

@@ -1,0 +1,210 @@
+internal import Foundation
+internal import PostgreSQL
+internal import PushCore
+internal import PushStore
+
+/// Reads an audience page by page within a transaction.
+struct AudiencePages {
+    private let audience: HashedAudience
+    private let condition: AudienceCondition
+
+    init(_ audience: HashedAudience) {
+        self.audience = audience
+        self.condition = AudienceCondition(audience)
+    }
+
+    /// A page, and what follows it.
+    struct Page {
+        var rows = AudiencePage()
+        /// Whether the branch has more rows than the page.
+        var hasMore = false
+        /// Whether that was the audience's last page.
+        var isLast = false
+    }
+
+    /// Reads the next rows, at most a page, and moves `walk` past all of them.
+    ///
+    /// A page of users may have more devices than rows.
+    func take(_ page: Int, at walk: inout AudienceWalk, _ tx: WriteTransaction) async throws -> Page {
+        if case .device(let id, let user) = self.audience.audience.aim {
+            let devices = try await tx.query(Self.oneDevice, id.description, user).map { try Self.device($0) }
+            return Page(rows: AudiencePage(devices: devices), isLast: true)
+        }
+        self.skipNothing(&walk)
+        guard walk.branch < self.audience.branches.count else { return Page(isLast: true) }
+        var (found, end) = try await self.rows(of: self.audience.branches[walk.branch], after: walk.cursor, page, tx)
+        walk.cursor = end ?? 0
+        found.hasMore = end != nil
+        if end == nil {
+            walk.branch += 1
+            try await self.skipEmpty(&walk, tx)
+        }
+        found.isLast = walk.branch == self.audience.branches.count
+        return found
+    }
+
+    /// Whether the audience may have more than `page` devices and users.
+    func isLarger(than page: Int, _ tx: WriteTransaction) async throws -> Bool {
+        if self.audience.isOneDevice { return false }
+        var (devices, users): ([Data], [Data]) = ([], [])
+        for branch in self.audience.branches {
+            switch branch {
+            case .devices: return true
+            case .devicesWith(let tag): devices.append(tag)
+            case .usersWith(let tag): users.append(tag)
+            case .user, .nothing: break
+            }
+        }
+        let count = try await tx.query(Self.count, devices, users, page + 1).first?.integer(0) ?? 0
+        return count > Int64(page)
+    }
+
+    // MARK: - Private
+
+    private func skipNothing(_ walk: inout AudienceWalk) {
+        while walk.branch < self.audience.branches.count, self.audience.branches[walk.branch] == .nothing {
+            walk.branch += 1
+        }
+    }
+
+    /// Moves past branches that certainly have no rows, so that the last page is known to be the last.
+    private func skipEmpty(_ walk: inout AudienceWalk, _ tx: WriteTransaction) async throws {
+        self.skipNothing(&walk)
+        while walk.branch < self.audience.branches.count,
+            case .usersWith(let tag) = self.audience.branches[walk.branch],
+            try await tx.query("select 1 from user_tag where tag = $1 limit 1", tag).count == 0
+        {
+            walk.branch += 1
+            self.skipNothing(&walk)
+        }
+    }
+
+    /// The rows of a branch, and the last row of the page if there are more.
+    private func rows(
+        of branch: AudienceBranch,
+        after start: Int64,
+        _ page: Int,
+        _ tx: WriteTransaction
+    ) async throws -> (Page, end: Int64?) {
+        switch branch {
+        case .nothing: return (Page(), nil)
+        case .user(let key):
+            let users = try await self.query(self.user, tx, start, page, key).map { try $0.integer(0) }
+            return (Page(rows: AudiencePage(users: users)), nil)
+        case .devices: return try self.devices(try await self.query(self.allDevices, tx, start, page, Data()), page)
+        case .devicesWith(let tag):
+            return try self.devices(try await self.query(self.taggedDevices, tx, start, page, tag), page)
+        case .usersWith(let tag):
+            return try self.users(try await self.query(self.taggedUsers, tx, start, page, tag), page)
+        }
+    }
+
+    /// One row more than the page tells whether there are more.
+    private func query(
+        _ sql: String,
+        _ tx: WriteTransaction,
+        _ start: Int64,
+        _ page: Int,
+        _ key: Data
+    ) async throws -> Rows {
+        let condition = self.condition
+        return try await tx.query(
+            sql,
+            condition.hashes,
+            condition.platforms,
+            condition.app,
+            start,
+            page + 1,
+            key
+        )
+    }
+
+    private func devices(_ rows: Rows, _ page: Int) throws -> (Page, end: Int64?) {
+        var found = Page()
+        var end: Int64?
+        for (index, row) in rows.map({ $0 }).prefix(page).enumerated() {
+            if !row.isNull(1) { found.rows.devices.append(try Self.device(row)) }
+            if index == page - 1, rows.count > page { end = try row.integer(0) }
+        }
+        return (found, end)
+    }
+
+    private func users(_ rows: Rows, _ page: Int) throws -> (Page, end: Int64?) {
+        var found = Page()
+        var (user, count): (Int64?, Int) = (nil, 0)
+        for row in rows.map({ $0 }) {
+            let next = try row.integer(0)
+            if next != user {
+                if count == page { return (found, user) }
+                (user, count) = (next, count + 1)
+                if try row.boolean(1) { found.rows.users.append(next) }
+            }
+            guard let number = try row.optionalInteger(2) else { continue }
+            found.rows.devices.append(
+                AudienceDevice(number: number, user: next, lane: try row.text(3), id: try row.text(4))
+            )
+        }
+        return (found, nil)
+    }
+
+    private static func device(_ row: Row) throws -> AudienceDevice {
+        AudienceDevice(
+            number: try row.integer(0),
+            user: try row.integer(1),
+            lane: try row.text(2),
+            id: try row.text(3)
+        )
+    }
+}
+
+/// The statements. `$4` is the row after which a page begins, `$5` the number of its rows, and `$6` the branch's tag or name.
+extension AudiencePages {
+    static let oneDevice = """
+        select d.number, d.user_id, d.lane, d.id from device d
+        where d.id = $1 and d.user_id = $2 and \(AudienceCondition.living)
+        """
+
+    static let count = """
+        select (
+            select count(*) from unnest($1::bytea[]) as k (tag)
+            cross join lateral (select 1 from device_tag t where t.tag = k.tag limit $3) as x)
+        + (
+            select count(*) from unnest($2::bytea[]) as k (tag)
+            cross join lateral (select 1 from user_tag t where t.tag = k.tag limit $3) as x)
+        """
+
+    var user: String { "select u.id from account u where u.name_key = $6 and \(self.condition.onUser)" }
+
+    var allDevices: String {
+        """
+        select d.number, case when \(self.condition.onDevice) then d.user_id end, d.lane, d.id from device d
+        where d.number > $4 order by d.number limit $5
+        """
+    }
+
+    /// The limit within makes the database look at the devices of the page only.
+    var taggedDevices: String {
+        """
+        with r as materialized (select device from device_tag where tag = $6 and device > $4 order by device limit $5)
+        select r.device, v.user_id, v.lane, v.id from r
+        left join lateral (
+            select d.user_id, d.lane, d.id from device d
+            where d.number = r.device and \(self.audience.isOneTag ? AudienceCondition.living : self.condition.onDevice)
+            limit 1) as v on true
+        order by r.device
+        """
+    }
+
+    var taggedUsers: String {
+        """
+        with r as materialized (select user_id from user_tag where tag = $6 and user_id > $4 order by user_id limit $5)
+        select r.user_id, a.id is not null, v.number, v.lane, v.id from r
+        left join lateral (
+            select u.id from account u where u.id = r.user_id and \(self.condition.onUser) limit 1) as a on true
+        left join lateral (
+            select d.number, d.lane, d.id from device d
+            where d.user_id = r.user_id and \(self.condition.onDevice) offset 0) as v on true
+        order by r.user_id, v.number
+        """
+    }
+}

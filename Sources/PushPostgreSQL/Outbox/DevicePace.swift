@@ -1,0 +1,103 @@
+internal import Foundation
+internal import PostgreSQL
+internal import PushCore
+internal import PushStore
+
+/// Paces the pushes of one transaction: of several that wait for an interval to pass, only the newest is sent, since it
+/// wakes the app for all of them.
+struct DevicePace {
+    enum Decision {
+        case send
+        case wait(until: Date)
+        /// A newer push waits for the same device.
+        case replace
+        /// Another transaction decides about the device's pushes at this moment.
+        case leave
+    }
+
+    /// What the database knows of a push besides the others of this transaction.
+    private struct Facts {
+        /// When a provider last accepted a push to the device's address.
+        let acceptedAt: Date?
+        /// Whether a newer push, which is not one of this transaction, waits for the same device.
+        let hasNewer: Bool
+        /// Whether another push to the same device is being sent.
+        let isAnotherUnderWay: Bool
+    }
+
+    private let interval: TimeInterval?
+    private var facts: [DuePush: Facts] = [:]
+    /// The pushes of this transaction that are not settled, by device.
+    private var open: [Int64: [DueDelivery]] = [:]
+    /// The devices to which this transaction sends.
+    private var sent: Set<Int64> = []
+
+    /// Locks the devices, if there is an interval, and reads what is known of the pushes to them.
+    init(_ due: [DueDelivery], interval: Duration?, _ tx: WriteTransaction) async throws {
+        self.interval = interval?.timeInterval
+        if due.isEmpty { return }
+        self.open = Dictionary(grouping: due, by: \.key.device)
+        var devices = Set(self.open.keys)
+        if interval != nil {
+            devices = Set(try await tx.query(Self.lock, devices.sorted()).map { try $0.integer(0) })
+        }
+        let known = due.filter { devices.contains($0.key.device) }
+        if known.isEmpty { return }
+        // A statement of its own, so that it sees what other transactions have done with the devices that are locked now.
+        let rows = try await tx.query(
+            Self.reading,
+            known.map(\.key.notification),
+            known.map(\.key.device),
+            known.map(\.sequence)
+        )
+        for row in rows.map({ $0 }) {
+            let key = DuePush(notification: try row.integer(0), device: try row.integer(1))
+            self.facts[key] = Facts(
+                acceptedAt: try row.optionalInteger(2).map(Date.init(milliseconds:)),
+                hasNewer: try row.boolean(3),
+                isAnotherUnderWay: try row.boolean(4)
+            )
+        }
+    }
+
+    /// Whether a provider has accepted a push to the address of a push's device.
+    func isAddressKnown(_ delivery: DueDelivery) -> Bool { self.facts[delivery.key]?.acceptedAt != nil }
+
+    /// Decides about a push that is to be sent.
+    mutating func decide(_ delivery: DueDelivery, now: Date) -> Decision {
+        let device = delivery.key.device
+        guard let facts = self.facts[delivery.key] else { return .leave }
+        guard let interval = self.interval else { return .send }
+        let hasNewer = (self.open[device] ?? []).contains { !$0.isWithdrawn && delivery.isOlder(than: $0) }
+        if facts.hasNewer || hasNewer { return .replace }
+        let last = facts.isAnotherUnderWay || self.sent.contains(device) ? now : facts.acceptedAt
+        if let last, last + interval > now { return .wait(until: last + interval) }
+        self.sent.insert(device)
+        return .send
+    }
+
+    /// Notes that a push is settled.
+    mutating func noteEnd(of delivery: DueDelivery) {
+        self.open[delivery.key.device]?.removeAll { $0.key == delivery.key }
+    }
+
+    /// Devices that another transaction has locked are passed over, so that a lease, which holds pushes, waits for none.
+    static let lock = """
+        select number from device where number = any($1::int8[]) order by number for no key update skip locked
+        """
+
+    static let reading = """
+        with k as materialized (
+            select * from unnest($1::int8[], $2::int8[], $3::int8[]) as k (notification_id, device, sequence))
+        select k.notification_id, k.device, a.accepted_at, exists (
+            select 1 from push x join notification m on m.id = x.notification_id
+            where x.device = k.device and x.due_at is not null and not x.is_withdrawn
+                and (m.sequence, m.id) > (k.sequence, k.notification_id)
+                and not exists (
+                    select 1 from k as o where o.device = x.device and o.notification_id = x.notification_id)
+        ), exists (
+            select 1 from push x where x.device = k.device and x.due_at is not null
+                and x.owner = any(array(select number from node where not is_fenced)))
+        from k left join device_push a on a.device = k.device
+        """
+}

@@ -1,0 +1,134 @@
+internal import Foundation
+internal import PostgreSQL
+internal import PushCore
+internal import PushStore
+
+/// A due row of the outbox, locked, with the columns that decide whether it is sent.
+struct DueDelivery {
+    enum Decision {
+        case send(Push)
+        case settle(TallyState, reason: String?)
+        /// The device has another lane: an address at another provider must never be shown to this one.
+        case move
+    }
+
+    let key: DuePush
+    let user: Int64
+    let attempts: Int
+    let dueAt: Int64
+    let isWithdrawn: Bool
+    /// The notification's place in the order of notifications.
+    let sequence: Int64
+    private let withdrawal: String?
+    private let handle: Result<String, VaultError>?
+    private let isThere: (device: Bool, notification: Bool)
+    private let isRetired: Bool
+    private let isRecalled: Bool
+    private let seed: Int64
+    private let expiresAt: Int64
+    private let priority: String
+    private let collapseID: String?
+    /// The lane of the device's address, if it has one.
+    private let lane: String?
+    /// Set if the device is a claim: the code, which is all that is pushed to it.
+    private let confirmation: ConfirmationCode?
+    /// What the notification's pushes show; `nil`: their sender's constants.
+    private let alert: Result<PushAlert, VaultError>?
+
+    init(_ row: Row, _ sealing: Sealing, _ alerts: OpenedAlerts) throws {
+        let key = DuePush(notification: try row.integer(0), device: try row.integer(1))
+        self.key = key
+        self.user = try row.integer(2)
+        self.attempts = Int(clamping: try row.integer(3))
+        self.isWithdrawn = try row.boolean(4)
+        self.withdrawal = try row.optionalText(5)
+        self.dueAt = try row.integer(6)
+        self.isThere = (try row.boolean(7), try row.boolean(12))
+        self.handle = try row.optionalData(8).map { sealed in
+            Result { () throws(VaultError) in
+                String(decoding: try sealing.vault.open(sealed, in: .handle(key.device)), as: UTF8.self)
+            }
+        }
+        self.isRetired = try row.boolean(9)
+        self.lane = try row.optionalText(10)
+        self.isRecalled = try row.boolean(13)
+        let seed = try row.optionalInteger(14) ?? 0
+        self.seed = seed
+        self.confirmation = try row.optionalData(11).map {
+            sealing.codes.code(of: key.notification, seed: seed, claim: $0)
+        }
+        self.sequence = try row.optionalInteger(15) ?? 0
+        self.expiresAt = try row.optionalInteger(16) ?? 0
+        self.priority = try row.optionalText(17) ?? ""
+        self.collapseID = try row.optionalText(18)
+        let sender = try row.optionalInteger(20) ?? 0
+        self.alert = try row.optionalData(19).map { sealed in
+            alerts.alert(of: key.notification) { () throws(VaultError) in
+                try sealing.alert(sealed, of: key.notification, sender: sender)
+            }
+        }
+    }
+
+    /// Holds for a push, here called `p`, that no living process has leased.
+    static let isFree = "(p.owner is null or p.owner <> all (array(select number from node where not is_fenced)))"
+
+    /// Locks the pushes that meet a condition, oldest first, and reads what decides about them.
+    ///
+    /// Pushes that another transaction has locked are passed over, so this waits for none.
+    static func select(where condition: String, limit: String) -> String {
+        """
+        with c as materialized (
+            select p.notification_id, p.device, p.user_id, p.attempts, p.is_withdrawn, p.reason, p.due_at from push p
+            where \(condition) and \(Self.isFree) order by p.due_at limit \(limit) for update of p skip locked)
+        select c.notification_id, c.device, c.user_id, c.attempts, c.is_withdrawn, c.reason, c.due_at,
+            v.number is not null, v.handle, v.retired_at is not null, v.lane,
+            case when v.claims_for is not null then v.handle_key end,
+            n.id is not null, n.recalled_at is not null, n.seed, n.sequence, n.expires_at, n.priority, n.collapse_id,
+            n.alert, n.sender_id
+        from c left join device v on v.number = c.device left join notification n on n.id = c.notification_id
+        """
+    }
+
+    /// What is done with the push in a lane, apart from the interval between two pushes to its device.
+    func decision(in lane: String, now: Date) -> Decision {
+        if let own = self.lane, own != lane { return .move }
+        guard self.expiresAt > now.milliseconds, self.isThere.notification else {
+            return .settle(.expired, reason: nil)
+        }
+        if self.isRecalled { return .settle(.cancelled, reason: PushReason.recalled) }
+        if self.isWithdrawn { return .settle(.cancelled, reason: self.withdrawal) }
+        // One damaged row must not stop the others.
+        if case .failure(let error) = self.handle { return .settle(.failed, reason: "\(error)") }
+        if case .failure(let error) = self.alert { return .settle(.failed, reason: "\(error)") }
+        // A device can be deleted at the same time as a push to it is enqueued.
+        guard self.isThere.device, !self.isRetired, let push = self.push else {
+            return .settle(.cancelled, reason: PushReason.noDevice)
+        }
+        return .send(push)
+    }
+
+    /// Whether its notification is older than another one.
+    func isOlder(than other: DueDelivery) -> Bool {
+        (self.sequence, self.key.notification) < (other.sequence, other.key.notification)
+    }
+
+    // MARK: - Private
+
+    private var push: Push? {
+        guard
+            let id = NotificationID(rawValue: self.key.notification), case .success(let handle) = self.handle,
+            let priority = Push.Priority(rawValue: self.priority)
+        else { return nil }
+        let alert: PushAlert? = if case .success(let alert) = self.alert { alert } else { nil }
+        return Push(
+            notification: id,
+            handle: handle,
+            attemptID: Push.attemptID(seed: self.seed, device: self.key.device),
+            expiresAt: Date(milliseconds: self.expiresAt),
+            priority: priority,
+            sharedCollapseID: self.collapseID,
+            confirmation: self.confirmation,
+            alert: alert
+        )
+    }
+}

@@ -1,0 +1,85 @@
+internal import PushStore
+internal import Synchronization
+
+/// The pushes that this process has leased, each with the number under which it has.
+///
+/// The number matters after the process was fenced: an answer is then stored under the number of its lease, and only if no
+/// other process has taken the push over.
+final class LeaseBook: Sendable {
+    private struct State {
+        var owners: [DuePush: Int64] = [:]
+        /// When the database is next searched for leases that are not in the book.
+        var searches: [ContinuousClock.Instant] = []
+    }
+
+    /// After this time no commit is under way any more whose connection was lost.
+    private static let longestCommit = Duration.seconds(60)
+
+    /// Several lanes lease and settle at the same time; each only looks up or stores some keys.
+    private let state = Mutex(State())
+
+    /// Notes leases. Must be called before they are committed, so that none in the database is unknown while it is valid.
+    func note(_ pushes: [DuePush], under owner: Int64) {
+        self.state.withLock { state in
+            for push in pushes { state.owners[push] = owner }
+        }
+    }
+
+    func forget(_ pushes: [DuePush]) {
+        self.state.withLock { state in
+            for push in pushes { state.owners[push] = nil }
+        }
+    }
+
+    /// The numbers under which pushes are leased; `nil` for a push that is not.
+    func owners(of pushes: [DuePush]) -> [Int64?] {
+        self.state.withLock { state in pushes.map { state.owners[$0] } }
+    }
+
+    /// All leases, in the order of their keys.
+    var all: [(push: DuePush, owner: Int64)] {
+        self.state.withLock { $0.owners }
+            .sorted { ($0.key.notification, $0.key.device) < ($1.key.notification, $1.key.device) }
+            .map { ($0.key, $0.value) }
+    }
+
+    /// Notes that it is unknown whether leases were committed: the database is searched now, and again when a commit that is
+    /// under way must have ended.
+    func noteUnknownOutcome(now: ContinuousClock.Instant) {
+        self.state.withLock { $0.searches = [now, now + Self.longestCommit] }
+    }
+
+    /// Whether the database must be searched for leases that are not in the book; the answer is `true` once.
+    func takeSearch(now: ContinuousClock.Instant) -> Bool {
+        self.state.withLock { state in
+            let count = state.searches.count
+            state.searches.removeAll { $0 <= now }
+            return state.searches.count < count
+        }
+    }
+}
+
+/// The leases that one run of a transaction has noted, which may be repeated or fail.
+final class NotedLeases: Sendable {
+    private let book: LeaseBook
+    /// The runs come one after the other, but not on one thread.
+    private let pushes = Mutex([DuePush]())
+
+    init(in book: LeaseBook) {
+        self.book = book
+    }
+
+    func note(_ pushes: [DuePush], under owner: Int64) {
+        self.pushes.withLock { $0 = pushes }
+        self.book.note(pushes, under: owner)
+    }
+
+    /// Forgets the leases of the last run, which has come to nothing as far as is known.
+    func forget() {
+        let last = self.pushes.withLock { pushes in
+            defer { pushes = [] }
+            return pushes
+        }
+        self.book.forget(last)
+    }
+}

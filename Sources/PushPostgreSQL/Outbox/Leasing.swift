@@ -1,0 +1,96 @@
+internal import Foundation
+internal import PostgreSQL
+internal import PushCore
+internal import PushStore
+
+/// Leases the due pushes of a lane that a transaction has locked.
+struct Leasing {
+    let lane: Lane
+    let interval: Duration?
+    var isProbe = false
+    /// The number of this process.
+    let owner: Int64
+    let now: Date
+
+    /// Leases those that are sent now, oldest first; settles, moves or postpones others.
+    func lease(_ due: [DueDelivery], _ tx: WriteTransaction) async throws -> [LeasedDelivery] {
+        if due.isEmpty { return [] }
+        let decisions = due.map { ($0, $0.decision(in: self.lane.description, now: self.now)) }
+        var pace: DevicePace?
+        if self.interval != nil || self.isProbe {
+            let staying = decisions.filter { if case .move = $0.1 { false } else { true } }
+            pace = try await DevicePace(staying.map(\.0), interval: self.interval, tx)
+        }
+        var (leased, waits, ends): ([LeasedDelivery], [(DuePush, Date)], [PushEnd]) = ([], [], [])
+        var moves: [DuePush] = []
+        for (delivery, decision) in decisions {
+            let key = delivery.key
+            switch decision {
+            case .move: moves.append(key)
+            case .settle(let state, let reason):
+                ends.append(PushEnd(push: key, state: state, reason: reason))
+                pace?.noteEnd(of: delivery)
+            case .send(let push):
+                switch pace?.decide(delivery, now: self.now) ?? .send {
+                case .send: leased.append(self.leased(delivery, push, pace))
+                // The reason marks such a push: it is no longer needed once the device has fetched.
+                case .wait(let date): waits.append((key, date))
+                case .replace:
+                    ends.append(PushEnd(push: key, state: .cancelled, reason: PushReason.replaced))
+                    pace?.noteEnd(of: delivery)
+                case .leave: break
+                }
+            }
+        }
+        try await self.store(leased, tx)
+        try await Self.postpone(waits, tx)
+        try await PostgreSQLStore.move(tx, moves, now: self.now)
+        try await PostgreSQLStore.end(tx, ends, now: self.now)
+        return leased
+    }
+
+    // MARK: - Private
+
+    private func leased(_ delivery: DueDelivery, _ push: Push, _ pace: DevicePace?) -> LeasedDelivery {
+        LeasedDelivery(
+            device: delivery.key.device,
+            user: delivery.user,
+            push: push,
+            state: DeliveryState(attempts: delivery.attempts &+ 1, expiresAt: push.expiresAt),
+            isAddressKnown: self.isProbe && pace?.isAddressKnown(delivery) == true
+        )
+    }
+
+    private func store(_ leased: [LeasedDelivery], _ tx: WriteTransaction) async throws {
+        if leased.isEmpty { return }
+        let keys = leased.map(\.key)
+        _ = try await tx.query(Self.taking, keys.map(\.notification), keys.map(\.device), self.owner)
+    }
+
+    private static func postpone(_ waits: [(push: DuePush, date: Date)], _ tx: WriteTransaction) async throws {
+        if waits.isEmpty { return }
+        _ = try await tx.query(
+            Self.postponing,
+            waits.map(\.push.notification),
+            waits.map(\.push.device),
+            waits.map(\.date.milliseconds),
+            PushReason.paced
+        )
+    }
+
+    static let taking = """
+        update push p set owner = $3, attempts = p.attempts + 1
+        from unnest($1::int8[], $2::int8[]) as k (notification_id, device)
+        where p.notification_id = k.notification_id and p.device = k.device
+        """
+
+    static let postponing = """
+        update push p set owner = null, due_at = k.due_at, reason = $4
+        from unnest($1::int8[], $2::int8[], $3::int8[]) as k (notification_id, device, due_at)
+        where p.notification_id = k.notification_id and p.device = k.device
+        """
+}
+
+extension LeasedDelivery {
+    var key: DuePush { DuePush(notification: self.push.notification.rawValue, device: self.device) }
+}

@@ -1,0 +1,73 @@
+package import Foundation
+internal import PostgreSQL
+package import PushCore
+package import PushStore
+
+extension PostgreSQLReader {
+    package func nextDue(in lane: Lane, _ queue: Queue) async throws(StoreError) -> Date? {
+        try await self.read(Self.nextDue, lane.description, queue == .bulk) { rows in
+            try rows.first.map { Date(milliseconds: try $0.integer(0)) }
+        }
+    }
+
+    static let nextDue = """
+        select p.due_at from push p
+        where p.lane = $1 and p.is_bulk = $2 and p.due_at is not null and \(DueDelivery.isFree)
+        order by p.due_at limit 1
+        """
+
+    package func tallies() async throws(StoreError) -> [String: Tally] {
+        try await self.read("select lane, state, sum(count)::int8 from tally group by lane, state") { rows in
+            var tallies: [String: Tally] = [:]
+            for row in rows.map({ $0 }) {
+                guard let state = TallyState(rawValue: try row.text(1)) else { continue }
+                tallies[try row.text(0), default: Tally()][keyPath: state.member] = Int(clamping: try row.integer(2))
+            }
+            return tallies
+        }
+    }
+}
+
+/// Searches the due pushes for the best probe. The search steps over all older pushes that do not fit.
+extension PostgreSQLReader {
+    /// The condition that a push must meet.
+    private struct Wish {
+        /// `true`: a push must have been accepted at the address before; `false`: none may have been; `nil`: either.
+        let isKnown: Bool?
+        let avoids: Bool
+    }
+
+    package func probe(in lane: Lane, _ choice: ProbeChoice, now: Date) async throws(StoreError) -> DuePush? {
+        let wishes = [
+            Wish(isKnown: choice.address == .known, avoids: true),
+            Wish(isKnown: nil, avoids: true),
+            Wish(isKnown: nil, avoids: false),
+        ]
+        for wish in wishes {
+            for queue in Queue.allCases {
+                let push = try await self.read(
+                    Self.search,
+                    lane.description,
+                    queue == .bulk,
+                    now.milliseconds,
+                    wish.isKnown,
+                    wish.avoids ? choice.avoidedUsers.sorted() : []
+                ) { rows in
+                    try rows.first.map { DuePush(notification: try $0.integer(0), device: try $0.integer(1)) }
+                }
+                if let push { return push }
+            }
+        }
+        return nil
+    }
+
+    /// The scalar subqueries make the database step through the due pushes in their order, and stop at the first that fits.
+    static let search = """
+        select p.notification_id, p.device from push p
+        where p.lane = $1 and p.is_bulk = $2 and p.due_at <= $3 and \(DueDelivery.isFree)
+            and ($4::boolean is null
+                or $4 = ((select a.device from device_push a where a.device = p.device) is not null))
+            and (select v.user_id from device v where v.number = p.device) <> all($5::int8[])
+        order by p.due_at limit 1
+        """
+}

@@ -1,0 +1,24 @@
+package import Foundation
+internal import PostgreSQL
+package import PushCore
+package import PushStore
+
+extension PostgreSQLReader {
+    package func sendTime(of id: NotificationID) async throws(StoreError) -> Date? {
+        try await self.read(
+            "select due_at from scheduled where notification_id = $1 and not is_set_aside",
+            id.rawValue
+        ) { rows in
+            try rows.first.map { Date(milliseconds: try $0.integer(0)) }
+        }
+    }
+
+    package func schedule() async throws(StoreError) -> Schedule {
+        try await self.read("select (select count(*) from scheduled), (\(ScheduledNotification.first))") { rows in
+            Schedule(
+                count: Int(clamping: try rows.first?.integer(0) ?? 0),
+                firstDue: try rows.first?.optionalInteger(1).map(Date.init(milliseconds:))
+            )
+        }
+    }
+}

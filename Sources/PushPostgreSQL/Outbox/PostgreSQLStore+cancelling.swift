@@ -1,0 +1,121 @@
+internal import Foundation
+internal import PostgreSQL
+internal import PushCore
+internal import PushStore
+
+/// Cancels pushes that are not needed any more.
+///
+/// A push that is being sent cannot be cancelled: it is withdrawn, which means that it is not retried, and its answer decides
+/// how it counts.
+extension PostgreSQLStore {
+    /// Cancels pushes of a notification, parked ones included: those to `devices`, or all; at most `limit`, in the order of
+    /// their devices.
+    ///
+    /// Returns the devices whose pushes it has cancelled or withdrawn. Fewer than `limit`: there are no others.
+    static func cancel(
+        _ tx: WriteTransaction,
+        notification: Int64,
+        devices: [Int64]?,
+        reason: String,
+        now: Date,
+        limit: Int?
+    ) async throws -> [Int64] {
+        if let devices, devices.isEmpty { return [] }
+        let rows =
+            if let devices {
+                try await tx.query(Self.lockSome, notification, devices, limit)
+            } else {
+                try await tx.query(Self.lockAll, notification, limit)
+            }
+        let pushes = try Self.locked(rows)
+        try await Self.cancel(tx, pushes, reason: reason, now: now)
+        return pushes.map(\.push.device)
+    }
+
+    /// Cancels pushes that are in the outbox; others are left alone.
+    static func cancel(_ tx: WriteTransaction, _ pushes: [DuePush], reason: String, now: Date) async throws {
+        if pushes.isEmpty { return }
+        let rows = try await tx.query(Self.lockKeys, pushes.map(\.notification), pushes.map(\.device))
+        try await Self.cancel(tx, try Self.locked(rows), reason: reason, now: now)
+    }
+
+    /// Cancels all pushes to devices that get no more: parked ones too, and those that are being sent are withdrawn.
+    ///
+    /// For devices that are retired; their rows remain.
+    static func cancelPushes(
+        _ tx: WriteTransaction,
+        ofDevices devices: [Int64],
+        reason: String,
+        now: Date
+    ) async throws {
+        if devices.isEmpty { return }
+        let pushes = try Self.locked(try await tx.query(Self.lockDevices, devices))
+        try await Self.cancel(tx, pushes, reason: reason, now: now)
+    }
+
+    /// Settles all pushes to devices, parked ones and those that are being sent too, whose answers then change nothing.
+    ///
+    /// For devices that are deleted. Their rows of `device_push` must be deleted afterwards, since an answer that is stored
+    /// just before adds one.
+    static func endPushes(
+        _ tx: WriteTransaction,
+        ofDevices devices: [Int64],
+        as state: TallyState,
+        reason: String,
+        now: Date
+    ) async throws {
+        if devices.isEmpty { return }
+        let pushes = try Self.locked(try await tx.query(Self.lockDevices, devices))
+        try await Self.end(tx, pushes.map { PushEnd(push: $0.push, state: state, reason: reason) }, now: now)
+    }
+
+    // MARK: - Private
+
+    private static func locked(_ rows: Rows) throws -> [(push: DuePush, isLeased: Bool)] {
+        try rows.map { row in
+            (DuePush(notification: try row.integer(0), device: try row.integer(1)), try row.boolean(2))
+        }
+    }
+
+    private static func cancel(
+        _ tx: WriteTransaction,
+        _ locked: [(push: DuePush, isLeased: Bool)],
+        reason: String,
+        now: Date
+    ) async throws {
+        let waiting = locked.filter { !$0.isLeased }
+        try await Self.end(
+            tx,
+            waiting.map { PushEnd(push: $0.push, state: .cancelled, reason: reason) },
+            now: now
+        )
+        let leased = locked.filter(\.isLeased).map(\.push)
+        if leased.isEmpty { return }
+        _ = try await tx.query(Self.withdrawal, leased.map(\.notification), leased.map(\.device), reason)
+    }
+
+    static let lockSome = """
+        select notification_id, device, owner is not null from push
+        where notification_id = $1 and device = any($2::int8[]) order by device limit $3::int8 for update
+        """
+    /// Those that are withdrawn already are passed over, so that each call finds others.
+    static let lockAll = """
+        select notification_id, device, owner is not null from push
+        where notification_id = $1 and (owner is null or not is_withdrawn) order by device limit $2::int8 for update
+        """
+    static let lockKeys = """
+        select p.notification_id, p.device, p.owner is not null
+        from unnest($1::int8[], $2::int8[]) as k (notification_id, device)
+        join push p on p.notification_id = k.notification_id and p.device = k.device
+        order by p.notification_id, p.device for update of p
+        """
+    static let lockDevices = """
+        select notification_id, device, owner is not null from push
+        where device = any($1::int8[]) order by notification_id, device for update
+        """
+    static let withdrawal = """
+        update push p set is_withdrawn = true, reason = $3
+        from unnest($1::int8[], $2::int8[]) as k (notification_id, device)
+        where p.notification_id = k.notification_id and p.device = k.device
+        """
+}

@@ -1,0 +1,93 @@
+internal import Foundation
+internal import PostgreSQL
+internal import PushCore
+internal import PushStore
+
+/// The end of one push.
+struct PushEnd: Sendable {
+    let push: DuePush
+    let state: TallyState
+    let reason: String?
+    var providerID: String?
+    /// Set: the push is left alone if another node than this one has leased it meanwhile.
+    var owner: Int64?
+    /// Set: the push is left alone if its device has another address than the one with this keyed hash.
+    var address: Data?
+}
+
+extension PostgreSQLStore {
+    /// Moves pushes from the outbox to those that are settled, counts them and notes their events; returns those that were not
+    /// settled before.
+    ///
+    /// Each push may be there once only. Of an accepted one, the device's row of `device_push` says when.
+    @discardableResult
+    static func end(_ tx: WriteTransaction, _ ends: [PushEnd], now: Date) async throws -> Set<DuePush> {
+        if ends.isEmpty { return [] }
+        // In the order of their keys, so that two transactions do not wait for each other.
+        let ends = ends.sorted { ($0.push.notification, $0.push.device) < ($1.push.notification, $1.push.device) }
+        let rows = try await tx.query(
+            Self.ending,
+            ends.map(\.push.notification),
+            ends.map(\.push.device),
+            ends.map(\.state.rawValue),
+            ends.map(\.reason),
+            ends.map(\.providerID),
+            ends.map(\.owner),
+            ends.map(\.address),
+            now.milliseconds,
+            PushEvent.Kind.allCases.filter(tx.keeps).map(\.rawValue)
+        )
+        var ended: Set<DuePush> = []
+        ended.reserveCapacity(rows.count)
+        for row in rows.map({ $0 }) {
+            let push = DuePush(notification: try row.integer(0), device: try row.integer(1))
+            let (lane, state) = (try row.text(3), TallyState(rawValue: try row.text(4)))
+            ended.insert(push)
+            guard let state else { continue }
+            tx.count(state, lane: lane)
+            guard let kind = PushEvent.Kind(rawValue: state.rawValue), tx.keeps(kind) else { continue }
+            tx.note(
+                NewEvent(
+                    kind: kind,
+                    at: now,
+                    notification: push.notification,
+                    device: push.device,
+                    user: try row.integer(2),
+                    lane: lane,
+                    sender: try row.optionalInteger(6),
+                    reason: try row.optionalText(5)
+                )
+            )
+        }
+        return ended
+    }
+
+    /// A claim of a handle is never at another address. `$9`: the kinds of events that are kept, whose notifications are
+    /// looked up.
+    static let ending = """
+        with e as (
+            select * from unnest($1::int8[], $2::int8[], $3::text[], $4::text[], $5::text[], $6::int8[], $7::bytea[])
+                as e (notification_id, device, state, reason, provider_id, owner, handle_key)),
+        gone as (
+            delete from push p using e where p.notification_id = e.notification_id and p.device = e.device
+                and (e.owner is null or p.owner is null or p.owner = e.owner)
+                and (e.handle_key is null or not exists (
+                    select 1 from device v where v.number = p.device and v.retired_at is null and v.claims_for is null
+                        and (v.handle_key <> e.handle_key or v.lane <> p.lane)))
+            returning p.notification_id, p.device, p.user_id, p.lane, p.is_bulk, p.attempts, e.state, e.reason,
+                e.provider_id),
+        ended as (
+            insert into push_end (notification_id, device, user_id, lane, is_bulk, state, attempts, settled_at, reason,
+                provider_id)
+            select notification_id, device, user_id, lane, is_bulk, state, attempts, $8, reason, provider_id from gone
+            on conflict (notification_id, device) do nothing),
+        accepted as (
+            insert into device_push (device, accepted_at)
+            select distinct device, $8 from gone where state = 'accepted' order by device
+            on conflict (device) do update set accepted_at = excluded.accepted_at)
+        select g.notification_id, g.device, g.user_id, g.lane, g.state, g.reason,
+            case when g.state = any($9::text[]) then (
+                select n.sender_id from notification n where n.id = g.notification_id) end
+        from gone g
+        """
+}

@@ -1,0 +1,65 @@
+package import Foundation
+internal import PostgreSQL
+internal import PushCore
+internal import PushStore
+
+extension PostgreSQLStore {
+    /// A notification for more devices than this is a broadcast.
+    static let fanoutPage = 1000
+    /// Devices read in one transaction of a broadcast: few enough that a post beside it hardly notices.
+    static let fanoutStep = 250
+
+    package func expandFanout(page: Int?, now: Date) async throws -> Int? {
+        let (page, sealing, tags) = (page ?? Self.fanoutStep, self.sealing, self.options.tags)
+        return try await self.write { tx in
+            if try await Self.goOnWithRecalls(tx, page: Self.fanoutStep) { return 0 }
+            guard var broadcast = try await RunningBroadcast(tx) else { return nil }
+            guard broadcast.isWanted(now) else {
+                try await broadcast.stop(tx)
+                return 0
+            }
+            let target: PushTarget
+            do {
+                target = try broadcast.target(sealing, tags)
+            } catch {
+                let id = broadcast.id
+                try await broadcast.setAside(tx)
+                tx.afterCommit { self.condition.note(.broadcast(notification: id)) }
+                return 0
+            }
+            var pushes = PushInsertion(target, isBulk: true, tx, now: now)
+            let found = try await AudiencePages(target.audience).take(page, at: &broadcast.walk, tx)
+            try await pushes.insert(found.rows)
+            if found.isLast { try await broadcast.end(tx) } else { try await broadcast.save(tx) }
+            return pushes.count
+        }
+    }
+
+    /// Enqueues a new notification's pushes: all of them, or the first page and a row for the rest.
+    ///
+    /// `recipients` are the users who have been made recipients in this transaction. Returns how many users and pushes
+    /// there are, and whether the delivery has work now.
+    static func enqueue(
+        _ tx: WriteTransaction,
+        _ target: PushTarget,
+        besides recipients: Set<Int64>,
+        page: Int,
+        now: Date
+    ) async throws -> (reach: Reach, hasWork: Bool) {
+        let pages = AudiencePages(target.audience)
+        var walk = AudienceWalk()
+        var found = try await pages.take(page, at: &walk, tx)
+        // A small audience may still have several branches; the usual one ends with its first page, and is not counted.
+        let isBulk =
+            if found.isLast || found.hasMore { !found.isLast } else { try await pages.isLarger(than: page, tx) }
+        var pushes = PushInsertion(target, isBulk: isBulk, newRecipients: recipients, tx, now: now)
+        try await pushes.insert(found.rows)
+        while !found.isLast, !isBulk {
+            found = try await pages.take(page, at: &walk, tx)
+            try await pushes.insert(found.rows)
+        }
+        if !found.isLast { try await RunningBroadcast.insert(target, from: walk, tx) }
+        let reach = Reach(recipients: pushes.recipientCount, pushes: pushes.count, isComplete: found.isLast)
+        return (reach, pushes.dueCount > 0 || !found.isLast)
+    }
+}

@@ -1,0 +1,72 @@
+internal import Foundation
+internal import PostgreSQL
+internal import PushStore
+
+/// Moves pushes whose device has registered an address at another provider since they were enqueued.
+///
+/// They continue in the device's new lane, as if they had just been enqueued there: the tally counts them as cancelled
+/// in the old lane and as enqueued in the new one, so that each lane adds up and no count ever falls.
+extension PostgreSQLStore {
+    /// Moves queued pushes of a device to its lane; returns how many, at most `page`.
+    ///
+    /// Those that are being sent move once they are retried, and those that are enqueued at the same time once they are
+    /// claimed.
+    static func moveQueued(
+        _ tx: WriteTransaction,
+        ofDevice device: Int64,
+        page: Int,
+        now: Date
+    ) async throws -> Int {
+        try Self.countMoves(tx, try await tx.query(Self.moving, device, page, now.milliseconds))
+    }
+
+    /// Moves pushes, which this transaction has locked, to the lanes of their devices.
+    static func move(_ tx: WriteTransaction, _ pushes: [DuePush], now: Date) async throws {
+        if pushes.isEmpty { return }
+        let rows = try await tx.query(
+            Self.movingKeys,
+            pushes.map(\.notification),
+            pushes.map(\.device),
+            now.milliseconds
+        )
+        _ = try Self.countMoves(tx, rows)
+    }
+
+    // MARK: - Private
+
+    private static func countMoves(_ tx: WriteTransaction, _ rows: Rows) throws -> Int {
+        for row in rows.map({ $0 }) {
+            tx.count(.cancelled, lane: try row.text(0))
+            tx.count(.enqueued, lane: try row.text(1))
+        }
+        return rows.count
+    }
+
+    /// The times that the old provider named do not apply to the new one.
+    private static func movement(at now: String) -> String {
+        """
+        update push p set lane = m.new, due_at = \(now), attempts = 0, owner = null,
+            reason = case when p.is_withdrawn then p.reason end
+        from m where p.notification_id = m.notification_id and p.device = m.device
+        returning m.old, m.new
+        """
+    }
+
+    static let moving = """
+        with m as (
+            select p.notification_id, p.device, p.lane as old, v.lane as new
+            from push p join device v on v.number = p.device
+            where p.device = $1 and p.due_at is not null and p.owner is null and p.lane <> v.lane
+            order by p.notification_id limit $2 for update of p)
+        \(movement(at: "$3"))
+        """
+
+    static let movingKeys = """
+        with m as (
+            select p.notification_id, p.device, p.lane as old, v.lane as new
+            from unnest($1::int8[], $2::int8[]) as k (notification_id, device)
+            join push p on p.notification_id = k.notification_id and p.device = k.device
+            join device v on v.number = p.device and v.lane <> p.lane)
+        \(movement(at: "$3"))
+        """
+}

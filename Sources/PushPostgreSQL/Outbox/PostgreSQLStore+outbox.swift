@@ -1,0 +1,155 @@
+package import Foundation
+internal import PostgreSQL
+package import PushCore
+package import PushStore
+
+/// A lease lasts as long as its process: other processes take what belongs to one that is fenced.
+extension PostgreSQLStore {
+    package func lease(_ request: LeaseRequest, now: Date) async throws -> [LeasedDelivery] {
+        let leasing = Leasing(
+            lane: request.lane,
+            interval: request.interval,
+            owner: self.node.number,
+            now: now
+        )
+        return try await self.lease(leasing) { tx in
+            let start = self.marks.start(of: request, at: .now)
+            var due = try await self.due(
+                tx.query(
+                    Self.claim,
+                    request.lane.description,
+                    request.queue == .bulk,
+                    now.milliseconds,
+                    start,
+                    request.limit
+                )
+            )
+            if start > .min, due.count < request.limit {
+                // Pushes can come in below the mark; usually there are none.
+                due += try await self.due(
+                    tx.query(
+                        Self.claimBelow,
+                        request.lane.description,
+                        request.queue == .bulk,
+                        now.milliseconds,
+                        start,
+                        request.limit - due.count
+                    )
+                )
+            }
+            // The order of those that are due at the same time is that of their notifications.
+            due.sort { ($0.dueAt, $0.sequence, $0.key.device) < ($1.dueAt, $1.sequence, $1.key.device) }
+            self.marks.note(due.count < request.limit ? nil : due.first?.dueAt, of: request, at: .now)
+            return due
+        }
+    }
+
+    package func leaseProbe(
+        _ push: DuePush,
+        from lane: Lane,
+        interval: Duration?,
+        now: Date
+    ) async throws -> LeasedDelivery? {
+        let leasing = Leasing(
+            lane: lane,
+            interval: interval,
+            isProbe: true,
+            owner: self.node.number,
+            now: now
+        )
+        return try await self.lease(leasing) { tx in
+            // A reader found it, and it may have been cancelled or leased since.
+            try await self.due(
+                tx.query(Self.claimOne, push.notification, push.device, lane.description, now.milliseconds)
+            )
+        }.first
+    }
+
+    package func reclaimLeases(now: Date) async throws {
+        let leases = self.leases.all
+        if leases.isEmpty { return }
+        try await self.write { tx in
+            _ = try await tx.query(
+                Self.reclaim,
+                leases.map(\.push.notification),
+                leases.map(\.push.device),
+                leases.map(\.owner),
+                now.milliseconds
+            )
+        }
+        self.leases.forget(leases.map(\.push))
+    }
+
+    // MARK: - Private
+
+    /// Runs a transaction that leases what `select` has locked.
+    private func lease(
+        _ leasing: Leasing,
+        _ select: @escaping @Sendable (WriteTransaction) async throws -> [DueDelivery]
+    ) async throws -> [LeasedDelivery] {
+        if self.leases.takeSearch(now: .now) { try await self.findLostLeases() }
+        let noted = NotedLeases(in: self.leases)
+        do {
+            return try await self.write { tx in
+                noted.forget()
+                let leased = try await leasing.lease(try await select(tx), tx)
+                noted.note(leased.map(\.key), under: leasing.owner)
+                return leased
+            }
+        } catch {
+            noted.forget()
+            self.leases.noteUnknownOutcome(now: .now)
+            throw error
+        }
+    }
+
+    private func due(_ rows: Rows) throws -> [DueDelivery] {
+        let alerts = OpenedAlerts()
+        return try rows.map { try DueDelivery($0, self.sealing, alerts) }
+    }
+
+    /// Gives back the leases of this process that it does not know, since it got no answer to the commit.
+    private func findLostLeases() async throws {
+        let (book, owner) = (self.leases, self.node.number)
+        do {
+            try await self.write { tx in
+                let found = try await tx.query(Self.own, owner).map { row in
+                    DuePush(notification: try row.integer(0), device: try row.integer(1))
+                }
+                let lost = zip(found, book.owners(of: found)).filter { $0.1 == nil }.map(\.0)
+                if lost.isEmpty { return }
+                _ = try await tx.query(Self.giveBack, lost.map(\.notification), lost.map(\.device), owner)
+            }
+        } catch {
+            book.noteUnknownOutcome(now: .now)
+            throw error
+        }
+    }
+
+    static let claim = DueDelivery.select(
+        where: "p.lane = $1 and p.is_bulk = $2 and p.due_at <= $3 and p.due_at >= $4",
+        limit: "$5"
+    )
+    static let claimBelow = DueDelivery.select(
+        where: "p.lane = $1 and p.is_bulk = $2 and p.due_at <= $3 and p.due_at < $4",
+        limit: "$5"
+    )
+    static let claimOne = DueDelivery.select(
+        where: "p.notification_id = $1 and p.device = $2 and p.lane = $3 and p.due_at <= $4",
+        limit: "1"
+    )
+
+    static let reclaim = """
+        update push p set owner = null, due_at = $4
+        from unnest($1::int8[], $2::int8[], $3::int8[]) as k (notification_id, device, owner)
+        where p.notification_id = k.notification_id and p.device = k.device and p.owner = k.owner
+        """
+
+    /// Rare, and so without an index, which each lease and each settlement would have to change.
+    static let own = "select notification_id, device from push where owner = $1"
+
+    static let giveBack = """
+        update push p set owner = null from unnest($1::int8[], $2::int8[]) as k (notification_id, device)
+        where p.notification_id = k.notification_id and p.device = k.device and p.owner = $3
+        """
+}

@@ -1,0 +1,129 @@
+package import Foundation
+internal import PostgreSQL
+internal import PushCore
+package import PushStore
+
+extension PostgreSQLStore {
+    /// Notifications, and about how many pushes, that one transaction sends: few enough that a post beside it hardly
+    /// notices.
+    private static let (releaseLimit, releasePushes) = (100, 250)
+
+    package func releaseScheduled(limit: Int?, now: Date) async throws -> Release {
+        try await self.write { tx in
+            var release = Release()
+            let due = try await ScheduledNotification.due(tx, limit: limit ?? Self.releaseLimit, now: now)
+            if !due.isEmpty { try await self.release(try await self.readable(due, tx), &release, tx, now: now) }
+            release.nextDue = try await tx.query(ScheduledNotification.first).first.map {
+                Date(milliseconds: try $0.integer(0))
+            }
+            return release
+        }
+    }
+
+    // MARK: - Private
+
+    private typealias Readable = (scheduled: ScheduledNotification, audience: HashedAudience)
+
+    private func release(
+        _ due: [Readable],
+        _ release: inout Release,
+        _ tx: WriteTransaction,
+        now: Date
+    ) async throws {
+        let rights = try await Self.rights(of: due.filter { $0.scheduled.isWanted(now) }, tx)
+        var (done, refused): ([Int64], [Int64]) = ([], [])
+        var pushes = 0
+        for (scheduled, audience) in due where pushes < Self.releasePushes {
+            done.append(scheduled.id)
+            guard scheduled.isWanted(now), let id = NotificationID(rawValue: scheduled.id) else { continue }
+            guard rights.allow(scheduled.sender, audience) else {
+                refused.append(scheduled.id)
+                release.refused.append(id)
+                continue
+            }
+            let made = try await Self.send(scheduled, to: audience, rights.users(of: audience), tx, now: now)
+            release.sent.append(id)
+            release.hasWork = release.hasWork || made.hasWork
+            pushes += made.reach.pushes
+        }
+        _ = try await tx.query("delete from scheduled where notification_id = any($1::int8[])", done)
+        try await Self.withdraw(tx, refused, now: now)
+    }
+
+    /// Sets those aside that cannot be read.
+    private func readable(_ due: [ScheduledNotification], _ tx: WriteTransaction) async throws -> [Readable] {
+        var damaged: [Int64] = []
+        let readable = due.compactMap { scheduled -> Readable? in
+            do {
+                return (scheduled, try scheduled.audience(self.sealing, self.options.tags))
+            } catch {
+                damaged.append(scheduled.id)
+                return nil
+            }
+        }
+        if damaged.isEmpty { return readable }
+        let ids = damaged
+        _ = try await tx.query("update scheduled set is_set_aside = true where notification_id = any($1::int8[])", ids)
+        tx.afterCommit { for id in ids { self.condition.note(.scheduled(notification: id)) } }
+        return readable
+    }
+
+    /// Of several notifications, the counters of all users whom they name are locked at once, in one order.
+    private static func rights(of wanted: [Readable], _ tx: WriteTransaction) async throws -> ReleaseRights {
+        let rights = try await ReleaseRights(
+            tx,
+            senders: Set(wanted.map(\.scheduled.sender)).sorted(),
+            named: Array(Set(wanted.flatMap { $0.audience.users.map(\.key) }))
+        )
+        let users = Set(wanted.flatMap { rights.users(of: $0.audience) }).sorted()
+        if wanted.count > 1, users.count > 1 {
+            _ = try await tx.query(
+                "select change from user_change where user_id = any($1::int8[]) order by user_id for no key update",
+                users
+            )
+        }
+        return rights
+    }
+
+    /// Sends a scheduled notification as a post of this moment would be sent.
+    private static func send(
+        _ scheduled: ScheduledNotification,
+        to audience: HashedAudience,
+        _ users: [Int64],
+        _ tx: WriteTransaction,
+        now: Date
+    ) async throws -> (reach: Reach, hasWork: Bool) {
+        let rows = try await tx.query(Self.sequencing, scheduled.id, now.milliseconds, Int64.random(in: 0..<256))
+        guard let sequence = try rows.first?.integer(0) else {
+            throw StoreError.failed(reason: "notification \(scheduled.id) is gone")
+        }
+        let target = scheduled.target(sequence: sequence, to: audience)
+        let recipients = try await Self.insertRecipients(tx, users: users, of: target, now: now)
+        return try await Self.enqueue(tx, target, besides: recipients, page: Self.fanoutPage, now: now)
+    }
+
+    /// Its place in the order of notifications is the time of this statement, as at a post.
+    static let sequencing = """
+        update notification set sequence = (extract(epoch from clock_timestamp()) * 1000000)::int8 << 8 | $3,
+            created_at = $2
+        where id = $1 returning sequence
+        """
+
+    /// Recalls notifications that were never sent.
+    private static func withdraw(_ tx: WriteTransaction, _ ids: [Int64], now: Date) async throws {
+        if ids.isEmpty { return }
+        var erased: [Int64: Usage] = [:]
+        for row in try await tx.query(Self.withdrawing, ids, now.milliseconds).map({ $0 }) {
+            erased[try row.integer(0), default: Usage()].bytes += try row.integer(1)
+        }
+        try await Self.subtract(tx, erased)
+    }
+
+    static let withdrawing = """
+        with n as (
+            select id, sender_id, coalesce(length(payload), 0)::int8 as bytes from notification
+            where id = any($1::int8[]) order by id for no key update)
+        update notification m set payload = null, alert = null, recalled_at = $2 from n where m.id = n.id
+        returning n.sender_id, n.bytes
+        """
+}

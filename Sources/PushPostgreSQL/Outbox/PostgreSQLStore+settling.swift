@@ -1,0 +1,96 @@
+package import Foundation
+internal import PostgreSQL
+package import PushCore
+package import PushStore
+
+extension PostgreSQLStore {
+    package func settle(_ ended: [(LeasedDelivery, Settlement)], now: Date) async throws {
+        let owners = self.leases.owners(of: ended.map(\.0.key))
+        let number = self.node.number
+        let settlements = zip(ended, owners).map { one, owner in
+            PushSettlement(one.0, one.1, under: owner ?? number, now: now, self.sealing.index)
+        }
+        try await self.write { tx in
+            for round in Self.rounds(settlements) { try await Self.settle(round, tx, now: now) }
+        }
+        self.leases.forget(ended.map(\.0.key))
+    }
+
+    // MARK: - Private
+
+    /// The settlements in their order, divided so that each push is in a part once only; usually one part.
+    private static func rounds(_ settlements: [PushSettlement]) -> [[PushSettlement]] {
+        var rounds: [[PushSettlement]] = []
+        var counts: [DuePush: Int] = [:]
+        for settlement in settlements {
+            let round = counts[settlement.push, default: 0]
+            counts[settlement.push] = round + 1
+            if round == rounds.count { rounds.append([]) }
+            rounds[round].append(settlement)
+        }
+        return rounds
+    }
+
+    private static func settle(_ settlements: [PushSettlement], _ tx: WriteTransaction, now: Date) async throws {
+        let ended = try await Self.end(tx, settlements.compactMap(\.end), now: now)
+        // What was refused at an address that the device has left is tried again.
+        let requeued = settlements.filter { settlement in
+            settlement.return != nil && !ended.contains(settlement.push)
+        }
+        try await Self.requeue(requeued, tx, now: now)
+    }
+
+    /// Makes pushes due again that are still leased, for the same attempt; moves those whose device has another lane, and
+    /// cancels those that were withdrawn.
+    private static func requeue(_ settlements: [PushSettlement], _ tx: WriteTransaction, now: Date) async throws {
+        if settlements.isEmpty { return }
+        let rows = try await tx.query(
+            Self.lockLeased,
+            settlements.map(\.push.notification),
+            settlements.map(\.push.device),
+            settlements.map(\.owner),
+            settlements.map(\.attempts)
+        )
+        let returns = Dictionary(settlements.map { ($0.push, $0.return) }) { first, _ in first }
+        var (ends, moves): ([PushEnd], [DuePush]) = ([], [])
+        var waits: [(push: DuePush, wait: PushSettlement.Return)] = []
+        for row in rows.map({ $0 }) {
+            let push = DuePush(notification: try row.integer(0), device: try row.integer(1))
+            guard let wait = returns[push] ?? nil else { continue }
+            if try row.boolean(2) {
+                ends.append(PushEnd(push: push, state: .cancelled, reason: try row.optionalText(3)))
+            } else if try row.boolean(4) {
+                moves.append(push)
+            } else {
+                waits.append((push, wait))
+            }
+        }
+        try await Self.end(tx, ends, now: now)
+        try await Self.move(tx, moves, now: now)
+        if waits.isEmpty { return }
+        _ = try await tx.query(
+            Self.requeue,
+            waits.map(\.push.notification),
+            waits.map(\.push.device),
+            waits.map(\.wait.dueAt.milliseconds),
+            waits.map(\.wait.reason),
+            waits.map(\.wait.attempts)
+        )
+    }
+
+    static let lockLeased = """
+        select p.notification_id, p.device, p.is_withdrawn, p.reason, coalesce(v.lane <> p.lane, false)
+        from unnest($1::int8[], $2::int8[], $3::int8[], $4::int8[]) as k (notification_id, device, owner, attempts)
+        join push p on p.notification_id = k.notification_id and p.device = k.device
+            and p.owner = k.owner and p.attempts = k.attempts
+        left join device v on v.number = p.device
+        order by p.notification_id, p.device for update of p
+        """
+
+    static let requeue = """
+        update push p set owner = null, due_at = k.due_at, reason = k.reason, attempts = k.attempts
+        from unnest($1::int8[], $2::int8[], $3::int8[], $4::text[], $5::int8[])
+            as k (notification_id, device, due_at, reason, attempts)
+        where p.notification_id = k.notification_id and p.device = k.device
+        """
+}

@@ -1,0 +1,183 @@
+internal import Foundation
+internal import PostgreSQL
+internal import PushStore
+
+/// Inserts recipients and outbox rows for the devices of a notification, page by page, within one transaction.
+struct PushInsertion {
+    /// How many pushes were inserted, and how many of them are due.
+    private(set) var count = 0
+    private(set) var dueCount = 0
+    /// How many users have become recipients in this transaction.
+    var recipientCount: Int { self.newRecipients.count }
+    private let tx: WriteTransaction
+    private let target: PushTarget
+    private let isBulk: Bool
+    private let now: Date
+    /// Users who have become recipients in this transaction.
+    private var newRecipients: Set<Int64>
+    /// Users who were recipients before it, and have not dismissed the notification.
+    private var earlierRecipients: Set<Int64> = []
+
+    init(
+        _ target: PushTarget,
+        isBulk: Bool,
+        newRecipients: Set<Int64> = [],
+        _ tx: WriteTransaction,
+        now: Date
+    ) {
+        self.target = target
+        self.isBulk = isBulk
+        self.newRecipients = newRecipients
+        self.tx = tx
+        self.now = now
+    }
+
+    /// Makes the users of the page recipients, and inserts pushes to its devices, unless a device already has one, its user
+    /// has dismissed the notification, or it has a newer notification with the same collapse key.
+    mutating func insert(_ page: AudiencePage) async throws {
+        try await self.addRecipients(Set(page.devices.map(\.user)).union(page.users))
+        let known = page.devices.filter {
+            self.newRecipients.contains($0.user) || self.earlierRecipients.contains($0.user)
+        }
+        let devices = try await self.newest(known.sorted { $0.number < $1.number })
+        if !devices.isEmpty { try await self.enqueue(devices) }
+    }
+
+    // MARK: - Private
+
+    private mutating func addRecipients(_ users: Set<Int64>) async throws {
+        let users = users.subtracting(self.newRecipients).subtracting(self.earlierRecipients).sorted()
+        if users.isEmpty { return }
+        let new = try await PostgreSQLStore.insertRecipients(self.tx, users: users, of: self.target, now: self.now)
+        self.newRecipients.formUnion(new)
+        let others = users.filter { !new.contains($0) }
+        if others.isEmpty { return }
+        let rows = try await self.tx.query(Self.earlier, self.target.id, others)
+        self.earlierRecipients.formUnion(try rows.map { try $0.integer(0) })
+    }
+
+    /// Locked against a dismissal, which otherwise would not see the push that is inserted at the same time.
+    static let earlier = """
+        select user_id from recipient where notification_id = $1 and user_id = any($2::int8[]) and dismissed_at is null
+        order by user_id for share
+        """
+
+    private mutating func enqueue(_ devices: [AudienceDevice]) async throws {
+        let away = try await self.away(devices)
+        let rows = try await self.tx.query(
+            Self.insertion,
+            self.target.id,
+            self.isBulk,
+            devices.map(\.number),
+            devices.map(\.user),
+            devices.map(\.lane),
+            devices.map { away.contains($0.number) ? nil : self.now.milliseconds } as [Int64?],
+            devices.map { away.contains($0.number) ? PushReason.away : nil } as [String?]
+        )
+        for row in rows.map({ $0 }) {
+            self.tx.count(.enqueued, lane: try row.text(1))
+            self.count += 1
+            if !away.contains(try row.integer(0)) { self.dueCount += 1 }
+        }
+    }
+
+    /// A device may be found twice, and its first push may have ended since.
+    static let insertion = """
+        insert into push (notification_id, device, user_id, lane, is_bulk, due_at, reason)
+        select $1, d.device, d.user_id, d.lane, $2, d.due_at, d.reason
+        from unnest($3::int8[], $4::int8[], $5::text[], $6::int8[], $7::text[])
+            as d (device, user_id, lane, due_at, reason)
+        where not exists (select 1 from push_end e where e.notification_id = $1 and e.device = d.device)
+        on conflict (notification_id, device) do nothing
+        returning device, lane
+        """
+
+    /// The devices that cannot be reached until they connect; their pushes are parked.
+    ///
+    /// A device that connects makes its pushes due under a lock of its user's counter. This transaction holds the counters
+    /// of those whom it makes recipients; it locks those of earlier recipients, and asks again.
+    private func away(_ devices: [AudienceDevice]) async throws -> Set<Int64> {
+        var away = devices.filter { self.tx.isAway($0.lane, $0.id) }
+        let users = Set(away.map(\.user)).subtracting(self.newRecipients).sorted()
+        if !users.isEmpty {
+            _ = try await self.tx.query(
+                "select change from user_change where user_id = any($1::int8[]) order by user_id for no key update",
+                users
+            )
+            away = away.filter { self.tx.isAway($0.lane, $0.id) }
+        }
+        return Set(away.map(\.number))
+    }
+}
+
+/// Of several notifications with one collapse key a device gets the newest.
+extension PushInsertion {
+    /// The newest notification of a device with the collapse key.
+    private struct Newest {
+        let device: Int64
+        let notification: Int64
+        let sequence: Int64
+    }
+
+    /// Stores the notification as the devices' newest one with its collapse key, and cancels the pushes of those before;
+    /// returns the devices that have no newer one.
+    private func newest(_ devices: [AudienceDevice]) async throws -> [AudienceDevice] {
+        guard let collapseID = self.target.collapseID, !devices.isEmpty else { return devices }
+        var first: Set<Int64> = []
+        var others: [Newest] = []
+        var left = devices.map(\.number)
+        // A row can be deleted between the two statements.
+        while !left.isEmpty {
+            let inserted = try await self.tx.query(
+                Self.collapsing,
+                left,
+                collapseID,
+                self.target.id,
+                self.target.sequence
+            )
+            first.formUnion(try inserted.map { try $0.integer(0) })
+            left.removeAll(where: first.contains)
+            if left.isEmpty { break }
+            let found = try await self.tx.query(Self.lockNewest, left, collapseID).map { row in
+                Newest(device: try row.integer(0), notification: try row.integer(1), sequence: try row.integer(2))
+            }
+            others += found
+            let known = Set(found.map(\.device))
+            left.removeAll(where: known.contains)
+        }
+        let older = others.filter { $0.notification != self.target.id && $0.sequence <= self.target.sequence }
+        try await self.replace(older, collapseID)
+        let newer = Set(
+            others.filter { $0.notification != self.target.id && $0.sequence > self.target.sequence }.map(\.device)
+        )
+        return devices.filter { !newer.contains($0.number) }
+    }
+
+    private func replace(_ older: [Newest], _ collapseID: String) async throws {
+        if older.isEmpty { return }
+        _ = try await self.tx.query(
+            "update collapse set notification_id = $3, sequence = $4 where device = any($1::int8[]) and collapse_id = $2",
+            older.map(\.device),
+            collapseID,
+            self.target.id,
+            self.target.sequence
+        )
+        try await PostgreSQLStore.cancel(
+            self.tx,
+            older.map { DuePush(notification: $0.notification, device: $0.device) },
+            reason: PushReason.replaced,
+            now: self.now
+        )
+    }
+
+    static let collapsing = """
+        insert into collapse (device, collapse_id, notification_id, sequence)
+        select d.device, $2, $3, $4 from unnest($1::int8[]) as d (device) order by d.device
+        on conflict (device, collapse_id) do nothing returning device
+        """
+
+    static let lockNewest = """
+        select device, notification_id, sequence from collapse
+        where device = any($1::int8[]) and collapse_id = $2 order by device for update
+        """
+}

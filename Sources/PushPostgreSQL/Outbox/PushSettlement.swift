@@ -1,0 +1,55 @@
+internal import Foundation
+internal import PushCore
+internal import PushStore
+
+/// What becomes of a push that this process had leased.
+struct PushSettlement: Sendable {
+    /// How it is due again.
+    struct Return: Sendable {
+        let dueAt: Date
+        let reason: String?
+        let attempts: Int
+    }
+
+    let push: DuePush
+    /// The number under which it was leased, and which attempt it was.
+    let owner: Int64
+    let attempts: Int
+    /// Set: it ends, unless another process has taken it over.
+    private(set) var end: PushEnd?
+    /// Set: it is due again, unless it has ended.
+    private(set) var `return`: Return?
+
+    init(
+        _ delivery: LeasedDelivery,
+        _ settlement: Settlement,
+        under owner: Int64,
+        now: Date,
+        _ index: BlindIndex
+    ) {
+        self.push = delivery.key
+        self.owner = owner
+        self.attempts = delivery.state.attempts
+        switch settlement {
+        case .accepted(let providerID):
+            // Stored only if the provider has an id of its own.
+            let isOurs = providerID == delivery.push.attemptID.text
+            self.end = self.ended(.accepted, reason: nil)
+            self.end?.providerID = isOurs ? nil : providerID
+        case .expired: self.end = self.ended(.expired, reason: nil)
+        case .failed(let reason):
+            self.end = self.ended(.failed, reason: reason)
+            if let handle = DeviceHandle(delivery.push.handle) {
+                self.end?.address = index.hash(handle)
+                self.return = Return(dueAt: now, reason: reason, attempts: self.attempts)
+            }
+        case .retried(let due, let reason): self.return = Return(dueAt: due, reason: reason, attempts: self.attempts)
+        case .moved(let reason): self.return = Return(dueAt: now, reason: reason, attempts: self.attempts)
+        case .released: self.return = Return(dueAt: now, reason: nil, attempts: self.attempts - 1)
+        }
+    }
+
+    private func ended(_ state: TallyState, reason: String?) -> PushEnd {
+        PushEnd(push: self.push, state: state, reason: reason, owner: self.owner)
+    }
+}

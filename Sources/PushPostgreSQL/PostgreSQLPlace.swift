@@ -1,0 +1,133 @@
+package import Foundation
+internal import Migrations
+package import PostgreSQL
+internal import PushCore
+package import PushStore
+
+/// A database of PostgreSQL, given by its address.
+package struct PostgreSQLPlace: Sendable, CustomStringConvertible {
+    /// `nil`: it cannot be used, for the reason `fault`.
+    private let address: DatabaseAddress?
+    /// Why the address cannot be used, without its text, which may contain a password; `nil` if it can.
+    package let fault: String?
+
+    /// `nil` unless the text begins as an address does: `postgres://` or `postgresql://`. What else is wrong with it is `fault`.
+    package init?(_ text: String) {
+        guard text.hasPrefix("postgres://") || text.hasPrefix("postgresql://") else { return nil }
+        do throws(AddressError) {
+            self.address = try DatabaseAddress(text)
+            self.fault = nil
+        } catch {
+            self.address = nil
+            self.fault = error.reason
+        }
+    }
+
+    package init(_ address: DatabaseAddress) {
+        self.address = address
+        self.fault = nil
+    }
+
+    /// The address without its password.
+    package var description: String { self.address?.description ?? "postgres://…" }
+
+    /// Opens the database, creates its tables if there are none, and migrates its schema. Waits for the database.
+    func openStore(_ keyring: Keyring, _ options: StoreOptions) throws(StoreError) -> PostgreSQLStore {
+        guard let address else { throw .cannotOpen(place: self.description, reason: self.fault ?? "") }
+        return try PostgreSQLStore(address, keyring, options)
+    }
+
+    /// Migrates the schema only. Waits for the database.
+    package func migrate() throws(StoreError) {
+        do {
+            try Schema.prepare(self.connect())
+        } catch {
+            throw StoreError(opening: self.description, error)
+        }
+    }
+
+    /// Whether the table of migrations is there; `true` if the database cannot be asked, since there may be one.
+    package var exists: Bool {
+        do {
+            return try Schema.exists(self.connect())
+        } catch {
+            return true
+        }
+    }
+
+    package func dataKeys() throws(StoreError) -> [DataKeyEntry] {
+        do {
+            let connection = try self.connect()
+            let isThere = try connection.query("select to_regclass('data_key') is not null")
+            guard try isThere[0].boolean(0) else { return [] }
+            let rows = try connection.query(DataKeyEntry.all)
+            return try DataKeyEntry.entries(rows)
+        } catch {
+            throw StoreError(opening: self.description, error)
+        }
+    }
+
+    /// Reads each row of each table. What the server finds on the way is damage; `pg_amcheck` looks deeper.
+    package func inspect() throws(StoreError) -> StoreInspection {
+        do {
+            let connection = try self.connect()
+            let applied = try Schema.applied(connection)
+            return StoreInspection(
+                damage: try Self.damage(connection),
+                missingMigrations: applied.missing(Migration.allPostgreSQL),
+                unknownMigration: applied.unknown(Migration.allPostgreSQL),
+                changedMigration: applied.changed(Migration.allPostgreSQL)
+            )
+        } catch {
+            throw StoreError(opening: self.description, error)
+        }
+    }
+
+    /// The last sign of life of a process that has the store open, by the database's clock.
+    package var lastWrite: (place: String, at: Date)? {
+        do {
+            let renewed = try self.connect().query("select max(until) from node")[0].integer(0)
+            return (place: self.description, at: Date(milliseconds: renewed - Node.lease))
+        } catch {
+            // Without the database, or the table, there is nothing to compare with.
+            return nil
+        }
+    }
+
+    /// The database's disk is its server's.
+    package func freeSpace() throws(StoreError) -> (bytes: UInt64, place: String)? { nil }
+
+    // MARK: - Private
+
+    private func connect() throws -> BlockingConnection {
+        guard let address else {
+            throw StoreError.cannotOpen(place: self.description, reason: self.fault ?? "")
+        }
+        return try BlockingConnection(address)
+    }
+
+    /// The tables that cannot be read to their end.
+    private static func damage(_ connection: BlockingConnection) throws -> [String] {
+        let tables = try connection.query(PostgreSQLStore.columns)
+        var damage: [String] = []
+        for index in 0..<tables.count {
+            let (table, columns) = (try tables[index].text(0), try tables[index].text(1))
+            if let fault = try Self.fault(in: table, columns, connection) { damage.append("\(table): \(fault)") }
+        }
+        return damage
+    }
+
+    private static func fault(
+        in table: String,
+        _ columns: String,
+        _ connection: BlockingConnection
+    ) throws(DatabaseError) -> String? {
+        do {
+            _ = try connection.query("select max(length(\(columns))) from \(table)")
+            return nil
+        } catch {
+            guard case .refused(let code, let message) = error, code.hasPrefix("XX") else { throw error }
+            return message
+        }
+    }
+}

@@ -1,0 +1,100 @@
+package import Foundation
+internal import PostgreSQL
+package import PushStore
+internal import Synchronization
+
+extension PostgreSQLStore {
+    /// Set only once the store is closed: a database that cannot be reached may come back, and writes fail until then.
+    package var failure: String? {
+        if self.condition.isClosed { return "the database is closed" }
+        return self.node.isAlive ? nil : "the database has not answered for some seconds"
+    }
+
+    package var isFull: Bool { self.condition.isFull }
+
+    /// The log is the server's, and so are its checkpoints.
+    package var report: StoreReport {
+        StoreReport(
+            waiting: self.condition.waiting.load(ordering: .relaxed),
+            receiptsWaiting: self.receipts.count,
+            receiptsDropped: self.receipts.dropped,
+            setAside: self.condition.setAside.load(ordering: .relaxed),
+            checkpointFailures: 0,
+            logBytes: 0
+        )
+    }
+
+    /// The values of all rows, of each table, and, if the role may read them (`pg_read_server_files`), the files of the tables
+    /// and their indexes after a checkpoint, where values of deleted rows may still be.
+    ///
+    /// Neither the server's write-ahead log nor its backups and standbys are looked at. Waits for the database.
+    package func bytesAtRest() throws -> [(name: String, bytes: Data)] {
+        let connection = try BlockingConnection(self.address)
+        let rows = try Self.rows(connection)
+        do {
+            try connection.execute("checkpoint")
+            return rows + (try Self.files(connection))
+        } catch DatabaseError.refused(code: "42501", _) {
+            return rows
+        }
+    }
+
+    /// The values of all rows, of each table: all that a query can find. Waits for the database.
+    package func rows() throws -> [(name: String, bytes: Data)] {
+        try Self.rows(BlockingConnection(self.address))
+    }
+
+    // MARK: - Private
+
+    private static func rows(
+        _ connection: BlockingConnection
+    ) throws -> [(name: String, bytes: Data)] {
+        var rows: [(name: String, bytes: Data)] = []
+        let tables = try connection.query(Self.columns)
+        for index in 0..<tables.count {
+            let (table, columns) = (try tables[index].text(0), try tables[index].text(1))
+            let bytes = try connection.query("select string_agg(\(columns), '\\x0a'::bytea) from \(table)")
+            rows.append((name: "The rows of \(table)", bytes: try bytes[0].optionalData(0) ?? Data()))
+        }
+        return rows
+    }
+
+    private static func files(
+        _ connection: BlockingConnection
+    ) throws -> [(name: String, bytes: Data)] {
+        var files: [(name: String, bytes: Data)] = []
+        let relations = try connection.query(Self.relations)
+        for index in 0..<relations.count {
+            let (name, path) = (try relations[index].text(0), try relations[index].text(1))
+            let bytes = try connection.query("select pg_read_binary_file($1, 0, $2, true)", path, Int64(1) << 29)
+            files.append((name: "The file of \(name)", bytes: try bytes[0].optionalData(0) ?? Data()))
+        }
+        return files
+    }
+
+    /// Each table, and an expression that has all bytes of a row: `bytea` as it is, other types as text. Without `node`, which
+    /// changes by itself.
+    static let columns = """
+        select c.relname::text, string_agg(
+            'coalesce(' || case a.atttypid when 17 then quote_ident(a.attname)
+                else 'convert_to(' || quote_ident(a.attname) || '::text, ''UTF8'')' end || ', ''''::bytea)',
+            ' || ''\\x20''::bytea || ' order by a.attnum)
+        from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
+        where c.relkind = 'r' and c.relname <> 'node'
+            and c.relnamespace = (select m.relnamespace from pg_class m where m.oid = to_regclass('migration'))
+        group by c.relname order by c.relname
+        """
+
+    /// The tables, their indexes, and what is stored beside them for its length.
+    static let relations = """
+        with t as (
+            select c.oid, c.reltoastrelid from pg_class c
+            where c.relkind = 'r' and c.relname <> 'node'
+                and c.relnamespace = (select m.relnamespace from pg_class m where m.oid = to_regclass('migration')))
+        select r.relname::text, pg_relation_filepath(r.oid) from pg_class r
+        where (r.oid in (select oid from t) or r.oid in (select reltoastrelid from t)
+                or r.oid in (select i.indexrelid from pg_index i join t on i.indrelid in (t.oid, t.reltoastrelid)))
+            and pg_relation_filepath(r.oid) is not null
+        order by r.relname
+        """
+}

@@ -1,0 +1,85 @@
+internal import Dispatch
+internal import Foundation
+internal import PostgreSQL
+package import PushCore
+internal import PushStore
+internal import Reactor
+internal import Synchronization
+
+/// A store in a PostgreSQL database, which several processes may share.
+///
+/// All connections are on one event loop of the store's own.
+package final class PostgreSQLStore: Sendable {
+    let address: DatabaseAddress
+    let database: ConnectionPool
+    let options: StoreOptions
+    let sealing: Sealing
+    let audit: AuditChain
+    /// This process, as the others see it: pushes are leased under its number.
+    let node: Node
+    let slots = WriterSlots()
+    let receipts = ReceiptBook()
+    let tokenUses = TokenUses()
+    let removals = RemovalClock()
+    let leases = LeaseBook()
+    let marks = ClaimMarks()
+    let condition: StoreCondition
+    /// How often the keyring was exchanged, or was about to be.
+    let exchanges = Atomic(0)
+    /// Set when receipts wait to be written.
+    let receiptSignal = Signal()
+    private let loop: EventLoop
+
+    /// Opens a database, and migrates its schema. Waits for the database. Throws `StoreError`.
+    convenience init(_ address: DatabaseAddress, _ keyring: Keyring, _ options: StoreOptions) throws(StoreError) {
+        let opened = try OpenedDatabase(address, keyring, options)
+        do {
+            self.init(opened, options, on: try EventLoop(index: 0, name: "database"))
+        } catch {
+            throw StoreError(opening: address.description, error)
+        }
+    }
+
+    private init(_ opened: OpenedDatabase, _ options: StoreOptions, on loop: EventLoop) {
+        self.address = opened.address
+        self.database = ConnectionPool(opened.address, PoolOptions(), on: loop)
+        self.options = options
+        self.sealing = opened.sealing
+        self.audit = AuditChain(opened.sealing.vault, opened.sealing.secret)
+        self.condition = StoreCondition(onEvent: options.onEvent)
+        self.loop = loop
+        self.node = Node(opened.node, release: options.release, vault: opened.sealing.vault, self.database, on: loop)
+        self.node.begin()
+    }
+
+    /// A store that was not closed ends as its process would: others take over what it has leased some seconds later.
+    deinit {
+        guard self.condition.beginClosing() else { return }
+        self.node.abandon()
+        // The thread that drops the last reference may be the loop's, and must not wait. Its end closes the connections.
+        DispatchQueue.global().async { [loop] in loop.stop() }
+    }
+
+    package var isShared: Bool { true }
+
+    package var vault: Vault { self.sealing.vault }
+
+    package var indexSecret: IndexSecret { self.sealing.secret }
+
+    /// Which tags of devices count.
+    var tags: TagPolicy { self.options.tags }
+
+    /// Whether a device, given by lane and registration id, cannot be reached until it connects by itself.
+    var isAway: @Sendable (_ lane: String, _ device: String) -> Bool { self.options.isAway }
+
+    /// Writes the receipts, lets others have what this process has leased, and ends the connections after the work that was
+    /// submitted.
+    package func close() async {
+        guard self.condition.beginClosing() else { return }
+        // What cannot be written is lost with the process, as in a crash.
+        try? await self.writeReceipts()
+        await self.node.end()
+        await self.database.close()
+        self.loop.stop()
+    }
+}

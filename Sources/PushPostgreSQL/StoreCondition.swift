@@ -1,0 +1,47 @@
+internal import PushStore
+internal import Synchronization
+
+/// Whether the store takes writes, and counts for its report. Any thread may use it.
+final class StoreCondition: Sendable {
+    private struct State {
+        var isFull = false
+        var isClosed = false
+    }
+
+    private let onEvent: @Sendable (StoreEvent) -> Void
+    private let state = Mutex(State())
+    /// Transactions under way, or waiting for a connection.
+    let waiting = Atomic(0)
+    /// Rows that could not be read, and were set aside.
+    let setAside = Atomic(0)
+
+    init(onEvent: @escaping @Sendable (StoreEvent) -> Void) {
+        self.onEvent = onEvent
+    }
+
+    var isFull: Bool { self.state.withLock { $0.isFull } }
+    var isClosed: Bool { self.state.withLock { $0.isClosed } }
+
+    /// `false` if the store was closed before.
+    func beginClosing() -> Bool {
+        self.state.withLock { state in
+            defer { state.isClosed = true }
+            return !state.isClosed
+        }
+    }
+
+    /// Records that a write succeeded, or that the database's disk was full; reports each change once.
+    func note(isFull: Bool) {
+        let hasChanged = self.state.withLock { state in
+            defer { state.isFull = isFull }
+            return state.isFull != isFull
+        }
+        if hasChanged { self.onEvent(isFull ? .diskFull : .roomAgain) }
+    }
+
+    /// Records and reports a row that cannot be read.
+    func note(_ row: StoreEvent.SetAside) {
+        self.setAside.wrappingAdd(1, ordering: .relaxed)
+        self.onEvent(.setAside(row))
+    }
+}

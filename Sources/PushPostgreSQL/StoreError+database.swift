@@ -1,0 +1,43 @@
+internal import Foundation
+internal import PostgreSQL
+internal import PushCore
+internal import PushStore
+
+extension StoreError {
+    init(_ error: DatabaseError) {
+        self =
+            switch error {
+            case .busy: .busy
+            case .refused(let code, _) where code == "53100": .full
+            // Too many connections, or a shutdown.
+            case .refused(let code, let message) where code == "53300" || code.hasPrefix("57P"):
+                .unavailable(reason: "\(message) (SQLSTATE \(code))")
+            case .refused(let code, let message): .failed(reason: "\(message) (SQLSTATE \(code))")
+            case .unavailable(let reason): .unavailable(reason: reason)
+            case .unknownOutcome(let reason): .unknownOutcome(reason: reason)
+            case .badColumn: .failed(reason: "a row cannot be decoded")
+            }
+    }
+
+    /// The error of the database or a decoder, without values of the row; `nil` for an error of another kind.
+    init?(reading error: any Error) {
+        switch error {
+        case let error as StoreError: self = error
+        case let error as DatabaseError: self.init(error)
+        case let error as VaultError: self = .failed(reason: error.description)
+        case is DecodingError: self = .failed(reason: "a row cannot be decoded")
+        default: return nil
+        }
+    }
+
+    /// The error that prevented a database from being opened; a `StoreError` stays as it is.
+    init(opening place: String, _ error: any Error) {
+        switch error {
+        case let error as StoreError: self = error
+        case DatabaseError.unavailable(let reason): self = .cannotOpen(place: place, reason: reason)
+        case let error as DatabaseError: self = .cannotOpen(place: place, reason: "\(error)")
+        case let error as VaultError: self = .cannotOpen(place: place, reason: error.description)
+        default: self = .cannotOpen(place: place, reason: "\(error)")
+        }
+    }
+}

@@ -1,0 +1,52 @@
+internal import Foundation
+internal import PostgreSQL
+internal import PushCore
+internal import PushStore
+
+/// An event without its number.
+struct NewEvent: Sendable {
+    let kind: PushEvent.Kind
+    let at: Date
+    let notification: Int64?
+    let device: Int64?
+    let user: Int64?
+    /// The lane; an event names only its platform.
+    let lane: String?
+    let sender: Int64?
+    let reason: String?
+
+    /// The lane without what follows the slash, which may be a host that only the device's owner knows.
+    fileprivate var platform: String? {
+        self.lane.map { String($0.prefix { $0 != "/" }) }
+    }
+}
+
+extension WriteTransaction {
+    /// Writes events, in the order in which they were noted.
+    ///
+    /// Locks `event_state` until the commit, so that the numbers become visible in their order.
+    func write(_ events: [NewEvent]) async throws {
+        guard !events.isEmpty else { return }
+        _ = try await self.query(
+            Self.newEvents,
+            events.count,
+            events.map(\.at.milliseconds),
+            events.map(\.kind.code),
+            events.map(\.notification),
+            events.map(\.device),
+            events.map(\.user),
+            events.map(\.platform),
+            events.map(\.sender),
+            events.map(\.reason)
+        )
+    }
+
+    static let newEvents = """
+        with s as (update event_state set newest = newest + $1 where id = 1 returning newest - $1 as last)
+        insert into event (number, at, kind, notification_id, device, user_id, platform, sender_id, reason)
+        select s.last + e.place, e.at, e.kind, e.notification_id, e.device, e.user_id, e.platform, e.sender_id, e.reason
+        from s cross join unnest(
+                $2::int8[], $3::int8[], $4::int8[], $5::int8[], $6::int8[], $7::text[], $8::int8[], $9::text[])
+            with ordinality as e (at, kind, notification_id, device, user_id, platform, sender_id, reason, place)
+        """
+}

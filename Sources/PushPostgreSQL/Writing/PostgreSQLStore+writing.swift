@@ -1,0 +1,69 @@
+internal import PostgreSQL
+internal import PushCore
+internal import PushStore
+internal import Synchronization
+
+extension PostgreSQLStore {
+    /// How often a transaction runs again because its chain of the audit has gone on without it.
+    private static let maximumRuns = 4
+
+    /// Runs a transaction that writes, again after a serialization failure, and throws `StoreError`.
+    ///
+    /// Errors of the body that are not the database's are rethrown.
+    func write<Value: Sendable>(
+        _ body: @Sendable (WriteTransaction) async throws -> Value
+    ) async throws -> Value {
+        self.condition.waiting.wrappingAdd(1, ordering: .relaxed)
+        let loan = SlotLoan(self.slots)
+        defer {
+            loan.end()
+            self.condition.waiting.wrappingSubtract(1, ordering: .relaxed)
+        }
+        var runs = 1
+        while true {
+            do {
+                return try await self.run(loan, body)
+            } catch is AuditChainLost where runs < Self.maximumRuns {
+                loan.forgetHead()
+                runs += 1
+            } catch let error as DatabaseError {
+                // Nobody knows where the chain ends now.
+                if case .unknownOutcome = error { loan.forgetHead() }
+                let failure = StoreError(error)
+                if case .full = failure { self.condition.note(isFull: true) }
+                throw failure
+            } catch {
+                throw StoreError(reading: error) ?? error
+            }
+        }
+    }
+
+    /// Runs a statement that only reads.
+    func read(_ sql: String, _ values: any Bindable...) async throws(StoreError) -> Rows {
+        do {
+            return try await self.database.query(sql, values: values)
+        } catch {
+            throw StoreError(error)
+        }
+    }
+
+    // MARK: - Private
+
+    /// Runs the transaction once, or again after a conflict.
+    private func run<Value: Sendable>(
+        _ loan: SlotLoan,
+        _ body: @Sendable (WriteTransaction) async throws -> Value
+    ) async throws -> Value {
+        let node = self.node.number
+        let (value, head, calls) = try await self.database.transaction { transaction in
+            let tx = WriteTransaction(transaction, of: self)
+            let value = try await body(tx)
+            let end = try await tx.finish(loan.slot, node: node)
+            return (value, end.head, end.calls)
+        }
+        if let head { loan.slot.note(head) }
+        if self.condition.isFull { self.condition.note(isFull: false) }
+        for call in calls { call() }
+        return value
+    }
+}

@@ -1,0 +1,26 @@
+internal import PostgreSQL
+internal import PushStore
+
+extension WriteTransaction {
+    /// Adds counts to the rows of one writer.
+    func write(_ tally: TallyCount, of writer: Int64) async throws {
+        let counts = tally.counts.sorted { left, right in
+            (left.key.lane, left.key.state.rawValue) < (right.key.lane, right.key.state.rawValue)
+        }
+        guard !counts.isEmpty else { return }
+        _ = try await self.query(
+            Self.newCounts,
+            writer,
+            counts.map(\.key.lane),
+            counts.map(\.key.state.rawValue),
+            counts.map(\.value)
+        )
+    }
+
+    static let newCounts = """
+        insert into tally as t (writer, lane, state, count)
+        select $1, c.lane, c.state, c.count from unnest($2::text[], $3::text[], $4::int8[]) as c (lane, state, count)
+        order by c.lane, c.state
+        on conflict (writer, lane, state) do update set count = t.count + excluded.count
+        """
+}

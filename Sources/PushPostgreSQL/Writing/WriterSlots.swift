@@ -1,0 +1,95 @@
+internal import PushStore
+internal import Synchronization
+
+/// The end of a chain of the audit, which a writer adds to.
+struct AuditHead: Sendable, Hashable {
+    let chain: Int64
+    /// The number of this process when it took the chain.
+    let node: Int64
+    let link: AuditLink
+}
+
+/// What one transaction at a time writes under: its rows of the tally, and its chain of the audit.
+final class WriterSlot: Sendable {
+    /// Two processes with the same rows of the tally only wait for each other; so few numbers are enough.
+    private static let nodes: Int64 = 64
+    private static let slots: Int64 = 64
+
+    let number: Int
+    private let state = Mutex<AuditHead?>(nil)
+
+    init(_ number: Int) {
+        self.number = number
+    }
+
+    /// `nil`: it has no chain yet, or does not know where it ends.
+    var head: AuditHead? { self.state.withLock { $0 } }
+
+    /// Records where the chain ends after a commit.
+    func note(_ head: AuditHead) {
+        self.state.withLock { $0 = head }
+    }
+
+    /// Leaves the chain, which may have gone on without this process.
+    func forget() {
+        self.state.withLock { $0 = nil }
+    }
+
+    func tallyWriter(node: Int64) -> Int64 {
+        (node % Self.nodes) * Self.slots + Int64(self.number) % Self.slots
+    }
+}
+
+/// The slots of this process, about as many as transactions run at the same time.
+final class WriterSlots: Sendable {
+    private struct State {
+        var free: [WriterSlot] = []
+        var count = 0
+    }
+
+    private let state = Mutex(State())
+
+    /// The free slot with the lowest number, so that few are in use.
+    func take() -> WriterSlot {
+        self.state.withLock { state in
+            if let index = state.free.indices.min(by: { state.free[$0].number < state.free[$1].number }) {
+                return state.free.remove(at: index)
+            }
+            defer { state.count += 1 }
+            return WriterSlot(state.count)
+        }
+    }
+
+    func giveBack(_ slot: WriterSlot) {
+        self.state.withLock { $0.free.append(slot) }
+    }
+}
+
+/// The slot of one call of `write`, through all runs of its transaction.
+final class SlotLoan: Sendable {
+    private let slots: WriterSlots
+    private let state = Mutex<WriterSlot?>(nil)
+
+    init(_ slots: WriterSlots) {
+        self.slots = slots
+    }
+
+    /// Taken with the first run, which has a connection then: callers that wait for one need no slot.
+    var slot: WriterSlot {
+        self.state.withLock { slot in
+            if let slot { return slot }
+            let taken = self.slots.take()
+            slot = taken
+            return taken
+        }
+    }
+
+    /// The slot must not be used any more.
+    func end() {
+        if let slot = self.state.withLock({ $0.take() }) { self.slots.giveBack(slot) }
+    }
+
+    func forgetHead() {
+        self.state.withLock { $0?.forget() }
+    }
+}

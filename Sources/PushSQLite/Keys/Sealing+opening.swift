@@ -1,0 +1,31 @@
+internal import Foundation
+internal import GRDB
+internal import PushCore
+internal import PushStore
+
+extension Sealing {
+    /// Stores the keyring's first key as one in use, and reads the database's secret, or creates it at the first start.
+    ///
+    /// Throws `StoreError.wrongKeyring` if a key in use is not in the keyring.
+    init(_ db: Database, _ keyring: Keyring) throws {
+        try DataKeyEntry.fetchAll(db).check(keyring)
+        try DataKeyEntry.note(db, keyring, now: Date())
+        let vault = Vault(keyring)
+        self.init(vault, try Self.secret(db, vault))
+    }
+
+    private static func secret(_ db: Database, _ vault: Vault) throws -> IndexSecret {
+        if let sealed = try Data.fetchOne(db, sql: "select secret from index_secret") {
+            guard let secret = IndexSecret(bytes: try vault.open(sealed, in: .indexSecret)) else {
+                throw VaultError.unreadable
+            }
+            return secret
+        }
+        let secret = IndexSecret()
+        try db.execute(
+            sql: "insert into index_secret (id, secret) values (1, ?)",
+            arguments: [try vault.seal(secret.bytes, in: .indexSecret)]
+        )
+        return secret
+    }
+}

@@ -1,0 +1,138 @@
+internal import Crypto
+package import Foundation
+package import PushCore
+
+/// Makes the entries of the audit, and checks them.
+///
+/// An entry is sealed text. Each has a keyed hash over itself and the hash before it, its link: changing an entry, or
+/// removing one from the middle, breaks the chain, which cannot be repaired without the key.
+package struct AuditChain: Sendable {
+    private static let separator: Character = "\t"
+
+    private let vault: Vault
+    private let key: SymmetricKey
+
+    package init(_ vault: Vault, _ secret: IndexSecret) {
+        self.vault = vault
+        self.key = secret.derive("audit")
+    }
+
+    /// The name of a token in the audit: a keyed hash of its prefix.
+    package func name(of token: TokenPrefix) -> String {
+        let code = HMAC<SHA256>.authenticationCode(for: Data("token \(token)".utf8), using: self.key)
+        let digits = Array("0123456789abcdef".utf8)
+        let bytes = code.prefix(8).flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    package func draft(_ record: AuditRecord) -> AuditDraft {
+        AuditDraft(at: record.at.milliseconds, text: Data(self.text(of: record).utf8))
+    }
+
+    /// The entry after another one.
+    package func sealed(_ draft: AuditDraft, after last: AuditLink) throws -> SealedAuditEntry {
+        let number = last.number + 1
+        return SealedAuditEntry(
+            at: draft.at,
+            entry: try self.vault.seal(draft.text, in: .audit(number)),
+            link: AuditLink(
+                number: number,
+                code: self.code(last.code, number: number, at: draft.at, text: draft.text)
+            )
+        )
+    }
+
+    /// Opens a row of the audit.
+    package func opened(_ sealed: SealedAuditEntry) throws -> AuditEntry {
+        let text = try self.vault.open(sealed.entry, in: .audit(sealed.link.number))
+        let fields = String(decoding: text, as: UTF8.self)
+            .split(separator: Self.separator, omittingEmptySubsequences: false).map(String.init)
+        guard fields.count == 7 else { throw VaultError.unreadable }
+        return AuditEntry(
+            number: sealed.link.number,
+            at: Date(milliseconds: sealed.at),
+            action: fields[0],
+            subject: fields[1],
+            detail: fields[2],
+            actor: fields[3],
+            token: fields[4],
+            client: fields[5],
+            request: fields[6]
+        )
+    }
+
+    /// Whether a row is as it was appended after the entry with the link `previous`.
+    package func isGenuine(_ sealed: SealedAuditEntry, after previous: AuditLink) -> Bool {
+        let number = sealed.link.number
+        guard number == previous.number + 1 else { return false }
+        do {
+            let text = try self.vault.open(sealed.entry, in: .audit(number))
+            return self.code(previous.code, number: number, at: sealed.at, text: text) == sealed.link.code
+        } catch {
+            return false
+        }
+    }
+
+    /// A keyed hash over the link that the first remaining entry is chained to.
+    package func mac(ofStart link: AuditLink) -> Data {
+        self.code(link.code, number: link.number, at: 0, text: Data("start".utf8))
+    }
+
+    /// A keyed hash over the newest entry's link.
+    package func mac(ofEnd link: AuditLink) -> Data {
+        self.code(link.code, number: link.number, at: 0, text: Data("end".utf8))
+    }
+
+    // MARK: - Private
+
+    /// No field has a separator: names, ids and addresses have none, and details are ours.
+    private func text(of record: AuditRecord) -> String {
+        let actor = record.actor
+        let fields = [
+            record.action.rawValue, record.subject, record.detail, actor.name?.description ?? "",
+            actor.token.map(self.name) ?? "", actor.client, actor.request,
+        ]
+        return fields.joined(separator: String(Self.separator))
+    }
+
+    private func code(_ previous: Data, number: Int64, at: Int64, text: Data) -> Data {
+        var code = HMAC<SHA256>(key: self.key)
+        code.update(data: previous)
+        withUnsafeBytes(of: number.bigEndian) { code.update(data: $0) }
+        withUnsafeBytes(of: at.bigEndian) { code.update(data: $0) }
+        code.update(data: text)
+        return Data(code.finalize())
+    }
+}
+
+/// A record as the text of its entry, made before the transaction.
+package struct AuditDraft: Sendable {
+    package let at: Int64
+    package let text: Data
+}
+
+/// An entry that the next one is chained to.
+package struct AuditLink: Sendable, Hashable {
+    package let number: Int64
+    /// The keyed hash over the entry and the link before it; empty before the first.
+    package let code: Data
+
+    package init(number: Int64, code: Data) {
+        self.number = number
+        self.code = code
+    }
+}
+
+/// A row of the audit.
+package struct SealedAuditEntry: Sendable, Hashable {
+    package let at: Int64
+    /// The sealed text.
+    package let entry: Data
+    package let link: AuditLink
+
+    package init(at: Int64, entry: Data, link: AuditLink) {
+        self.at = at
+        self.entry = entry
+        self.link = link
+    }
+}

@@ -1,0 +1,36 @@
+package import Crypto
+internal import Foundation
+package import PushCore
+
+/// Message authentication codes of rows, which tell whether a row is as the store has written it.
+///
+/// Small rows decide who may fetch a payload. A flipped bit, or a change of the file by hand, could make such a row
+/// another user's; the store checks its code before it returns anything.
+package struct RowMAC: Sendable {
+    private let hash: KeyedHash
+
+    package init(key: SymmetricKey) {
+        self.hash = KeyedHash(key: key)
+    }
+
+    /// The code of a row of `recipient`.
+    package func recipient(of notification: Int64, user: Int64) -> Int64 {
+        self.code(1, (notification, user, 0, 0))
+    }
+
+    /// The code of a row of `token`, which binds the token to its user.
+    package func token(_ fingerprint: Fingerprint, user: Int64) -> Int64 {
+        fingerprint.withUnsafeBytes { bytes in
+            // Half of a SHA-256 identifies a token as well as all of it.
+            let half = (0..<2).map { bytes.loadUnaligned(fromByteOffset: $0 * 8, as: Int64.self) }
+            return self.code(2, (half[0], half[1], user, 0))
+        }
+    }
+
+    /// The first quarter of the HMAC of a message of fixed length.
+    private func code(_ table: Int64, _ values: (Int64, Int64, Int64, Int64)) -> Int64 {
+        let message = (table.bigEndian, values.0.bigEndian, values.1.bigEndian, values.2.bigEndian, values.3.bigEndian)
+        return self.hash.code { hash in withUnsafeBytes(of: message) { hash.update(bufferPointer: $0) } }
+            .withUnsafeBytes { $0.loadUnaligned(as: Int64.self) }
+    }
+}

@@ -1,0 +1,35 @@
+package import PushCore
+
+/// A column whose values are sealed, and so must be sealed again when the key changes.
+package struct SealedColumn: Sendable {
+    package let table: String
+    /// The column with the row's number.
+    package let key: String
+    package let column: String
+    /// The column with the other number that the value is bound to, if any.
+    package var bound = "0"
+    /// The place of a row's value, from these two numbers.
+    package let place: @Sendable (Int64, Int64) -> SealedPlace?
+
+    /// All, with the name of the table of users.
+    package static func all(usersIn users: String) -> [SealedColumn] {
+        [
+            SealedColumn(table: "index_secret", key: "id", column: "secret") { _, _ in .indexSecret },
+            SealedColumn(table: users, key: "id", column: "name") { row, _ in .username(row) },
+            SealedColumn(table: users, key: "id", column: "tags") { row, _ in .userTags(row) },
+            SealedColumn(table: "device", key: "number", column: "handle") { row, _ in .handle(row) },
+            SealedColumn(table: "device", key: "number", column: "tags") { row, _ in .tags(row) },
+            SealedColumn(table: "fanout", key: "notification_id", column: "expressions") { row, _ in .expressions(row)
+            },
+            SealedColumn(table: "scheduled", key: "notification_id", column: "expressions") { row, _ in .scheduled(row)
+            },
+            SealedColumn(table: "audit", key: "number", column: "entry") { row, _ in .audit(row) },
+            SealedColumn(table: "notification", key: "id", column: "payload", bound: "sender_id") { row, sender in
+                NotificationID(rawValue: row).map { .payload($0, sender: sender) }
+            },
+            SealedColumn(table: "notification", key: "id", column: "alert", bound: "sender_id") { row, sender in
+                NotificationID(rawValue: row).map { .alert($0, sender: sender) }
+            },
+        ]
+    }
+}

@@ -1,0 +1,76 @@
+package import Foundation
+
+/// Fills a page of a user's changes, entry by entry, until it is full.
+package struct PageBuilder {
+    /// The largest number of rows that are read for one page, most of which may show nothing.
+    package static let maximumRows = 1000
+
+    package private(set) var page: NotificationPage
+    private let range: ChangeRange
+    private let budget: PageBudget
+    private let now: Date
+    private var rows = 0
+    /// The bytes of the payloads.
+    private var bytes = 0
+
+    package init(_ range: ChangeRange, within budget: PageBudget, now: Date) {
+        self.page = NotificationPage(end: range.start ?? 0)
+        self.range = range
+        self.budget = budget
+        self.now = now
+    }
+
+    /// Must be called before each row; `false`: the page ends before it.
+    package mutating func beginRow() -> Bool {
+        if self.rows == Self.maximumRows { return self.endsBeforeMore() }
+        self.rows += 1
+        return self.rows <= self.budget.rows || self.endsBeyondBudget()
+    }
+
+    /// Adds a row's entry, if it shows something; `false`: the page ends before it.
+    package mutating func add(_ entry: NotificationPage.Entry, changedAt: Date) -> Bool {
+        guard entry.expiresAt > self.now else {
+            self.pass(entry)
+            return true
+        }
+        if self.page.entries.count == self.range.limit { return self.endsBeforeMore() }
+        if self.isShown(entry) {
+            self.bytes += entry.payloadLength
+            let isTooLong = self.bytes > NotificationPage.maximumBytes
+            if isTooLong, !self.page.entries.isEmpty { return self.endsBeforeMore() }
+            if self.bytes > self.budget.bytes { return self.endsBeyondBudget() }
+            self.page.entries.append(entry)
+        }
+        self.page.changedAt = max(self.page.changedAt, changedAt)
+        self.page.end = entry.change
+        return true
+    }
+
+    /// Passes a change of another app's notification. The list goes on after it, so that it is read once.
+    package mutating func skip(_ change: Int64) {
+        self.page.end = change
+    }
+
+    // MARK: - Private
+
+    /// A tombstone is for a client that may have the notification.
+    private func isShown(_ entry: NotificationPage.Entry) -> Bool {
+        !entry.isGone || self.range.start != nil
+    }
+
+    private mutating func pass(_ expired: NotificationPage.Entry) {
+        self.page.changedAt = max(self.page.changedAt, expired.expiresAt)
+        // Otherwise the end stays: the row will be deleted, and the cursor at it would then be another one.
+        if self.rows == Self.maximumRows { self.page.end = expired.change }
+    }
+
+    private mutating func endsBeforeMore() -> Bool {
+        self.page.hasMore = true
+        return false
+    }
+
+    private mutating func endsBeyondBudget() -> Bool {
+        self.page.isBeyondBudget = true
+        return false
+    }
+}

@@ -1,0 +1,89 @@
+internal import Synchronization
+
+/// The receipts of collected notifications, until they are written. Any thread may use it.
+///
+/// Receipts are merged, and written late and in the order of their rows: after a broadcast a hundred thousand come
+/// within seconds, and posts must not wait for them. A crash loses them; while the process lives, every loss is
+/// counted.
+package final class ReceiptBook: Sendable {
+    package struct Key: Hashable, Comparable {
+        package let notification: Int64
+        package let user: Int64
+
+        package static func < (left: Key, right: Key) -> Bool {
+            (left.notification, left.user) < (right.notification, right.user)
+        }
+    }
+
+    package struct Receipt: Sendable {
+        package let key: Key
+        /// In milliseconds since 1970.
+        package let fetchedAt: Int64
+    }
+
+    private struct State {
+        var noted: [Key: Int64] = [:]
+        /// Taken from `noted`, last row first.
+        var sorted: [Receipt] = []
+        var dropped = 0
+    }
+
+    private let bound: Int
+    private let state = Mutex(State())
+
+    /// Beyond `bound` receipts that wait, further ones are dropped and counted.
+    package init(bound: Int = 500_000) {
+        self.bound = bound
+    }
+
+    package enum Noted {
+        /// No other receipt was waiting: the caller must schedule the write.
+        case first
+        case added, dropped
+    }
+
+    /// Adds receipts; the earliest of each counts.
+    package func note(_ notifications: [Int64], by user: Int64, at time: Int64) -> Noted {
+        self.state.withLock { state in
+            let isFirst = state.noted.isEmpty && state.sorted.isEmpty
+            var result = isFirst ? Noted.first : .added
+            for notification in notifications {
+                let key = Key(notification: notification, user: user)
+                if state.noted[key] != nil { continue }
+                if state.noted.count + state.sorted.count >= self.bound {
+                    state.dropped += 1
+                    result = .dropped
+                } else {
+                    state.noted[key] = time
+                }
+            }
+            return result
+        }
+    }
+
+    /// The number of receipts that wait.
+    package var count: Int { self.state.withLock { $0.noted.count + $0.sorted.count } }
+
+    /// The number of dropped receipts since the start.
+    package var dropped: Int { self.state.withLock { $0.dropped } }
+
+    /// Removes the next receipts, at most `limit`, to write them; neighbours in the table come together.
+    package func take(_ limit: Int) -> [Receipt] {
+        self.state.withLock { state in
+            if state.sorted.isEmpty {
+                state.sorted = state.noted.map { Receipt(key: $0.key, fetchedAt: $0.value) }
+                state.sorted.sort { $0.key > $1.key }
+                state.noted.removeAll(keepingCapacity: false)
+            }
+            let taken = Array(state.sorted.suffix(limit).reversed())
+            state.sorted.removeLast(taken.count)
+            if state.sorted.isEmpty { state.sorted = [] }
+            return taken
+        }
+    }
+
+    /// Puts receipts back that could not be written.
+    package func putBack(_ receipts: [Receipt]) {
+        self.state.withLock { $0.sorted.append(contentsOf: receipts.reversed()) }
+    }
+}

@@ -1,0 +1,39 @@
+/// A living device of an audience.
+package struct AudienceDevice: Sendable, Hashable {
+    package let number: Int64
+    package let user: Int64
+    package let lane: String
+    /// The registration id.
+    package let id: String
+
+    package init(number: Int64, user: Int64, lane: String, id: String) {
+        self.number = number
+        self.user = user
+        self.lane = lane
+        self.id = id
+    }
+}
+
+/// The devices of one page of an audience, and the users who receive the notification even without a device.
+package struct AudiencePage: Sendable, Hashable {
+    package var devices: [AudienceDevice]
+    package var users: [Int64]
+
+    package init(devices: [AudienceDevice] = [], users: [Int64] = []) {
+        self.devices = devices
+        self.users = users
+    }
+}
+
+/// The position of a walk along an audience, which is all that must survive a crash.
+package struct AudienceWalk: Sendable, Hashable {
+    /// The index of the audience's branch.
+    package var branch: Int
+    /// The last row that the walk has passed.
+    package var cursor: Int64
+
+    package init(branch: Int = 0, cursor: Int64 = 0) {
+        self.branch = branch
+        self.cursor = cursor
+    }
+}

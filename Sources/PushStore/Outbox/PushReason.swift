@@ -1,0 +1,17 @@
+/// Why pushes wait or have ended, as their senders see it.
+package enum PushReason {
+    /// It waits until its device connects.
+    package static let away = "no event stream is open"
+    /// It waits until the interval between two pushes to its device has passed.
+    package static let paced = "the device was woken a short time ago"
+    package static let recalled = "recalled"
+    package static let dismissed = "dismissed by the user"
+    /// The user has fetched a payload that may be read once.
+    package static let taken = "fetched by the user"
+    /// The device has fetched all that its push would announce.
+    package static let fetched = "fetched by the device"
+    package static let replaced = "replaced by a newer push with the same CollapseKey"
+    package static let replacedConfirmation = "replaced by a newer confirmation"
+    package static let noDevice = "the device is no longer registered"
+    package static let damaged = "the row is damaged"
+}

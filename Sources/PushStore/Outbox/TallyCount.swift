@@ -1,0 +1,34 @@
+/// The states that a tally counts; the names are those of the database.
+package enum TallyState: String, Sendable {
+    case enqueued
+    case accepted
+    case expired
+    case failed
+    case cancelled
+
+    package var member: WritableKeyPath<Tally, Int> {
+        switch self {
+        case .enqueued: \.enqueued
+        case .accepted: \.accepted
+        case .expired: \.expired
+        case .failed: \.failed
+        case .cancelled: \.cancelled
+        }
+    }
+}
+
+/// Counts within one transaction, to be written at its end.
+package struct TallyCount: Sendable {
+    package struct Key: Sendable, Hashable {
+        package let lane: String
+        package let state: TallyState
+    }
+
+    package private(set) var counts: [Key: Int] = [:]
+
+    package init() {}
+
+    package mutating func add(_ state: TallyState, lane: String, by count: Int = 1) {
+        self.counts[Key(lane: lane, state: state), default: 0] += count
+    }
+}

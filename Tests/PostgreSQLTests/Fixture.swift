@@ -1,0 +1,104 @@
+import Foundation
+import PostgreSQL
+import PushTesting
+import Reactor
+import Synchronization
+
+/// A pool with a database and a loop of its own.
+struct Fixture: Sendable {
+    let address: DatabaseAddress
+    let loop: EventLoop
+    let pool: ConnectionPool
+
+    /// A second connection, which the test uses to interfere.
+    func other() throws -> BlockingConnection { try BlockingConnection(self.address) }
+
+    /// How many sessions of the pool are in a transaction.
+    func openTransactions() throws -> Int64? {
+        try self.other().query(
+            """
+            select count(*) from pg_stat_activity
+            where datname = current_database() and state like 'idle in transaction%'
+            """
+        ).first?.integer(0)
+    }
+
+    /// The session of the pool that runs the statement.
+    static let pid = "select pg_backend_pid()::int8"
+}
+
+/// Runs a test with a pool, on its loop.
+func withPool<Value: Sendable>(
+    _ schema: String = "",
+    _ options: PoolOptions = PoolOptions(),
+    at change: @Sendable (DatabaseAddress) throws -> DatabaseAddress = { $0 },
+    _ body: @Sendable (Fixture) async throws -> Value
+) async throws -> Value {
+    let address = try PostgreSQLCluster.shared.newDatabase()
+    if !schema.isEmpty { try BlockingConnection(address).execute(schema) }
+    let loop = try EventLoop(index: 0)
+    let pool = ConnectionPool(try change(address), options, on: loop)
+    let fixture = Fixture(address: address, loop: loop, pool: pool)
+    let result: Result<Value, any Error>
+    do {
+        result = .success(try await withTaskExecutorPreference(loop) { try await body(fixture) })
+    } catch {
+        result = .failure(error)
+    }
+    await pool.close()
+    loop.stop()
+    try PostgreSQLCluster.shared.drop(address)
+    return try result.get()
+}
+
+extension PoolOptions {
+    /// Short limits, for tests of what happens after them.
+    static var impatient: PoolOptions {
+        var options = PoolOptions()
+        options.readers = 1
+        options.readLimit = .milliseconds(500)
+        options.writeLimit = .milliseconds(1000)
+        return options
+    }
+}
+
+/// The error that `body` throws.
+func failure(_ body: () async throws -> Void) async -> DatabaseError? {
+    do {
+        try await body()
+        return nil
+    } catch {
+        return error as? DatabaseError
+    }
+}
+
+extension DatabaseError {
+    var code: String? {
+        if case .refused(let code, _) = self { code } else { nil }
+    }
+
+    var isUnavailable: Bool {
+        if case .unavailable = self { true } else { false }
+    }
+
+    var isUnknown: Bool {
+        if case .unknownOutcome = self { true } else { false }
+    }
+}
+
+/// A number that several tasks change.
+final class Counter: Sendable {
+    private let number = Atomic<Int64>(0)
+
+    var value: Int64 { self.number.load(ordering: .sequentiallyConsistent) }
+
+    func set(_ value: Int64) {
+        self.number.store(value, ordering: .sequentiallyConsistent)
+    }
+
+    /// Returns the new value.
+    @discardableResult
+    func increment() -> Int64 {
+        self.number.add(1, ordering: .sequentiallyConsistent).newValue
+    }
+}

@@ -1,0 +1,55 @@
+import Foundation
+import PostgreSQL
+import PushTesting
+import Testing
+
+@Suite(.timeLimit(.minutes(5))) struct HostTests {
+    /// The address with other hosts before its own.
+    private static func behind(_ hosts: String) -> @Sendable (DatabaseAddress) throws -> DatabaseAddress {
+        { address in
+            let parts = address.description.split(separator: "@", maxSplits: 1)
+            return try DatabaseAddress("\(parts[0])@\(hosts),\(parts[1])")
+        }
+    }
+
+    @Test func deadAndSilentHostsDoNotDelayTheOneThatAnswers() async throws {
+        let silent = try HeldSocket()
+        try await withPool(at: Self.behind("127.0.0.1:1,127.0.0.1:\(silent.port)")) { fixture in
+            let start = ContinuousClock.now
+            #expect(try await fixture.pool.query("select 1::int8").first?.integer(0) == 1)
+            try await fixture.pool.transaction { _ = try await $0.query("select 1") }
+            #expect(ContinuousClock.now - start < .milliseconds(900))
+        }
+    }
+
+    @Test func aHostThatTakesNoWritesLoses() async throws {
+        let readOnly = try PostgreSQLCluster.shared.newDatabase()
+        try BlockingConnection(readOnly).execute(
+            #"alter database "\#(readOnly.database)" set default_transaction_read_only = on"#
+        )
+        try await withPool(at: { _ in readOnly }) { fixture in
+            let error = await failure { _ = try await fixture.pool.query("select 1") }
+            #expect(error?.description.contains("read-only") == true)
+        }
+        #expect(throws: DatabaseError.self) { try BlockingConnection(readOnly) }
+        try PostgreSQLCluster.shared.drop(readOnly)
+    }
+
+    @Test func namesAreResolvedAndTheReasonNamesTheHost() async throws {
+        let address = try DatabaseAddress("postgres://x@localhost:1,no-such-host.invalid:2/x?sslmode=disable")
+        try await withPool("", .impatient, at: { _ in address }) { fixture in
+            let error = await failure { _ = try await fixture.pool.query("select 1") }?.description ?? ""
+            #expect(error.contains("localhost") && error.contains("refused"), "\(error)")
+        }
+    }
+
+    @Test func aDatabaseThatDoesNotExistIsNamed() async throws {
+        let change: @Sendable (DatabaseAddress) throws -> DatabaseAddress = { address in
+            try DatabaseAddress(address.description.replacing(address.database, with: "nowhere"))
+        }
+        try await withPool("", .impatient, at: change) { fixture in
+            let error = await failure { _ = try await fixture.pool.query("select 1") }?.description ?? ""
+            #expect(error.contains("nowhere"))
+        }
+    }
+}

@@ -1,0 +1,149 @@
+import Foundation
+import PushCore
+import PushStore
+import PushTesting
+import Testing
+
+/// Two processes that send pushes of one database at the same time.
+@Suite(.timeLimit(.minutes(5))) struct OutboxRaceTests {
+    /// The stores of two processes.
+    private let nodes: [StoreFixture]
+    private let alice: User
+    private var first: StoreFixture { self.nodes[0] }
+
+    init() async throws {
+        let fixture = try StoreFixture(.postgreSQL)
+        self.nodes = [fixture, try fixture.reopened()]
+        self.alice = try await fixture.addUser("alice", role: .publisher)
+    }
+
+    private func addDevices(_ count: Int) async throws {
+        for number in 0..<count {
+            try await self.first.addDevice(of: self.alice, handle: "d-\(number)", tags: ["news"])
+        }
+    }
+
+    /// Runs the body in both processes at the same time, as often as `rounds` says.
+    private func atOnce<Outcome: Sendable>(
+        rounds: Int = 1,
+        _ body: @escaping @Sendable (StoreFixture) async throws -> Outcome
+    ) async throws -> [Outcome] {
+        try await withThrowingTaskGroup(of: Outcome.self) { group in
+            for _ in 0..<rounds {
+                for node in self.nodes { group.addTask { try await body(node) } }
+            }
+            return try await group.reduce(into: []) { $0.append($1) }
+        }
+    }
+
+    private func tally() async throws -> Tally {
+        try await self.first.reader.tallies()["apns"] ?? Tally()
+    }
+
+    @Test(arguments: [nil, Duration.seconds(60)]) func eachPushIsLeasedByOneProcess(interval: Duration?) async throws {
+        try await self.addDevices(50)
+        try await self.first.post(1, from: self.alice, to: "news")
+        let leased = try await self.atOnce(rounds: 4) { try await $0.claim(limit: 10, interval: interval) }.flatMap(
+            \.self
+        )
+        #expect(Set(leased.map(\.device)).count == leased.count)
+        var rest = try await self.first.claim(limit: 100, interval: interval)
+        rest += try await self.nodes[1].claim(limit: 100, interval: interval)
+        #expect(Set((leased + rest).map(\.device)).count == 50)
+        #expect(leased.count + rest.count == 50)
+        #expect(try await self.first.nextDue() == nil)
+    }
+
+    @Test func whatAProcessThatHasEndedHadLeasedIsLeasedByTheOther() async throws {
+        try await self.addDevices(5)
+        try await self.first.post(1, from: self.alice, to: "news")
+        let lost = try await self.first.claim()
+        #expect(lost.count == 5)
+        #expect(try await self.nodes[1].claim().isEmpty)
+        await self.first.store.close()
+        let taken = try await self.nodes[1].claim()
+        #expect(taken.map(\.state.attempts) == [2, 2, 2, 2, 2])
+        #expect(Set(taken.map(\.push.attemptID)) == Set(lost.map(\.push.attemptID)))
+        for delivery in taken { try await self.nodes[1].settle(delivery, as: .accepted(providerID: nil)) }
+        #expect(try await self.nodes[1].reader.tallies()["apns"]?.accepted == 5)
+    }
+
+    @Test func anAnswerToWhatAnotherProcessHasTakenOverChangesNothing() async throws {
+        try await self.addDevices(1)
+        try await self.first.post(1, from: self.alice, to: "news")
+        let leased = try #require(try await self.first.claim().first)
+        // The other process has never leased it.
+        for settlement in [Settlement.accepted(providerID: nil), .failed(reason: "no"), .released] {
+            try await self.nodes[1].settle(leased, as: settlement)
+        }
+        #expect(try await self.tally().pending == 1)
+        #expect(try await self.nodes[1].claim().isEmpty)
+        try await self.first.settle(leased, as: .accepted(providerID: nil))
+        #expect(try await self.tally().accepted == 1)
+    }
+
+    @Test func ofPushesToOneDeviceThatTwoProcessesLeaseAtOnceOneIsSent() async throws {
+        try await self.addDevices(1)
+        for number in Int64(1)...6 { try await self.first.post(number, from: self.alice, to: "news") }
+        let leased = try await self.atOnce(rounds: 3) { try await $0.claim(limit: 1, interval: .seconds(60)) }
+        #expect(leased.flatMap(\.self).count <= 1)
+        #expect(try await self.tally().accepted == 0)
+    }
+
+    @Test func aScheduledNotificationIsSentOnce() async throws {
+        try await self.addDevices(3)
+        for number in Int64(1)...20 {
+            try await self.first.post(number, from: self.alice, to: "news", sendAt: self.first.now + 60)
+        }
+        let later = self.first.now + 60
+        let released = try await self.atOnce(rounds: 4) { try await $0.store.releaseScheduled(limit: 5, now: later) }
+        var sent = released.flatMap(\.sent)
+        sent += try await self.first.store.releaseScheduled(limit: 100, now: later).sent
+        #expect(sent.map(\.rawValue).sorted() == Array(1...20))
+        #expect(try await self.tally().enqueued == 60)
+    }
+
+    @Test func aBroadcastIsExpandedOnce() async throws {
+        try await self.addDevices(40)
+        try await self.first.post(1, from: self.alice, to: "news", collapseID: "key", page: 3)
+        try await self.first.post(2, from: self.alice, to: "news", collapseID: "key", page: 3)
+        let now = self.first.now
+        _ = try await self.atOnce(rounds: 10) { try await $0.store.expandFanout(page: 3, now: now) }
+        while try await self.first.store.expandFanout(page: 3, now: now) != nil {}
+        let tally = try await self.tally()
+        #expect(tally.pending == 40)
+        #expect(Set(try await self.first.claim().map(\.push.notification.rawValue)) == [2])
+    }
+
+    @Test func ofNotificationsWithOneKeyThatArePostedAtOnceEachDeviceKeepsOne() async throws {
+        try await self.addDevices(3)
+        let numbers = Array(Int64(1)...12)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for number in numbers {
+                let node = self.nodes[Int(number) % self.nodes.count]
+                group.addTask { [alice] in
+                    _ = try await node.post(number, from: alice, to: "news", collapseID: "key")
+                }
+            }
+            try await group.waitForAll()
+        }
+        #expect(try await self.tally().pending == 3)
+        #expect(Set(try await self.first.claim().map(\.push.notification)).count == 1)
+    }
+
+    @Test func aPushThatIsCancelledWhileItIsSettledEndsOnce() async throws {
+        try await self.addDevices(20)
+        try await self.first.post(1, from: self.alice, to: "news")
+        let leased = try await self.first.claim(limit: 10)
+        let id = try #require(NotificationID(rawValue: 1))
+        let (now, sender) = (self.first.now, self.alice.id)
+        async let recall = self.nodes[1].store.recall(id, by: .sender(sender), noting: nil, page: nil, now: now)
+        try await self.first.store.settle(leased.map { ($0, .accepted(providerID: nil)) }, now: now)
+        #expect(try await recall)
+        #expect(try await self.nodes[1].store.cancelRecalled(id, after: 0, page: nil, now: now) == nil)
+        #expect(try await self.first.claim().isEmpty)
+        let tally = try await self.tally()
+        #expect(tally.accepted == 10)
+        #expect(tally.cancelled == 10)
+    }
+}

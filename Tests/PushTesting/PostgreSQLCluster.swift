@@ -1,0 +1,147 @@
+internal import Foundation
+package import PostgreSQL
+internal import Synchronization
+
+/// A PostgreSQL of this test process's own, which has a database for each fixture.
+///
+/// ```swift
+/// let address = try PostgreSQLCluster.shared.newDatabase()
+/// ```
+/// Started on first use, in a folder of its own, on a unix socket only; what it stores is not safe against a crash. It ends
+/// with the test process, however that ends: its shell waits for the end of a socket that only this process has open.
+package final class PostgreSQLCluster: Sendable {
+    package static let shared = PostgreSQLCluster()
+
+    private struct Running {
+        let folder: TemporaryFolder
+        let process: ChildProcess
+        /// The socket's end that this process keeps open.
+        let lifeline: Int32
+        let connection: BlockingConnection
+    }
+
+    private let running = Mutex<Running?>(nil)
+    private let lastDatabase = Atomic(0)
+
+    private init() {}
+
+    /// Makes a database, empty or as a copy of another one that is not in use.
+    ///
+    /// Throws `Failure` if the server cannot be started.
+    package func newDatabase(from template: DatabaseAddress? = nil) throws -> DatabaseAddress {
+        let number = self.lastDatabase.add(1, ordering: .relaxed).newValue
+        let original = template?.database ?? "template0"
+        return try self.running.withLock { running in
+            let cluster = try running ?? Self.start()
+            running = cluster
+            // The strategy copies blocks and not files, which would need checkpoints.
+            try cluster.connection.execute(
+                #"create database "test\#(number)" template "\#(original)" strategy wal_log"#
+            )
+            return try Self.address(cluster.folder, database: "test\(number)")
+        }
+    }
+
+    /// Deletes a database, and ends the connections to it.
+    package func drop(_ address: DatabaseAddress) throws {
+        try self.running.withLock {
+            try $0?.connection.execute(#"drop database if exists "\#(address.database)" with (force)"#)
+        }
+    }
+
+    package struct Failure: Error, CustomStringConvertible {
+        package let description: String
+    }
+
+    // MARK: - Private
+
+    /// Runs the server until nothing more can come from descriptor 3. The traps: an interrupt at the terminal is meant for the
+    /// tests, which then end.
+    ///
+    /// Arguments: the folder of the programs, the cluster's folder, and the command that changes the user.
+    private static let script = """
+        trap '' INT TERM HUP
+        programs=$1 folder=$2
+        shift 2
+        "$@" "$programs/initdb" -D "$folder/data" -U postgres -A trust -E UTF8 --locale=C --no-sync >"$folder/log" 2>&1 &&
+        "$@" "$programs/postgres" -D "$folder/data" -k "$folder" -c listen_addresses= -c max_connections=400 \\
+            -c fsync=off -c full_page_writes=off -c max_wal_size=128MB -c shared_buffers=64MB \\
+            -c max_parallel_workers_per_gather=0 -c dynamic_shared_memory_type=mmap >>"$folder/log" 2>&1 3<&- &
+        background=$!
+        read -r nothing <&3
+        while kill -0 $background 2>&-; do
+            kill -QUIT "$(head -n 1 "$folder/data/postmaster.pid")" 2>&-
+            sleep 0.1
+        done
+        rm -rf "$folder"
+        """
+
+    private static func start() throws -> Running {
+        let programs = try Self.programs()
+        let folder = try TemporaryFolder()
+        var command: [String] = []
+        if geteuid() == 0 {
+            // PostgreSQL refuses to run as root.
+            guard let user = getpwnam("postgres") else {
+                throw Failure(description: "there is no user postgres: install the package postgresql-15")
+            }
+            chown(folder.path, user.pointee.pw_uid, user.pointee.pw_gid)
+            command = ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups"]
+        } else {
+            command = ["env"]
+        }
+        var pair: [Int32] = [0, 0]
+        let type = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
+        guard socketpair(AF_UNIX, type, 0, &pair) == 0 else { throw Failure(description: "socketpair failed") }
+        defer { close(pair[1]) }
+        let process = try ChildProcess(
+            "/usr/bin/setsid",
+            ["/bin/sh", "-c", Self.script, "sh", programs, folder.path] + command,
+            in: "/",
+            environment: ["PATH": "/usr/sbin:/usr/bin:/sbin:/bin"],
+            descriptors: [pair[1]]
+        )
+        let connection = try Self.connect(folder)
+        return Running(folder: folder, process: process, lifeline: pair[0], connection: connection)
+    }
+
+    /// Waits until the server answers.
+    private static func connect(_ folder: TemporaryFolder) throws -> BlockingConnection {
+        let address = try Self.address(folder, database: "postgres")
+        let deadline = ContinuousClock.now + .seconds(60)
+        while true {
+            do {
+                return try BlockingConnection(address)
+            } catch {
+                guard ContinuousClock.now < deadline else {
+                    let log = (try? String(contentsOfFile: folder.file("log"), encoding: .utf8)) ?? ""
+                    throw Failure(description: "PostgreSQL did not start: \(error)\n\(log.suffix(2000))")
+                }
+                usleep(20_000)
+            }
+        }
+    }
+
+    private static func address(_ folder: TemporaryFolder, database: String) throws -> DatabaseAddress {
+        try DatabaseAddress("postgres://postgres@/\(database)?host=\(folder.path)")
+    }
+
+    /// The folder of the newest server's programs.
+    private static func programs() throws -> String {
+        let root = "/usr/lib/postgresql"
+        let versions = (try? FileManager.default.contentsOfDirectory(atPath: root)) ?? []
+        let installed = versions.compactMap { Int($0) }.sorted(by: >).map { "\(root)/\($0)/bin" }
+        let path = ProcessInfo.processInfo.environment["PATH"] ?? ""
+        let folders = installed + path.split(separator: ":").map(String.init)
+        guard
+            let folder = folders.first(where: {
+                access("\($0)/initdb", X_OK) == 0 && access("\($0)/postgres", X_OK) == 0
+            })
+        else {
+            throw Failure(
+                description: "PostgreSQL's initdb and postgres are missing: install the package postgresql-15"
+            )
+        }
+        return folder
+    }
+}
