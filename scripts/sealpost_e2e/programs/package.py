@@ -1,0 +1,299 @@
+"""Installs the Debian package in a fresh Debian, upgrades, removes and purges it: what is stored is fetched at the end of each.
+
+The package of the first version is made twice, under another host's name, time zone and umask: the bytes must be the same. In a
+root that mmdebstrap makes, apt-get installs it, the commands of README.md make an administrator and a user, and the daemon runs
+as its unit says, by the unit's user. A payload is posted with curl and must be fetched again after the upgrade to a second
+version, after removal and after a purge without the answer to delete, each followed by an installation; the configuration that
+was changed must survive the upgrade, and the keyring everything but a purge with that answer, which must leave nothing. Where
+systemd runs, the upgrade must have it restart the service, and leave the socket alone.
+
+With --control the second version's installation replaces the keyring: then the script must fail. It runs as root.
+"""
+
+import hashlib
+import json
+import os
+import pathlib
+import re
+import shutil
+import signal
+import stat
+import subprocess
+import sys
+import tempfile
+import time
+
+from sealpost_e2e import processes, rig
+from sealpost_e2e.api import PASSWORD
+
+STATE = "var/lib/sealpost"
+CONFIGURATION = "/etc/sealpost/sealpost.yaml"
+PAYLOAD = "Your test result is in."
+# Seconds that a step of apt-get and one build may take.
+PATIENCE = 600
+# What runs a command so that all that it has started ends with it.
+CAGE = ("unshare", "--mount", "--mount-proc", "--pid", "--fork", "--kill-child")
+# What stands in for systemctl where the upgrade believes that systemd runs: it writes down what it is asked for.
+SYSTEMCTL = '#!/bin/sh\necho "$*" >>/systemctl.log\n'
+
+
+class Root:
+    """A Debian of its own in a folder, and the daemon that runs in it."""
+
+    def __init__(self, folder):
+        self.path = folder / "root"
+        self.daemon = None
+        self.port = processes.free_port()
+        processes.run(*CAGE, "mmdebstrap", "--quiet", "--variant=minbase", "", self.path, *sources(), timeout=PATIENCE)
+        shutil.copy("/etc/resolv.conf", self.path / "etc/resolv.conf")
+        self.run("apt-get", "update")
+
+    def run(self, *command, **options):
+        """Runs a command as root. What it prints."""
+        return processes.run(*CAGE, *self.entered(*command), timeout=PATIENCE, env=environment(), **options)
+
+    def entered(self, *command):
+        """The command in the root, with a /proc that is there as long as the process, which keeps its number."""
+        script = 'mount -t proc proc "$0/proc" && exec chroot "$0" "$@"'
+        return ["unshare", "--mount", "sh", "-c", script, str(self.path), *map(str, command)]
+
+    def install(self, package):
+        shutil.copy(package, self.path / "root")
+        self.run("apt-get", "install", "--yes", "--no-install-recommends", f"/root/{package.name}")
+
+    def serve(self):
+        """Starts the daemon as its unit does, but with an address instead of a socket, and waits until it serves."""
+        unit = dict(re.findall(r"(?m)^(\w+)=(.+)$", self.text("lib/systemd/system/sealpost.service")))
+        command = ["setpriv", f"--reuid={unit['User']}", f"--regid={unit['User']}", "--clear-groups",
+            "env", f"--chdir={unit['WorkingDirectory']}", f"SEALPOST_SERVER_LISTEN=127.0.0.1:{self.port}",
+            *unit["ExecStart"].split()]
+        self.daemon = subprocess.Popen(
+            self.entered(*command), env=environment(), text=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+            umask=int(unit["UMask"], 8),
+        )
+        processes.wait_for_line(self.daemon, "serving")
+
+    def stop(self):
+        code, rest = processes.terminate(self.daemon)
+        self.daemon = None
+        if code:
+            raise SystemExit(f"the daemon ended with {code}: {rest}")
+
+    def text(self, path):
+        return (self.path / path).read_text()
+
+    def digest(self, path):
+        return hashlib.sha256((self.path / path).read_bytes()).hexdigest()
+
+    def curl(self, path, *options, user="alice"):
+        """What curl prints of an answer, and its status."""
+        answer = processes.run(
+            "curl", "--silent", "--max-time", 30, "--user", f"{user}:{PASSWORD}", "--write-out", "\n%{http_code}", *options,
+            f"http://127.0.0.1:{self.port}{path}",
+        )
+        body, status = answer.rsplit("\n", 1)
+        return body, int(status)
+
+    def close(self):
+        """Ends the daemon, whatever has happened. Nothing else of the root is left running: it has no init."""
+        if self.daemon and self.daemon.poll() is None:
+            self.daemon.kill()
+            self.daemon.wait()
+
+
+def add_options(parser):
+    parser.add_argument("--control", action="store_true", help="lose the keyring in the upgrade: the script must then fail")
+
+
+def run(options):
+    if os.geteuid() != 0:
+        os.execvp("sudo", ["sudo", sys.executable, *sys.argv])
+    # So that a program that is ended from outside cleans up, too.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended by SIGTERM"))
+    program = pathlib.Path(options.sealpost).resolve()
+    with tempfile.TemporaryDirectory(prefix="sealpost-package-") as holder:
+        folder = pathlib.Path(holder)
+        # Others than root go through it.
+        folder.chmod(0o755)
+        try:
+            try_all(pathlib.Path(options.sealpost).resolve(), folder, options.control)
+        except BaseException:
+            # What was killed with its namespace may have to end, before the folder can go.
+            time.sleep(1)
+            raise
+
+
+def try_all(program, folder, is_control):
+    version = processes.run(program, "--version").strip()
+    old, new = (build(program, folder / "packages", f"{version}+e2e{number}") for number in (1, 2))
+    require_same_bytes(program, folder, old)
+    if is_control:
+        lose_keyring(folder, new)
+    root = Root(folder)
+    try:
+        live(root, old, new)
+    finally:
+        root.close()
+
+
+def build(program, folder, version, prefix=(), **options):
+    processes.run(
+        *CAGE, *prefix, "make", "-C", rig.ROOT, "deb", f"PROGRAM={program}", f"DEB_FOLDER={folder}", f"VERSION={version}",
+        timeout=PATIENCE, **options,
+    )
+    [package] = folder.glob(f"sealpost_{version}_*.deb")
+    return package
+
+
+def require_same_bytes(program, folder, package):
+    version = package.name.split("_")[1]
+    elsewhere = ["unshare", "--uts", "sh", "-c", 'echo elsewhere >/proc/sys/kernel/hostname && exec "$@"', "sh"]
+    other = build(
+        program, folder / "elsewhere", version, elsewhere,
+        env=os.environ | {"TZ": "Pacific/Chatham", "LANG": "C", "USER": "somebody"}, umask=0o077,
+    )
+    if other.read_bytes() != package.read_bytes():
+        raise SystemExit("the package depends on where it is made")
+    print(f"{package.name}: {package.stat().st_size >> 20} MiB, the same bytes when made elsewhere; lintian has no error")
+
+
+def lose_keyring(folder, package):
+    """Has the package's installation replace the keyring."""
+    content = folder / "content"
+    processes.run("dpkg-deb", "--raw-extract", package, content)
+    script = content / "DEBIAN/postinst"
+    lost = f'set -e\n[ -z "$2" ] || head -c 32 /dev/urandom | base64 | sed "s/^/1 /" >/{STATE}/keyring\n'
+    script.write_text(script.read_text().replace("set -e\n", lost, 1))
+    processes.run("dpkg-deb", "--build", content, package)
+
+
+def sources():
+    """Debian's archives, as this machine's apt has them."""
+    form = "deb $(REPO_URI) $(RELEASE) $(COMPONENT)"
+    lines = processes.run("apt-get", "indextargets", "--format", form, "Created-By: Packages", "Origin: Debian").split("\n")
+    return list(dict.fromkeys(filter(None, lines)))
+
+
+def environment():
+    """Nothing of this machine but how it reaches the archives."""
+    kept = {name: os.environ[name] for name in ("http_proxy", "https_proxy", "no_proxy") if name in os.environ}
+    return kept | {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root",
+        "LC_ALL": "C.UTF-8", "DEBIAN_FRONTEND": "noninteractive"}
+
+
+def live(root, old, new):
+    """The package's whole life."""
+    root.install(old)
+    require_installed(root)
+    for line in readme_commands():
+        root.run("sh", "-c", f"cd /root && {line}")
+    root.serve()
+    id = post(root)
+    require_fetched(root, id, "the installation")
+    root.stop()
+
+    keyring = root.digest(f"{STATE}/keyring")
+    with (root.path / CONFIGURATION[1:]).open("a") as configuration:
+        configuration.write("# ours\n")
+    upgrade(root, new)
+    if "# ours" not in root.text(CONFIGURATION[1:]):
+        raise SystemExit("the upgrade has replaced a configuration that was changed")
+    revive(root, id, keyring, "the upgrade")
+
+    root.run("apt-get", "remove", "--yes", "sealpost")
+    if (root.path / "usr/bin/sealpost").exists() or not (root.path / CONFIGURATION[1:]).exists():
+        raise SystemExit("the removal has left the program, or removed the configuration")
+    root.install(new)
+    revive(root, id, keyring, "removal and installation")
+
+    root.run("apt-get", "purge", "--yes", "sealpost")
+    if (root.path / CONFIGURATION[1:]).exists():
+        raise SystemExit("the purge has left the configuration")
+    root.install(new)
+    revive(root, id, keyring, "a purge without an answer")
+
+    root.run("debconf-set-selections", input="sealpost sealpost/purge-data boolean true\n")
+    root.run("apt-get", "purge", "--yes", "sealpost")
+    if (root.path / STATE).exists():
+        raise SystemExit("the purge has left data that was to be deleted")
+    left = root.run("find", "/etc", "/usr", "/var", "/lib/systemd", "-name", "*sealpost*", "-not", "-path", "/var/cache/*")
+    if left:
+        raise SystemExit(f"the purge has left {left}")
+    root.install(new)
+    root.serve()
+    if root.digest(f"{STATE}/keyring") == keyring or root.curl(f"/api/notifications/{id}")[1] != 401:
+        raise SystemExit("what was purged is still there")
+    root.stop()
+    print("a purge that was told to deletes all: keys are new, and the user is unknown")
+
+
+def require_installed(root):
+    """The folder and its keys belong to the service's user alone, and nothing was started."""
+    uid = int(root.run("id", "--user", "sealpost"))
+    for path, mode in ((STATE, 0o700), (f"{STATE}/keyring", 0o600), (f"{STATE}/sealpost.db", 0o600)):
+        found = (root.path / path).stat()
+        if found.st_uid != uid or stat.S_IMODE(found.st_mode) != mode:
+            raise SystemExit(f"{path} is of {found.st_uid} and has the mode {stat.S_IMODE(found.st_mode):o}")
+    if CONFIGURATION not in root.run("dpkg-query", "--show", "--showformat", "${Conffiles}", "sealpost"):
+        raise SystemExit("the configuration is no conffile")
+    root.run("runuser", "-u", "sealpost", "--", "sealpost", "doctor", "--config", CONFIGURATION)
+    root.run("bash", "-n", "/usr/share/bash-completion/completions/sealpost")
+    for unit in ("multi-user.target.wants/sealpost.service", "sockets.target.wants/sealpost.socket"):
+        if not (root.path / "etc/systemd/system" / unit).is_symlink():
+            raise SystemExit(f"{unit} is not enabled")
+
+
+def readme_commands():
+    """The lines of README.md that make users, between its words about the package."""
+    block = re.search(r"<!-- package -->\n```bash\n(.*?)```", (rig.ROOT / "README.md").read_text(), re.DOTALL).group(1)
+    lines = [line for line in block.splitlines() if "sealpost user add" in line]
+    if len(lines) != 2:
+        raise SystemExit("README.md does not make an administrator and a user")
+    return lines
+
+
+def post(root):
+    """Registers a device, and posts a payload to its user as the administrator. The notification's id."""
+    device = json.loads(root.curl("/api/register", "--request", "POST")[0])
+    _, status = root.curl(f"/api/register/{device}", "--request", "PUT", "--data", '{"Platform": "stream"}')
+    order = {"Payload": PAYLOAD, "To": ["username:alice"]}
+    body, posted = root.curl("/api/notifications", "--data", json.dumps(order), user="boss")
+    if (status, posted) != (200, 201):
+        raise SystemExit(f"registering was answered with {status}, posting with {posted}: {body}")
+    return json.loads(body)["Id"]
+
+
+def require_fetched(root, id, what):
+    body, status = root.curl(f"/api/notifications/{id}")
+    if status != 200 or json.loads(body)["Payload"] != PAYLOAD:
+        raise SystemExit(f"after {what} the payload is not fetched: {status} {body}")
+    print(f"fetched after {what}")
+
+
+def revive(root, id, keyring, what):
+    """Starts the daemon again, for one fetch."""
+    if root.digest(f"{STATE}/keyring") != keyring:
+        raise SystemExit(f"{what} has changed the keyring")
+    root.serve()
+    require_fetched(root, id, what)
+    root.stop()
+
+
+def upgrade(root, package):
+    """Upgrades where systemd seems to run; it must be asked for one restart of the service, and for nothing of the socket."""
+    running, systemctl, log = (root.path / path for path in ("run/systemd/system", "usr/bin/systemctl", "systemctl.log"))
+    running.mkdir(parents=True)
+    systemctl.write_text(SYSTEMCTL)
+    systemctl.chmod(0o755)
+    try:
+        root.install(package)
+        asked = log.read_text()
+    finally:
+        systemctl.unlink()
+        running.rmdir()
+    acts = [line for line in asked.splitlines() if re.search(r"\b(start|stop|restart|try-restart)\b", line)]
+    if len(acts) != 1 or not re.search(r"\btry-restart sealpost\.service$", acts[0]):
+        raise SystemExit(f"the upgrade has asked systemd for {acts}")
+    if (version := package.name.split("_")[1]) != root.run("dpkg-query", "--show", "--showformat", "${Version}", "sealpost"):
+        raise SystemExit(f"{version} is not installed")
+    print(f"upgraded to {version}; systemd was asked for: {acts[0]}")
