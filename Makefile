@@ -2,20 +2,37 @@
 
 PACKAGES = libssl-dev libsqlite3-dev libcurl4-openssl-dev libargon2-dev libnghttp2-dev libpq-dev zlib1g-dev
 TEST_PACKAGES = curl haproxy nginx-light openssl postgresql python3 strace
-E2E_PACKAGES = $(TEST_PACKAGES) chromium gcc iproute2 nghttp2-client slowhttptest squid varnish wrk
+DEB_PACKAGES = chrpath debhelper lintian po-debconf python3
+E2E_PACKAGES = $(TEST_PACKAGES) $(DEB_PACKAGES) chromium etcd-server gcc iproute2 mmdebstrap nghttp2-client prometheus \
+	slowhttptest squid varnish wrk
 BENCH_PACKAGES = curl nginx-light openssl postgresql python3 wrk
-# Optimising across modules and linking the standard library in saves a tenth of the processor time of a request each.
-RELEASE = --configuration release --static-swift-stdlib -Xswiftc -cross-module-optimization
+# Optimising across modules and linking the standard library in saves a tenth of the processor time of a request each. The
+# names of C files in messages begin at this folder, so that what is built does not tell where.
+RELEASE = --configuration release --static-swift-stdlib -Xswiftc -cross-module-optimization \
+	-Xcc -fmacro-prefix-map=$(CURDIR)=.
 SOURCES = Package.swift Migrations Sources Tests Benchmarks/Package.swift Benchmarks/Sources Fuzz/Package.swift \
 	Fuzz/Sources/Fuzz
 # Executions of each of the fuzzer's targets, and which of them, if not all: make fuzz RUNS=100000 TARGETS="head json"
 RUNS = 10000000
 TARGETS =
 
+# What `make install` and `make deb` take. Another executable than the default is taken as it is, and nothing is built.
+PROGRAM = .build/release/sealpost
+# Where `make install` puts it, below DESTDIR: sudo make install PREFIX=/opt/sealpost
+PREFIX = /usr/local
+SYSCONFDIR = /etc
+UNITDIR = $(PREFIX)/lib/systemd/system
+BASH_COMPLETIONS = $(PREFIX)/share/bash-completion/completions
+FISH_COMPLETIONS = $(PREFIX)/share/fish/vendor_completions.d
+ZSH_COMPLETIONS = $(PREFIX)/share/zsh/site-functions
+# The package's version, if not that of the program and the commit, and the folder in which it is made.
+VERSION =
+DEB_FOLDER = .build-deb
+
 # All at once, five hundred tests would starve each other's deadlines on a busy machine.
 export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH = 4
 
-.PHONY: demo test check build release bench bench-fetches bench-delivery bench-herd bench-posts bench-batches bench-tools fuzz growth sanitize e2e format docs docker packages test-packages e2e-packages bench-packages
+.PHONY: demo test check build release bench bench-fetches bench-delivery bench-herd bench-posts bench-batches bench-postgresql bench-tools fuzz growth sanitize e2e format docs docker install deb packages test-packages e2e-packages deb-packages bench-packages
 
 demo: packages
 	swift build --product sealpost
@@ -36,9 +53,9 @@ release: packages
 	swift build $(RELEASE) --product sealpost
 
 # Requests a second against Hummingbird and nginx, pushes a second against libcurl and AsyncHTTPClient, a herd against plain
-# fetches, and posts a second against PostgreSQL and a loop over SQLite, as ratios of one run each. Each fails below its limits;
-# make --keep-going bench goes on with the others.
-bench: bench-fetches bench-delivery bench-herd bench-posts bench-batches
+# fetches, posts a second against PostgreSQL and a loop over SQLite, and both on PostgreSQL against pgbench, as ratios of one run
+# each. Each fails below its limits; make --keep-going bench goes on with the others.
+bench: bench-fetches bench-delivery bench-herd bench-posts bench-batches bench-postgresql
 
 bench-fetches: bench-tools
 	scripts/e2e run bench-fetches .build/release/sealpost .build-benchmarks/release
@@ -54,6 +71,9 @@ bench-posts: bench-tools
 
 bench-batches: release bench-packages
 	scripts/e2e run bench-batches .build/release/sealpost
+
+bench-postgresql: release bench-packages
+	scripts/e2e run bench-postgresql .build/release/sealpost
 
 bench-tools: release bench-packages
 	swift build $(RELEASE) --package-path Benchmarks --scratch-path .build-benchmarks
@@ -75,7 +95,8 @@ sanitize: packages test-packages
 # caches of others, thousands of hostile, of idle and of busy connections, thousands of requests to each operation of
 # openapi.json, hostile pages in a browser, a million deliveries with faults, a provider down for hours, a search for secrets
 # in all that leaves, senders behind a Squid, payloads that are read once over a proxy that cuts answers off, schemas of the
-# past, guesses at passwords and at who has one, and the moves of hostile users.
+# past, guesses at passwords and at who has one, the moves of hostile users, a Prometheus whose alerts fire and clear, and the
+# Debian package in a fresh Debian.
 e2e: release e2e-packages
 	SEALPOST_TEST_PROXIES=all swift test --filter EndToEnd
 	SEALPOST_TEST_FLIPS=10000 SEALPOST_TEST_ID_BITS=16 swift test --filter 'BitFlip|GuessedID'
@@ -104,8 +125,13 @@ e2e: release e2e-packages
 	scripts/e2e run outage .build/release/sealpost
 	scripts/e2e run crashes .build/release/sealpost
 	scripts/e2e run nodes .build/release/sealpost
+	scripts/e2e run streams .build/release/sealpost
+	scripts/e2e run cursors .build/release/sealpost
+	scripts/e2e run failover .build/release/sealpost
 	scripts/e2e run conservation .build/release/sealpost
 	scripts/e2e run events .build/release/sealpost
+	scripts/e2e run prometheus .build/release/sealpost
+	scripts/e2e run package .build/release/sealpost
 	$(MAKE) sanitize
 
 format:
@@ -118,6 +144,29 @@ docs: packages
 docker:
 	docker build --tag sealpost .
 
+# Installs what `make release` has built, with units, man pages, completions and an example of the configuration. A configuration
+# that is there stays as it is.
+install:
+	@test -x "$(PROGRAM)" || { echo "$(PROGRAM) is not there: run make release first" >&2; exit 1; }
+	install -D -m 755 "$(PROGRAM)" "$(DESTDIR)$(PREFIX)/bin/sealpost"
+	install -d "$(DESTDIR)$(UNITDIR)"
+	sed 's|/usr/local/bin/|$(PREFIX)/bin/|' config/sealpost.service >"$(DESTDIR)$(UNITDIR)/sealpost.service"
+	install -m 644 config/sealpost.socket "$(DESTDIR)$(UNITDIR)"
+	install -D -m 644 config/sealpost.yaml "$(DESTDIR)$(PREFIX)/share/doc/sealpost/examples/sealpost.yaml"
+	test -e "$(DESTDIR)$(SYSCONFDIR)/sealpost/sealpost.yaml" \
+		|| install -D -m 644 config/installed.yaml "$(DESTDIR)$(SYSCONFDIR)/sealpost/sealpost.yaml"
+	install -d "$(DESTDIR)$(PREFIX)/share/man/man1" "$(DESTDIR)$(PREFIX)/share/man/man5"
+	scripts/make-manual command "$(PROGRAM)" >"$(DESTDIR)$(PREFIX)/share/man/man1/sealpost.1"
+	scripts/make-manual configuration "$(PROGRAM)" >"$(DESTDIR)$(PREFIX)/share/man/man5/sealpost.yaml.5"
+	install -d "$(DESTDIR)$(BASH_COMPLETIONS)" "$(DESTDIR)$(FISH_COMPLETIONS)" "$(DESTDIR)$(ZSH_COMPLETIONS)"
+	"$(PROGRAM)" --generate-completion-script bash >"$(DESTDIR)$(BASH_COMPLETIONS)/sealpost"
+	"$(PROGRAM)" --generate-completion-script fish >"$(DESTDIR)$(FISH_COMPLETIONS)/sealpost.fish"
+	"$(PROGRAM)" --generate-completion-script zsh >"$(DESTDIR)$(ZSH_COMPLETIONS)/_sealpost"
+
+# sealpost_VERSION_amd64.deb, checked by lintian.
+deb: $(if $(filter .build/release/sealpost,$(PROGRAM)),release) deb-packages
+	scripts/make-deb "$(PROGRAM)" "$(DEB_FOLDER)" $(VERSION)
+
 packages:
 	@scripts/install-packages $(PACKAGES)
 
@@ -129,6 +178,10 @@ e2e-packages:
 	@scripts/install-packages $(E2E_PACKAGES)
 	@scripts/make-test-environment
 	@scripts/make-test-environment .venv-e2e Tests/Clients/requirements.txt
+	@scripts/make-test-environment .venv-failover Tests/Failover/requirements.txt
+
+deb-packages:
+	@scripts/install-packages $(DEB_PACKAGES)
 
 bench-packages:
 	@scripts/install-packages $(BENCH_PACKAGES)

@@ -82,7 +82,7 @@ let package = Package(
                 "Bytes", "CZlib", "CivilTime", "HTTPSignatures", "PushAPI", "PushCore", "PushStore", "SocketHTTP",
                 crypto, cryptoExtras, httpTypes, logging,
             ],
-            resources: [.embedInCode("openapi.json")]
+            resources: [.embedInCode("openapi.json"), .embedInCode("Console/page")]
         ),
         room("PushSimulators", ["Bytes", "CNghttp2", "COpenSSL", "CivilTime", "Reactor", "SocketTLS"]),
         room("PushSQLite", ["CSQLite", "Migrations", "PushCore", "PushStore", crypto, database, databaseC]),
@@ -115,9 +115,9 @@ let package = Package(
         tests(
             "EndToEndTests",
             [
-                "HTTPSignatures", "PushAPI", "PushClient", "PushCore", "PushDelivery", "PushSQLite", "PushServer",
-                "PushSimulators", "PushStore", "PushTesting", "Reactor", "SocketHTTP", "sealpost", crypto, logging,
-                yaml,
+                "HTTPSignatures", "PushAPI", "PushClient", "PushCore", "PushDelivery", "PushPostgreSQL", "PushSQLite",
+                "PushServer", "PushSimulators", "PushStore", "PushTesting", "Reactor", "SocketHTTP", "sealpost", crypto,
+                logging, yaml,
             ]
         ),
         // The fuzzer's seeds once through its targets; the fuzzer itself is a package of its own, in `Fuzz`.
@@ -145,7 +145,13 @@ let package = Package(
                 logging,
             ]
         ),
-        tests("PushPostgreSQLTests", ["PostgreSQL", "PushCore", "PushPostgreSQL", "PushStore", "PushTesting"]),
+        tests(
+            "PushPostgreSQLTests",
+            [
+                "Migrations", "PostgreSQL", "PushCore", "PushDelivery", "PushPostgreSQL", "PushSQLite", "PushSenders",
+                "PushStore", "PushTesting", "Reactor", database, logging,
+            ]
+        ),
         tests(
             "PushSendersTests",
             [
@@ -156,8 +162,8 @@ let package = Package(
         tests(
             "PushServerTests",
             [
-                "CivilTime", "HTTPSignatures", "PushAPI", "PushCore", "PushServer", "PushStore", "PushTesting",
-                "SocketHTTP", httpTypes, logging,
+                "CivilTime", "HTTPSignatures", "PushAPI", "PushCore", "PushDelivery", "PushServer", "PushStore",
+                "PushTesting", "SocketHTTP", httpTypes, logging,
             ]
         ),
         tests("PushSimulatorsTests", ["Bytes", "COpenSSL", "PushSimulators", "PushTesting", "Reactor", "SocketTLS"]),

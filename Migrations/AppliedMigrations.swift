@@ -4,14 +4,20 @@ package import Foundation
 package struct AppliedMigrations {
     /// The hash of each, by its name.
     package let hashes: [String: Data]
+    /// `Migration.oldestKnown` of each, by its name; one that is not here must be known itself.
+    private let oldestKnown: [String: String]
 
-    package init(hashes: [String: Data]) {
+    package init(hashes: [String: Data], oldestKnown: [String: String] = [:]) {
         self.hashes = hashes
+        self.oldestKnown = oldestKnown
     }
 
-    /// The last applied migration that is not known.
+    /// The last applied migration that is not known, and that does not bear programs which know only these.
     package func unknown(_ known: [Migration]) -> String? {
-        Set(self.hashes.keys).subtracting(known.map(\.name)).max()
+        let newest = known.map(\.name).max() ?? ""
+        return Set(self.hashes.keys).subtracting(known.map(\.name))
+            .filter { self.oldestKnown[$0, default: $0] > newest }
+            .max()
     }
 
     /// The first migration whose SQL has changed since it was applied.

@@ -6,10 +6,14 @@ package struct Migration: Sendable {
     /// Recorded in the database, so that each step runs once.
     package let name: String
     package let sql: String
+    /// The migration that a program must know at least to use a database that has had this one: its own name, unless the step
+    /// only adds what older programs do without.
+    package let oldestKnown: String
 
-    package init(name: String, sql: String) {
+    package init(name: String, sql: String, oldestKnown: String? = nil) {
         self.name = name
         self.sql = sql
+        self.oldestKnown = oldestKnown ?? name
     }
 
     /// All steps, in order.
@@ -41,6 +45,7 @@ package struct Migration: Sendable {
             sql: String(decoding: PackageResources.M0011_environment_sql, as: UTF8.self)
         ),
         Migration(name: "M0012_app", sql: String(decoding: PackageResources.M0012_app_sql, as: UTF8.self)),
+        Migration(name: "M0013_moved", sql: String(decoding: PackageResources.M0013_moved_sql, as: UTF8.self)),
     ]
 
     /// All steps of a PostgreSQL database, in order.

@@ -348,15 +348,20 @@ operation(
 operation(
     "POST", "/api/sessions", "beginSession", "sessions", "Sign in",
     """\
-Gives a token in the place of the password, once. A session begins with the password: with a token the answer is 403. When a
-user has too many sessions the oldest ends.""",
+Gives a token in the place of the password, once: in the answer, or in a cookie for the console's page. A session begins with
+the password: with a token the answer is 403. When a user has too many sessions the oldest ends.""",
     "device", body=json("SessionOrder", "What the token shall be good for; all that the role may do, if there is no body.", required=False),
-    answers={201: ("The token.", schema("Session"), {"Location": header("Location")})},
+    answers={201: ("The token, or with `Cookie` all but the token.", {"anyOf": [schema("Session"), schema("SessionView")]}, {"Location": header("Location"), "Set-Cookie": header("SetCookie")})},
+)
+operation(
+    "GET", "/api/sessions/current", "getSession", "sessions", "Ask who is signed in",
+    "Tells any caller who it is. A page that was loaded anew gets the value for `Page-Token` again, and sends any value with this request.",
+    "device", answers=ok("Who calls.", schema("SessionView")),
 )
 operation(
     "DELETE", "/api/sessions/current", "endSession", "sessions", "Sign out",
     "Ends the token of this request, at once. 404 for a caller that came without one.",
-    "device", answers={204: ("The token is no longer good.", None, {})}, problems=[404],
+    "device", answers={204: ("The token is no longer good.", None, {"Set-Cookie": header("SetCookie"), **NOT_STORED})}, problems=[404],
 )
 operation(
     "PUT", "/api/users/current/password", "changeOwnPassword", "sessions", "Change the own password",
@@ -465,6 +470,24 @@ operation(
     answers=ok("A page of entries.", schema("Audit")),
 )
 
+operation(
+    "POST", "/api/setup", "setUp", "administration", "Make the first administrator",
+    "Makes the first user, an administrator, for whoever has the code of the link that a server without users prints when it starts. It works once, within an hour; 403 otherwise.",
+    None, body=json("SetupOrder", "The administrator."),
+    answers={201: ("The administrator was made and may sign in.", schema("Named"), {"Location": header("Location")})}, problems=[403, 507],
+)
+operation(
+    "GET", "/api/status", "getStatus", "administration", "See how the server is doing",
+    "Shows the lanes with their queues and pauses, what is scheduled, what ends soon, and the last hour.",
+    "admin", "manage", answers=ok("The status.", schema("Status")),
+)
+operation(
+    "POST", "/api/lanes/retry", "retryLane", "administration", "Try a paused lane at once",
+    "Ends the pause of a lane whose cause has been mended: its pushes are tried at once, and if the provider refuses them it pauses again. Changes nothing for a lane that is not paused.",
+    "admin", "manage", body=json("LaneOrder", "The lane."),
+    answers={204: ("It is tried.", None, {})}, problems=[404],
+)
+
 # MARK: Operation
 
 operation(
@@ -493,4 +516,26 @@ operation(
     "GET", "/.well-known/sealpost-keys", "getSignatureKeys", "operation", "Read the keys of signed answers",
     "Gives the public halves of the keys that answers are signed with, as a JSON Web Key Set; the first one signs.", None,
     answers=ok("The keys.", schema("SignatureKeys"), **{"Cache-Control": header("PublicFreshness")}),
+)
+
+# MARK: Console
+
+FILE = {"ETag": header("ETag"), "Cache-Control": header("PublicFreshness"), "Content-Security-Policy": header("ContentSecurityPolicy"), "Cross-Origin-Opener-Policy": header("OpenerPolicy")}
+UNCHANGED = {304: ("It is as the client has it.", None, {"ETag": header("ETag"), "Cache-Control": header("PublicFreshness")})}
+
+operation(
+    "GET", "/console", "findConsole", "operation", "Find the console",
+    "Leads to the console, `/console/`.", None,
+    answers={308: ("Its address.", None, {"Location": header("Location"), "Cache-Control": header("PublicFreshness")})},
+)
+operation(
+    "GET", "/console/", "getConsole", "operation", "Open the console",
+    "Gives the page with which administrators operate the server.", None,
+    parameters=(ref("parameters", "IfNoneMatch"),), answers=ok("The page.", ("text/html", {"type": "string"}), **FILE) | UNCHANGED,
+)
+operation(
+    "GET", "/console/{id}", "getConsoleFile", "operation", "Get a file of the console",
+    "Gives a script, the style sheet or the icon of the console's page.", None,
+    parameters=(parameter("id", "path", {"type": "string"}, "The file's name."), ref("parameters", "IfNoneMatch")),
+    answers={200: ("The file; the style sheet as `text/css`, the icon as `image/svg+xml`.", ("text/javascript", {"type": "string"}), dict(FILE))} | UNCHANGED, problems=[404],
 )

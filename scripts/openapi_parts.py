@@ -49,6 +49,18 @@ SECURITY = {
         "bearerFormat": "spt_ and 42 letters and digits",
         "description": "A token from `POST /api/sessions` or `POST /api/tokens`, RFC 6750.",
     },
+    "page": {
+        "type": "apiKey",
+        "in": "cookie",
+        "name": "__Host-sealpost",
+        "description": "The session of the console's page, from `POST /api/sessions` with `Cookie`. It counts only with the field `Page-Token`.",
+    },
+    "pageToken": {
+        "type": "apiKey",
+        "in": "header",
+        "name": "Page-Token",
+        "description": "What no page of another site can send with the cookie: its value is in the answers to `POST /api/sessions` and `GET /api/sessions/current`.",
+    },
 }
 
 # MARK: Schemas
@@ -468,6 +480,7 @@ SCHEMAS = {
         [], {
             "Scopes": schema("Scopes"),
             "ExpiresIn": either("integer", minimum=1, maximum=7776000, description="Seconds for which the token is good. The server may be configured to another maximum."),
+            "Cookie": either("boolean", description="Whether the token is to be in a cookie and not in the answer, for a page; then it is by default good for all that the role may do, for twelve hours at the most."),
         },
         description="What a session shall be good for.", examples=[{"Scopes": ["fetch", "register"], "ExpiresIn": 86400}],
     ),
@@ -475,6 +488,15 @@ SCHEMAS = {
         ["Token", "ExpiresAt", "Scopes"],
         {"Token": schema("Token"), "ExpiresAt": time("When the token ends."), "Scopes": schema("GivenScopes")},
         description="A token, which is shown only here.",
+    ),
+    "SessionView": thing(
+        ["Name", "Role", "Scopes", "ExpiresAt", "PageToken"],
+        {
+            "Name": schema("Username"), "Role": {"enum": ["device", "publisher", "admin"]}, "Scopes": schema("GivenScopes"),
+            "ExpiresAt": either("string", format="date-time", description="When the session ends; null for a caller without a token."),
+            "PageToken": either("string", pattern="^[0-9a-f]{32}$", description="What the page sends as `Page-Token`; null for a caller without a cookie."),
+        },
+        description="Who calls, and what the caller may do.",
     ),
     "Token": {"type": "string", "pattern": "^spt_[0-9A-Za-z]{42}$", "description": "A secret that stands for a user, for `Authorization: Bearer`."},
     "TokenPrefix": {"type": "string", "pattern": PREFIX, "description": "The beginning of a token, by which it is listed and revoked.", "examples": ["spt_0Abc4Def"]},
@@ -572,6 +594,43 @@ SCHEMAS = {
         description="Who did what, the newest first.",
     ),
     "Health": thing(["Status"], {"Status": {"enum": ["alive", "ready"]}}, description="That all is well."),
+    "SetupOrder": thing(["Code", "Name", "Password"], {"Code": {"type": "string", "description": "From the link that the server has printed at its start."}, "Name": schema("NewUsername"), "Password": schema("Password")}, description="The first administrator.", examples=[{"Code": "00112233445566778899aabbccddeeff", "Name": "ada", "Password": "correct horse battery"}]),
+    "Named": thing(["Name"], {"Name": schema("Username")}, description="A user."),
+    "LaneOrder": thing(["Lane"], {"Lane": {"type": "string", "description": "The lane's name, as in `GET /api/status`."}}, description="A lane.", examples=[{"Lane": "apns"}]),
+    "Status": thing(
+        ["Version", "StartedAt", "Now", "Servers", "Troubles", "Lanes", "Scheduled", "Credentials", "History"],
+        {
+            "Version": {"type": "string", "description": "The version of the server."},
+            "StartedAt": time("When the server started."), "Now": time("The server's time."),
+            "Servers": {"type": "integer", "minimum": 0, "description": "How many servers share the database."},
+            "Troubles": {"type": "array", "items": {"type": "string"}, "description": "What keeps the server from storing or handing out, as in `GET /readyz`."},
+            "Lanes": {"type": "array", "description": "The lanes of the server's senders, and those that have had pushes, by their names.", "items": thing(
+                ["Name", "Pending", "OverdueSeconds", "Accepted", "Failed", "Expired", "Cancelled", "Pause"],
+                {
+                    "Name": {"type": "string"}, "Pending": {"type": "integer", "description": "Pushes that have not ended."},
+                    "OverdueSeconds": {"type": "integer", "minimum": 0, "description": "How long the oldest push that is due waits for somebody to send it."},
+                    "Accepted": {"type": "integer"}, "Failed": {"type": "integer"}, "Expired": {"type": "integer"}, "Cancelled": {"type": "integer"},
+                    "Pause": {"anyOf": [thing(
+                        ["Cause", "Reason", "Since", "Until"],
+                        {
+                            "Cause": {"enum": ["outage", "overloaded", "throttled", "misconfigured", "devices_refused"]},
+                            "Reason": {"type": "string", "description": "In the provider's words."},
+                            "Since": time("When it began."), "Until": time("When one push is tried."),
+                        },
+                    ), {"type": "null"}], "description": "The pause that the lane is in; null while all is well."},
+                },
+            )},
+            "Scheduled": thing(["Count", "FirstDue"], {"Count": {"type": "integer", "minimum": 0}, "FirstDue": either("string", format="date-time")}, description="The notifications that wait for their `SendAt`."),
+            "Credentials": {"type": "array", "items": thing(["Name", "ExpiresAt"], {"Name": {"type": "string"}, "ExpiresAt": time("When it ends.")}), "description": "The certificates and secrets that end, the nearest first."},
+            "History": thing(
+                ["Seconds", "End", "Posted", "Accepted", "Failed", "Fetched", "Pending"],
+                {"Seconds": {"type": "integer", "description": "The length of a step."}, "End": time("When the last step ended.")}
+                | {name: {"type": "array", "items": {"type": ["integer", "null"]}} for name in ("Posted", "Accepted", "Failed", "Fetched", "Pending")},
+                description="The last hour in steps, the oldest first: notifications posted and payloads fetched at this server, pushes accepted and failed of all servers, and the pushes that had not ended at a step's end. Null where this server did not run.",
+            ),
+        },
+        description="How the server is doing.",
+    ),
     "WebPushKey": thing(["Key"], {"Key": {"type": "string", "pattern": "^[-A-Za-z0-9_]{87}$", "description": "An uncompressed point on P-256 in base64url."}}, description="What a page passes to `subscribe`."),
 }
 
@@ -675,6 +734,9 @@ HEADERS = {
     "Location": header({"type": "string", "format": "uri-reference"}, "The path of what was made.", True),
     "Challenge": header(TEXT, "`Basic realm=\"sealpost\", charset=\"UTF-8\"` and `Bearer realm=\"sealpost\"`, one line each (RFC 9110 section 11.6.1).", True),
     "ScopeChallenge": header(TEXT, "For a token that lacks a scope: all that are needed (RFC 6750 section 3.1)."),
+    "SetCookie": header(TEXT, "For a page: the session's token, or its end."),
+    "ContentSecurityPolicy": header(TEXT, "Scripts and styles of the page's own files, requests to its own server, and no frames around it.", True),
+    "OpenerPolicy": header({"const": "same-origin"}, "No page of another origin has a handle on its window.", True),
     "Allow": header(TEXT, "The methods that the resource knows.", True),
     "RetryAfter": header({"type": "integer", "minimum": 1}, "After how many seconds it is worth trying again."),
 }

@@ -37,7 +37,7 @@ package final class BlockingConnection {
 
     /// The same with the values in an array.
     package func query(_ sql: String, values: [any Bindable]) throws(DatabaseError) -> Rows {
-        let statement = try Statement(sql, values)
+        let statement = try Statement(sql, values: values)
         let result = statement.withParameters { count, values, lengths, formats in
             PQexecParams(self.connection, sql, count, statement.key.types, values, lengths, formats, 1)
         }

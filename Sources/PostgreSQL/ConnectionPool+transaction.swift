@@ -7,7 +7,7 @@ extension ConnectionPool {
     /// Runs a transaction on a connection of its own; read committed.
     ///
     /// `body` runs again, from its beginning, after a serialization failure or a deadlock (40001, 40P01), when a lock was not
-    /// free in time (55P03), and when a connection was lost before the commit: it must have no other effects. If `body`
+    /// free in time (55P03, 57014), and when a connection was lost before the commit: it must have no other effects. If `body`
     /// throws, the transaction is rolled back and the error is rethrown. Throws `busy` or `unavailable` if there is no connection within `PoolOptions.writeLimit`,
     /// after which no run begins; and `unknownOutcome` if a commit was sent and not confirmed.
     package func transaction<Value: Sendable>(

@@ -8,18 +8,30 @@ package import Reactor
 /// try await pool.transaction { try await $0.query("delete from device where user_id = $1", id) }
 /// await pool.close()
 /// ```
-/// Opens connections when they are first needed. Cheapest from tasks of its loop. What a cancelled task has asked for is
-/// carried through, as its time is limited anyway. `close()` it before its loop is stopped.
+/// Opens connections when they are first needed; never to a server of another cluster or of an older timeline than it has used.
+/// Cheapest from tasks of its loop. What a cancelled task has asked for is carried through, as its time is limited anyway.
+/// `close()` it before its loop is stopped.
 package final class ConnectionPool: Sendable {
     let loop: EventLoop
     let options: PoolOptions
     let connections: Connections
+    private let cluster: ClusterGuard
 
-    package init(_ address: DatabaseAddress, _ options: PoolOptions, on loop: EventLoop) {
+    /// `onEvent` is called on the loop.
+    package init(
+        _ address: DatabaseAddress,
+        _ options: PoolOptions,
+        on loop: EventLoop,
+        onEvent: @escaping @Sendable (ClusterEvent) -> Void = { _ in }
+    ) {
         self.loop = loop
         self.options = options
-        self.connections = Connections(address, options, on: loop)
+        self.cluster = ClusterGuard(onEvent: onEvent)
+        self.connections = Connections(address, options, on: loop, self.cluster)
     }
+
+    /// Why the database is not used; `nil` unless it was turned down.
+    package var fault: ClusterFault? { self.cluster.fault }
 
     deinit {
         let connections = self.connections
@@ -37,7 +49,7 @@ package final class ConnectionPool: Sendable {
 
     /// The same with the values in an array.
     package func query(_ sql: String, values: [any Bindable]) async throws(DatabaseError) -> Rows {
-        let statement = try Statement(sql, values)
+        let statement = try Statement(sql, values: values)
         let connections = self.connections
         return try await self.loop.outcome { completion in
             connections.submit(Request(statement, countsAtSync: !statement.onlyReads, completion: completion))

@@ -11,39 +11,49 @@ final class Connections: @unchecked Sendable {
     private let loop: EventLoop
     private let readers: [PipelineConnection]
     let writers: WriterPool
+    /// For few and small statements that must not wait behind others; opened when it is first used.
+    private let control: PipelineConnection
     var retries = 0
     private var isClosed = false
     private var drainTimer: LoopTimer?
     private var whenDrained: [() -> Void] = []
 
-    init(_ address: DatabaseAddress, _ options: PoolOptions, on loop: EventLoop) {
-        let connector = Connector(address, on: loop, limit: options.connectLimit)
+    init(_ address: DatabaseAddress, _ options: PoolOptions, on loop: EventLoop, _ cluster: ClusterGuard) {
+        let connector = Connector(address, on: loop, limit: options.connectLimit, cluster)
         self.loop = loop
         self.readers = (0..<max(1, options.readers)).map { _ in PipelineConnection(connector, options) }
         self.writers = WriterPool(connector, options)
+        self.control = PipelineConnection(connector, options)
         self.drainTimer = LoopTimer(loop: loop) { [weak self] in self?.closeIfDrained() }
+        connector.onAdvance = { [weak self] in self?.leave(olderThan: $0) }
     }
 
     func submit(_ request: Request) {
-        self.loop.assertOnLoop()
-        guard self.whenDrained.isEmpty, !self.isClosed else {
-            request.finish(.failure(.unavailable(reason: "the pool is closed")))
-            return
-        }
         let least = self.readers.min { $0.waiting < $1.waiting }
-        let reader = self.readers.first { $0.waiting < Self.busyReader } ?? least
-        reader?.submit(request)
+        self.submit(request, to: self.readers.first { $0.waiting < Self.busyReader } ?? least)
+    }
+
+    /// The same on the connection that others do not use.
+    func submitControl(_ request: Request) {
+        self.submit(request, to: self.control)
+    }
+
+    func listen(_ listening: Listening) {
+        self.control.listen(listening)
     }
 
     var counters: PoolCounters {
+        let pipelines = self.pipelines
         var counters = PoolCounters()
-        counters.open = self.writers.open + self.readers.count(where: \.isOpen)
-        counters.waiting = self.readers.reduce(self.writers.waiting) { $0 + $1.waiting }
-        counters.oldestWait = self.readers.reduce(self.writers.oldestWait) { max($0, $1.oldestWait) }
-        counters.retries = self.readers.reduce(self.retries) { $0 + $1.retries }
-        counters.lost = self.readers.reduce(self.writers.lost) { $0 + $1.lost }
+        counters.open = self.writers.open + pipelines.count(where: \.isOpen)
+        counters.waiting = pipelines.reduce(self.writers.waiting) { $0 + $1.waiting }
+        counters.oldestWait = pipelines.reduce(self.writers.oldestWait) { max($0, $1.oldestWait) }
+        counters.retries = pipelines.reduce(self.retries) { $0 + $1.retries }
+        counters.lost = pipelines.reduce(self.writers.lost) { $0 + $1.lost }
         return counters
     }
+
+    private var pipelines: [PipelineConnection] { self.readers + [self.control] }
 
     /// Closes the connections once all that was submitted has its answer.
     func drain(_ completion: @escaping () -> Void) {
@@ -58,16 +68,30 @@ final class Connections: @unchecked Sendable {
         self.loop.assertOnLoop()
         self.isClosed = true
         self.drainTimer?.abandon()
-        for reader in self.readers { reader.close() }
+        for connection in self.pipelines { connection.close() }
         self.writers.close()
         let completions = self.whenDrained
         self.whenDrained = []
         for completion in completions { completion() }
     }
 
+    private func submit(_ request: Request, to connection: PipelineConnection?) {
+        self.loop.assertOnLoop()
+        guard self.whenDrained.isEmpty, !self.isClosed else {
+            request.finish(.failure(.unavailable(reason: "the pool is closed")))
+            return
+        }
+        connection?.submit(request)
+    }
+
+    private func leave(olderThan timeline: UInt32) {
+        for connection in self.pipelines { connection.leave(olderThan: timeline) }
+        self.writers.leave(olderThan: timeline)
+    }
+
     private func closeIfDrained() {
         guard !self.isClosed else { return }
-        if self.writers.isQuiet, self.readers.allSatisfy({ $0.waiting == 0 }) {
+        if self.writers.isQuiet, self.pipelines.allSatisfy({ $0.waiting == 0 }) {
             self.close()
         } else {
             self.drainTimer?.arm(at: .now + Self.drainInterval)

@@ -27,11 +27,11 @@ extension DatabaseError: CustomStringConvertible {
 }
 
 extension DatabaseError {
-    /// Whether the same transaction can succeed if it runs again from its beginning: after a serialization failure, a deadlock
-    /// or a lock that was not free in time.
+    /// Whether the same transaction can succeed if it runs again from its beginning: after a serialization failure, a deadlock,
+    /// a lock that was not free in time, or several that together were not (57014).
     var isConflict: Bool {
         guard case .refused(let code, _) = self else { return false }
-        return code == "40001" || code == "40P01" || code == "55P03"
+        return code == "40001" || code == "40P01" || code == "55P03" || code == "57014"
     }
 
     /// Whether a prepared statement does not exist, or returns other columns since a migration.

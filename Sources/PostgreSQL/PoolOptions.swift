@@ -6,9 +6,12 @@ package struct PoolOptions: Sendable {
     package var readers = 2
     /// The longest that the server may leave the oldest single statement unanswered. One that was sent again has twice as long in all.
     package var readLimit = Duration.milliseconds(2500)
-    /// The longest that the server may leave a statement of a transaction unanswered, and after which no transaction is run
-    /// again.
+    /// The longest that the server may leave a statement of a transaction unanswered.
+    package var silenceLimit = Duration.milliseconds(2500)
+    /// The longest that a transaction waits for a connection, and after which none is run again.
     package var writeLimit = Duration.seconds(5)
+    /// How long a connection for transactions is kept unused, if it is not the only one.
+    package var idleLimit = Duration.seconds(60)
     /// The longest that one attempt to connect may take.
     package var connectLimit = Duration.seconds(1)
     /// The most single statements under way on one connection, and the most transactions that wait for one; more fail with
@@ -27,8 +30,8 @@ package struct PoolOptions: Sendable {
     var writerSettings: SessionSettings {
         SessionSettings(
             name: self.name,
-            statementLimit: self.writeLimit * 4 / 5,
-            lockLimit: self.writeLimit * 3 / 5,
+            statementLimit: self.silenceLimit * 4 / 5,
+            lockLimit: self.silenceLimit * 3 / 5,
             idleLimit: self.writeLimit * 2
         )
     }

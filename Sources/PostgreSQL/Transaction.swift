@@ -49,8 +49,15 @@ package final class Transaction: @unchecked Sendable {
 
     /// The same with the values in an array.
     package func query(_ sql: String, values: [any Bindable]) async throws(DatabaseError) -> Rows {
-        let statement = try Statement(sql, values)
-        return try await self.loop.outcome { self.start(statement, $0) }.get()
+        try await self.query(all: [Statement(sql, values: values)])[0]
+    }
+
+    /// Runs statements in their order; none waits for the answer to the one before it. Returns the rows of each.
+    ///
+    /// Throws the first one's failure, after which the later ones were not run.
+    package func query(all statements: [Statement]) async throws(DatabaseError) -> [Rows] {
+        if statements.isEmpty { return [] }
+        return try await self.loop.outcome { self.start(all: statements, $0) }.get()
     }
 
     /// Commits, or rolls back; then calls `finally` on the loop. `failure`: the first one of a statement.
@@ -74,6 +81,28 @@ package final class Transaction: @unchecked Sendable {
 
     // MARK: - Private
 
+    private func start(
+        all statements: [Statement],
+        _ completion: @escaping (Result<[Rows], DatabaseError>) -> Void
+    ) {
+        var answers: [Rows] = []
+        var failure: DatabaseError?
+        var missing = statements.count
+        for statement in statements {
+            // The answers come in the statements' order.
+            self.start(statement) { outcome in
+                switch outcome {
+                case .success(let rows): answers.append(rows)
+                case .failure(let error): failure = failure ?? error
+                }
+                missing -= 1
+                if missing == 0 { completion(failure.map { .failure($0) } ?? .success(answers)) }
+            }
+        }
+        self.session.sync()
+    }
+
+    /// Sends the statement; a Sync must follow.
     private func start(_ statement: Statement, _ completion: @escaping (Request.Outcome) -> Void) {
         if self.hasEnded {
             return completion(.failure(.refused(code: "25P01", message: "the transaction has ended")))
@@ -91,7 +120,6 @@ package final class Transaction: @unchecked Sendable {
             self.failure = failure
             return completion(.failure(failure))
         }
-        self.session.sync()
     }
 
     private func send(

@@ -1,3 +1,5 @@
+internal import Bytes
+
 /// A JSON text (RFC 8259) as it was written: members keep their order, numbers their digits.
 ///
 /// A payload that is an object keeps both from post to fetch, which no reader that turns numbers into `Double` and
@@ -67,7 +69,18 @@ public enum JSONValue: Sendable, Hashable {
     /// If several members match, the last one counts, as in most readers.
     public subscript(_ name: String) -> JSONValue? {
         guard case .object(let members) = self else { return nil }
-        let wanted = name.lowercased()
-        return members.last { $0.name.lowercased() == wanted }?.value
+        return members.last { $0.name.isSpelled(like: name) }?.value
+    }
+}
+
+extension String {
+    /// Whether two names differ in the case of letters at most.
+    fileprivate func isSpelled(like other: String) -> Bool {
+        // Asked of each member for each name that is looked for, and nearly always of ASCII.
+        guard self.utf8.allSatisfy({ $0 < 0x80 }), other.utf8.allSatisfy({ $0 < 0x80 }) else {
+            return self.lowercased() == other.lowercased()
+        }
+        return self.utf8.count == other.utf8.count
+            && zip(self.utf8, other.utf8).allSatisfy { $0.lowercased == $1.lowercased }
     }
 }

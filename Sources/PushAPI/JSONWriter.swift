@@ -31,6 +31,17 @@ extension [UInt8] {
     /// Appends a JSON string with its quotes; `text` must be UTF-8.
     package mutating func appendJSONString(_ text: some Sequence<UInt8>) {
         self.append(UInt8(ascii: "\""))
+        // Nearly all texts need no escapes.
+        let isCopied = text.withContiguousStorageIfAvailable { bytes in
+            guard bytes.allSatisfy(\.isPlainInJSON) else { return false }
+            self.append(contentsOf: bytes)
+            return true
+        }
+        if isCopied != true { self.appendEscaped(text) }
+        self.append(UInt8(ascii: "\""))
+    }
+
+    private mutating func appendEscaped(_ text: some Sequence<UInt8>) {
         for byte in text {
             switch byte {
             case UInt8(ascii: "\""), UInt8(ascii: "\\"):
@@ -46,7 +57,6 @@ extension [UInt8] {
             default: self.append(byte)
             }
         }
-        self.append(UInt8(ascii: "\""))
     }
 
     fileprivate mutating func appendList<Item>(
@@ -61,5 +71,12 @@ extension [UInt8] {
             write(&self, element)
         }
         self.append(UInt8(ascii: close))
+    }
+}
+
+extension UInt8 {
+    /// Whether the byte stands for itself in a JSON string.
+    fileprivate var isPlainInJSON: Bool {
+        self >= 0x20 && self != UInt8(ascii: "\"") && self != UInt8(ascii: "\\") && self != 0x7F
     }
 }

@@ -31,6 +31,13 @@ public enum Paths {
     /// What became of pushes, fetches and devices, for publishers and administrators.
     public static let events = "/api/events"
 
+    /// Where the first administrator is made.
+    public static let setup = "/api/setup"
+    /// How the server is doing, for administrators.
+    public static let status = "/api/status"
+    /// Where a paused lane is tried at once.
+    public static let retryLane = "/api/lanes/retry"
+
     /// The public keys that answers are signed with.
     public static let signatureKeys = "/.well-known/sealpost-keys"
     /// The OpenAPI description of the API.

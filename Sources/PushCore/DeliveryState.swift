@@ -45,7 +45,7 @@ package struct DeliveryState: Sendable, Hashable {
             return self.retry(reason, atLeast: Self.spread(Self.waitForKind, jitter), now: now, jitter: jitter)
         case .failure(.offline(let reason)):
             // Not tried again until the device connects, which makes it due.
-            return .retried(at: self.expiresAt, reason: reason)
+            return .away(reason: reason)
         case .failure(.unavailable(let reason, _, sparesFirst: true)) where self.attempts <= 1:
             return self.retry(reason, atLeast: .zero, now: now, jitter: jitter)
         case .failure(.unavailable(let reason, let retryAfter, _)):

@@ -11,7 +11,9 @@ package struct Pacer: Sendable {
     /// A ring buffer of the times of the last calls, as many as a tenth of a second may have.
     private var times: [Date]
     private var next = 0
-    private let span: TimeInterval
+    private var span: TimeInterval
+    /// Calls a second of all senders together.
+    private let rate: Int
     /// When the rate began to rise; `nil` at its full height.
     private var riseBegan: Date?
 
@@ -20,6 +22,20 @@ package struct Pacer: Sendable {
         let count = max(1, rate / 10)
         self.times = Array(repeating: .distantPast, count: count)
         self.span = Double(count) / Double(max(1, rate))
+        self.rate = max(1, rate)
+    }
+
+    /// Uses an equal part of the rate from now on, since as many senders share it. The last calls still count.
+    package mutating func share(among senders: Int) {
+        let senders = max(1, senders)
+        let count = max(1, self.rate / senders / 10)
+        let times = self.times[self.next...] + self.times[..<self.next]
+        // Oldest first. A longer buffer has the oldest call several times, so that it admits no more than one that was
+        // always as long.
+        let oldest = Array(repeating: times.first ?? .distantPast, count: max(0, count - times.count))
+        self.times = oldest + times.suffix(count)
+        self.next = 0
+        self.span = Double(count) * Double(senders) / Double(self.rate)
     }
 
     /// Returns `nil` and counts a call if one may be made now; otherwise returns when one may be made.

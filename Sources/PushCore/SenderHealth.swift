@@ -154,6 +154,14 @@ package struct SenderHealth: Sendable {
         self.isProbing = false
     }
 
+    /// Rests until then, since the provider has asked another server for it; returns an event if that is news.
+    package mutating func rest(until date: Date, reason: String, now: Date) -> HealthEvent? {
+        let old = self.pause
+        guard date > now, date > old?.until ?? .distantPast else { return nil }
+        self.rest(.overloaded, reason, until: date, now: now)
+        return HealthEvent(from: old, to: self.pause, now: now)
+    }
+
     /// Forgets all failures, as after new credentials; returns an event if that ends a pause.
     package mutating func reset() -> HealthEvent? {
         let old = self.pause

@@ -6,6 +6,8 @@ package enum Settlement: Sendable, Hashable {
     case expired
     case failed(reason: String)
     case retried(at: Date, reason: String)
+    /// The device is not connected: the push waits until it is.
+    case away(reason: String)
     /// The device has another lane now: the push is due there at once.
     case moved(reason: String)
     /// Not sent: the push is due at once, and the attempt does not count.

@@ -14,7 +14,8 @@ package final class StreamHub: Sendable {
 
     private struct Streams {
         var byDevice: [DeviceHandle: [StreamMailbox]] = [:]
-        var countByUser: [Int64: Int] = [:]
+        var byUser: [Int64: [StreamMailbox]] = [:]
+        var onSilence: (@Sendable ([DeviceHandle]) -> Void)?
     }
 
     /// How many streams a user may have open: enough for a handful of machines with some windows each.
@@ -28,13 +29,21 @@ package final class StreamHub: Sendable {
     package func open(_ devices: [DeviceHandle], ofUser user: Int64) -> StreamSubscription? {
         let mailbox = StreamMailbox()
         let isOpen = self.streams.withLock { streams in
-            guard streams.countByUser[user, default: 0] < Self.maximumPerUser else { return false }
-            streams.countByUser[user, default: 0] += 1
+            guard streams.byUser[user, default: []].count < Self.maximumPerUser else { return false }
+            streams.byUser[user, default: []].append(mailbox)
             for device in devices { streams.byDevice[device, default: []].append(mailbox) }
             return true
         }
         return isOpen ? StreamSubscription(self, mailbox, devices: devices, user: user) : nil
     }
+
+    /// Has `body` called with devices whose last stream was just closed, from any thread. One may have been opened since.
+    package func watch(_ body: @escaping @Sendable ([DeviceHandle]) -> Void) {
+        self.streams.withLock { $0.onSilence = body }
+    }
+
+    /// The devices for which a stream is open.
+    package var devices: [DeviceHandle] { self.streams.withLock { Array($0.byDevice.keys) } }
 
     /// Whether a stream is open for the device.
     package func isListening(_ device: DeviceHandle) -> Bool {
@@ -53,15 +62,31 @@ package final class StreamHub: Sendable {
         return await event.isHandedOver ? .handedOver : .nobodyThere
     }
 
+    /// Has the streams of a user, `nil`: of all users, find out whether their credentials are still good, before they send
+    /// anything more.
+    package func question(user: Int64?) {
+        let mailboxes = self.streams.withLock { streams in
+            if let user { return streams.byUser[user] ?? [] }
+            return streams.byUser.values.flatMap(\.self)
+        }
+        for mailbox in mailboxes { mailbox.question() }
+    }
+
     fileprivate func close(_ mailbox: StreamMailbox, of devices: [DeviceHandle], user: Int64) {
-        self.streams.withLock { streams in
-            streams.countByUser[user] = streams.countByUser[user].flatMap { $0 > 1 ? $0 - 1 : nil }
+        let (silent, onSilence) = self.streams.withLock { streams in
+            streams.byUser[user]?.removeAll { $0 === mailbox }
+            if streams.byUser[user]?.isEmpty == true { streams.byUser[user] = nil }
+            var silent: [DeviceHandle] = []
             for device in devices {
                 streams.byDevice[device]?.removeAll { $0 === mailbox }
-                if streams.byDevice[device]?.isEmpty == true { streams.byDevice[device] = nil }
+                guard streams.byDevice[device]?.isEmpty == true else { continue }
+                streams.byDevice[device] = nil
+                silent.append(device)
             }
+            return (silent, streams.onSilence)
         }
         mailbox.close()
+        if !silent.isEmpty { onSilence?(silent) }
     }
 }
 

@@ -8,6 +8,7 @@ package final class StreamMailbox: Sendable {
     private struct Content {
         var events: [PendingEvent] = []
         var isClosed = false
+        var isInQuestion = false
         var ring: (@Sendable () -> Void)?
     }
 
@@ -20,11 +21,25 @@ package final class StreamMailbox: Sendable {
     }
 
     /// Removes and returns all events; the caller must call `succeed` or `fail` of each.
-    package func take() -> [PendingEvent] {
+    ///
+    /// `isInQuestion`: since the last call the reader's credentials may have ended, which it must find out before it sends them.
+    package func take() -> (events: [PendingEvent], isInQuestion: Bool) {
         self.content.withLock { content in
-            defer { content.events = [] }
-            return content.events
+            defer {
+                content.events = []
+                content.isInQuestion = false
+            }
+            return (content.events, content.isInQuestion)
         }
+    }
+
+    /// Has the reader find out whether its credentials are still good, before it sends anything more.
+    package func question() {
+        let ring = self.content.withLock { content in
+            content.isInQuestion = true
+            return content.ring
+        }
+        ring?()
     }
 
     /// Adds an event; `false` if the mailbox is full or closed.

@@ -86,6 +86,7 @@ package struct DeliveryService {
                     wakeUp: self.wakeUp,
                     signal: self.wakeUp.makeSignal()
                 )
+                if self.store.limits != nil { state.withLock { $0.share(among: LaneShares.unknown) } }
                 self.status.watch(state)
                 group.addTask { await loop.run() }
             }

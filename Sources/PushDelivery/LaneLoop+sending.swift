@@ -25,6 +25,10 @@ extension LaneLoop {
         while true {
             switch self.state.withLock({ $0.next(now: self.now()) }) {
             case .send(let delivery):
+                guard self.store.maySend else {
+                    self.state.withLock { $0.release(delivery) }
+                    return
+                }
                 let settlement = await self.send(delivery)
                 if self.state.withLock({ $0.end(delivery, as: settlement) }) { self.signal.set() }
             case .stop: return

@@ -10,6 +10,8 @@ struct LaneLoop: Sendable {
     private static let batch = 250
     /// The wait after a failure of the store, which an immediate retry would most likely meet again.
     private static let restAfterFailure = Duration.seconds(1)
+    /// How soon the loop looks again whether it may send, which nothing tells it.
+    private static let restWithoutStore = Duration.milliseconds(250)
 
     let lane: LaneSettings
     let store: any OutboxStore & DeviceStore
@@ -62,18 +64,24 @@ struct LaneLoop: Sendable {
     /// Starts a claim if pushes are due and there is room; returns how long the loop may wait before it looks again.
     private func beginLeasing(_ group: inout DiscardingTaskGroup) async -> Duration {
         let now = self.now()
+        guard self.store.maySend else {
+            self.state.withLock { $0.release() }
+            return Self.restWithoutStore
+        }
         if let until = self.state.withLock({ $0.beginRest(now: now) }) { return self.rest(until: until, now) }
         let dates = await self.nextDue()
         let due = Queue.allCases.filter { queue in dates[queue].map { $0 <= now } ?? false }
-        if due.isEmpty { return dates.values.min().map { self.rest(until: $0, now) } ?? self.settings.rest }
-        let batch = min(Self.batch, self.lane.rate ?? Self.batch, self.settings.inFlight)
+        if due.isEmpty { return dates.values.min().map { self.rest(until: $0, now) } ?? self.longestRest }
+        let servers = self.state.withLock { $0.servers }
+        let rate = self.lane.rate.map { max(1, $0 / servers) }
+        let batch = min(Self.batch, rate ?? Self.batch, self.settings.inFlight)
         if let claim = self.state.withLock({ $0.beginClaim(of: due, batch: batch, now: now) }) {
             group.addTask {
                 await self.lease(claim)
                 self.signal.set()
             }
         }
-        return self.settings.rest
+        return self.longestRest
     }
 
     /// The time at which the next push of each queue is due; empty if the outbox cannot be read.
@@ -90,15 +98,17 @@ struct LaneLoop: Sendable {
         }
     }
 
+    private var longestRest: Duration { self.lane.rest ?? self.settings.rest }
+
     private func rest(until date: Date, _ now: Date) -> Duration {
-        min(max(.zero, .seconds(date.timeIntervalSince(now))), self.settings.rest)
+        min(max(.zero, .seconds(date.timeIntervalSince(now))), self.longestRest)
     }
 
     private func lease(_ claim: LaneState.Claim) async {
         switch claim {
         case .batch(let limit, let queues):
             let leased = await self.lease(limit, from: queues)
-            self.state.withLock { $0.endClaim(leased) }
+            self.state.withLock { $0.endClaim(leased, now: self.now()) }
         case .probe(let choice):
             let probe = await self.leaseProbe(choice)
             self.state.withLock { $0.endClaim(probe: probe) }

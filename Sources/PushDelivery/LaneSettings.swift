@@ -13,6 +13,8 @@ package struct LaneSettings: Sendable {
     package var interval: Duration?
     /// The lane of the platform's other environment, where a device that is unknown in this one is tried; `nil`: none.
     package var otherEnvironment: Lane?
+    /// The longest time that its loop waits, if others may enqueue pushes without telling it; `nil`: as the lanes do in general.
+    package var rest: Duration?
 
     package init(
         _ lane: Lane,

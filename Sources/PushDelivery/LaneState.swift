@@ -25,7 +25,7 @@ struct LaneState: Sendable {
 
     private let concurrency: Int
     private let bound: Int
-    private var leased = LeasedPushes()
+    var leased = LeasedPushes()
     /// The push that was leased as a probe and is not sent yet.
     private var candidate: LeasedDelivery?
     private var isClaiming = false
@@ -34,13 +34,19 @@ struct LaneState: Sendable {
     private var underWay = 0
     private var settlements = PendingSettlements()
     private var isStopping = false
-    private var health = SenderHealth()
+    var health = SenderHealth()
     /// The probe that is under way: its result shows whether the provider has recovered.
     private var probe: LeasedDelivery?
-    private var pacer: Pacer?
+    var pacer: Pacer?
     private var events: [HealthEvent] = []
     /// The number of pauses by cause; a pause whose cause changes counts once for each cause.
     private(set) var pauses: [Pause.Cause: Int] = [:]
+    /// How many servers send from the lane, this one among them.
+    var servers = 1
+    /// When a push was last leased.
+    var leasedAt: Date?
+    /// The rest that the provider has asked for, until the other servers are told.
+    var untoldRest: (until: Date, reason: String)?
 
     init(_ settings: LaneSettings, inFlight: Int) {
         self.concurrency = max(1, settings.concurrency)
@@ -49,7 +55,7 @@ struct LaneState: Sendable {
     }
 
     /// The pushes that are under way or whose results are not stored yet.
-    private var inFlight: Int { self.underWay + self.settlements.count }
+    var inFlight: Int { self.underWay + self.settlements.count }
 
     // MARK: - The lane as a whole
 
@@ -98,6 +104,12 @@ struct LaneState: Sendable {
         }
     }
 
+    /// Releases the leased pushes, and the one that `next` has returned to a worker and that it must not send any more.
+    mutating func release(_ delivery: LeasedDelivery? = nil) {
+        if let delivery { _ = self.end(delivery, as: .released) }
+        self.giveBackAll()
+    }
+
     // MARK: - Leasing
 
     /// What to lease now from the queues that have due pushes; `nil` if nothing.
@@ -118,9 +130,10 @@ struct LaneState: Sendable {
         return claim
     }
 
-    mutating func endClaim(_ leased: [Queue: [LeasedDelivery]]) {
+    mutating func endClaim(_ leased: [Queue: [LeasedDelivery]], now: Date = .distantPast) {
         self.isClaiming = false
         self.leased.add(leased)
+        if !self.leased.isEmpty { self.leasedAt = now }
         if self.isStopping { self.giveBackAll() }
     }
 
@@ -172,6 +185,9 @@ struct LaneState: Sendable {
             jitter: jitter
         )
         self.note(event)
+        if case .failure(.overloaded(let reason, _)) = outcome, let pause = self.pause {
+            self.untoldRest = (pause.until, reason)
+        }
         if case .resumed = event { self.pacer?.beginRise(now: now) }
         if case .failure(.deviceGone) = outcome { return self.health.blameForGone }
         return self.health.blame
@@ -219,7 +235,7 @@ struct LaneState: Sendable {
         }
     }
 
-    private mutating func note(_ event: HealthEvent?) {
+    mutating func note(_ event: HealthEvent?) {
         guard let event else { return }
         self.events.append(event)
         switch event {

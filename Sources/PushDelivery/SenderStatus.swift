@@ -4,6 +4,8 @@ internal import Synchronization
 /// Which lanes are paused because their provider refuses us, asks for rest or is not to be reached, and how often they were.
 package final class SenderStatus: Sendable {
     private let lanes = Mutex<[SharedLane]>([])
+    /// The other servers that send from the lanes.
+    let shares = Mutex(LaneShares())
 
     package init() {}
 
@@ -21,6 +23,9 @@ package final class SenderStatus: Sendable {
     package func reset(_ lane: Lane) {
         for shared in self.lanes.withLock({ $0 }) where shared.lane == lane { shared.withLock { $0.resetHealth() } }
     }
+
+    /// All lanes that there are.
+    var all: [SharedLane] { self.lanes.withLock { $0 } }
 
     func watch(_ lane: SharedLane) {
         self.lanes.withLock { $0.append(lane) }

@@ -1,5 +1,5 @@
 package import Foundation
-internal import Migrations
+package import Migrations
 package import PostgreSQL
 internal import PushCore
 package import PushStore
@@ -10,6 +10,7 @@ package struct PostgreSQLPlace: Sendable, CustomStringConvertible {
     private let address: DatabaseAddress?
     /// Why the address cannot be used, without its text, which may contain a password; `nil` if it can.
     package let fault: String?
+    private let migrations: [Migration]
 
     /// `nil` unless the text begins as an address does: `postgres://` or `postgresql://`. What else is wrong with it is `fault`.
     package init?(_ text: String) {
@@ -21,11 +22,13 @@ package struct PostgreSQLPlace: Sendable, CustomStringConvertible {
             self.address = nil
             self.fault = error.reason
         }
+        self.migrations = Migration.allPostgreSQL
     }
 
-    package init(_ address: DatabaseAddress) {
+    package init(_ address: DatabaseAddress, _ migrations: [Migration] = Migration.allPostgreSQL) {
         self.address = address
         self.fault = nil
+        self.migrations = migrations
     }
 
     /// The address without its password.
@@ -34,13 +37,13 @@ package struct PostgreSQLPlace: Sendable, CustomStringConvertible {
     /// Opens the database, creates its tables if there are none, and migrates its schema. Waits for the database.
     func openStore(_ keyring: Keyring, _ options: StoreOptions) throws(StoreError) -> PostgreSQLStore {
         guard let address else { throw .cannotOpen(place: self.description, reason: self.fault ?? "") }
-        return try PostgreSQLStore(address, keyring, options)
+        return try PostgreSQLStore(address, keyring, options, self.migrations)
     }
 
     /// Migrates the schema only. Waits for the database.
     package func migrate() throws(StoreError) {
         do {
-            try Schema.prepare(self.connect())
+            try Schema.prepare(self.connect(), self.migrations)
         } catch {
             throw StoreError(opening: self.description, error)
         }
@@ -74,9 +77,10 @@ package struct PostgreSQLPlace: Sendable, CustomStringConvertible {
             let applied = try Schema.applied(connection)
             return StoreInspection(
                 damage: try Self.damage(connection),
-                missingMigrations: applied.missing(Migration.allPostgreSQL),
-                unknownMigration: applied.unknown(Migration.allPostgreSQL),
-                changedMigration: applied.changed(Migration.allPostgreSQL)
+                missingMigrations: applied.missing(self.migrations),
+                unknownMigration: applied.unknown(self.migrations),
+                changedMigration: applied.changed(self.migrations),
+                move: try MoveMark(connection).flatMap { $0.isFinished ? nil : "holds a move that has not finished" }
             )
         } catch {
             throw StoreError(opening: self.description, error)
@@ -87,7 +91,7 @@ package struct PostgreSQLPlace: Sendable, CustomStringConvertible {
     package var lastWrite: (place: String, at: Date)? {
         do {
             let renewed = try self.connect().query("select max(until) from node")[0].integer(0)
-            return (place: self.description, at: Date(milliseconds: renewed - Node.lease))
+            return (place: self.description, at: Date(milliseconds: renewed - Node.duration))
         } catch {
             // Without the database, or the table, there is nothing to compare with.
             return nil
@@ -99,7 +103,7 @@ package struct PostgreSQLPlace: Sendable, CustomStringConvertible {
 
     // MARK: - Private
 
-    private func connect() throws -> BlockingConnection {
+    func connect() throws -> BlockingConnection {
         guard let address else {
             throw StoreError.cannotOpen(place: self.description, reason: self.fault ?? "")
         }

@@ -19,6 +19,15 @@ package final class PostgreSQLReader: Sendable {
         _ values: any Bindable...,
         as body: (Rows) throws -> Value
     ) async throws(StoreError) -> Value {
+        try await self.read(sql, values: values, as: body)
+    }
+
+    /// The same with the values in an array.
+    func read<Value>(
+        _ sql: String,
+        values: [any Bindable],
+        as body: (Rows) throws -> Value
+    ) async throws(StoreError) -> Value {
         do {
             return try body(try await self.store.database.query(sql, values: values))
         } catch {

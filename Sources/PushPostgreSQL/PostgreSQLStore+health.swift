@@ -10,12 +10,14 @@ extension PostgreSQLStore {
         return self.node.isAlive ? nil : "the database has not answered for some seconds"
     }
 
+    package var refusal: String? { self.database.fault?.summary }
+
     package var isFull: Bool { self.condition.isFull }
 
     /// The log is the server's, and so are its checkpoints.
     package var report: StoreReport {
         StoreReport(
-            waiting: self.condition.waiting.load(ordering: .relaxed),
+            waiting: self.condition.waiting.load(ordering: .relaxed) + self.posts.waiting,
             receiptsWaiting: self.receipts.count,
             receiptsDropped: self.receipts.dropped,
             setAside: self.condition.setAside.load(ordering: .relaxed),

@@ -14,8 +14,15 @@ extension PostgreSQLStore {
         self.receiptSignal.set()
     }
 
-    /// Writes receipts, some time after the first of them.
+    /// Writes receipts and the ends of event streams, some time after the first of them.
     package func run() async {
+        await withDiscardingTaskGroup { group in
+            group.addTask { await self.keepReceipts() }
+            group.addTask { await self.keepStreams() }
+        }
+    }
+
+    private func keepReceipts() async {
         await withTaskCancellationHandler {
             while !Task.isCancelled {
                 if self.receipts.count == 0 { await self.receiptSignal.wait(atMost: Self.longestWait) }

@@ -1,8 +1,9 @@
 internal import Dispatch
 internal import Foundation
+internal import Migrations
 internal import PostgreSQL
 package import PushCore
-internal import PushStore
+package import PushStore
 internal import Reactor
 internal import Synchronization
 
@@ -18,11 +19,14 @@ package final class PostgreSQLStore: Sendable {
     /// This process, as the others see it: pushes are leased under its number.
     let node: Node
     let slots = WriterSlots()
+    let posts = GroupQueue<PostMember, PostEnd>(.posts)
+    let fetches = GroupQueue<NotificationFetch, FetchEnd>(.fetches)
     let receipts = ReceiptBook()
     let tokenUses = TokenUses()
     let removals = RemovalClock()
     let leases = LeaseBook()
     let marks = ClaimMarks()
+    let streamBook = StreamBook()
     let condition: StoreCondition
     /// How often the keyring was exchanged, or was about to be.
     let exchanges = Atomic(0)
@@ -31,8 +35,13 @@ package final class PostgreSQLStore: Sendable {
     private let loop: EventLoop
 
     /// Opens a database, and migrates its schema. Waits for the database. Throws `StoreError`.
-    convenience init(_ address: DatabaseAddress, _ keyring: Keyring, _ options: StoreOptions) throws(StoreError) {
-        let opened = try OpenedDatabase(address, keyring, options)
+    convenience init(
+        _ address: DatabaseAddress,
+        _ keyring: Keyring,
+        _ options: StoreOptions,
+        _ migrations: [Migration]
+    ) throws(StoreError) {
+        let opened = try OpenedDatabase(address, keyring, options, migrations)
         do {
             self.init(opened, options, on: try EventLoop(index: 0, name: "database"))
         } catch {
@@ -42,14 +51,29 @@ package final class PostgreSQLStore: Sendable {
 
     private init(_ opened: OpenedDatabase, _ options: StoreOptions, on loop: EventLoop) {
         self.address = opened.address
-        self.database = ConnectionPool(opened.address, PoolOptions(), on: loop)
+        let condition = StoreCondition(onEvent: options.onEvent)
+        let leases = self.leases
+        self.database = ConnectionPool(opened.address, PoolOptions(), on: loop) { event in
+            // The new primary may have leases that were settled at the old one.
+            guard event != .advanced else { return leases.noteUnknownOutcome(now: .now) }
+            condition.note(event)
+        }
         self.options = options
         self.sealing = opened.sealing
         self.audit = AuditChain(opened.sealing.vault, opened.sealing.secret)
-        self.condition = StoreCondition(onEvent: options.onEvent)
+        self.condition = condition
         self.loop = loop
-        self.node = Node(opened.node, release: options.release, vault: opened.sealing.vault, self.database, on: loop)
+        self.node = Node(
+            opened.membership,
+            options,
+            schema: opened.schema,
+            opened.sealing.vault,
+            self.database,
+            on: loop
+        )
+        self.database.listen("listen sealpost") { [weak node] in node?.hear($0) }
         self.node.begin()
+        options.streams.watch { [streamBook] in streamBook.note($0) }
     }
 
     /// A store that was not closed ends as its process would: others take over what it has leased some seconds later.
@@ -62,15 +86,14 @@ package final class PostgreSQLStore: Sendable {
 
     package var isShared: Bool { true }
 
+    package var lease: CredentialLease? { self.node.lease }
+
     package var vault: Vault { self.sealing.vault }
 
     package var indexSecret: IndexSecret { self.sealing.secret }
 
     /// Which tags of devices count.
     var tags: TagPolicy { self.options.tags }
-
-    /// Whether a device, given by lane and registration id, cannot be reached until it connects by itself.
-    var isAway: @Sendable (_ lane: String, _ device: String) -> Bool { self.options.isAway }
 
     /// Writes the receipts, lets others have what this process has leased, and ends the connections after the work that was
     /// submitted.

@@ -1,3 +1,4 @@
+internal import PostgreSQL
 internal import PushStore
 internal import Synchronization
 
@@ -37,6 +38,15 @@ final class StoreCondition: Sendable {
             return state.isFull != isFull
         }
         if hasChanged { self.onEvent(isFull ? .diskFull : .roomAgain) }
+    }
+
+    /// Reports what the pool tells about the database's servers.
+    func note(_ event: ClusterEvent) {
+        switch event {
+        case .refused(let fault): self.onEvent(.databaseRefused(reason: fault.description))
+        case .trusted: self.onEvent(.databaseTrusted)
+        case .advanced: break
+        }
     }
 
     /// Records and reports a row that cannot be read.

@@ -9,8 +9,8 @@ extension StoreError {
             switch error {
             case .busy: .busy
             case .refused(let code, _) where code == "53100": .full
-            // Too many connections, or a shutdown.
-            case .refused(let code, let message) where code == "53300" || code.hasPrefix("57P"):
+            // Too many connections, a shutdown, or others whose transactions did not end in time.
+            case .refused(let code, let message) where code.hasPrefix("57") || Self.passing.contains(code):
                 .unavailable(reason: "\(message) (SQLSTATE \(code))")
             case .refused(let code, let message): .failed(reason: "\(message) (SQLSTATE \(code))")
             case .unavailable(let reason): .unavailable(reason: reason)
@@ -18,6 +18,9 @@ extension StoreError {
             case .badColumn: .failed(reason: "a row cannot be decoded")
             }
     }
+
+    /// Codes of what passes by itself: too many connections, and locks and rows that others have.
+    private static let passing: Set = ["53300", "40001", "40P01", "55P03"]
 
     /// The error of the database or a decoder, without values of the row; `nil` for an error of another kind.
     init?(reading error: any Error) {

@@ -21,21 +21,36 @@ package struct SQLiteDatabase: StorePlace {
         try SQLiteStore(path: self.path, keyring: keyring, options)
     }
 
+    /// Creates the file if there is none, and migrates its schema only, while no server runs.
+    package func migrate() throws(StoreError) {
+        do {
+            let connection = try DatabaseQueue(
+                path: self.path,
+                configuration: SQLiteStore.configuration(isReadOnly: false)
+            )
+            try connection.writeWithoutTransaction { try Schema.prepare($0) }
+            try connection.close()
+        } catch {
+            throw StoreError(opening: self.path, error)
+        }
+    }
+
     package func dataKeys() throws(StoreError) -> [DataKeyEntry] {
         guard self.exists else { return [] }
         return try self.look { try DataKeyEntry.fetchAll($0) }
     }
 
     package func inspect() throws(StoreError) -> StoreInspection {
-        let (damage, applied) = try self.look { db in
+        let (damage, applied, moved) = try self.look { db in
             let damage = try String.fetchAll(db, sql: "pragma quick_check(10)").filter { $0 != "ok" }
-            return (damage, try Schema.applied(db))
+            return (damage, try Schema.applied(db), try MovedTo(db))
         }
         return StoreInspection(
             damage: damage,
             missingMigrations: applied.missing(Migration.all),
             unknownMigration: applied.unknown(Migration.all),
-            changedMigration: applied.changed(Migration.all)
+            changedMigration: applied.changed(Migration.all),
+            move: moved.map { "was moved to \($0.place) on \($0.at.ISO8601Format())" }
         )
     }
 

@@ -52,6 +52,9 @@ package final class SQLiteStore: Store {
             let connection = try DatabaseQueue(path: path, configuration: Self.configuration(isReadOnly: false))
             (self.sealing, self.changes) = try connection.writeWithoutTransaction { db in
                 try Schema.prepare(db)
+                if !options.admitsMoved, let moved = try MovedTo(db) {
+                    throw StoreError.moved(place: path, to: moved.place)
+                }
                 var opened: (Sealing, ChangeNumbers)?
                 try db.inTransaction(.immediate) {
                     opened = (try Sealing(db, keyring), try ChangeNumbers(db, now: Date()))
@@ -68,7 +71,7 @@ package final class SQLiteStore: Store {
                 changes: self.changes,
                 tags: options.tags,
                 notes: notes,
-                isAway: options.isAway
+                isAway: { options.isAway($0, $1) }
             )
             self.writer = try Writer(
                 connection,
@@ -105,6 +108,10 @@ package final class SQLiteStore: Store {
 
     package var isShared: Bool { false }
 
+    package var lease: CredentialLease? { nil }
+
+    package var limits: (any LimitStore)? { nil }
+
     package var vault: Vault { self.sealing.vault }
 
     package var indexSecret: IndexSecret { self.sealing.secret }
@@ -112,6 +119,8 @@ package final class SQLiteStore: Store {
     package var failure: String? { self.writer.failure }
 
     package var isFull: Bool { self.writer.space.isFull }
+
+    package func sharing() -> SharingReport? { nil }
 
     package var report: StoreReport {
         StoreReport(
@@ -155,7 +164,7 @@ package final class SQLiteStore: Store {
     /// Done once. SQLite refuses it if the process has opened a database elsewhere before: then memory is counted.
     private static let countNoMemory: Void = { _ = csqlite_count_no_memory() }()
 
-    private static func configuration(isReadOnly: Bool) -> Configuration {
+    static func configuration(isReadOnly: Bool) -> Configuration {
         Self.countNoMemory
         var configuration = Configuration()
         configuration.readonly = isReadOnly

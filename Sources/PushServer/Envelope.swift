@@ -2,7 +2,9 @@ internal import Foundation
 internal import HTTPTypes
 internal import Logging
 internal import PushAPI
+internal import PushStore
 internal import SocketHTTP
+internal import Synchronization
 
 /// The fields that every answer carries, for each status: the echo of `MyToken`, the request's id, the rest of the
 /// quota, the security and CORS fields for browsers, and the signature.
@@ -14,13 +16,15 @@ struct Envelope: Sendable {
     private let logger: Logger
     /// Read from the logger once, because each access to its level copies its handler.
     private let logsRequests: Bool
+    private let meters: RequestMeters
 
-    init(signer: AnswerSigner, origins: OriginPolicy, hsts: Int?, logger: Logger) {
+    init(signer: AnswerSigner, origins: OriginPolicy, hsts: Int?, meters: RequestMeters, logger: Logger) {
         self.signer = signer
         self.origins = origins
         self.hsts = hsts.map { [.strictTransportSecurity: "max-age=\($0)"] }
         self.logger = logger
         self.logsRequests = logger.logLevel <= .debug
+        self.meters = meters
     }
 
     /// Reads the token that the answer echoes. Throws a problem if it is invalid, or if a requested signature cannot be
@@ -35,6 +39,7 @@ struct Envelope: Sendable {
     func refuse(_ refusal: Refusal, head: RequestHead?) -> Response {
         let id = RequestID(head)
         var response = Response(Problem(refusal), request: id)
+        self.meters.others.note(response.status.code)
         // An invalid token is not echoed; the refusal stands all the same.
         let token = head.flatMap { try? MyToken(of: $0) }
         let sharing = if let head { self.origins.fields(for: head) } else { self.origins.unreadable }
@@ -63,6 +68,11 @@ struct Envelope: Sendable {
     @inline(never)
     func finish(_ error: any Error, in exchange: Exchange) -> Response {
         var response = self.response(to: error, id: exchange.id)
+        if response.status == .unauthorized, PageSessions.isOfPage(exchange.request.head) {
+            // The page asks for the password itself: a browser that is told of Basic opens a dialogue of its own.
+            response.fields.remove(.wwwAuthenticate)
+            response.fields.append(.wwwAuthenticate, #"Bearer realm="sealpost""#)
+        }
         self.complete(&response, exchange.quota, in: exchange)
         return response
     }
@@ -71,6 +81,7 @@ struct Envelope: Sendable {
 
     private func complete(_ response: inout Response, _ quota: QuotaPolicy.State?, in exchange: Exchange) {
         if let quota { quota.policy.addFields(quota, to: &response.fields) }
+        (exchange.meter ?? self.meters.others).note(response.status.code, after: .now - exchange.start)
         if self.logsRequests { self.log(response, in: exchange) }
         let request = exchange.request
         if exchange.isCheckedStrictly { response.fields.append(lines: Self.strictness) }
@@ -142,6 +153,9 @@ struct Envelope: Sendable {
 /// loop.
 final class Exchange {
     let request: Request
+    let start = ContinuousClock.now
+    /// The found route's.
+    var meter: RequestMeter?
     let id: RequestID
     let isToBeSigned: Bool
     /// Whether the client asks for strict handling.
@@ -149,14 +163,24 @@ final class Exchange {
     /// Whether a route was found that is run only if it knows all names in the request.
     var isCheckedStrictly = false
     var token: MyToken?
+    /// The lease's term in which the caller was found; `nil`: it needs none.
+    var term: CredentialLease.Term?
     /// The rest of the caller's quota, if it has one.
     var quota: QuotaPolicy.State?
 
-    init(_ request: Request) {
+    private let meters: RequestMeters
+
+    init(_ request: Request, _ meters: RequestMeters) {
         self.request = request
+        self.meters = meters
+        meters.running.wrappingAdd(1, ordering: .relaxed)
         self.id = RequestID(request.head)
         self.isToBeSigned = request.head.count(of: .acceptSignature) > 0
         self.prefersStrictness = request.head.count(of: .prefer) > 0 && Preferences(of: request.head).isStrict
+    }
+
+    deinit {
+        self.meters.running.wrappingSubtract(1, ordering: .relaxed)
     }
 }
 

@@ -15,7 +15,11 @@ package final class PushServer: Responder {
     /// One read-only connection for each event loop.
     private let readers: [any StoreReader]
     private let authenticator: Authenticator
+    /// `nil`: no other process ends what callers show.
+    private let lease: CredentialLease?
     private let identityField: IdentityField?
+    private let pages: PageSessions
+    private let meters: RequestMeters
     private let now: @Sendable () -> Date
 
     package init(
@@ -33,9 +37,13 @@ package final class PushServer: Responder {
         workIsWaiting: @escaping @Sendable () -> Void,
         troubles: @escaping @Sendable () -> [String] = { [] },
         samples: @escaping @Sendable () -> [MetricSample] = { [] },
+        daemon: Daemon = Daemon(),
+        history: StatusHistory = StatusHistory(),
+        setup: SetupCode = SetupCode(),
         now: @escaping @Sendable () -> Date = { Date() }
     ) {
         let (secret, startedAt) = (store.indexSecret, now())
+        let pages = PageSessions(secret: secret)
         let signer = AnswerSigner(keys: signingKeys, logger: logger, now: now)
         let tags = EntityTagMaker(key: secret.derive("entity tag"))
         let visible = VisibleNotifications(vault: store.vault, tags: tags, maxAge: settings.cacheMaxAge)
@@ -47,14 +55,16 @@ package final class PushServer: Responder {
             ids: ids,
             bounds: settings.storage,
             workIsWaiting: workIsWaiting,
-            schedule: schedule
+            schedule: schedule,
+            history: history
         )
         let idempotency = IdempotencyGuard(
             keys: secret.derive("idempotency key"),
             requests: secret.derive("idempotent request")
         )
+        let meters = RequestMeters()
         let handlers: [any Handler] = [
-            FetchHandler(store: store, visible: visible),
+            FetchHandler(store: store, visible: visible, history: history),
             PostHandler(poster: poster, idempotency: idempotency, settings: settings),
             BatchHandler(
                 poster: BatchPoster(
@@ -89,6 +99,7 @@ package final class PushServer: Responder {
                 store: store,
                 settings: settings,
                 authenticator: authenticator,
+                pages: pages,
                 streams: streams,
                 workIsWaiting: workIsWaiting,
                 logger: logger,
@@ -98,6 +109,7 @@ package final class PushServer: Responder {
                 store: store,
                 authenticator: authenticator,
                 revoker: revoker,
+                pages: pages,
                 lifetime: settings.sessionLifetime
             ),
             TokenHandler(
@@ -109,33 +121,55 @@ package final class PushServer: Responder {
             ),
             UserHandler(store: store, reports: reports, authenticator: authenticator, settings: settings),
             UserTagHandler(store: store),
+            SetupHandler(store: store, reports: reports, authenticator: authenticator, code: setup),
             AuditHandler(reports: reports),
             MetricHandler(
                 store: store,
                 authenticator: authenticator,
                 identityField: settings.identityField,
                 hasEventReceiver: settings.events == .delivered,
-                samples: samples,
+                samples: { samples() + meters.samples },
                 startedAt: startedAt
             ),
+            StatusHandler(
+                store: store,
+                daemon: daemon,
+                history: history,
+                troubles: troubles,
+                startedAt: startedAt
+            ),
+            LaneHandler(daemon: daemon, logger: logger),
+            ConsoleHandler(),
             HealthHandler(troubles: troubles),
             SigningKeyHandler(keys: signingKeys),
             OpenAPIHandler(),
         ]
         self.routes = RouteTable(handlers.flatMap(\.routes))
+        meters.show(self.routes.routes)
+        self.meters = meters
         self.origins = OriginPolicy(allowed: settings.allowedOrigins)
-        self.envelope = Envelope(signer: signer, origins: self.origins, hsts: settings.hsts, logger: logger)
+        self.envelope = Envelope(
+            signer: signer,
+            origins: self.origins,
+            hsts: settings.hsts,
+            meters: meters,
+            logger: logger
+        )
         self.readers = readers
         self.authenticator = authenticator
+        self.lease = store.lease
+        self.lease?.onEnd { streams.question(about: $0) }
         self.identityField = settings.identityField
+        self.pages = pages
         self.now = now
     }
 
     package func respond(to request: Request) -> Reply {
-        let exchange = Exchange(request)
+        let exchange = Exchange(request, self.meters)
         do {
-            try self.envelope.read(exchange)
             let found = self.routes.match(method: request.head.method, path: request.head.path)
+            if case .route(let route, _) = found { exchange.meter = route.meter }
+            try self.envelope.read(exchange)
             if request.head.namesItsPage {
                 // Before the check of credentials: for a foreign page they prove nothing.
                 try self.origins.check(request, for: found)
@@ -144,7 +178,9 @@ package final class PushServer: Responder {
                 }
             }
             let now = self.wholeMilliseconds(self.now())
-            let caller = try self.knownCaller(of: request, for: found, now: now)
+            // Before anything that is remembered is looked up.
+            if let lease, found.needsCaller { exchange.term = lease.term }
+            let caller = try self.knownCaller(of: exchange, for: found, now: now)
             if caller == nil, found.needsCaller {
                 return .later { await self.respond(in: exchange, signingIn: found, now: now) }
             }
@@ -163,7 +199,7 @@ package final class PushServer: Responder {
     /// Continues a request whose caller could not be identified without waiting.
     private func respond(in exchange: Exchange, signingIn found: RouteTable.Match, now: Date) async -> Response {
         do {
-            let caller = try await self.signIn(exchange.request, now: now)
+            let caller = try await self.signIn(exchange.request, for: found, now: now)
             return await self.respond(in: exchange, to: caller, asking: found, now: now).response
         } catch {
             return self.envelope.finish(error, in: exchange)
@@ -193,10 +229,27 @@ package final class PushServer: Responder {
 
     private func run(_ route: Route, _ context: RequestContext, in exchange: Exchange) async -> Response {
         do {
+            if let lease, let term = exchange.term {
+                return try await self.run(route, context, in: exchange, under: lease, term)
+            }
             return self.envelope.finish(try await route.run(context), of: context, in: exchange)
         } catch {
             return self.envelope.finish(error, in: exchange)
         }
+    }
+
+    /// Throws `StoreError.unavailable` if the term has ended meanwhile: the process was stopped or cut off, and the caller's
+    /// credentials may have ended long before the answer.
+    private func run(
+        _ route: Route,
+        _ context: RequestContext,
+        in exchange: Exchange,
+        under lease: CredentialLease,
+        _ term: CredentialLease.Term
+    ) async throws -> Response {
+        let response = try await CredentialLease.$admission.withValue(term) { try await route.run(context) }
+        try lease.check(term)
+        return self.envelope.finish(response, of: context, in: exchange)
     }
 
     /// Checks that the route knows all names in the request, and runs the route only then.
@@ -214,28 +267,39 @@ package final class PushServer: Responder {
 
     /// The caller, if the route needs one; `nil` also if its check must wait. It runs first, so that an unknown caller
     /// learns nothing about what exists.
-    private func knownCaller(of request: Request, for found: RouteTable.Match, now: Date) throws -> Caller? {
+    private func knownCaller(of exchange: Exchange, for found: RouteTable.Match, now: Date) throws -> Caller? {
         guard found.needsCaller else { return nil }
+        let request = exchange.request
         self.identityField?.countIfIgnored(in: request)
         let caller = try self.authenticator.caller(
-            by: Credentials(of: request, identityField: self.identityField),
+            by: self.credentials(of: request, for: found),
             from: request.origin,
             reader: self.readers[request.loopIndex].immediate,
+            term: exchange.term,
             now: now
         )
         if let caller { try self.checkVoucher(of: caller, request) }
         return caller
     }
 
-    private func signIn(_ request: Request, now: Date) async throws -> Caller {
+    private func signIn(_ request: Request, for found: RouteTable.Match, now: Date) async throws -> Caller {
         let caller = try await self.authenticator.signIn(
-            by: Credentials(of: request, identityField: self.identityField),
+            by: self.credentials(of: request, for: found),
             from: request.origin,
             reader: self.readers[request.loopIndex],
             now: now
         )
         try self.checkVoucher(of: caller, request)
         return caller
+    }
+
+    private func credentials(of request: Request, for found: RouteTable.Match) throws(Problem) -> Credentials {
+        try Credentials(
+            of: request,
+            identityField: self.identityField,
+            pages: self.pages,
+            isRestored: found.restoresSession
+        )
     }
 
     private func checkVoucher(of caller: Caller, _ request: Request) throws(Problem) {

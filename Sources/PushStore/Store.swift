@@ -12,6 +12,9 @@ package protocol Store: AccountStore, TokenStore, DeviceStore, NotificationStore
     /// Whether other processes may change at any time what it stores.
     var isShared: Bool { get }
 
+    /// Where the servers that share it tell each other about limits; `nil` if one process has it alone.
+    var limits: (any LimitStore)? { get }
+
     /// Makes a reader for one event loop or other executor, from which all its functions must be called.
     func makeReader() throws(StoreError) -> any StoreReader
 
@@ -63,29 +66,56 @@ package protocol StoreHealth: Sendable {
     /// Why the store no longer accepts writes; `nil` while it does.
     var failure: String? { get }
 
+    /// Why the database is not used though it answers, for strangers; `nil` while it is.
+    var refusal: String? { get }
+
     /// Whether writes fail until there is room on the disk.
     var isFull: Bool { get }
 
     var report: StoreReport { get }
+
+    /// Asks a database that other servers share with this one; `nil` for a store of one process.
+    func sharing() async throws(StoreError) -> SharingReport?
+}
+
+extension StoreHealth {
+    package var refusal: String? { nil }
 }
 
 /// Options for opening a store.
 package struct StoreOptions: Sendable {
     /// A request's write that has waited longer than this is refused, since its handler's deadline is near.
     package var patience = Duration.seconds(20)
-    /// Whether a device, given by lane and registration id, cannot be reached until it connects; its pushes wait for
-    /// `makeDue`.
-    package var isAway: @Sendable (_ lane: String, _ device: String) -> Bool = { _, _ in false }
+    /// The lanes whose devices can be reached only while they have an event stream open; pushes to others wait for
+    /// `streamOpened`.
+    package var streamLanes: Set<String> = []
+    /// The streams that are open in this process.
+    package var streams = StreamHub()
     /// Which tags of devices count.
     package var tags = TagPolicy()
+    /// Whether a database that was moved to another place is opened all the same, to be read.
+    package var admitsMoved = false
     /// The kinds of events that are stored; empty: none.
     package var events: Set<PushEvent.Kind> = []
     /// The version of the program, which a store that several processes share shows to operators.
     package var release = ""
+    /// The lanes whose pushes another process may have to send: a store that several processes share tells the others when
+    /// there are new ones.
+    package var announcedLanes: Set<String> = []
+    /// Called from any thread when another process has told that there is work in such a lane; it may be missed.
+    package var onWork: @Sendable () -> Void = {}
+    /// Asked before each exchange with the processes that share the store. `false` leaves it out, as if this process were
+    /// stopped: for tests.
+    package var mayExchange: @Sendable () -> Bool = { true }
     /// Called from any thread; after `broken` no write is acknowledged.
     package var onEvent: @Sendable (StoreEvent) -> Void = { _ in }
 
     package init() {}
+
+    /// Whether a device, given by lane and registration id, cannot be reached through this process until it connects to it.
+    package func isAway(_ lane: String, _ device: String) -> Bool {
+        self.streamLanes.contains(lane) && DeviceHandle(device).map(self.streams.isListening) == false
+    }
 }
 
 /// The location of a store: opens the store, and inspects it from outside, read-only, also while a server runs.
@@ -126,16 +156,20 @@ package struct StoreInspection: Sendable, Hashable {
     package let unknownMigration: String?
     /// The first applied migration that differs from this program's migration.
     package let changedMigration: String?
+    /// Why no server opens the store, if it was moved, or a move into it has not finished.
+    package let move: String?
 
     package init(
         damage: [String],
         missingMigrations: [String],
         unknownMigration: String?,
-        changedMigration: String?
+        changedMigration: String?,
+        move: String?
     ) {
         self.damage = damage
         self.missingMigrations = missingMigrations
         self.unknownMigration = unknownMigration
         self.changedMigration = changedMigration
+        self.move = move
     }
 }

@@ -5,8 +5,12 @@ package enum StoreError: Error, CustomStringConvertible {
     case inUse(place: String)
     /// The database was written by a later version.
     case tooNew(migration: String)
+    /// The migration would break these servers of an older version, which use the database now.
+    case olderServers(String, migration: String)
     /// A migration that was applied to the database differs from this program's migration.
     case changedMigration(String)
+    /// All of the database was moved to another one, which has what was stored since.
+    case moved(place: String, to: String)
     /// The database is sealed with a key that is missing from the keyring, or is a different key there.
     case wrongKeyring(reason: String)
     /// The disk is full; writes fail until there is room.
@@ -29,8 +33,13 @@ package enum StoreError: Error, CustomStringConvertible {
         case .inUse(let place): "the database \(place) is in use by another process; stop that process first"
         case .tooNew(let migration):
             "the database was written by a later version with the migration \(migration); use that version"
+        case .olderServers(let names, let migration):
+            "servers of an older version use the database, and the migration \(migration) would break them; stop them first: "
+                + names
         case .changedMigration(let migration):
             "the database was made with another migration \(migration) than this version has: use the version that made it"
+        case .moved(let place, let other):
+            "the database \(place) was moved to \(other): set `database` to that address, or see docs/operations.md"
         case .wrongKeyring(let reason): "the keyring does not match the database: \(reason)"
         case .full: "the disk is full"
         case .busy: "the write queue is full"
@@ -46,5 +55,10 @@ package enum StoreError: Error, CustomStringConvertible {
 
 extension StoreError {
     /// Whether only a change of the configuration helps, and a restart does not.
-    package var isConfiguration: Bool { if case .wrongKeyring = self { true } else { false } }
+    package var isConfiguration: Bool {
+        switch self {
+        case .wrongKeyring, .moved: true
+        default: false
+        }
+    }
 }

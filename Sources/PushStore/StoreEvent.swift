@@ -17,6 +17,10 @@ package enum StoreEvent: Sendable, Hashable {
     /// The write-ahead log has grown to this many bytes, because a reader does not end or checkpoints fail; reported at
     /// each doubling.
     case logIsLong(bytes: Int)
+    /// The only database server that takes writes lacks what was stored before; nothing is read or written there.
+    case databaseRefused(reason: String)
+    /// Another server is used again.
+    case databaseTrusted
 
     package enum SetAside: Sendable, Hashable {
         /// A broadcast was stopped.

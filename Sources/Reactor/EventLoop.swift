@@ -152,7 +152,10 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
 
     /// Records that a timer with an entry will never be armed again.
     func abandonTimer() {
+        // Dropped after the call, since what a timer's action holds may abandon other timers as it ends.
+        let timers = self.timers
         self.timers.abandonOne()
+        withExtendedLifetime(timers) {}
     }
 
     /// The number of timer entries, for tests.

@@ -1,5 +1,6 @@
 import Foundation
 import Logging
+import PushCore
 import PushDelivery
 import PushServer
 import PushStore
@@ -19,13 +20,14 @@ struct Application: Sendable {
 
     /// Opens the database and listens; answers no request before `run()`.
     ///
-    /// `listeners`, if there are any, replace the configuration's `server.listen`.
+    /// `listeners`, if there are any, replace the configuration's `server.listen`. `manager` is told how the daemon does.
     ///
     /// Throws `ConfigurationError`, `StoreError` or `SystemError` with the cause.
     init(
         _ configuration: Configuration,
         logger: Logger,
         listeners: [Listener] = [],
+        manager: ServiceManager? = nil,
         stoppingOn signals: [UnixSignal] = []
     ) throws {
         self.parts = try ApplicationParts(configuration, logger: logger)
@@ -42,9 +44,14 @@ struct Application: Sendable {
         // The first ends last: the others may give the store work until then.
         var services: [any Service] = [
             StoreService(store: self.parts.store), retention, payloadLeases, delivery, rewrap,
+            try self.parts.makeHistory(),
         ]
         if let events { services.append(events) }
-        services.append(HTTPService(server: self.server, logger: logger))
+        if let limits = self.parts.makeLimits() { services.append(limits) }
+        if let manager, let patience = manager.patience {
+            services.append(WatchdogService(manager: manager, patience: patience, loops: self.parts.loops))
+        }
+        services.append(HTTPService(server: self.server, manager: manager, logger: logger))
         self.services = ServiceGroup(
             configuration: .init(
                 services: services.map { .init(service: $0) },
@@ -59,6 +66,17 @@ struct Application: Sendable {
 
     /// The URL scheme of the TCP listeners.
     var scheme: String { self.parts.tls == nil ? "http" : "https" }
+
+    /// The link to the console that makes the first administrator, once; `nil` if there are users. Throws `StoreError`.
+    func setupLink() async throws -> String? {
+        guard try await self.store.makeReader().users(after: nil, limit: 1).isEmpty else { return nil }
+        let address = self.addresses.lazy.compactMap { address in
+            if case .tcp = address { "\(address)" } else { nil }
+        }.first
+        // Where it listens on all addresses, one of them is this.
+        let host = (address ?? "").replacing("0.0.0.0:", with: "127.0.0.1:").replacing("[::]:", with: "[::1]:")
+        return "\(self.scheme)://\(host)/console/#/setup/\(self.parts.setup.make().exposed)"
+    }
 
     /// Serves and sends until `stop()` or a signal; running requests and pushes are finished first.
     func run() async throws {
@@ -81,6 +99,7 @@ struct Application: Sendable {
 
 extension DeliveryService: Service {}
 extension EventDelivery: Service {}
+extension LimitService: Service {}
 extension PayloadLeaseService: Service {}
 extension RetentionService: Service {}
 extension RewrapService: Service {}
@@ -94,17 +113,30 @@ private struct StoreService: Service {
     }
 }
 
+/// Notes what happens, for the console.
+struct HistoryService: Service {
+    let history: StatusHistory
+    let reader: any OutboxReader
+
+    func run() async throws {
+        await cancelWhenGracefulShutdown { await self.history.run(self.reader) }
+    }
+}
+
 private struct HTTPService: Service {
     let server: HTTPServer
+    let manager: ServiceManager?
     let logger: Logger
 
     func run() async throws {
         // Logged here, after the signal handlers are installed: a supervisor that reads this line may stop the daemon at once.
         let addresses = self.server.addresses.map(\.description).joined(separator: " ")
         self.logger.info("serving", metadata: ["addresses": "\(addresses)"])
+        self.manager?.tell("READY=1")
         await withGracefulShutdownHandler {
             await self.server.run()
         } onGracefulShutdown: {
+            self.manager?.tell("STOPPING=1")
             self.server.stop()
         }
     }

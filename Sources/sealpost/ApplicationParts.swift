@@ -26,11 +26,14 @@ struct ApplicationParts: Sendable {
     let eventStatus = EventStatus()
     let keyringHasChanged = WakeUp()
     let workIsWaiting = WakeUp()
+    private let authenticator: Authenticator
     private let streams = StreamHub()
     private let settlements = SettlementWatch()
     private let schedule = ReleaseSchedule()
+    private let history = StatusHistory()
+    let setup = SetupCode()
     private let connections = ConnectionCounts()
-    private let loops: EventLoopGroup
+    let loops: EventLoopGroup
     /// A loop of its own: slow providers must not delay an answer to a phone.
     private let outboundLoop: EventLoop
 
@@ -45,8 +48,21 @@ struct ApplicationParts: Sendable {
             logger.warning("risky configuration", metadata: ["key": "\(risk.key)", "reason": "\(risk.reason)"])
         }
         let keyring = try KeyringFile(configuration.keyring).loadOrCreate(beside: configuration.storePlace)
-        let options = StoreOptions(configuration, streams: self.streams, logger: logger)
+        let options = StoreOptions(
+            configuration,
+            streams: self.streams,
+            workIsWaiting: self.workIsWaiting,
+            logger: logger
+        )
         self.store = try configuration.storePlace.open(keyring, options)
+        self.authenticator = Authenticator(
+            store: self.store,
+            parameters: configuration.passwords,
+            workers: Self.workers(configuration),
+            quotas: configuration.quotas,
+            limits: self.store.limits == nil ? .process : .servers,
+            logger: logger
+        )
         self.signingKeys = SigningKeys(try SigningKeyFile(configuration.signingKeys).loadOrCreate())
         self.loops = try EventLoopGroup(count: configuration.loops)
         self.outboundLoop = try EventLoop(index: 0, name: "outbound")
@@ -87,7 +103,7 @@ struct ApplicationParts: Sendable {
     func makeDelivery() throws -> DeliveryService {
         try DeliveryService(
             store: self.store,
-            lanes: self.senders.flatMap(\.setup.lanes),
+            lanes: self.lanes,
             settings: DeliverySettings(inFlight: self.configuration.inFlight),
             wakeUp: self.workIsWaiting,
             status: self.status,
@@ -96,6 +112,20 @@ struct ApplicationParts: Sendable {
             logger: self.logger,
             executor: self.outboundLoop
         )
+    }
+
+    private var lanes: [LaneSettings] {
+        self.senders.flatMap { sender in
+            // Another server may enqueue what only this one can send.
+            let rest: Duration? =
+                self.store.isShared && self.configuration.senders[sender.name]?.isStream == true
+                ? .milliseconds(500) : nil
+            return sender.setup.lanes.map { lane in
+                var lane = lane
+                lane.rest = rest
+                return lane
+            }
+        }
     }
 
     /// `nil` without a receiver. Throws `StoreError`.
@@ -121,6 +151,18 @@ struct ApplicationParts: Sendable {
         )
     }
 
+    /// Throws `StoreError`.
+    func makeHistory() throws -> HistoryService {
+        HistoryService(history: self.history, reader: try self.store.makeReader())
+    }
+
+    /// `nil` if the store has no other servers.
+    func makeLimits() -> LimitService? {
+        self.store.limits.map {
+            LimitService(store: $0, limits: self.authenticator.sharedLimits + [self.status], logger: self.logger)
+        }
+    }
+
     /// Listens on `listeners`, or on the configuration's addresses if there are none. Throws `SystemError` or `StoreError`.
     func makeServer(listeners: [Listener]) throws -> HTTPServer {
         let responder = try self.makeResponder()
@@ -137,22 +179,12 @@ struct ApplicationParts: Sendable {
     }
 
     private func makeResponder() throws -> PushServer {
-        // One core is left to the loops.
-        let workers = max(1, self.configuration.loops - 1)
-        return PushServer(
+        PushServer(
             store: self.store,
             readers: try self.makeReaders(self.configuration.loops),
             reports: ReportReader(try self.store.makeReader()),
-            lists: ListPool(try self.makeReaders(min(4, workers))),
-            authenticator: Authenticator(
-                store: self.store,
-                parameters: self.configuration.passwords,
-                workers: workers,
-                quotas: self.configuration.quotas,
-                // What another server ends must end here soon; nobody tells this one.
-                halfLife: self.store.isShared ? .seconds(2) : .seconds(150),
-                logger: self.logger
-            ),
+            lists: ListPool(try self.makeReaders(min(4, Self.workers(self.configuration)))),
+            authenticator: self.authenticator,
             settings: ServerSettings(
                 self.configuration,
                 platforms: Dictionary(uniqueKeysWithValues: self.senders.map { ($0.name, $0.setup.rule) })
@@ -164,12 +196,35 @@ struct ApplicationParts: Sendable {
             logger: self.logger,
             workIsWaiting: { [workIsWaiting] in workIsWaiting() },
             troubles: { [store] in store.troubles },
-            samples: { self.samples }
+            samples: { self.samples },
+            daemon: self.daemon,
+            history: self.history,
+            setup: self.setup
         )
     }
 
+    /// How many threads compute: one core is left to the loops.
+    private static func workers(_ configuration: Configuration) -> Int { max(1, configuration.loops - 1) }
+
     private func makeReaders(_ count: Int) throws -> [any StoreReader] {
         try (0..<count).map { _ in try self.store.makeReader() }
+    }
+
+    /// What operators are shown of the other parts.
+    private var daemon: Daemon {
+        Daemon(
+            version: Version.current,
+            credentials: { self.expiries.map { ($0.name, $0.expiresAt) } },
+            pauses: { [status] in status.pauseByLane },
+            retry: { [status, workIsWaiting] lane in
+                status.reset(lane)
+                workIsWaiting()
+            }
+        )
+    }
+
+    private var expiries: [CredentialExpiry] {
+        (self.tls?.expiries ?? []) + self.senders.compactMap(\.setup.expiry)
     }
 
     // MARK: Metrics
@@ -177,8 +232,7 @@ struct ApplicationParts: Sendable {
     /// The samples of those parts that the server does not know.
     private var samples: [MetricSample] {
         let counts = self.connections
-        let expiries = (self.tls?.expiries ?? []) + self.senders.compactMap(\.setup.expiry)
-        return [
+        return ProcessSamples.all + [
             MetricSample(.logLinesDropped, [:], Double(LogWriter.standardError.dropped)),
             MetricSample(.connections, [:], Double(counts.open.load(ordering: .relaxed))),
             MetricSample(.connectionsRefused, [:], Double(counts.refused.load(ordering: .relaxed))),
@@ -194,7 +248,7 @@ struct ApplicationParts: Sendable {
                 }
             }
             + self.eventSamples
-            + expiries.map { expiry in
+            + self.expiries.map { expiry in
                 let end = expiry.expiresAt.timeIntervalSince1970
                 return MetricSample(.credentialExpiry, ["credential": expiry.name], end)
             }
@@ -215,17 +269,18 @@ extension ApplicationParts {
 }
 
 extension StoreOptions {
-    fileprivate init(_ configuration: Configuration, streams: StreamHub, logger: Logger) {
+    fileprivate init(_ configuration: Configuration, streams: StreamHub, workIsWaiting: WakeUp, logger: Logger) {
         self.init()
-        let streamLanes = Set(configuration.senders.filter { $1.isStream }.map { Lane($0.key).description })
         // A write is refused before the handler's time is over: a client that was told 503 must not have written anything.
         self.patience = configuration.limits.handlerTimeout * 2 / 3
-        self.isAway = { lane, device in
-            streamLanes.contains(lane) && DeviceHandle(device).map(streams.isListening) == false
-        }
+        self.streamLanes = Set(configuration.senders.filter { $1.isStream }.map { Lane($0.key).description })
+        self.streams = streams
         self.tags = configuration.tags
         self.release = Version.current
         self.events = configuration.events.stored
+        // Any server may have posted to a device whose stream is here.
+        self.announcedLanes = streamLanes
+        self.onWork = { workIsWaiting() }
         self.onEvent = { logger.log($0) }
     }
 }

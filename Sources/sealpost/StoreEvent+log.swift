@@ -30,6 +30,15 @@ extension Logger {
                 "write-ahead log is long; a long read, such as a report or a backup, keeps it from being truncated",
                 metadata: ["bytes": "\(bytes)"]
             )
+        case .databaseRefused(let reason):
+            self.error(
+                """
+                database refused, because acknowledged notifications may be missing there; bring the newest primary back, \
+                or restart all servers to go on without what is missing
+                """,
+                metadata: ["reason": "\(reason)"]
+            )
+        case .databaseTrusted: self.info("database accepted; the newest primary is in use again")
         }
     }
 }
@@ -37,6 +46,7 @@ extension Logger {
 extension StoreHealth {
     /// Why nothing can be stored, for strangers who ask whether the server is ready; the log has the particulars.
     var troubles: [String] {
+        if let refusal = self.refusal { return [refusal] }
         if self.failure != nil { return ["storage failed"] }
         return self.isFull ? ["the disk is full"] : []
     }

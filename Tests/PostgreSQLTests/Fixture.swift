@@ -57,6 +57,7 @@ extension PoolOptions {
         var options = PoolOptions()
         options.readers = 1
         options.readLimit = .milliseconds(500)
+        options.silenceLimit = .milliseconds(1000)
         options.writeLimit = .milliseconds(1000)
         return options
     }

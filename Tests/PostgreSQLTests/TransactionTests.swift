@@ -49,6 +49,38 @@ private let schema = "create table t(n int8 primary key, m int8 not null default
         }
     }
 
+    @Test func statementsThatAreSentTogetherRunInTheirOrder() async throws {
+        try await withPool(schema) { fixture in
+            let counts = try await fixture.pool.transaction { transaction in
+                try await transaction.query(all: [
+                    Statement("select count(*) from t"), Statement("insert into t(n) values ($1)", 3),
+                    Statement("select count(*) from t"),
+                ]).map { try $0.first?.integer(0) }
+            }
+            #expect(counts == [2, nil, 3])
+            #expect(try await fixture.pool.transaction { try await $0.query(all: []).count } == 0)
+        }
+    }
+
+    @Test func ofStatementsThatAreSentTogetherTheFirstFailureCounts() async throws {
+        try await withPool(schema) { fixture async throws in
+            let error = await failure {
+                try await fixture.pool.transaction { transaction in
+                    let error = await failure {
+                        _ = try await transaction.query(all: [
+                            Statement("insert into t(n) values ($1)", 3),
+                            Statement("insert into t(n, m) values (4, null)"),
+                            Statement("insert into t(n) values ($1)", 1),
+                        ])
+                    }
+                    #expect(error?.code == "23502")
+                }
+            }
+            #expect(error?.code == "23502")
+            #expect(try await fixture.pool.query("select count(*) from t").first?.integer(0) == 2)
+        }
+    }
+
     @Test func oneConnectionServesOneTransactionAfterTheOther() async throws {
         try await withPool(schema) { fixture async throws in
             var pids: Set<Int64> = []
@@ -63,6 +95,30 @@ private let schema = "create table t(n int8 primary key, m int8 not null default
             }
             #expect(pids.count == 1)
             #expect(try await fixture.pool.query("select m from t where n = 1").first?.integer(0) == 10)
+        }
+    }
+
+    @Test func aRushLeavesNoConnectionsBehind() async throws {
+        var options = PoolOptions()
+        options.idleLimit = .milliseconds(50)
+        try await withPool(schema, options) { fixture in
+            let started = Counter()
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for _ in 0..<4 {
+                    group.addTask {
+                        try await fixture.pool.transaction { transaction in
+                            _ = try await transaction.query("select 1")
+                            started.increment()
+                            try await eventually { started.value >= 4 }
+                        }
+                    }
+                }
+                try await group.waitForAll()
+            }
+            try await eventually { await fixture.pool.counters().open == 1 }
+            // The last one is kept, and serves.
+            #expect(try await fixture.pool.transaction { try await $0.query("select 2::int8") }[0].integer(0) == 2)
+            #expect(await fixture.pool.counters().lost == 0)
         }
     }
 
@@ -94,7 +150,11 @@ private let schema = "create table t(n int8 primary key, m int8 not null default
     }
 
     @Test func aDeadlockIsRunAgain() async throws {
-        try await withPool(schema) { fixture in
+        var options = PoolOptions()
+        // The server looks for deadlocks after a second, and must come before the limit of a wait.
+        options.silenceLimit = .seconds(20)
+        options.writeLimit = .seconds(30)
+        try await withPool(schema, options) { fixture in
             let runs = Counter()
             let holding = Counter()
             try await withThrowingTaskGroup(of: Void.self) { group in

@@ -111,7 +111,7 @@ import Testing
                 .failure(.credentialExpired(reason: "c")), .retried(at: at(1000 + SenderHealth.pause), reason: "c"),
                 nil, nil
             ),
-            (.failure(.offline(reason: "o")), .retried(at: at(87_400), reason: "o"), nil, nil),
+            (.failure(.offline(reason: "o")), .away(reason: "o"), nil, nil),
             (.failure(.unavailable(reason: "x")), .retried(at: at(1000.1), reason: "x"), nil, nil),
             (
                 .failure(.overloaded(reason: "x", retryAfter: .seconds(9))), .retried(at: at(1009), reason: "x"), nil,

@@ -22,6 +22,35 @@ import Testing
         #expect(times.count <= rate * 10 + max(1, rate / 10))
     }
 
+    @Test(arguments: [1, 5, 100, 1000], [1, 2, 3, 64]) func sendersThatShareTheRateKeepToIt(rate: Int, senders: Int) {
+        let start = Date(timeIntervalSince1970: 1_800_000_000)
+        var pacer = Pacer(rate: rate)
+        pacer.share(among: senders)
+        let seconds = 20
+        let count = (0..<seconds * 1000).reduce(0) { count, millisecond in
+            var count = count
+            while pacer.admit(now: start + Double(millisecond) / 1000) == nil { count += 1 }
+            return count
+        }
+        let share = Double(seconds * rate) / Double(senders)
+        #expect(Double(count) <= share + max(1, share / 100))
+        #expect(Double(count) >= share * 0.9 - 1)
+    }
+
+    @Test func aChangeOfTheShareAdmitsNothingAtOnce() {
+        var now = Date(timeIntervalSince1970: 1_800_000_000)
+        var pacer = Pacer(rate: 1000)
+        for senders in [1, 10, 1, 100, 1, 2, 3, 1] {
+            pacer.share(among: senders)
+            while pacer.admit(now: now) == nil {}
+            for other in [1, senders, 5, senders] {
+                pacer.share(among: other)
+                #expect(pacer.admit(now: now) != nil, "\(senders), \(other)")
+            }
+            now += 1
+        }
+    }
+
     @Test func aClockThatIsSetBackDoesNotStopIt() {
         var pacer = Pacer(rate: 1)
         #expect(pacer.admit(now: Date(timeIntervalSince1970: 1_000_000)) == nil)

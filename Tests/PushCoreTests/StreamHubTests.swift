@@ -25,7 +25,7 @@ import Testing
 
     private func events(of subscription: StreamSubscription, _ rings: AsyncStream<Void>) async -> [PendingEvent] {
         for await _ in rings {
-            let events = subscription.mailbox.take()
+            let events = subscription.mailbox.take().events
             if !events.isEmpty { return events }
         }
         return []
@@ -47,6 +47,20 @@ import Testing
         #expect(events.map(\.id) == [self.id])
         for event in events { event.succeed() }
         #expect(await delivery == .handedOver)
+    }
+
+    @Test func onlyTheStreamsOfAUserAreInQuestionAndOnceEach() throws {
+        let (mine, others) = (try self.open(self.device), try #require(self.hub.open([self.device], ofUser: 2)))
+        let rings = Mutex(0)
+        mine.mailbox.attach { rings.withLock { $0 += 1 } }
+        #expect(!mine.mailbox.take().isInQuestion)
+        self.hub.question(user: 1)
+        #expect(rings.withLock { $0 } == 2)
+        #expect(!others.mailbox.take().isInQuestion)
+        #expect(mine.mailbox.take().isInQuestion)
+        #expect(!mine.mailbox.take().isInQuestion)
+        self.hub.question(user: nil)
+        #expect(mine.mailbox.take().isInQuestion && others.mailbox.take().isInQuestion)
     }
 
     @Test func oneOfSeveralStreamsIsEnough() async throws {
@@ -78,7 +92,7 @@ import Testing
             var outcomes: [StreamHub.Delivery] = []
             // Those that are refused come first, as nobody reads.
             while outcomes.count < 50, let outcome = await group.next() { outcomes.append(outcome) }
-            for event in subscription.mailbox.take() { event.succeed() }
+            for event in subscription.mailbox.take().events { event.succeed() }
             for await outcome in group { outcomes.append(outcome) }
             return outcomes
         }

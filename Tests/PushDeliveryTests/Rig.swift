@@ -49,7 +49,7 @@ struct Rig: Sendable {
         defer { loop.stop() }
         let first = try self.sender(to: self.apns, on: loop, timeout: timeout)
         let second = try self.sender(to: self.other, on: loop, timeout: .seconds(5))
-        let third = try self.sender(to: self.sandbox, on: loop, timeout: .seconds(5))
+        let third = try self.sender(to: self.sandbox, on: loop, timeout: timeout)
         let platform = Platform("apns")
         var lanes = [
             LaneSettings(Lane(platform), sender: first, concurrency: concurrency),

@@ -14,7 +14,7 @@ import Testing
 
     init() async throws {
         var options = StoreOptions()
-        options.isAway = { lane, _ in lane == "stream" }
+        options.streamLanes = ["stream"]
         self.fixture = try StoreFixture(options: options)
         self.alice = try await self.fixture.addUser("alice")
         self.device = try await self.fixture.addDevice(of: self.alice, platform: "stream", handle: "one")

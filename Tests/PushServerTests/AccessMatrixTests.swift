@@ -143,6 +143,8 @@ import Testing
                 try await owner.asyncMap { try await Self.token(of: $0, .fetch, in: fixture).prefix.description }
                 ?? "spt_00000000"
         case .user: id = owner ?? "nobody"
+        // Nobody's own.
+        case .file: id = owner == nil ? "nothing.js" : "console.js"
         }
         // Of a path only the end.
         let name = String(id.split(separator: "/").last ?? "")

@@ -5,7 +5,7 @@ import Testing
 struct AccessRow: Sendable {
     /// What `{id}` names, or for the stream its parameter.
     enum Resource: Sendable {
-        case nothing, notification, registration, device, streamDevice, token, user
+        case nothing, notification, registration, device, streamDevice, token, user, file
     }
 
     let resource: Resource
@@ -78,6 +78,7 @@ struct AccessRow: Sendable {
         "POST /api/devices/{id}/test": AccessRow(resource: .device, own: 200, foreign: 404, missing: 404),
         "GET /api/stream": AccessRow(resource: .streamDevice, own: 200, foreign: 404, missing: 404),
         "POST /api/sessions": AccessRow(resource: .nothing, own: 403, ownByPassword: 201),
+        "GET /api/sessions/current": AccessRow(resource: .nothing, own: 200),
         "DELETE /api/sessions/current": AccessRow(resource: .nothing, own: 204, ownByPassword: 404),
         "POST /api/tokens": AccessRow(resource: .nothing, own: 201, body: #"{"User":"bob"}"#),
         "GET /api/tokens": AccessRow(resource: .nothing, own: 200),
@@ -118,6 +119,16 @@ struct AccessRow: Sendable {
         "GET /readyz": AccessRow(resource: .nothing, own: 200),
         "GET /metrics": AccessRow(resource: .nothing, own: 200),
         "GET /openapi.json": AccessRow(resource: .nothing, own: 200),
+        "GET /api/status": AccessRow(resource: .nothing, own: 200),
+        "POST /api/lanes/retry": AccessRow(
+            resource: .nothing,
+            own: 204,
+            body: #"{"Lane":"apns"}"#
+        ),
+        "POST /api/setup": AccessRow(resource: .nothing, own: 403, body: #"{"Code":"x"}"#),
+        "GET /console": AccessRow(resource: .nothing, own: 308),
+        "GET /console/": AccessRow(resource: .nothing, own: 200),
+        "GET /console/{id}": AccessRow(resource: .file, own: 200, foreign: 200, missing: 404),
     ]
 }
 

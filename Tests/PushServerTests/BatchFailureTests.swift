@@ -30,7 +30,8 @@ import Testing
                 ids: NotificationIDs(bits: 53),
                 bounds: [:],
                 workIsWaiting: {},
-                schedule: ReleaseSchedule()
+                schedule: ReleaseSchedule(),
+                history: StatusHistory()
             ),
             idempotency: IdempotencyGuard(keys: key, requests: key),
             settings: settings,
@@ -73,10 +74,10 @@ import Testing
         let calls = Counter()
         let (statuses, count) = try await self.post { posts in
             calls.increment()
-            return posts.contains { Self.number($0) >= 100 } ? error : nil
+            return posts.contains { Self.number($0) >= 150 } ? error : nil
         }
-        #expect(statuses == (0..<300).map { $0 < 100 ? 201 : status })
-        #expect(count == 100)
+        #expect(statuses == (0..<300).map { $0 < 150 ? 201 : status })
+        #expect(count == 150)
         #expect(calls.count == 2, "no other is tried")
     }
 }
@@ -88,6 +89,8 @@ private struct FailingStore: PostStore, KeyStore {
 
     var vault: Vault { self.base.vault }
     var indexSecret: IndexSecret { self.base.indexSecret }
+
+    func hashed(_ audience: Audience) -> HashedAudience { self.base.hashed(audience) }
 
     func post(
         _ posts: [NewPost],

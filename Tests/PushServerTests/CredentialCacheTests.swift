@@ -32,14 +32,6 @@ import Testing
         self.cache.caller(for: key ?? self.key, now: time ?? self.start) != nil
     }
 
-    @Test func aShorterHalfLifeIsKept() {
-        let cache = CredentialCache(halfLife: .seconds(2))
-        let key = cache.key(ofBasic: "Basic YTpi", from: nil)
-        cache.remember(self.alice, for: key, since: cache.epoch(of: key), now: self.start)
-        #expect(cache.caller(for: key, now: self.start + 1) != nil)
-        #expect(cache.caller(for: key, now: self.start + 4) == nil)
-    }
-
     /// Seconds after each other at which it is asked, and whether the last one finds it.
     @Test(arguments: [
         ([0], true), ([149], true), ([151], true), ([299], true), ([301], false), ([100_000], false),

@@ -1,4 +1,8 @@
+import Foundation
+import PushCore
 import Synchronization
+
+@testable import PushServer
 
 /// Counts calls.
 final class Counter: Sendable {
@@ -8,5 +12,26 @@ final class Counter: Sendable {
 
     func increment() {
         self.value.withLock { $0 += 1 }
+    }
+}
+
+/// Two lanes, of which one is paused, and those that were retried.
+final class LaneRecorder: Sendable {
+    private let lanes = Mutex<[Lane]>([])
+
+    var pauses: [Lane: Pause?] {
+        let pause = Pause(
+            .misconfigured,
+            reason: "InvalidProviderToken",
+            since: Date(timeIntervalSince1970: 1_000_000_000),
+            until: Date(timeIntervalSince1970: 1_000_000_060)
+        )
+        return [Lane(Platform("apns")): pause, Lane(Platform("apns"), part: "sandbox"): nil]
+    }
+
+    var retried: [String] { self.lanes.withLock { $0.map(\.description) } }
+
+    func retry(_ lane: Lane) {
+        self.lanes.withLock { $0.append(lane) }
     }
 }

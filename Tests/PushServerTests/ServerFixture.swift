@@ -38,6 +38,9 @@ struct ServerFixture: Sendable {
     let log = LogRecorder()
     let wakeUps = Counter()
     let requestLine = RequestLine()
+    let lanes = LaneRecorder()
+    let history = StatusHistory()
+    let setup = SetupCode()
 
     /// `storage` is for a second server on the same store, without users of its own; without `parameters` passwords are
     /// hashed as usual.
@@ -47,6 +50,7 @@ struct ServerFixture: Sendable {
         storage: StoreFixture? = nil,
         parameters: PasswordParameters? = Self.parameters,
         quotas: [Role: Quota] = [:],
+        limits: LimitScope = .process,
         signingKeys: SigningKeys = SigningKeys(.random()),
         troubles: [String] = []
     ) async throws {
@@ -58,6 +62,7 @@ struct ServerFixture: Sendable {
             settings: settings,
             parameters: parameters,
             quotas: quotas,
+            limits: limits,
             signingKeys: signingKeys,
             troubles: troubles
         )
@@ -68,10 +73,12 @@ struct ServerFixture: Sendable {
         settings: ServerSettings = .forTests,
         parameters: PasswordParameters? = Self.parameters,
         quotas: [Role: Quota] = [:],
+        limits: LimitScope = .process,
         signingKeys: SigningKeys = SigningKeys(.random()),
         troubles: [String] = []
     ) throws {
         let (store, clock, log, wakeUps) = (storage.store, storage.clock, self.log, self.wakeUps)
+        let (lanes, history, setup) = (self.lanes, self.history, self.setup)
         let logger = Logger(label: "test") { _ in log }
         self.storage = storage
         self.reports = ReportReader(try store.makeReader())
@@ -81,6 +88,7 @@ struct ServerFixture: Sendable {
             parameters: parameters ?? .usual,
             workers: 2,
             quotas: quotas,
+            limits: limits,
             logger: logger
         )
         self.signingKeys = signingKeys
@@ -99,6 +107,14 @@ struct ServerFixture: Sendable {
             logger: logger,
             workIsWaiting: { wakeUps.increment() },
             troubles: { troubles },
+            daemon: Daemon(
+                version: "test",
+                credentials: { [("senders.apns", Date(timeIntervalSince1970: 2_000_000_000))] },
+                pauses: { lanes.pauses },
+                retry: { lanes.retry($0) }
+            ),
+            history: history,
+            setup: setup,
             now: { clock.now }
         )
     }

@@ -57,6 +57,7 @@ import Testing
             case .notification: String(notification.split(separator: "/").last ?? "")
             case .user: "bob"
             case .token: try #require(try token.json["Prefix"]?.text)
+            case .file: "console.js"
             case .nothing, .registration, .device, .streamDevice: device
             }
         let method = try #require(HTTPRequest.Method(words[0]))

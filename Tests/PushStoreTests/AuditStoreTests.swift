@@ -38,6 +38,37 @@ import Testing
         #expect(try await self.fixture.reader.lastAuditNumber() == 1)
     }
 
+    @Test func whatOneTransactionPostsSharesAnEntry() async throws {
+        let alice = try await self.fixture.addUser("alice", role: .publisher)
+        let before = try await self.fixture.reader.lastAuditNumber()
+        let record = AuditRecord(.send, of: "")
+        let posts = try (1...3 as ClosedRange<Int64>).map { number in
+            let id = try #require(NotificationID(rawValue: number))
+            let notification = NewNotification(
+                id: id,
+                sender: alice.id,
+                sealedPayload: try self.store.vault.seal(Data("{}".utf8), in: .payload(id, sender: alice.id)),
+                audience: Audience([try TagExpression("username:alice")]),
+                isStoredByClients: true,
+                isReadOnce: false,
+                priority: .high,
+                collapseID: nil,
+                createdAt: self.fixture.now,
+                expiresAt: self.fixture.now + 3600
+            )
+            return NewPost(
+                notification,
+                to: self.store.hashed(notification.audience),
+                by: record.another(.send, of: "canary\(number)", detail: "")
+            )
+        }
+        _ = try await self.store.post(posts, of: nil, within: nil, page: nil)
+        let entries = try await self.fixture.reader.auditEntries(before: nil, limit: 1)
+        #expect(entries.map(\.subject) == ["canary1 canary2 canary3"])
+        #expect(try await self.fixture.reader.lastAuditNumber() == before + 1)
+        #expect(try await self.fault() == nil)
+    }
+
     @Test func theFileDoesNotShowIt() async throws {
         try await self.fixture.addUsersWithRecords(3)
         let bytes = try self.store.bytesAtRest().reduce(into: Data()) { $0.append($1.bytes) }

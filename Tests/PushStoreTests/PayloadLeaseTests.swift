@@ -255,7 +255,7 @@ import Testing
 
     @Test func aDeviceThatIsAwayIsNotToldOfWhatWasTaken() async throws {
         var options = StoreOptions()
-        options.isAway = { lane, _ in lane == "stream" }
+        options.streamLanes = ["stream"]
         let fixture = try StoreFixture(options: options)
         let alice = try await fixture.addUser("alice")
         let device = try await fixture.addDevice(of: alice, platform: "stream", handle: "away")
@@ -263,7 +263,8 @@ import Testing
             try await fixture.post(number, from: alice, to: "username:alice", isReadOnce: true)
         }
         #expect(try await fixture.store.take(#require(NotificationID(rawValue: 1)), by: alice.id, now: fixture.now))
-        #expect(try await fixture.store.makeDue(for: [device], ofUser: alice.id, after: nil, now: fixture.now) == 1)
+        let (store, now) = (fixture.store, fixture.now)
+        #expect(try await store.streamOpened(for: [device], ofUser: alice.id, after: nil, now: now) == 1)
         #expect(try await fixture.claim("stream").map(\.push.notification.rawValue) == [2])
         await fixture.store.close()
     }

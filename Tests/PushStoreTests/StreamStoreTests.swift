@@ -2,7 +2,6 @@ import Foundation
 import PushCore
 import PushStore
 import PushTesting
-import Synchronization
 import Testing
 
 @Suite(.eachStore, .timeLimit(.minutes(5))) struct StreamStoreTests {
@@ -54,9 +53,9 @@ import Testing
 
     /// Otherwise each push would be claimed, found undeliverable, and written down again.
     @Test func aPushToADeviceThatIsAwayIsNotDueUntilItComes() async throws {
-        let isAway = Away()
         var options = StoreOptions()
-        options.isAway = { lane, device in lane == "stream" && isAway.devices.withLock { $0.contains(device) } }
+        options.streamLanes = ["stream"]
+        let hub = options.streams
         let fixture = try StoreFixture(options: options)
         let store = fixture.store
         let alice = try await fixture.addUser("alice")
@@ -64,18 +63,26 @@ import Testing
             try await fixture.addDevice(of: alice, platform: "stream", handle: "there"),
             try await fixture.addDevice(of: alice, platform: "stream", handle: "away")
         )
-        isAway.devices.withLock { _ = $0.insert(away.description) }
+        let handle = try #require(DeviceHandle(there.description))
+        let stream = try #require(hub.open([handle], ofUser: alice.id))
+        let now = fixture.now
+        #expect(try await store.streamOpened(for: [there], ofUser: alice.id, after: nil, now: now) == 0)
         try await fixture.post(1, from: alice, to: "username:alice")
         #expect(try await fixture.claim("stream").map(\.push.handle) == ["there"])
         #expect(try await fixture.nextDue("stream") == nil)
-        #expect(try await store.makeDue(for: [there], ofUser: alice.id, after: nil, now: fixture.now) == 0)
-        #expect(try await store.makeDue(for: [away], ofUser: alice.id, after: nil, now: fixture.now) == 1)
+        #expect(try await store.makeDue(for: [there], ofUser: alice.id, after: nil, now: now) == 0)
+        #expect(try await store.streamOpened(for: [away], ofUser: alice.id, after: nil, now: now) == 1)
         #expect(try await fixture.claim("stream").map(\.push.handle) == ["away"])
+        withExtendedLifetime(stream) {}
         await store.close()
     }
 
-    private final class Away: Sendable {
-        let devices = Mutex<Set<String>>([])
+    /// A push that found its device gone was tried before the device came, and is settled after.
+    @Test func aPushThatFoundTheDeviceAwayComesWithIt() async throws {
+        try await self.post(1, as: .away(reason: "no event stream is open"))
+        #expect(try await self.claimed() == [])
+        #expect(try await self.makeDue() == 1)
+        #expect(try await self.claimed() == [1])
     }
 
     @Test func whatWasAcceptedAfterTheLastOneSeenIsSentAgain() async throws {

@@ -42,11 +42,27 @@ package final class PostgreSQLCluster: Sendable {
         }
     }
 
+    /// Makes an empty database; its address, as configurations have it.
+    package func newDatabaseText() throws -> String {
+        try self.newDatabase().description
+    }
+
     /// Deletes a database, and ends the connections to it.
     package func drop(_ address: DatabaseAddress) throws {
         try self.running.withLock {
             try $0?.connection.execute(#"drop database if exists "\#(address.database)" with (force)"#)
         }
+    }
+
+    /// The words before a command that run it as a user who may run a server, to whom the folder is given.
+    package static func stepDown(into folder: TemporaryFolder) throws -> [String] {
+        guard geteuid() == 0 else { return ["env"] }
+        // PostgreSQL refuses to run as root.
+        guard let user = getpwnam("postgres") else {
+            throw Failure(description: "there is no user postgres: install the package postgresql-15")
+        }
+        chown(folder.path, user.pointee.pw_uid, user.pointee.pw_gid)
+        return ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups"]
     }
 
     package struct Failure: Error, CustomStringConvertible {
@@ -79,17 +95,7 @@ package final class PostgreSQLCluster: Sendable {
     private static func start() throws -> Running {
         let programs = try Self.programs()
         let folder = try TemporaryFolder()
-        var command: [String] = []
-        if geteuid() == 0 {
-            // PostgreSQL refuses to run as root.
-            guard let user = getpwnam("postgres") else {
-                throw Failure(description: "there is no user postgres: install the package postgresql-15")
-            }
-            chown(folder.path, user.pointee.pw_uid, user.pointee.pw_gid)
-            command = ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups"]
-        } else {
-            command = ["env"]
-        }
+        let command = try Self.stepDown(into: folder)
         var pair: [Int32] = [0, 0]
         let type = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
         guard socketpair(AF_UNIX, type, 0, &pair) == 0 else { throw Failure(description: "socketpair failed") }
@@ -127,7 +133,7 @@ package final class PostgreSQLCluster: Sendable {
     }
 
     /// The folder of the newest server's programs.
-    private static func programs() throws -> String {
+    package static func programs() throws -> String {
         let root = "/usr/lib/postgresql"
         let versions = (try? FileManager.default.contentsOfDirectory(atPath: root)) ?? []
         let installed = versions.compactMap { Int($0) }.sorted(by: >).map { "\(root)/\($0)/bin" }

@@ -15,4 +15,11 @@ package enum Repository {
     package static func text(of path: String) throws -> String {
         try String(contentsOf: self.file(path), encoding: .utf8)
     }
+
+    /// The name and the text of each file with this ending, in a folder and those below it.
+    package static func files(under path: String, ending: String) throws -> [(name: String, text: String)] {
+        try FileManager.default.subpathsOfDirectory(atPath: self.file(path).path)
+            .filter { $0.hasSuffix(ending) }
+            .map { (URL(filePath: $0).lastPathComponent, try self.text(of: "\(path)/\($0)")) }
+    }
 }

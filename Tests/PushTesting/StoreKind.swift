@@ -1,4 +1,5 @@
-internal import PostgreSQL
+internal import Foundation
+package import PostgreSQL
 internal import PushPostgreSQL
 internal import PushSQLite
 package import PushStore
@@ -10,7 +11,19 @@ package struct StoreKind: Sendable {
     /// All that the tests of the interface run against: another store is one more line.
     package static let all: [StoreKind] = [.sqlite, .postgreSQL]
 
-    package static let sqlite = StoreKind(name: "SQLite") { SQLiteDatabase(path: $0.file("test.db")) }
+    package static let sqlite = StoreKind(name: "SQLite") { folder in
+        let database = SQLiteDatabase(path: folder.file("test.db"))
+        if !database.exists { try newFile.get().write(to: URL(fileURLWithPath: database.path)) }
+        return database
+    }
+
+    /// A file of SQLite with all tables, and empty; writing it takes less time than making them.
+    private static let newFile = Result {
+        let folder = try TemporaryFolder()
+        let database = SQLiteDatabase(path: folder.file("test.db"))
+        try database.migrate()
+        return try Data(contentsOf: URL(fileURLWithPath: database.path))
+    }
 
     package static let postgreSQL = StoreKind(name: "PostgreSQL") {
         PostgreSQLPlace(try FolderDatabases.database(of: $0))
@@ -25,7 +38,7 @@ package struct StoreKind: Sendable {
 }
 
 /// The databases of the tests' server that belong to folders: the same one each time that a fixture opens the folder's store.
-private enum FolderDatabases {
+package enum FolderDatabases {
     private struct State {
         /// With all tables, and empty; copying it takes less time than making them.
         var template: DatabaseAddress?
@@ -34,7 +47,7 @@ private enum FolderDatabases {
 
     private static let state = Mutex(State())
 
-    static func database(of folder: TemporaryFolder) throws -> DatabaseAddress {
+    package static func database(of folder: TemporaryFolder) throws -> DatabaseAddress {
         try self.state.withLock { state in
             if let database = state.databases[folder.path] { return database }
             let cluster = PostgreSQLCluster.shared
@@ -58,5 +71,39 @@ extension Trait where Self == Repetition {
         Repetition { run in
             for kind in StoreKind.all { try await StoreKind.$current.withValue(kind) { try await run() } }
         }
+    }
+}
+
+extension StoreFixture {
+    /// Locks a table of a store on PostgreSQL against everybody, until the lock is released.
+    package func lock(_ table: String) throws -> TableLock {
+        try TableLock(table, of: FolderDatabases.database(of: self.folder))
+    }
+}
+
+/// A table that another session has locked, as a slow one would.
+package final class TableLock: Sendable {
+    private let address: DatabaseAddress
+    private let table: String
+    private let connection: Mutex<BlockingConnection?>
+
+    fileprivate init(_ table: String, of address: DatabaseAddress) throws {
+        let connection = try BlockingConnection(address)
+        try connection.execute("begin; lock table \(table) in access exclusive mode")
+        self.address = address
+        self.table = table
+        self.connection = Mutex(connection)
+    }
+
+    /// Whether a session waits for the table.
+    package func isAwaited() throws -> Bool {
+        try BlockingConnection(self.address).query(
+            "select 1::int8 from pg_locks where relation = to_regclass($1) and not granted",
+            self.table
+        ).count > 0
+    }
+
+    package func release() throws {
+        try self.connection.withLock { try $0.take()?.execute("rollback") }
     }
 }

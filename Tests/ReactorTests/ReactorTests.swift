@@ -247,6 +247,27 @@ private func socketPair(on loop: EventLoop) throws -> (SocketStream, SocketStrea
         #expect(entries < 200)
     }
 
+    /// What a timer's action holds may abandon other timers as it ends; the queue must be free for that.
+    @Test func timersMayHoldTheOwnersOfOthers() async throws {
+        final class Owner {
+            let timer: LoopTimer
+            init(_ timer: LoopTimer) { self.timer = timer }
+            deinit { self.timer.abandon() }
+        }
+        let entries = try await withLoop { loop in
+            for _ in 0..<200 {
+                let owned = LoopTimer(loop: loop) {}
+                owned.arm(at: .now + .seconds(3600))
+                let owner = Owner(owned)
+                let timer = LoopTimer(loop: loop) { _ = owner }
+                timer.arm(at: .now + .seconds(3600))
+                timer.abandon()
+            }
+            return loop.timerEntries
+        }
+        #expect(entries < 300)
+    }
+
     @Test func aStoppedLoopIsFreedAlsoIfTimersArePending() async throws {
         weak var freed: EventLoop?
         do {

@@ -12,7 +12,12 @@ struct SessionSettings: Sendable {
     /// The settings in the notation of libpq's parameter `options`.
     var options: String {
         // The isolation is read committed, whatever the database's default is: the statements are written for it.
-        var settings = [#"default_transaction_isolation=read\ committed"#, "client_min_messages=warning"]
+        var settings = [
+            #"default_transaction_isolation=read\ committed"#, "client_min_messages=warning",
+            // Each statement has its index, and one plan for good: one that is made while tables are small must not read them
+            // whole when they have grown, and planning costs more than most statements do.
+            "enable_seqscan=off", "plan_cache_mode=force_generic_plan", "jit=off",
+        ]
         for (name, limit) in [
             ("statement_timeout", self.statementLimit), ("lock_timeout", self.lockLimit),
             ("idle_in_transaction_session_timeout", self.idleLimit),

@@ -1,9 +1,9 @@
 internal import CPostgreSQL
 internal import Reactor
 
-/// One attempt to connect to one address, with a deadline. On the loop only.
+/// One attempt to connect to one address and to ask what the server is, with a deadline for both. On the loop only.
 final class ConnectAttempt: ReadinessHandler {
-    typealias Completion = (Result<OpaquePointer, ConnectFailure>) -> Void
+    typealias Completion = (Result<OpenedConnection, ConnectFailure>) -> Void
 
     private let endpoint: Endpoint
     private let loop: EventLoop
@@ -12,6 +12,9 @@ final class ConnectAttempt: ReadinessHandler {
     private var token: WatchToken?
     private var timer: LoopTimer?
     private var completion: Completion?
+    /// Whether the connection is open, and the server was asked what it is.
+    private var hasAsked = false
+    private var identity: ClusterIdentity?
 
     init(_ endpoint: Endpoint, on loop: EventLoop, limit: Duration, completion: @escaping Completion) {
         self.endpoint = endpoint
@@ -47,12 +50,13 @@ final class ConnectAttempt: ReadinessHandler {
 
     func handle(_ readiness: Readiness) {
         guard let connection else { return }
+        guard !self.hasAsked else { return self.readIdentity(connection) }
         // libpq may close the socket and open another, which may get the same number.
         self.unwatch()
         switch PQconnectPoll(connection) {
         case PGRES_POLLING_READING: self.watch(connection, for: .read)
         case PGRES_POLLING_WRITING: self.watch(connection, for: .write)
-        case PGRES_POLLING_OK: self.succeed(connection)
+        case PGRES_POLLING_OK: self.ask(connection)
         default: self.fail(connection)
         }
     }
@@ -72,12 +76,44 @@ final class ConnectAttempt: ReadinessHandler {
         self.loop.forget(token, of: PQsocket(connection))
     }
 
-    private func succeed(_ connection: OpaquePointer) {
+    private func ask(_ connection: OpaquePointer) {
         guard PQserverVersion(connection) >= 140_000 else {
             return self.end(.failure(ConnectFailure("\(self.endpoint): the server is older than PostgreSQL 14")))
         }
+        guard PQsetnonblocking(connection, 1) == 0, PQsendQuery(connection, ClusterIdentity.query) == 1 else {
+            return self.fail(connection)
+        }
+        self.hasAsked = true
+        self.flush(connection)
+    }
+
+    private func flush(_ connection: OpaquePointer) {
+        let result = PQflush(connection)
+        guard result >= 0 else { return self.fail(connection) }
+        self.unwatch()
+        self.watch(connection, for: result == 1 ? [.read, .write] : .read)
+    }
+
+    private func readIdentity(_ connection: OpaquePointer) {
+        guard PQconsumeInput(connection) == 1 else { return self.fail(connection) }
+        while PQisBusy(connection) == 0 {
+            guard let result = PQgetResult(connection) else { return self.succeed(connection) }
+            defer { PQclear(result) }
+            guard PQresultStatus(result) == PGRES_TUPLES_OK else {
+                return self.end(.failure(ConnectFailure("\(self.endpoint): \(ServerReport(result).message)")))
+            }
+            self.identity = ClusterIdentity(result)
+        }
+        self.flush(connection)
+    }
+
+    private func succeed(_ connection: OpaquePointer) {
+        guard let identity else {
+            return self.end(.failure(ConnectFailure("\(self.endpoint): the server does not say what it is")))
+        }
+        self.unwatch()
         self.connection = nil
-        self.end(.success(connection))
+        self.end(.success(OpenedConnection(connection: connection, identity: identity)))
     }
 
     private func fail(_ connection: OpaquePointer) {
@@ -91,7 +127,7 @@ final class ConnectAttempt: ReadinessHandler {
         self.end(.failure(ConnectFailure("\(self.endpoint): no answer within \(self.limit)")))
     }
 
-    private func end(_ outcome: Result<OpaquePointer, ConnectFailure>?) {
+    private func end(_ outcome: Result<OpenedConnection, ConnectFailure>?) {
         self.unwatch()
         self.timer?.abandon()
         if let connection = self.connection.take() { PQfinish(connection) }

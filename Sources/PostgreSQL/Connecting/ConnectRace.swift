@@ -1,7 +1,8 @@
 internal import CPostgreSQL
 internal import Reactor
 
-/// One attempt for each address of each host at the same time, of which the first wins that takes writes.
+/// One attempt for each address of each host at the same time, of which the first wins that takes writes and that the guard
+/// admits.
 ///
 /// The address that won last has a head start: the others are only tried if it is silent or fails. On the loop only.
 final class ConnectRace {
@@ -17,6 +18,7 @@ final class ConnectRace {
     private var pendingNames = 0
     private var hasStartedAll = false
     private var reasons: [String] = []
+    private var fault: ClusterFault?
     private var headStartTimer: LoopTimer?
     private var timer: LoopTimer?
 
@@ -81,8 +83,8 @@ final class ConnectRace {
         let attempt = ConnectAttempt(endpoint, on: connector.loop, limit: connector.limit) { [weak self] outcome in
             if let self {
                 self.take(outcome, from: endpoint)
-            } else if case .success(let connection) = outcome {
-                PQfinish(connection)
+            } else if case .success(let opened) = outcome {
+                PQfinish(opened.connection)
             }
         }
         self.running[endpoint] = attempt
@@ -90,19 +92,35 @@ final class ConnectRace {
         attempt.start(connector.address.parameters(hosts: [endpoint.host], addresses: addresses, self.settings))
     }
 
-    private func take(_ outcome: Result<OpaquePointer, ConnectFailure>, from endpoint: Endpoint) {
+    private func take(_ outcome: Result<OpenedConnection, ConnectFailure>, from endpoint: Endpoint) {
         self.running[endpoint] = nil
         switch outcome {
-        case .success(let connection):
-            guard let completion = self.completion.take() else { return PQfinish(connection) }
-            self.connector.winner = endpoint
-            self.end()
-            completion(.success(connection))
-        case .failure(let failure):
-            if !self.reasons.contains(failure.reason) { self.reasons.append(failure.reason) }
-            if !self.hasStartedAll { self.startAll() }
-            self.endIfLost()
+        case .success(let opened): self.take(opened, from: endpoint)
+        case .failure(let failure): self.goOn(after: failure.reason)
         }
+    }
+
+    private func take(_ opened: OpenedConnection, from endpoint: Endpoint) {
+        guard self.completion != nil else { return PQfinish(opened.connection) }
+        let verdict = self.connector.cluster.judge(opened.identity)
+        if case .refused(let kind) = verdict {
+            PQfinish(opened.connection)
+            let fault = ClusterFault(server: endpoint.description, kind: kind)
+            self.fault = fault
+            return self.goOn(after: fault.description)
+        }
+        self.connector.winner = endpoint
+        let completion = self.completion.take()
+        self.end()
+        if verdict == .advanced { self.connector.onAdvance(opened.identity.timeline) }
+        completion?(.success(opened))
+    }
+
+    /// Tries the others, unless there are none left.
+    private func goOn(after reason: String) {
+        if !self.reasons.contains(reason) { self.reasons.append(reason) }
+        if !self.hasStartedAll { self.startAll() }
+        self.endIfLost()
     }
 
     private func endIfLost() {
@@ -118,6 +136,7 @@ final class ConnectRace {
     private func lose() {
         guard let completion = self.completion.take() else { return }
         self.connector.winner = nil
+        if let fault { self.connector.cluster.note(fault) }
         self.connector.resolver.forget()
         self.end()
         completion(.failure(ConnectFailure(self.reasons.joined(separator: "; "))))

@@ -9,11 +9,16 @@ final class Connector {
     let resolver: NameResolver
     /// The address that took writes last.
     var winner: Endpoint?
+    /// Which servers are used.
+    let cluster: ClusterGuard
+    /// Called with a timeline that is newer than all before, whose servers alone may be used from now on.
+    var onAdvance: (_ timeline: UInt32) -> Void = { _ in }
 
-    init(_ address: DatabaseAddress, on loop: EventLoop, limit: Duration) {
+    init(_ address: DatabaseAddress, on loop: EventLoop, limit: Duration, _ cluster: ClusterGuard) {
         self.address = address
         self.loop = loop
         self.limit = limit
+        self.cluster = cluster
         self.resolver = NameResolver(on: loop)
     }
 

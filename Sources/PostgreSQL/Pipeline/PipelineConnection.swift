@@ -21,6 +21,7 @@ final class PipelineConnection: SessionOwner {
     private var isResting = false
     private var lastFailure: String?
     private var isClosed = false
+    private var listening: Listening?
     /// Whether the timer for the deadlines is set.
     private var isWatched = false
     private var flushTimer: LoopTimer?
@@ -62,6 +63,18 @@ final class PipelineConnection: SessionOwner {
         self.queue.append(request)
         // Due at once: at the end of this turn, after all others of it have submitted theirs.
         self.flushTimer?.arm(at: self.loop.now)
+    }
+
+    /// Listens to a channel on this connection, and on those that come after it.
+    func listen(_ listening: Listening) {
+        self.loop.assertOnLoop()
+        self.listening = listening
+        if let session { self.listen(on: session) }
+    }
+
+    /// Leaves a server that is behind this timeline.
+    func leave(olderThan timeline: UInt32) {
+        self.session?.fail(ifOlderThan: timeline)
     }
 
     /// Closes the connection; what has no answer yet fails.
@@ -158,17 +171,31 @@ final class PipelineConnection: SessionOwner {
         race.start()
     }
 
-    private func take(_ outcome: Result<OpaquePointer, ConnectFailure>) {
+    private func take(_ outcome: Result<OpenedConnection, ConnectFailure>) {
         self.race = nil
         do {
             let session = try Session(outcome.get(), on: self.loop)
             session.owner = self
             self.session = session
+            self.listen(on: session)
             self.flush()
         } catch {
             self.lastFailure = (error as? ConnectFailure)?.reason ?? "\(error)"
             self.rest()
         }
+    }
+
+    /// What is said before the server has got this is missed: messages are no more than hints.
+    private func listen(on session: Session) {
+        guard let listening else { return }
+        session.onMessage = listening.onMessage
+        let request = Request(listening.statement, countsAtSync: false) { _ in }
+        request.start = self.loop.now
+        self.waiting += 1
+        guard session.submit(request) else {
+            return self.finish(request, .failure(.unavailable(reason: "the connection was lost")))
+        }
+        session.sync()
     }
 
     private func rest() {
@@ -206,4 +233,10 @@ final class PipelineConnection: SessionOwner {
     private func limit(of request: Request) -> Duration {
         request.hasLostConnection ? self.options.readLimit * 2 : self.options.readLimit
     }
+}
+
+/// A channel that a connection listens to.
+struct Listening {
+    let statement: Statement
+    let onMessage: (String) -> Void
 }

@@ -18,6 +18,8 @@ final class Session: ReadinessHandler, @unchecked Sendable {
     }
 
     let loop: EventLoop
+    /// The server's, when the connection was opened.
+    let timeline: UInt32
     weak var owner: (any SessionOwner)?
     /// `nil`: closed.
     private(set) var connection: OpaquePointer?
@@ -36,10 +38,14 @@ final class Session: ReadinessHandler, @unchecked Sendable {
     var warning: String?
     /// Whether a request was answered on this connection.
     var hasAnswered = false
+    /// Called with each message of a channel that the connection listens to.
+    var onMessage: ((String) -> Void)?
 
-    /// Takes ownership of `connection`, which is open; it is closed even if this throws.
-    init(_ connection: OpaquePointer, on loop: EventLoop) throws(DatabaseError) {
+    /// Takes ownership of the connection; it is closed even if this throws.
+    init(_ opened: OpenedConnection, on loop: EventLoop) throws(DatabaseError) {
+        let connection = opened.connection
         self.loop = loop
+        self.timeline = opened.identity.timeline
         guard PQsetnonblocking(connection, 1) == 0, PQenterPipelineMode(connection) == 1 else {
             PQfinish(connection)
             throw .unavailable(reason: "the connection could not be prepared")
@@ -138,6 +144,12 @@ final class Session: ReadinessHandler, @unchecked Sendable {
         self.owner?.session(self, lost: requests, reason: reason)
     }
 
+    /// Closes the connection, if its server is behind this timeline: it lacks what the others have stored since.
+    func fail(ifOlderThan timeline: UInt32) {
+        guard self.timeline < timeline else { return }
+        self.fail("the server is on timeline \(self.timeline), and \(timeline) is in use")
+    }
+
     /// Closes the connection without a word; for an owner that expects no answer.
     func close() {
         guard let connection = self.connection.take() else { return }
@@ -152,6 +164,7 @@ final class Session: ReadinessHandler, @unchecked Sendable {
             self.lastHeard = self.loop.now
             // What arrived before the end still counts.
             self.readAnswers()
+            self.readMessages()
             // By then the owner may have closed it.
             guard self.isOpen else { return }
             guard isAlive else { return self.failSending(connection) }
@@ -160,6 +173,15 @@ final class Session: ReadinessHandler, @unchecked Sendable {
     }
 
     // MARK: - Private
+
+    /// Passes on the messages that have arrived.
+    private func readMessages() {
+        while let connection = self.connection, let message = PQnotifies(connection) {
+            let text = String(cString: message.pointee.extra)
+            PQfreemem(message)
+            self.onMessage?(text)
+        }
+    }
 
     private func flush() {
         guard let connection else { return }

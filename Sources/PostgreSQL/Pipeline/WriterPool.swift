@@ -15,7 +15,7 @@ final class WriterPool: SessionOwner {
     private let options: PoolOptions
     private let loop: EventLoop
     /// The one used last is borrowed first, so that the others may be closed.
-    private var idle: [Session] = []
+    private var idle: [(session: Session, since: ContinuousClock.Instant)] = []
     private var borrowed: [ObjectIdentifier: Session] = [:]
     private var races: [ObjectIdentifier: ConnectRace] = [:]
     private var waiters = Fifo<Waiter>()
@@ -26,6 +26,7 @@ final class WriterPool: SessionOwner {
     private var isWatched = false
     private var restTimer: LoopTimer?
     private var deadlineTimer: LoopTimer?
+    private var idleTimer: LoopTimer?
     private(set) var lost = 0
 
     init(_ connector: Connector, _ options: PoolOptions) {
@@ -34,6 +35,7 @@ final class WriterPool: SessionOwner {
         self.loop = connector.loop
         self.restTimer = LoopTimer(loop: self.loop) { [weak self] in self?.endRest() }
         self.deadlineTimer = LoopTimer(loop: self.loop) { [weak self] in self?.checkDeadlines() }
+        self.idleTimer = LoopTimer(loop: self.loop) { [weak self] in self?.closeIdle() }
     }
 
     var open: Int { self.idle.count + self.borrowed.count }
@@ -57,7 +59,7 @@ final class WriterPool: SessionOwner {
         self.loop.assertOnLoop()
         guard self.borrowed.removeValue(forKey: ObjectIdentifier(session)) != nil else { return }
         if session.isOpen, session.isClean, !self.isClosed {
-            self.idle.append(session)
+            self.keep(session)
             self.lastFailure = nil
         } else {
             session.close()
@@ -65,14 +67,20 @@ final class WriterPool: SessionOwner {
         self.serve()
     }
 
+    /// Leaves servers that are behind this timeline; transactions under way there fail.
+    func leave(olderThan timeline: UInt32) {
+        for session in self.idle.map(\.session) + self.borrowed.values { session.fail(ifOlderThan: timeline) }
+    }
+
     /// Closes the connections; transactions under way fail.
     func close() {
         self.isClosed = true
         self.restTimer?.abandon()
         self.deadlineTimer?.abandon()
+        self.idleTimer?.abandon()
         for race in self.races.values { race.cancel() }
         self.races.removeAll()
-        for session in self.idle { session.close() }
+        for idle in self.idle { idle.session.close() }
         self.idle.removeAll()
         for session in self.borrowed.values { session.fail("the pool is closed") }
         for waiter in self.waiters.removeAll() {
@@ -92,7 +100,7 @@ final class WriterPool: SessionOwner {
     func session(_ session: Session, lost requests: [Request], reason: String) {
         self.lost += 1
         self.lastFailure = reason
-        self.idle.removeAll { $0 === session }
+        self.idle.removeAll { $0.session === session }
         // A borrowed one is given back by its transaction.
         for request in requests { request.finish(.failure(.unavailable(reason: reason))) }
         self.serve()
@@ -101,7 +109,7 @@ final class WriterPool: SessionOwner {
     // MARK: - Private
 
     private func serve() {
-        while !self.waiters.isEmpty, let session = self.idle.popLast() {
+        while !self.waiters.isEmpty, let session = self.idle.popLast()?.session {
             // The transaction that had it may have left a statement behind, whose answer is still to come.
             guard session.isClean else {
                 session.close()
@@ -111,6 +119,18 @@ final class WriterPool: SessionOwner {
             self.waiters.popFirst()?.completion(.success(session))
         }
         self.connectIfNeeded()
+    }
+
+    private func keep(_ session: Session) {
+        self.idle.append((session, self.loop.now))
+        if self.idle.count == 2 { self.idleTimer?.arm(at: self.loop.now + self.options.idleLimit) }
+    }
+
+    /// Closes those that were not used for long, but one, so that a rush leaves no connections behind.
+    private func closeIdle() {
+        let oldest = self.loop.now - self.options.idleLimit
+        while self.idle.count > 1, self.idle[0].since <= oldest { self.idle.removeFirst().session.close() }
+        if self.idle.count > 1 { self.idleTimer?.arm(at: self.idle[0].since + self.options.idleLimit) }
     }
 
     private func connectIfNeeded() {
@@ -129,13 +149,13 @@ final class WriterPool: SessionOwner {
         }
     }
 
-    private func take(_ outcome: Result<OpaquePointer, ConnectFailure>) {
+    private func take(_ outcome: Result<OpenedConnection, ConnectFailure>) {
         do {
             let session = try Session(outcome.get(), on: self.loop)
             session.owner = self
             self.backoff.reset()
             self.lastFailure = nil
-            self.idle.append(session)
+            self.keep(session)
             self.serve()
         } catch {
             self.lastFailure = (error as? ConnectFailure)?.reason ?? "\(error)"
@@ -157,12 +177,12 @@ final class WriterPool: SessionOwner {
     private func watchDeadlines() {
         guard !self.isWatched, !self.isClosed else { return }
         self.isWatched = true
-        self.deadlineTimer?.arm(at: self.loop.now + self.options.writeLimit / 20)
+        self.deadlineTimer?.arm(at: self.loop.now + self.options.silenceLimit / 20)
     }
 
     private func checkDeadlines() {
         self.isWatched = false
-        let limit = self.options.writeLimit
+        let limit = self.options.silenceLimit
         for session in self.borrowed.values where session.isSilent(for: limit) {
             session.fail("no answer within \(limit)")
         }

@@ -1,5 +1,5 @@
 /// A statement and its parameters, as libpq takes them.
-struct Statement: Sendable {
+package struct Statement: Sendable {
     /// What a prepared statement is found by: the same text with other types is another statement.
     struct Key: Hashable {
         let sql: String
@@ -15,7 +15,13 @@ struct Statement: Sendable {
     /// Where each value lies in `bytes`; `nil`: SQL's null.
     private let values: [Range<Int>?]
 
-    init(_ sql: String, _ values: [any Bindable] = []) throws(DatabaseError) {
+    /// Throws `refused` if the values are larger than 512 MiB.
+    package init(_ sql: String, _ values: any Bindable...) throws(DatabaseError) {
+        try self.init(sql, values: values)
+    }
+
+    /// The same with the values in an array.
+    init(_ sql: String, values: [any Bindable]) throws(DatabaseError) {
         var bytes: [UInt8] = []
         var ranges: [Range<Int>?] = []
         var types: [UInt32] = []

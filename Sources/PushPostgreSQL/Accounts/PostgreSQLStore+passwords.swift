@@ -19,6 +19,7 @@ extension PostgreSQLStore {
         try await self.write { tx in
             let changed = try await tx.query(Self.newPassword, password.phc, user.id, user.passwordNumber)
             guard changed.count == 1 else { return false }
+            tx.end(.user(user.id))
             if let record { tx.append(record) }
             return true
         }

@@ -50,7 +50,9 @@ extension PostgreSQLStore {
                 NewSession.maximumCount - 1
             )
             if ended.count > 0 { _ = try await tx.query(Self.newVersion, user.id) }
-            return NewSession(token: token, ended: try ended.compactMap { Fingerprint(bytes: try $0.data(0)) })
+            let fingerprints = try ended.compactMap { Fingerprint(bytes: try $0.data(0)) }
+            for fingerprint in fingerprints { tx.end(.token(fingerprint, user: user.id)) }
+            return NewSession(token: token, ended: fingerprints)
         }
     }
 
@@ -68,15 +70,17 @@ extension PostgreSQLStore {
     package func revokeToken(_ prefix: TokenPrefix, by record: AuditRecord?) async throws -> Fingerprint? {
         try await self.write { [audit] tx in
             // The user first, as in `addSession`.
-            guard try await tx.query(Self.newVersionOfOwner, prefix.description).changed == 1 else { return nil }
+            guard let owner = try await tx.query(Self.newVersionOfOwner, prefix.description).first else { return nil }
             guard let row = try await tx.query(Self.revoke, prefix.description).first else { return nil }
             if let record { tx.append(record.about(prefix, in: audit)) }
-            return Fingerprint(bytes: try row.data(0))
+            let fingerprint = Fingerprint(bytes: try row.data(0))
+            if let fingerprint { tx.end(.token(fingerprint, user: try owner.integer(0))) }
+            return fingerprint
         }
     }
 
     private static let newVersionOfOwner = """
-        update account set version = version + 1 where id = (select user_id from token where prefix = $1)
+        update account set version = version + 1 where id = (select user_id from token where prefix = $1) returning id
         """
     private static let revoke = "delete from token where prefix = $1 returning hash"
 

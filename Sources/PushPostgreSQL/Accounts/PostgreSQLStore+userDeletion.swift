@@ -11,6 +11,7 @@ extension PostgreSQLStore {
             }
             if account.isLastAdministrator { return .lastAdministrator }
             try await Self.deleteUser(tx, account.id)
+            tx.end(.user(account.id))
             if let record { tx.append(record) }
             return .done
         }

@@ -69,6 +69,7 @@ extension PostgreSQLStore {
             let isRising = if let role, let old = Role(rawValue: account.role) { old < role } else { false }
             if isRising || password != nil { _ = try await tx.query(Self.endSessions, account.id) }
             if let apps { try await Self.retireDevices(tx, ofUser: account.id, outside: apps, now: now) }
+            tx.end(.user(account.id))
             if let record { tx.append(record) }
             return .done
         }

@@ -14,48 +14,52 @@ enum AuditNumber {
     static func start(ofChain chain: Int64) -> Int64 { chain << Self.placeBits }
 }
 
-extension WriteTransaction {
-    /// Adds entries to a chain, or to one that this transaction takes. Returns the chain's new end.
-    ///
-    /// Throws `AuditChainLost` if the chain does not end at `head` any more: so a process that was stopped for long, and whose
-    /// chain another one has taken, cannot fork it.
-    func extend(
-        _ head: AuditHead?,
-        by drafts: [AuditDraft],
-        node: Int64,
-        with audit: AuditChain
-    ) async throws -> AuditHead {
-        let before: AuditHead
-        if let head {
-            before = head
-        } else {
-            before = try await self.takeChain(node: node, with: audit)
-        }
+/// Entries that a transaction adds to a chain.
+///
+/// As many rows must have changed as there are entries. Otherwise the chain does not end any more where it was known to: so a
+/// process that was stopped for long, and whose chain another one has taken, cannot fork it.
+struct AuditExtension {
+    private let before: AuditHead
+    private let entries: [SealedAuditEntry]
+    private let mac: Data
+    /// The chain's new end.
+    let head: AuditHead
+
+    init(of head: AuditHead, by drafts: [AuditDraft], with audit: AuditChain) throws {
         var entries: [SealedAuditEntry] = []
-        var link = before.link
+        var link = head.link
         for draft in drafts {
             let entry = try audit.sealed(draft, after: link)
             entries.append(entry)
             link = entry.link
         }
-        let added = try await self.query(
-            Self.newEntries,
-            before.chain,
-            before.node,
-            before.link.number,
-            link.number,
-            link.code,
-            audit.mac(ofEnd: link),
-            entries.map(\.link.number),
-            entries.map(\.at),
-            entries.map(\.entry),
-            entries.map(\.link.code)
-        )
-        guard added.changed == entries.count else { throw AuditChainLost() }
-        return AuditHead(chain: before.chain, node: before.node, link: link)
+        self.before = head
+        self.entries = entries
+        self.mac = audit.mac(ofEnd: link)
+        self.head = AuditHead(chain: head.chain, node: head.node, link: link)
     }
 
-    static let newEntries = """
+    var count: Int { self.entries.count }
+
+    var statement: Statement {
+        get throws {
+            try Statement(
+                Self.newEntries,
+                self.before.chain,
+                self.before.node,
+                self.before.link.number,
+                self.head.link.number,
+                self.head.link.code,
+                self.mac,
+                self.entries.map(\.link.number),
+                self.entries.map(\.at),
+                self.entries.map(\.entry),
+                self.entries.map(\.link.code)
+            )
+        }
+    }
+
+    private static let newEntries = """
         with h as (
             update audit_chain set number = $4, link = $5, mac = $6 where chain = $1 and node = $2 and number = $3
             returning chain)
@@ -63,6 +67,15 @@ extension WriteTransaction {
         select e.number, e.at, e.entry, e.link
         from h cross join unnest($7::int8[], $8::int8[], $9::bytea[], $10::bytea[]) as e (number, at, entry, link)
         """
+
+}
+
+extension WriteTransaction {
+    /// The end of the slot's chain, or of one that this transaction takes.
+    func head(of slot: WriterSlot, node: Int64, with audit: AuditChain) async throws -> AuditHead {
+        if let head = slot.head { return head }
+        return try await self.takeChain(node: node, with: audit)
+    }
 
     // MARK: - Private
 

@@ -2,53 +2,73 @@ internal import Foundation
 internal import Glibc
 internal import PostgreSQL
 internal import PushCore
+internal import PushStore
 internal import Reactor
 internal import Synchronization
 
 /// This process among those that share the database.
 ///
-/// It has a number, under which it leases pushes, and renews it each second. A process that is silent for some seconds is fenced
+/// It has a number, under which it leases pushes, and renews it twice a second. A process that is silent for some seconds is fenced
 /// by another one: what it has leased is anybody's, and its number is never renewed, so that it takes another one when it comes
-/// back.
+/// back. With each renewal it learns what has ended elsewhere (`Node+ends.swift`), and may go by what it remembers for as long
+/// as it may send.
 final class Node: Sendable {
-    /// How often the number is renewed.
-    static let interval = Duration.seconds(1)
+    /// How often the number is renewed, and others are looked at: a part of the time that a takeover takes.
+    static let interval = Duration.milliseconds(500)
     /// How long a number is good without renewal, by the database's clock, in milliseconds.
-    static let lease: Int64 = 5000
+    static let duration: Int64 = 5000
     /// How long after the last renewal, counted from when it was sent, this process may begin to send pushes: less than the
     /// lease, so that a process that was stopped and goes on has stopped sending by itself.
     static let confidence = Duration.seconds(4)
     /// How long this process's renewals must have been answered before it fences others: after a failover all seem to be late.
     static let patience = Duration.seconds(10)
+    /// After how many renewals it deletes what ended an hour ago.
+    private static let trimInterval = 300
 
-    private struct State {
-        var number: Int64
-        /// Until when pushes may be sent.
-        var goodUntil: ContinuousClock.Instant
+    struct State {
+        var membership: Membership
         /// Since when all renewals were answered.
         var answeredSince: ContinuousClock.Instant?
+        var renewals = 0
         var isEnded = false
+        /// Whether it is being read what has ended.
+        var isReading = false
+        /// Who waits for a reading that begins after they came.
+        var waiters: [@Sendable (_ isCurrent: Bool) -> Void] = []
     }
 
-    private let release: String
+    let options: StoreOptions
+    let database: ConnectionPool
+    let announcements: Announcements
+    let lease: CredentialLease
+    let state: Mutex<State>
+    private let schema: String
     private let vault: Vault
-    private let database: ConnectionPool
     private let loop: EventLoop
-    private let state: Mutex<State>
 
-    init(_ number: Int64, release: String, vault: Vault, _ database: ConnectionPool, on loop: EventLoop) {
-        self.release = release
+    init(
+        _ membership: Membership,
+        _ options: StoreOptions,
+        schema: String,
+        _ vault: Vault,
+        _ database: ConnectionPool,
+        on loop: EventLoop
+    ) {
+        self.options = options
+        self.schema = schema
         self.vault = vault
         self.database = database
         self.loop = loop
-        self.state = Mutex(State(number: number, goodUntil: .now + Self.confidence))
+        self.announcements = Announcements(database, on: loop)
+        self.lease = CredentialLease(goodUntil: membership.start + Self.confidence)
+        self.state = Mutex(State(membership: membership))
     }
 
     /// The process's number, which was given out once. Another one after it was fenced.
-    var number: Int64 { self.state.withLock { $0.number } }
+    var number: Int64 { self.state.withLock { $0.membership.number } }
 
     /// Whether pushes that are leased under the number may be sent; `false` if it was not renewed in time.
-    var isAlive: Bool { self.state.withLock { !$0.isEnded && .now < $0.goodUntil } }
+    var isAlive: Bool { self.lease.term != nil }
 
     /// The machine and the process, for operators.
     static var name: String {
@@ -66,16 +86,27 @@ final class Node: Sendable {
     /// Renews the number no more. What is leased under it stays so until others notice.
     func abandon() {
         self.state.withLock { $0.isEnded = true }
+        self.lease.end(isFinal: true)
     }
 
     /// Gives the number up, and with it what is leased under it.
     func end() async {
-        let number = self.state.withLock { state in
-            state.isEnded = true
-            return state.number
-        }
+        self.abandon()
         // If this fails, others do it some seconds later.
-        _ = try? await self.database.query("update node set is_fenced = true where number = $1", number)
+        _ = try? await self.database.query(Self.leaving, self.number)
+    }
+
+    /// Takes a message of another process.
+    func hear(_ text: String) {
+        guard let message = NodeMessage(text), message.sender != self.number, self.options.mayExchange() else { return }
+        if message.hasEnds { self.catchUp { _ in } }
+        if message.hasWork { self.options.onWork() }
+    }
+
+    /// Tells other processes of new pushes that they may have to send.
+    func announce(workIn lanes: Set<String>) {
+        let lanes = lanes.intersection(self.options.announcedLanes)
+        if !lanes.isEmpty { self.announcements.add(.work(lanes), from: self.number) }
     }
 
     // MARK: - Private
@@ -88,68 +119,72 @@ final class Node: Sendable {
     }
 
     private func renew() {
-        let (number, isEnded) = self.state.withLock { ($0.number, $0.isEnded) }
+        let (number, isEnded) = self.state.withLock { ($0.membership.number, $0.isEnded) }
         if isEnded { return }
+        guard self.options.mayExchange() else { return self.wait() }
         let start = ContinuousClock.now
-        self.database.submit(Self.renewing, values: [number]) { outcome in
+        self.database.control(Self.renewing, number) { outcome in
             switch outcome {
-            case .success(let rows) where rows.changed == 1: self.noteRenewal(at: start)
+            // Only what was stored after the renewal counts: see `catchUp`.
+            case .success(let rows) where rows.changed == 1: self.catchUp { self.noteRenewal(at: start, $0) }
             case .success: self.rejoin()
-            case .failure:
-                self.state.withLock { $0.answeredSince = nil }
-                self.wait()
+            case .failure: self.noteRenewal(at: start, false)
             }
         }
     }
 
-    private func noteRenewal(at start: ContinuousClock.Instant) {
-        let mayFence = self.state.withLock { state in
-            state.goodUntil = start + Self.confidence
-            let since = state.answeredSince ?? start
+    private func noteRenewal(at start: ContinuousClock.Instant, _ isCurrent: Bool) {
+        // A process that was stopped, and perhaps the others with it, begins anew.
+        let wasHeld = self.lease.term != nil
+        let (number, mayFence, mayTrim) = self.state.withLock { state in
+            guard isCurrent else {
+                state.answeredSince = nil
+                return (state.membership.number, false, false)
+            }
+            let since = wasHeld ? state.answeredSince ?? start : start
             state.answeredSince = since
-            return .now - since >= Self.patience
+            state.renewals = (state.renewals + 1) % Self.trimInterval
+            return (state.membership.number, .now - since >= Self.patience, state.renewals == 0)
         }
+        if isCurrent { self.lease.extend(until: start + Self.confidence) }
+        // If it fails, it is done later, or by another process.
+        if mayTrim { self.database.control(Self.trimming) { _ in } }
         guard mayFence else { return self.wait() }
-        self.database.submit(Self.fencing, values: [self.number]) { _ in self.wait() }
+        self.database.control(Self.fencing, number) { _ in self.wait() }
     }
 
     /// Takes another number, after the last one was fenced.
     private func rejoin() {
+        // What was begun under the last number is not gone on with.
+        self.lease.end(isFinal: false)
         let start = ContinuousClock.now
-        let values: [any Bindable] = [Self.name, self.release, Int64(self.vault.keyring.sealing)]
-        self.database.submit(Self.joining, values: values) { outcome in
-            // A failure is tried again with the next renewal.
-            if case .success(let rows) = outcome, let number = try? rows.first?.integer(0) {
-                self.state.withLock { state in
-                    state.number = number
-                    state.goodUntil = start + Self.confidence
-                }
+        let sealing = Int64(self.vault.keyring.sealing)
+        self.database.control(Self.joining, Self.name, self.options.release, self.schema, sealing) { outcome in
+            guard case .success(let rows) = outcome, let row = rows.first,
+                let membership = try? Membership(row, since: start)
+            else {
+                // A failure is tried again with the next renewal.
+                return self.noteRenewal(at: start, false)
             }
-            self.wait()
+            self.state.withLock { $0.membership = membership }
+            self.lease.note([.everything])
+            self.catchUp { self.noteRenewal(at: start, $0) }
         }
     }
 }
 
-extension Node {
-    private static let clock = "(extract(epoch from clock_timestamp()) * 1000)::int8"
+/// What a process has been given when it joined the others, and how far it has come since.
+struct Membership: Sendable {
+    let number: Int64
+    /// When it asked to join, by the process's own clock.
+    let start: ContinuousClock.Instant
+    /// The number up to which it has forgotten all that ended.
+    var seen: Int64
 
-    /// Gives out a number: the process's name, its release, and the key that it seals with.
-    static let joining = """
-        insert into node (name, release, started_at, until, sealing)
-        values ($1, $2, \(clock), \(clock) + \(lease), $3) returning number
-        """
-
-    /// Deletes those that were fenced a day ago: a number without a row is nobody's, too.
-    static let forgetting = """
-        delete from node where is_fenced and until < \(clock) - 86400000
-        """
-
-    static let renewing = """
-        update node set until = \(clock) + \(lease) where number = $1 and not is_fenced
-        """
-
-    /// Fences those that are late, for the process with this number.
-    static let fencing = """
-        update node set is_fenced = true where not is_fenced and number <> $1 and until < \(clock)
-        """
+    /// Takes the row that `Node.joining` returns.
+    init(_ row: Row, since start: ContinuousClock.Instant) throws(DatabaseError) {
+        self.number = try row.integer(0)
+        self.seen = try row.integer(1)
+        self.start = start
+    }
 }

@@ -8,6 +8,9 @@ internal import PushStore
 /// Their rows are inserted before anything else: of two transactions with the same key, one waits here for the other's end,
 /// and then reads its outcome. Rows of requests that have stored nothing are deleted at the end.
 struct IdempotencyKeys {
+    /// A request, and the notification that it stores.
+    typealias Reserved = (request: IdempotentRequest, for: NewNotification)
+
     /// The notification that a request has stored.
     private struct Stored {
         let request: Data
@@ -23,25 +26,18 @@ struct IdempotencyKeys {
     /// The rows that this transaction has inserted.
     private let reserved: Set<Data>
 
-    /// Inserts rows for the requests. `first` is the notification that stands in them until `write`.
-    init(_ tx: WriteTransaction, _ requests: [IdempotentRequest], for first: NewNotification) async throws {
-        let requests = Dictionary(requests.map { ($0.key, $0.request) }) { first, _ in first }
-        if requests.isEmpty {
-            self.reserved = []
-            return
-        }
-        let rows = try await tx.query(
-            Self.reservation,
-            Array(requests.keys),
-            Array(requests.values),
-            first.id.rawValue,
-            first.createdAt.milliseconds,
-            first.expiresAt.milliseconds,
-            (first.createdAt - IdempotentRequest.lifetime).milliseconds
-        )
-        self.reserved = Set(try rows.map { try $0.data(0) })
-        let earlier = requests.keys.filter { !self.reserved.contains($0) }
-        if !earlier.isEmpty { self.stored = try await Self.stored(tx, earlier) }
+    /// Inserts rows for the requests, in which these notifications stand until `write`.
+    init(_ tx: WriteTransaction, _ requests: [Reserved]) async throws {
+        let rows = requests.isEmpty ? nil : try await tx.query(all: [Self.reservation(of: requests)])[0]
+        try await self.init(tx, requests, rows)
+    }
+
+    /// The same after the statement `reservation`, which has returned these rows; `nil`: there were no requests.
+    init(_ tx: WriteTransaction, _ requests: [Reserved], _ rows: Rows?) async throws {
+        let reserved = Set(try rows?.map { try $0.data(0) } ?? [])
+        self.reserved = reserved
+        let earlier = Set(requests.map(\.request.key)).subtracting(reserved)
+        if !earlier.isEmpty { self.stored = try await Self.stored(tx, Array(earlier)) }
     }
 
     /// The outcome of an earlier request with the same key; `nil` if this is the first.
@@ -78,41 +74,60 @@ struct IdempotencyKeys {
     }
 
     /// Writes what the requests have stored, and deletes the rows of those that have stored nothing.
-    func write(_ tx: WriteTransaction) async throws {
+    func write(_ tx: WriteTransaction) throws {
         let outcomes = self.stored.filter { self.reserved.contains($0.key) }.sorted {
             $0.key.lexicographicallyPrecedes($1.key)
         }
         if !outcomes.isEmpty {
-            _ = try await tx.query(
-                Self.completion,
-                outcomes.map(\.key),
-                outcomes.map(\.value.request),
-                outcomes.map(\.value.notification),
-                outcomes.map(\.value.createdAt),
-                outcomes.map(\.value.expiresAt),
-                outcomes.map(\.value.recipients),
-                outcomes.map(\.value.pushes)
+            tx.queryLast(
+                try Statement(
+                    Self.completion,
+                    outcomes.map(\.key),
+                    outcomes.map(\.value.request),
+                    outcomes.map(\.value.notification),
+                    outcomes.map(\.value.createdAt),
+                    outcomes.map(\.value.expiresAt),
+                    outcomes.map(\.value.recipients),
+                    outcomes.map(\.value.pushes)
+                )
             )
         }
         let unused = self.reserved.filter { self.stored[$0] == nil }
         if !unused.isEmpty {
-            _ = try await tx.query("delete from idempotency where key = any($1::bytea[])", Array(unused))
+            tx.queryLast(try Statement("delete from idempotency where key = any($1::bytea[])", Array(unused)))
         }
+    }
+
+    /// Inserts the rows. Of requests with the same key the first counts.
+    static func reservation(of requests: [Reserved]) throws -> Statement {
+        let requests = Dictionary(requests.map { ($0.request.key, $0) }) { first, _ in first }
+        return try Statement(
+            Self.reservation,
+            Array(requests.keys),
+            requests.values.map(\.request.request),
+            requests.values.map(\.for.id.rawValue),
+            requests.values.map(\.for.createdAt.milliseconds),
+            requests.values.map(\.for.expiresAt.milliseconds),
+            Int64(IdempotentRequest.lifetime * 1000)
+        )
     }
 
     // MARK: - Private
 
     /// Also replaces rows that are too old to count. A row that is not replaced is locked all the same.
-    static let reservation = """
+    private static let reservation = """
         insert into idempotency (key, request, notification_id, created_at, expires_at)
-        select t.key, t.request, $3, $4, $5 from unnest($1::bytea[], $2::bytea[]) as t (key, request) order by t.key
+        select t.key, t.request, t.notification_id, t.created_at, t.expires_at
+        from unnest($1::bytea[], $2::bytea[], $3::int8[], $4::int8[], $5::int8[])
+            as t (key, request, notification_id, created_at, expires_at)
+        order by t.key
         on conflict (key) do update set request = excluded.request, notification_id = excluded.notification_id,
             created_at = excluded.created_at, expires_at = excluded.expires_at, recipients = null, pushes = null
-        where idempotency.created_at <= $6
+        where idempotency.created_at <= excluded.created_at - $6
         returning key
         """
 
-    static let completion = """
+    private static let completion = """
         update idempotency i set request = t.request, notification_id = t.notification_id, created_at = t.created_at,
             expires_at = t.expires_at, recipients = t.recipients, pushes = t.pushes
         from unnest($1::bytea[], $2::bytea[], $3::int8[], $4::int8[], $5::int8[], $6::int8[], $7::int8[])

@@ -3,6 +3,18 @@ internal import PostgreSQL
 internal import PushCore
 internal import PushStore
 
+extension PreparedPost {
+    /// What it stores sealed. Values sealed before the keyring was exchanged might be stored after the pass of `rewrap`.
+    func renewed(by vault: Vault) throws -> (payload: Data, alert: Data?) {
+        let (post, id) = (self.notification, self.notification.id)
+        let payload = try vault.renewed(post.sealedPayload, in: .payload(id, sender: post.sender)) ?? post.sealedPayload
+        let alert = try post.sealedAlert.map { sealed in
+            try vault.renewed(sealed, in: .alert(id, sender: post.sender)) ?? sealed
+        }
+        return (payload, alert)
+    }
+}
+
 /// The statements of a batch.
 extension PostBatch {
     /// Inserts a notification with its recipients, or its place in the schedule; `nil` if its id is in use.
@@ -13,12 +25,7 @@ extension PostBatch {
         _ recipients: [Int64]
     ) async throws -> (sequence: Int64, bytes: Int)? {
         let (notification, id, sealing) = (post.notification, post.notification.id, self.store.sealing)
-        // Values sealed before the keyring was exchanged might be stored after the pass of `rewrap`.
-        let place = SealedPlace.payload(id, sender: notification.sender)
-        let payload = try sealing.vault.renewed(notification.sealedPayload, in: place) ?? notification.sealedPayload
-        let alert = try notification.sealedAlert.map { sealed in
-            try sealing.vault.renewed(sealed, in: .alert(id, sender: notification.sender)) ?? sealed
-        }
+        let (payload, alert) = try post.renewed(by: sealing.vault)
         let isScheduled = notification.sendAt != nil
         let expressions = notification.audience.expressions.map(\.description)
         let rows = try await self.tx.query(
@@ -71,8 +78,8 @@ extension PostBatch {
         """
 
     /// Whether an earlier run has stored one of the notifications.
-    func isAnyStored(of posts: [PreparedPost]) async throws -> Bool {
-        try await self.tx.query(
+    static func isAnyStored(_ tx: WriteTransaction, of posts: [PreparedPost]) async throws -> Bool {
+        try await tx.query(
             """
             select n.id from unnest($1::int8[], $2::int8[], $3::int8[]) as t (id, sender_id, seed)
             join notification n on n.id = t.id and n.sender_id = t.sender_id and n.seed = t.seed limit 1

@@ -9,14 +9,19 @@ struct PreparedPost: Sendable {
     let request: IdempotentRequest?
     let record: AuditRecord?
     let audience: HashedAudience
-    /// Recognises the notification if its transaction runs twice.
-    let seed = Int64.random(in: .min ... .max)
+    let seed: Int64
 
-    init(_ post: NewPost, _ index: BlindIndex, _ tags: TagPolicy) {
+    init(_ post: NewPost) {
         self.notification = post.notification
         self.request = post.request
         self.record = post.record
-        self.audience = HashedAudience(post.notification.audience, index, tags)
+        self.audience = post.audience
+        self.seed = post.seed
+    }
+
+    /// The request that stores it once, with what it stores.
+    var idempotence: (request: IdempotentRequest, for: NewNotification)? {
+        self.request.map { ($0, self.notification) }
     }
 }
 
@@ -57,6 +62,7 @@ struct PostBatch {
     var numbers: [Int64: Int64]
     /// What this transaction has stored.
     var added = Usage()
+    private var records: [AuditRecord] = []
 
     /// Reads and locks what the posts need.
     init(
@@ -70,8 +76,8 @@ struct PostBatch {
         _ tx: WriteTransaction
     ) async throws {
         (self.store, self.tx, self.bounds, self.page, self.run) = (store, tx, bounds, page, run)
-        let requests = (batch.map { [$0] } ?? []) + posts.compactMap(\.request)
-        let keys = try await IdempotencyKeys(tx, requests, for: first)
+        let requests = (batch.map { [($0, first)] } ?? []) + posts.compactMap(\.idempotence)
+        let keys = try await IdempotencyKeys(tx, requests)
         let (users, usage) = try await Self.users(tx, of: posts, sender: first.sender)
         var counts: [Int64: Int] = [:]
         for post in posts where post.notification.sendAt == nil {
@@ -86,16 +92,16 @@ struct PostBatch {
 
     /// Stores the posts; returns an outcome for each, or `nil` if the first run was committed.
     mutating func store(_ posts: [PreparedPost], of batch: IdempotentRequest?) async throws -> [PostOutcome]? {
-        if self.run == .afterLoss, try await self.isAnyStored(of: posts) {
+        if self.run == .afterLoss, try await Self.isAnyStored(self.tx, of: posts) {
             // The commit of this transaction, which has written the sender's usage, confirms the first one's: they are
             // replicated in their order.
-            try await self.keys.write(self.tx)
+            try self.keys.write(self.tx)
             return nil
         }
         var isNoted = batch == nil
         if let batch, let earlier = try self.keys.earlierOutcome(of: batch) {
             guard earlier != .keyReused else {
-                try await self.keys.write(self.tx)
+                try self.keys.write(self.tx)
                 return posts.map { _ in .keyReused }
             }
             isNoted = true
@@ -115,7 +121,8 @@ struct PostBatch {
             }
             outcomes.append(outcome)
         }
-        try await self.keys.write(self.tx)
+        try self.keys.write(self.tx)
+        for record in self.records.merged { self.tx.append(record) }
         if let sender = posts.first?.notification.sender { try await self.writeUsage(of: sender) }
         return outcomes
     }
@@ -160,7 +167,7 @@ struct PostBatch {
             )
         }
         if let request = post.request { self.keys.note(request, of: notification, made.reach) }
-        if let record = post.record { self.tx.append(record) }
+        if let record = post.record { self.records.append(record) }
         return .stored(made.reach, hasWork: made.hasWork)
     }
 }

@@ -10,27 +10,60 @@ extension PostgreSQLReader {
         alsoAsSender: Bool,
         now: Date
     ) async throws(StoreError) -> StoredNotification? {
-        let sealing = self.store.sealing
-        return try await self.read(Self.fetch, id.rawValue, user, now.milliseconds, alsoAsSender) { rows in
-            guard let row = rows.first else { return nil }
-            let isRecipient = try row.boolean(5)
-            guard try !isRecipient || row.integer(8) == sealing.rows.recipient(of: id.rawValue, user: user) else {
-                throw StoreError.damaged(row: "a recipient of notification \(id)")
+        let fetch = NotificationFetch(id: id.rawValue, user: user, alsoAsSender: alsoAsSender, now: now.milliseconds)
+        switch await self.store.fetches.end(of: fetch, work: { await self.fetch($0) }) {
+        case .failed(let error): throw error
+        case .row(nil): return nil
+        case .row(let row?):
+            do {
+                return try self.notification(in: row, id, of: user)
+            } catch {
+                throw StoreError(reading: error) ?? .failed(reason: "\(type(of: error))")
             }
-            return StoredNotification(
-                sender: try row.integer(9),
-                app: AppName(stored: try row.optionalText(10)),
-                sealedPayload: try row.data(0),
-                isStoredByClients: try row.boolean(1),
-                isReadOnce: try row.boolean(2),
-                isRecipient: isRecipient,
-                readAt: try row.optionalInteger(6).map(Date.init(milliseconds:)),
-                fetchedAt: try row.optionalInteger(7).map(Date.init(milliseconds:)),
-                leasedUntil: try row.optionalInteger(12).map(Date.init(milliseconds:)),
-                createdAt: Date(milliseconds: try row.integer(3)),
-                expiresAt: Date(milliseconds: try row.integer(4)),
-                changedAt: Date(milliseconds: try row.integer(11))
-            )
+        }
+    }
+
+    // MARK: - Private
+
+    private func notification(in row: Row, _ id: NotificationID, of user: Int64) throws -> StoredNotification {
+        let isRecipient = try row.boolean(5)
+        guard try !isRecipient || row.integer(8) == self.store.sealing.rows.recipient(of: id.rawValue, user: user)
+        else {
+            throw StoreError.damaged(row: "a recipient of notification \(id)")
+        }
+        return StoredNotification(
+            sender: try row.integer(9),
+            app: AppName(stored: try row.optionalText(10)),
+            sealedPayload: try row.data(0),
+            isStoredByClients: try row.boolean(1),
+            isReadOnce: try row.boolean(2),
+            isRecipient: isRecipient,
+            readAt: try row.optionalInteger(6).map(Date.init(milliseconds:)),
+            fetchedAt: try row.optionalInteger(7).map(Date.init(milliseconds:)),
+            leasedUntil: try row.optionalInteger(12).map(Date.init(milliseconds:)),
+            createdAt: Date(milliseconds: try row.integer(3)),
+            expiresAt: Date(milliseconds: try row.integer(4)),
+            changedAt: Date(milliseconds: try row.integer(11))
+        )
+    }
+
+    /// Fetches for all callers by one query.
+    private func fetch(_ fetches: [NotificationFetch]) async -> [FetchEnd] {
+        do {
+            return try await self.read(
+                Self.fetch,
+                Array(0..<Int64(fetches.count)),
+                fetches.map(\.id),
+                fetches.map(\.user),
+                fetches.map(\.alsoAsSender),
+                fetches.map(\.now)
+            ) { rows in
+                var ends = fetches.map { _ in FetchEnd.row(nil) }
+                for row in rows.map({ $0 }) { ends[Int(try row.integer(13))] = .row(row) }
+                return ends
+            }
+        } catch {
+            return fetches.map { _ in .failed(error) }
         }
     }
 
@@ -39,15 +72,44 @@ extension PostgreSQLReader {
         select n.payload, n.is_stored_by_clients, n.is_read_once, n.created_at, n.expires_at, r.user_id is not null,
             r.read_at, r.fetched_at, r.mac, n.sender_id, n.app, coalesce(r.changed_at, n.created_at),
             case when n.is_read_once then (
-                select leased_until from untaken where notification_id = n.id and user_id = $2) end
-        from notification n left join recipient r on r.notification_id = n.id and r.user_id = $2
-        where n.id = $1 and n.expires_at > $3 and n.payload is not null
+                select leased_until from untaken where notification_id = n.id and user_id = f.user_id) end,
+            f.place
+        from unnest($1::int8[], $2::int8[], $3::int8[], $4::boolean[], $5::int8[])
+            as f (place, id, user_id, also_as_sender, now)
+        join notification n on n.id = f.id
+        left join recipient r on r.notification_id = n.id and r.user_id = f.user_id
+        where n.expires_at > f.now and n.payload is not null
             and (r.user_id is not null and r.dismissed_at is null
-                or $4 and n.sender_id = $2 and not n.is_read_once)
+                or f.also_as_sender and n.sender_id = f.user_id and not n.is_read_once)
             and (not n.is_read_once or not exists (
-                select 1 from untaken where notification_id = n.id and user_id = $2 and leased_until <= $3))
+                select 1 from untaken where notification_id = n.id and user_id = f.user_id and leased_until <= f.now))
         """
+}
 
+/// What one caller asks for.
+struct NotificationFetch: GroupMember {
+    let id: Int64
+    let user: Int64
+    let alsoAsSender: Bool
+    let now: Int64
+
+    var byteCount: Int { 0 }
+}
+
+/// What one caller gets: a row of `PostgreSQLReader.fetch`, if there is one.
+enum FetchEnd: GroupEnd {
+    case row(Row?)
+    case failed(StoreError)
+
+    var failure: StoreError? { if case .failed(let error) = self { error } else { nil } }
+}
+
+extension GroupLimits {
+    /// While the server works on one group, this process reads the other one's rows.
+    static let fetches = GroupLimits(groups: 2, members: 64, bytes: 0, waiting: 65_536)
+}
+
+extension PostgreSQLReader {
     package func newestChange(ofUser user: Int64) async throws(StoreError) -> Int64 {
         try await self.read(Self.newest, user) { rows in try rows.first?.integer(0) ?? 0 }
     }

@@ -2,54 +2,103 @@ internal import Foundation
 internal import PostgreSQL
 internal import PushCore
 package import PushStore
-internal import Synchronization
 
 extension PostgreSQLStore {
+    package func hashed(_ audience: Audience) -> HashedAudience {
+        HashedAudience(audience, self.sealing.index, self.options.tags)
+    }
+
     package func post(
         _ posts: [NewPost],
         of batch: IdempotentRequest?,
         within bounds: StorageBounds?,
         page: Int?
     ) async throws -> [PostOutcome] {
-        guard let first = posts.first?.notification else { return [] }
-        let page = page ?? Self.fanoutPage
-        let posts = posts.map { PreparedPost($0, self.sealing.index, self.options.tags) }
-        let lastOutcomes = Mutex<[PostOutcome]>([])
-        func run(_ run: PostBatch.Run) async throws -> [PostOutcome]? {
-            try await self.write { tx in
-                var posting = try await PostBatch(
-                    posts,
-                    of: batch,
-                    from: first,
-                    within: bounds,
-                    run,
-                    page: page,
-                    by: self,
-                    tx
-                )
-                let outcomes = try await posting.store(posts, of: batch)
-                if let outcomes { lastOutcomes.withLock { $0 = outcomes } }
-                return outcomes
-            }
+        let posts = posts.map(PreparedPost.init)
+        if batch == nil, page == nil, posts.count == 1, posts[0].joinsOthers {
+            return [try await self.postTogether(PostMember(post: posts[0], bounds: bounds))]
         }
-        func runUntilKnown(_ first: PostBatch.Run) async throws -> [PostOutcome] {
-            let outcomes: [PostOutcome]?
-            do {
-                outcomes = try await run(first)
-            } catch StoreError.unknownOutcome(let reason) {
-                // A sender without an idempotency key could only send it again, under another id.
-                do {
-                    outcomes = try await run(.afterLoss)
-                } catch StoreError.unavailable {
-                    throw StoreError.unknownOutcome(reason: reason)
-                }
-            }
-            return outcomes ?? lastOutcomes.withLock(\.self)
+        return try await self.postAlone(posts, of: batch, within: bounds, page: page ?? Self.fanoutPage)
+    }
+
+    /// Stores posts of a group, and says what became of each.
+    ///
+    /// What fails for a reason that need not be every member's is left to the members, so that a poisoned one fails alone.
+    func store(_ members: [PostMember]) async -> [PostEnd] {
+        let runs = PostRuns(by: self) { run, tx in
+            var group = try await PostGroup(members, run, by: self, tx)
+            let ends = try await group.store()
+            // `write` checks that of the caller whose task this is.
+            for term in Set(members.compactMap(\.term)) { try self.node.lease.check(term) }
+            return ends
         }
         do {
-            return try await runUntilKnown(.first)
-        } catch is PostBatch.Overtaken {
-            return try await runUntilKnown(.overtaken)
+            return try await runs.outcomes(from: .first)
+        } catch {
+            // The end of the leader's task is not the others'.
+            if !Task.isCancelled, let failure = error as? StoreError, failure.isOfAll {
+                return members.map { _ in .failed(failure) }
+            }
+            let (run, last) = (runs.hasLost ? PostBatch.Run.afterLoss : .first, runs.last)
+            return members.indices.map { index in
+                if case .outcome(let outcome)? = last?[index] { return .alone(run, last: outcome) }
+                return .alone(run, last: nil)
+            }
+        }
+    }
+
+    // MARK: - Private
+
+    private func postTogether(_ member: PostMember) async throws -> PostOutcome {
+        switch await self.posts.end(of: member, work: { await self.store($0) }) {
+        case .outcome(let outcome): return outcome
+        case .failed(let error): throw error
+        case .alone(let run, let last):
+            let outcomes = try await self.postAlone(
+                [member.post],
+                of: nil,
+                within: member.bounds,
+                page: Self.fanoutPage,
+                from: run,
+                last: last.map { [$0] }
+            )
+            guard let outcome = outcomes.first else { throw StoreError.failed(reason: "a post has no outcome") }
+            return outcome
+        }
+    }
+
+    private func postAlone(
+        _ posts: [PreparedPost],
+        of batch: IdempotentRequest?,
+        within bounds: StorageBounds?,
+        page: Int,
+        from first: PostBatch.Run = .first,
+        last: [PostOutcome]? = nil
+    ) async throws -> [PostOutcome] {
+        guard let notification = posts.first?.notification else { return [] }
+        let runs = PostRuns(by: self, last: last) { run, tx in
+            var posting = try await PostBatch(
+                posts,
+                of: batch,
+                from: notification,
+                within: bounds,
+                run,
+                page: page,
+                by: self,
+                tx
+            )
+            return try await posting.store(posts, of: batch)
+        }
+        return try await runs.outcomes(from: first)
+    }
+}
+
+extension StoreError {
+    /// Whether it is the database's state that failed a transaction, rather than what the transaction stores.
+    fileprivate var isOfAll: Bool {
+        switch self {
+        case .unavailable, .unknownOutcome, .busy, .full: true
+        default: false
         }
     }
 }

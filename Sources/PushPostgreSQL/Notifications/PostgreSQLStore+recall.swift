@@ -77,7 +77,7 @@ extension PostgreSQLStore {
                 last,
                 page
             ).map { try $0.integer(0) }
-            let numbers = try await tx.numbers(Dictionary(users.map { ($0, 1) }) { first, _ in first })
+            let numbers = try await tx.changes(ofUsers: users)
             try await Self.tell(tx, users, numbers, ofRecall: id, at: recalledAt)
         }
         if let told = users.last, users.count == page {
@@ -135,7 +135,7 @@ extension PostgreSQLStore {
         if found.isEmpty { return .refused }
         let recipients = found.compactMap(\.self)
         let users = Array(recipients.prefix(page))
-        let numbers = try await tx.numbers(Dictionary(users.map { ($0, 1) }) { first, _ in first })
+        let numbers = try await tx.changes(ofUsers: users)
         let erased = try await tx.query(
             """
             with n as (

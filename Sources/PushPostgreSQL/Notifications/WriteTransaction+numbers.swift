@@ -2,28 +2,36 @@ internal import PostgreSQL
 internal import PushStore
 
 extension WriteTransaction {
+    /// Draws the next number of changes for each of the users, and locks their counters until the transaction ends.
+    func changes(ofUsers users: [Int64]) async throws -> [Int64: Int64] {
+        try await self.numbers(Dictionary(users.map { ($0, 1) }) { first, _ in first })
+    }
+
     /// Draws numbers of changes, for some users several, and locks the users' counters until the transaction ends.
     ///
     /// Returns each user's first number; a user's other numbers follow it without a gap.
     func numbers(_ counts: [Int64: Int]) async throws -> [Int64: Int64] {
-        guard !counts.isEmpty else { return [:] }
-        let numbers = try await self.changes(ofUsers: counts.keys.sorted())
-        let (users, last) = counts.filter { $0.value > 1 }.reduce(into: ([Int64](), [Int64]())) { lists, count in
-            guard let first = numbers[count.key] else { return }
-            lists.0.append(count.key)
-            lists.1.append(first + Int64(count.value) - 1)
-        }
-        if !users.isEmpty {
-            // The counters are locked already, so their order does not matter any more.
-            _ = try await self.query(
-                """
-                update user_change c set change = t.change from unnest($1::int8[], $2::int8[]) as t (user_id, change)
-                where c.user_id = t.user_id
-                """,
-                users,
-                last
-            )
-        }
-        return numbers
+        if counts.isEmpty { return [:] }
+        return try Self.numbers(try await self.query(all: [Self.draw(counts)])[0])
     }
+
+    /// Draws as many numbers for each of the users as the one who needs most of them gets: there are enough for that.
+    static func draw(_ counts: [Int64: Int]) throws -> Statement {
+        try Statement(Self.nextChanges, counts.keys.sorted(), counts.values.max() ?? 1)
+    }
+
+    /// Each user's first number, from what `draw` returns.
+    static func numbers(_ rows: Rows) throws -> [Int64: Int64] {
+        Dictionary(try rows.map { (try $0.integer(0), try $0.integer(1)) }) { first, _ in first }
+    }
+
+    /// A number is at least the time since 1970 in units of 2⁻³⁰ s, as `PostgreSQLReader.newest` has it: so a database that was
+    /// restored from a backup does not give numbers out again. The rows are locked in the order in which they are inserted.
+    private static let nextChanges = """
+        insert into user_change as c (user_id, change)
+        select u.user_id, (extract(epoch from clock_timestamp()) * 1073741824)::int8 + $2 - 1
+        from unnest($1::int8[]) as u (user_id) order by u.user_id
+        on conflict (user_id) do update set change = greatest(c.change + $2, excluded.change)
+        returning user_id, change - $2 + 1
+        """
 }

@@ -1,4 +1,5 @@
 internal import Foundation
+internal import Migrations
 internal import PostgreSQL
 internal import PushCore
 internal import PushStore
@@ -7,23 +8,35 @@ internal import PushStore
 struct OpenedDatabase {
     let address: DatabaseAddress
     let sealing: Sealing
-    /// This process's number.
-    let node: Int64
+    /// This process among the others.
+    let membership: Membership
+    /// The newest migration that this process knows.
+    let schema: String
 
     /// Waits for the database. Throws `StoreError`.
-    init(_ address: DatabaseAddress, _ keyring: Keyring, _ options: StoreOptions) throws(StoreError) {
+    init(
+        _ address: DatabaseAddress,
+        _ keyring: Keyring,
+        _ options: StoreOptions,
+        _ migrations: [Migration]
+    ) throws(StoreError) {
         do {
             let connection = try BlockingConnection(address)
-            try Schema.prepare(connection)
+            try Schema.prepare(connection, migrations)
             let vault = Vault(keyring)
             self.address = address
-            self.sealing = try connection.transaction {
+            let schema = migrations.map(\.name).max() ?? ""
+            self.schema = schema
+            (self.sealing, self.membership) = try connection.transaction {
+                try Schema.holdMigrations(connection, migrations)
+                try MoveMark.refuseUnfinished(connection, address)
                 try DataKeyEntry.note(keyring, now: Date(), connection)
                 let secret = try Self.secret(connection, vault)
                 try Self.beginEvents(connection, options.events, now: Date())
-                return Sealing(vault, secret)
+                _ = try connection.query(Node.firstEpoch)
+                let membership = try Self.join(connection, options, schema: schema, vault)
+                return (Sealing(vault, secret), membership)
             }
-            self.node = try Self.join(connection, options, vault)
         } catch {
             throw StoreError(opening: address.description, error)
         }
@@ -73,11 +86,14 @@ struct OpenedDatabase {
     private static func join(
         _ connection: BlockingConnection,
         _ options: StoreOptions,
+        schema: String,
         _ vault: Vault
-    ) throws -> Int64 {
+    ) throws -> Membership {
         _ = try connection.query(Node.forgetting)
-        let row = try connection.query(Node.joining, Node.name, options.release, Int64(vault.keyring.sealing)).first
-        guard let row else { preconditionFailure("an insert that returns a number returns it or throws") }
-        return try row.integer(0)
+        let sealing = Int64(vault.keyring.sealing)
+        let start = ContinuousClock.now
+        let row = try connection.query(Node.joining, Node.name, options.release, schema, sealing).first
+        guard let row else { preconditionFailure("while migrations are held off, it returns a number or throws") }
+        return try Membership(row, since: start)
     }
 }

@@ -12,12 +12,10 @@ enum Schema {
 
     /// Runs the missing migrations, each in a transaction of its own. Processes that start at the same time take turns.
     ///
-    /// Throws `StoreError` if the database has a migration that is unknown, or that has changed since. If nothing is missing,
-    /// nothing is written, so that the role needs no right to create tables.
-    static func prepare(
-        _ connection: BlockingConnection,
-        _ migrations: [Migration] = Migration.allPostgreSQL
-    ) throws {
+    /// Throws `StoreError` if the database has a migration that must be known and is not, or that has changed since; also if a
+    /// missing one would break servers of an older version that run now. If nothing is missing, nothing is written, so that the
+    /// role needs no right to create tables.
+    static func prepare(_ connection: BlockingConnection, _ migrations: [Migration]) throws {
         try Self.checkServer(connection)
         guard try !Self.missing(connection, migrations).isEmpty else { return }
         try Self.createTables(connection)
@@ -36,8 +34,20 @@ enum Schema {
     /// The migrations that the database has had.
     static func applied(_ connection: BlockingConnection) throws -> AppliedMigrations {
         guard try Self.exists(connection) else { return AppliedMigrations(hashes: [:]) }
-        let rows = try connection.query("select name, hash from migration").map { (try $0.text(0), try $0.data(1)) }
-        return AppliedMigrations(hashes: Dictionary(rows) { first, _ in first })
+        var (hashes, oldestKnown): ([String: Data], [String: String]) = ([:], [:])
+        for row in try connection.query("select name, hash, oldest_known from migration").map(\.self) {
+            let name = try row.text(0)
+            hashes[name] = try row.data(1)
+            oldestKnown[name] = try row.text(2)
+        }
+        return AppliedMigrations(hashes: hashes, oldestKnown: oldestKnown)
+    }
+
+    /// Throws `StoreError` if the database has had a migration meanwhile that must be known. Holds off others until the
+    /// transaction ends, so that a server that is among the nodes then is seen by the next one.
+    static func holdMigrations(_ connection: BlockingConnection, _ migrations: [Migration]) throws {
+        _ = try connection.query("select id from schema_state where id = 1 for share")
+        _ = try Self.missing(connection, migrations)
     }
 
     /// Whether the database is a store.
@@ -74,7 +84,8 @@ enum Schema {
                 """
                 create table if not exists schema_state (id bigint primary key check (id = 1));
                 create table if not exists migration (
-                    name text primary key, applied_at bigint not null, hash bytea not null);
+                    name text collate "C" primary key, applied_at bigint not null, hash bytea not null,
+                    oldest_known text collate "C" not null);
                 insert into schema_state (id) values (1) on conflict do nothing;
                 """
             )
@@ -91,15 +102,33 @@ enum Schema {
             guard try Self.missing(connection, migrations).contains(name),
                 let migration = migrations.first(where: { $0.name == name })
             else { return }
+            try Self.refuseOlderServers(than: migration, connection)
             try connection.execute(migration.sql)
             _ = try connection.query(
                 """
-                insert into migration (name, applied_at, hash)
-                values ($1, (extract(epoch from clock_timestamp()) * 1000)::int8, $2)
+                insert into migration (name, applied_at, hash, oldest_known)
+                values ($1, \(DatabaseClock.now), $2, $3)
                 """,
                 migration.name,
-                migration.hash
+                migration.hash,
+                migration.oldestKnown
             )
         }
+    }
+
+    private static func refuseOlderServers(than migration: Migration, _ connection: BlockingConnection) throws {
+        // Before the first migration there are no servers.
+        guard try connection.query("select to_regclass('node') is not null")[0].boolean(0) else { return }
+        let older = try connection.query(
+            """
+            select name, release from node
+            where not is_fenced and until >= \(DatabaseClock.now) and schema < $1
+            order by number
+            """,
+            migration.oldestKnown
+        )
+        let names = try older.map { "\(try $0.text(0)) (\(try $0.text(1)))" }
+        if names.isEmpty { return }
+        throw StoreError.olderServers(names.joined(separator: ", "), migration: migration.name)
     }
 }

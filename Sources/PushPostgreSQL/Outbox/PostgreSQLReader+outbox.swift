@@ -5,16 +5,25 @@ package import PushStore
 
 extension PostgreSQLReader {
     package func nextDue(in lane: Lane, _ queue: Queue) async throws(StoreError) -> Date? {
-        try await self.read(Self.nextDue, lane.description, queue == .bulk) { rows in
+        var values: [any Bindable] = [lane.description, queue == .bulk]
+        let isStream = self.store.hasStreams(lane)
+        // What others send is not this process's work.
+        if isStream { values.append(self.store.node.number) }
+        return try await self.read(isStream ? Self.nextDueByStream : Self.nextDue, values: values) { rows in
             try rows.first.map { Date(milliseconds: try $0.integer(0)) }
         }
     }
 
-    static let nextDue = """
+    static let nextDue = nextDue("")
+    static let nextDueByStream = nextDue("and (p.is_withdrawn or \(StreamHolder.ofPush) = $3)")
+
+    private static func nextDue(_ condition: String) -> String {
+        """
         select p.due_at from push p
-        where p.lane = $1 and p.is_bulk = $2 and p.due_at is not null and \(DueDelivery.isFree)
+        where p.lane = $1 and p.is_bulk = $2 and p.due_at is not null and \(DueDelivery.isFree) \(condition)
         order by p.due_at limit 1
         """
+    }
 
     package func tallies() async throws(StoreError) -> [String: Tally] {
         try await self.read("select lane, state, sum(count)::int8 from tally group by lane, state") { rows in

@@ -5,6 +5,8 @@ package import PushStore
 
 /// A lease lasts as long as its process: other processes take what belongs to one that is fenced.
 extension PostgreSQLStore {
+    package var maySend: Bool { self.node.isAlive }
+
     package func lease(_ request: LeaseRequest, now: Date) async throws -> [LeasedDelivery] {
         let leasing = Leasing(
             lane: request.lane,
@@ -12,30 +14,20 @@ extension PostgreSQLStore {
             owner: self.node.number,
             now: now
         )
+        let claims = self.hasStreams(request.lane) ? Claims.ofStreams : Claims.all
         return try await self.lease(leasing) { tx in
             let start = self.marks.start(of: request, at: .now)
-            var due = try await self.due(
-                tx.query(
-                    Self.claim,
-                    request.lane.description,
-                    request.queue == .bulk,
-                    now.milliseconds,
-                    start,
-                    request.limit
-                )
-            )
+            func find(_ sql: String, limit: Int) async throws -> [DueDelivery] {
+                var values: [any Bindable] = [
+                    request.lane.description, request.queue == .bulk, now.milliseconds, start, limit,
+                ]
+                if claims.areOfHolder { values.append(leasing.owner) }
+                return try await self.due(tx.query(sql, values: values))
+            }
+            var due = try await find(claims.above, limit: request.limit)
             if start > .min, due.count < request.limit {
                 // Pushes can come in below the mark; usually there are none.
-                due += try await self.due(
-                    tx.query(
-                        Self.claimBelow,
-                        request.lane.description,
-                        request.queue == .bulk,
-                        now.milliseconds,
-                        start,
-                        request.limit - due.count
-                    )
-                )
+                due += try await find(claims.below, limit: request.limit - due.count)
             }
             // The order of those that are due at the same time is that of their notifications.
             due.sort { ($0.dueAt, $0.sequence, $0.key.device) < ($1.dueAt, $1.sequence, $1.key.device) }
@@ -59,9 +51,10 @@ extension PostgreSQLStore {
         )
         return try await self.lease(leasing) { tx in
             // A reader found it, and it may have been cancelled or leased since.
-            try await self.due(
-                tx.query(Self.claimOne, push.notification, push.device, lane.description, now.milliseconds)
-            )
+            let claims = self.hasStreams(lane) ? Claims.ofStreams : Claims.all
+            var values: [any Bindable] = [push.notification, push.device, lane.description, now.milliseconds]
+            if claims.areOfHolder { values.append(leasing.owner) }
+            return try await self.due(tx.query(claims.one, values: values))
         }.first
     }
 
@@ -79,6 +72,9 @@ extension PostgreSQLStore {
         }
         self.leases.forget(leases.map(\.push))
     }
+
+    /// Whether pushes of a lane are sent only by the process that has their device's event stream.
+    func hasStreams(_ lane: Lane) -> Bool { self.options.streamLanes.contains(lane.description) }
 
     // MARK: - Private
 
@@ -125,19 +121,6 @@ extension PostgreSQLStore {
             throw error
         }
     }
-
-    static let claim = DueDelivery.select(
-        where: "p.lane = $1 and p.is_bulk = $2 and p.due_at <= $3 and p.due_at >= $4",
-        limit: "$5"
-    )
-    static let claimBelow = DueDelivery.select(
-        where: "p.lane = $1 and p.is_bulk = $2 and p.due_at <= $3 and p.due_at < $4",
-        limit: "$5"
-    )
-    static let claimOne = DueDelivery.select(
-        where: "p.notification_id = $1 and p.device = $2 and p.lane = $3 and p.due_at <= $4",
-        limit: "1"
-    )
 
     static let reclaim = """
         update push p set owner = null, due_at = $4

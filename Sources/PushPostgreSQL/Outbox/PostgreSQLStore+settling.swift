@@ -11,6 +11,7 @@ extension PostgreSQLStore {
             PushSettlement(one.0, one.1, under: owner ?? number, now: now, self.sealing.index)
         }
         try await self.write { tx in
+            let settlements = try await self.findStreams(of: settlements, tx, now: now)
             for round in Self.rounds(settlements) { try await Self.settle(round, tx, now: now) }
         }
         self.leases.forget(ended.map(\.0.key))
@@ -72,7 +73,7 @@ extension PostgreSQLStore {
             Self.requeue,
             waits.map(\.push.notification),
             waits.map(\.push.device),
-            waits.map(\.wait.dueAt.milliseconds),
+            waits.map { $0.wait.dueAt?.milliseconds } as [Int64?],
             waits.map(\.wait.reason),
             waits.map(\.wait.attempts)
         )

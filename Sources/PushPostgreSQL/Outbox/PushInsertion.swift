@@ -97,16 +97,19 @@ struct PushInsertion {
     /// A device that connects makes its pushes due under a lock of its user's counter. This transaction holds the counters
     /// of those whom it makes recipients; it locks those of earlier recipients, and asks again.
     private func away(_ devices: [AudienceDevice]) async throws -> Set<Int64> {
-        var away = devices.filter { self.tx.isAway($0.lane, $0.id) }
-        let users = Set(away.map(\.user)).subtracting(self.newRecipients).sorted()
-        if !users.isEmpty {
-            _ = try await self.tx.query(
-                "select change from user_change where user_id = any($1::int8[]) order by user_id for no key update",
-                users
-            )
-            away = away.filter { self.tx.isAway($0.lane, $0.id) }
-        }
-        return Set(away.map(\.number))
+        let byStream = devices.filter { self.tx.streamLanes.contains($0.lane) }
+        if byStream.isEmpty { return [] }
+        let away = try await self.silent(byStream)
+        let users = Set(away.map(\.user)).subtracting(self.newRecipients)
+        if users.isEmpty { return Set(away.map(\.number)) }
+        try await StreamHolder.lockCounters(self.tx, of: users)
+        return Set(try await self.silent(away).map(\.number))
+    }
+
+    /// Those that have no event stream in any process.
+    private func silent(_ devices: [AudienceDevice]) async throws -> [AudienceDevice] {
+        let holders = try await StreamHolder.all(self.tx, of: devices.map(\.number))
+        return devices.filter { holders[$0.number] == nil }
     }
 }
 

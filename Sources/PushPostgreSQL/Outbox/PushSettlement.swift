@@ -6,7 +6,8 @@ internal import PushStore
 struct PushSettlement: Sendable {
     /// How it is due again.
     struct Return: Sendable {
-        let dueAt: Date
+        /// `nil`: not before its device comes by itself.
+        let dueAt: Date?
         let reason: String?
         let attempts: Int
     }
@@ -19,6 +20,8 @@ struct PushSettlement: Sendable {
     private(set) var end: PushEnd?
     /// Set: it is due again, unless it has ended.
     private(set) var `return`: Return?
+    /// Set: the device, and its user, had no event stream here when it was tried.
+    private(set) var away: (handle: String, user: Int64)?
 
     init(
         _ delivery: LeasedDelivery,
@@ -44,9 +47,18 @@ struct PushSettlement: Sendable {
                 self.return = Return(dueAt: now, reason: reason, attempts: self.attempts)
             }
         case .retried(let due, let reason): self.return = Return(dueAt: due, reason: reason, attempts: self.attempts)
+        case .away(let reason):
+            self.away = (delivery.push.handle, delivery.user)
+            self.return = Return(dueAt: nil, reason: reason, attempts: self.attempts)
         case .moved(let reason): self.return = Return(dueAt: now, reason: reason, attempts: self.attempts)
         case .released: self.return = Return(dueAt: now, reason: nil, attempts: self.attempts - 1)
         }
+    }
+
+    /// Makes it due at once, since its device has an event stream by now.
+    mutating func comeBack(now: Date) {
+        guard let wait = self.return else { return }
+        self.return = Return(dueAt: now, reason: wait.reason, attempts: wait.attempts)
     }
 
     private func ended(_ state: TallyState, reason: String?) -> PushEnd {

@@ -21,13 +21,13 @@ struct NewEvent: Sendable {
     }
 }
 
-extension WriteTransaction {
-    /// Writes events, in the order in which they were noted.
+extension NewEvent {
+    /// Writes the events, in their order; `nil` if there are none.
     ///
     /// Locks `event_state` until the commit, so that the numbers become visible in their order.
-    func write(_ events: [NewEvent]) async throws {
-        guard !events.isEmpty else { return }
-        _ = try await self.query(
+    static func insertion(of events: [NewEvent]) throws -> Statement? {
+        if events.isEmpty { return nil }
+        return try Statement(
             Self.newEvents,
             events.count,
             events.map(\.at.milliseconds),
@@ -41,7 +41,7 @@ extension WriteTransaction {
         )
     }
 
-    static let newEvents = """
+    private static let newEvents = """
         with s as (update event_state set newest = newest + $1 where id = 1 returning newest - $1 as last)
         insert into event (number, at, kind, notification_id, device, user_id, platform, sender_id, reason)
         select s.last + e.place, e.at, e.kind, e.notification_id, e.device, e.user_id, e.platform, e.sender_id, e.reason

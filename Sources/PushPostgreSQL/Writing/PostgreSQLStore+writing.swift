@@ -9,10 +9,30 @@ extension PostgreSQLStore {
 
     /// Runs a transaction that writes, again after a serialization failure, and throws `StoreError`.
     ///
-    /// Errors of the body that are not the database's are rethrown.
+    /// Errors of the body that are not the database's are rethrown. If something has ended with it, it returns when all processes
+    /// that go by what they remember have forgotten that.
     func write<Value: Sendable>(
         _ body: @Sendable (WriteTransaction) async throws -> Value
     ) async throws -> Value {
+        let (value, epoch) = try await self.store(body)
+        if let epoch { try await self.node.awaitEnd(epoch, atMost: self.options.patience) }
+        return value
+    }
+
+    /// Runs a statement that only reads.
+    func read(_ sql: String, _ values: any Bindable...) async throws(StoreError) -> Rows {
+        do {
+            return try await self.database.query(sql, values: values)
+        } catch {
+            throw StoreError(error)
+        }
+    }
+
+    // MARK: - Private
+
+    private func store<Value: Sendable>(
+        _ body: @Sendable (WriteTransaction) async throws -> Value
+    ) async throws -> (Value, epoch: Int64?) {
         self.condition.waiting.wrappingAdd(1, ordering: .relaxed)
         let loan = SlotLoan(self.slots)
         defer {
@@ -38,32 +58,24 @@ extension PostgreSQLStore {
         }
     }
 
-    /// Runs a statement that only reads.
-    func read(_ sql: String, _ values: any Bindable...) async throws(StoreError) -> Rows {
-        do {
-            return try await self.database.query(sql, values: values)
-        } catch {
-            throw StoreError(error)
-        }
-    }
-
-    // MARK: - Private
-
     /// Runs the transaction once, or again after a conflict.
     private func run<Value: Sendable>(
         _ loan: SlotLoan,
         _ body: @Sendable (WriteTransaction) async throws -> Value
-    ) async throws -> Value {
+    ) async throws -> (Value, epoch: Int64?) {
         let node = self.node.number
-        let (value, head, calls) = try await self.database.transaction { transaction in
+        let (value, finished) = try await self.database.transaction { transaction in
             let tx = WriteTransaction(transaction, of: self)
             let value = try await body(tx)
-            let end = try await tx.finish(loan.slot, node: node)
-            return (value, end.head, end.calls)
+            let finished = try await tx.finish(loan.slot, node: node)
+            // The request may have waited for long, and its caller's credentials ended meanwhile.
+            if let term = CredentialLease.admission { try self.node.lease.check(term) }
+            return (value, finished)
         }
-        if let head { loan.slot.note(head) }
+        if let head = finished.head { loan.slot.note(head) }
         if self.condition.isFull { self.condition.note(isFull: false) }
-        for call in calls { call() }
-        return value
+        for call in finished.calls { call() }
+        self.node.announce(workIn: finished.filled)
+        return (value, finished.epoch)
     }
 }

@@ -1,14 +1,14 @@
 internal import PostgreSQL
 internal import PushStore
 
-extension WriteTransaction {
-    /// Adds counts to the rows of one writer.
-    func write(_ tally: TallyCount, of writer: Int64) async throws {
-        let counts = tally.counts.sorted { left, right in
+extension TallyCount {
+    /// Adds the counts to the rows of one writer; `nil` if there are none.
+    func addition(to writer: Int64) throws -> Statement? {
+        let counts = self.counts.sorted { left, right in
             (left.key.lane, left.key.state.rawValue) < (right.key.lane, right.key.state.rawValue)
         }
-        guard !counts.isEmpty else { return }
-        _ = try await self.query(
+        if counts.isEmpty { return nil }
+        return try Statement(
             Self.newCounts,
             writer,
             counts.map(\.key.lane),

@@ -4,17 +4,24 @@ internal import PushCore
 internal import PushStore
 internal import Synchronization
 
-/// A transaction that writes, with what is written once at its end: tallies, events, and entries of the audit.
+/// A transaction that writes, with what is written once at its end: tallies, events, what has ended, and entries of the audit.
 ///
 /// Rows are locked in one order by all transactions, so that none waits for another in a circle: accounts, counters of changes
-/// (`changes`), devices, pushes; then, at the end, the tallies, the events and the audit's chain.
+/// (`numbers`), devices, pushes; then, at the end, the epoch, the tallies, the events and the audit's chain.
 final class WriteTransaction: Sendable {
     /// What is written at the end.
     struct Pending: Sendable {
         var tally = TallyCount()
         var drafts: [AuditDraft] = []
         var events: [NewEvent] = []
+        var ends: [CredentialLease.End] = []
         var calls: [@Sendable () -> Void] = []
+        var last: [Last] = []
+    }
+
+    struct Last: Sendable {
+        let statement: Statement
+        let check: @Sendable (Rows) throws -> Void
     }
 
     private let transaction: Transaction
@@ -22,15 +29,15 @@ final class WriteTransaction: Sendable {
     private let kinds: Set<PushEvent.Kind>
     private let pending = Mutex(Pending())
     let sealing: Sealing
-    /// Whether a device cannot be reached until it connects, as `StoreOptions` has it.
-    let isAway: @Sendable (_ lane: String, _ device: String) -> Bool
+    /// The lanes whose devices are reached by their event streams only.
+    let streamLanes: Set<String>
 
     init(_ transaction: Transaction, of store: PostgreSQLStore) {
         self.transaction = transaction
         self.audit = store.audit
         self.kinds = store.options.events
         self.sealing = store.sealing
-        self.isAway = store.options.isAway
+        self.streamLanes = store.options.streamLanes
     }
 
     /// Runs a statement in the transaction.
@@ -38,26 +45,20 @@ final class WriteTransaction: Sendable {
         try await self.transaction.query(sql, values: values)
     }
 
-    /// Draws the next number of changes for each of the users, and locks their counters until the transaction ends.
-    func changes(ofUsers users: [Int64]) async throws -> [Int64: Int64] {
-        let users = Set(users).sorted()
-        guard !users.isEmpty else { return [:] }
-        var numbers: [Int64: Int64] = [:]
-        for row in try await self.query(Self.nextChanges, users).map({ $0 }) {
-            numbers[try row.integer(0)] = try row.integer(1)
-        }
-        return numbers
+    /// The same with the values in an array.
+    func query(_ sql: String, values: [any Bindable]) async throws -> Rows {
+        try await self.transaction.query(sql, values: values)
     }
 
-    /// A number is at least the time since 1970 in units of 2⁻³⁰ s, as `PostgreSQLReader.newest` has it: so a database that was
-    /// restored from a backup does not give numbers out again. The rows are locked in the order in which they are inserted.
-    static let nextChanges = """
-        insert into user_change as c (user_id, change)
-        select u.user_id, (extract(epoch from clock_timestamp()) * 1073741824)::int8
-        from unnest($1::int8[]) as u (user_id) order by u.user_id
-        on conflict (user_id) do update set change = greatest(c.change + 1, excluded.change)
-        returning user_id, change
-        """
+    /// Runs statements in their order, without waiting for the answer of one before the next one is sent. Returns the rows of each.
+    func query(all statements: [Statement]) async throws -> [Rows] {
+        try await self.transaction.query(all: statements)
+    }
+
+    /// Runs a statement at the end, together with others; `check` may refuse the transaction for what it returns.
+    func queryLast(_ statement: Statement, _ check: @escaping @Sendable (Rows) throws -> Void = { _ in }) {
+        self.pending.withLock { $0.last.append(Last(statement: statement, check: check)) }
+    }
 
     /// Counts pushes that enter a state.
     func count(_ state: TallyState, lane: String, by count: Int = 1) {
@@ -79,20 +80,52 @@ final class WriteTransaction: Sendable {
     /// Whether events of a kind are kept, so that what they need has to be read.
     func keeps(_ kind: PushEvent.Kind) -> Bool { self.kinds.contains(kind) }
 
+    /// Has all processes forget credentials before `write` returns.
+    func end(_ end: CredentialLease.End) {
+        self.pending.withLock { $0.ends.append(end) }
+    }
+
     /// Runs `body` once after the commit.
     func afterCommit(_ body: @escaping @Sendable () -> Void) {
         self.pending.withLock { $0.calls.append(body) }
     }
 
     /// Writes what was gathered. Must be called once, as the last of the transaction.
-    ///
-    /// Returns the new end of the writer's chain if there were entries for the audit, and the calls for after the commit.
-    func finish(_ slot: WriterSlot, node: Int64) async throws -> (head: AuditHead?, calls: [@Sendable () -> Void]) {
+    func finish(_ slot: WriterSlot, node: Int64) async throws -> FinishedWrite {
         let pending = self.pending.withLock { $0 }
-        try await self.write(pending.tally, of: slot.tallyWriter(node: node))
-        try await self.write(pending.events)
-        guard !pending.drafts.isEmpty else { return (nil, pending.calls) }
-        let head = try await self.extend(slot.head, by: pending.drafts, node: node, with: self.audit)
-        return (head, pending.calls)
+        let epoch = try await self.write(pending.ends)
+        var finished = FinishedWrite(calls: pending.calls, epoch: epoch, filled: pending.tally.filled)
+        var statements = pending.last.map(\.statement)
+        if let counts = try pending.tally.addition(to: slot.tallyWriter(node: node)) { statements.append(counts) }
+        if let events = try NewEvent.insertion(of: pending.events) { statements.append(events) }
+        var entries: AuditExtension?
+        if !pending.drafts.isEmpty {
+            let head = try await self.head(of: slot, node: node, with: self.audit)
+            let added = try AuditExtension(of: head, by: pending.drafts, with: self.audit)
+            statements.append(try added.statement)
+            entries = added
+        }
+        let answers = try await self.query(all: statements)
+        for (last, rows) in zip(pending.last, answers) { try last.check(rows) }
+        if let entries {
+            guard let added = answers.last, added.changed == entries.count else { throw AuditChainLost() }
+            finished.head = entries.head
+        }
+        return finished
     }
+}
+
+/// What is left to do once a transaction is stored.
+struct FinishedWrite: Sendable {
+    let calls: [@Sendable () -> Void]
+    /// The number of the last of what has ended, if anything has.
+    let epoch: Int64?
+    /// The lanes that have new pushes.
+    let filled: Set<String>
+    /// The new end of the writer's chain, if there were entries for the audit.
+    var head: AuditHead?
+}
+
+extension TallyCount {
+    fileprivate var filled: Set<String> { Set(self.counts.keys.filter { $0.state == .enqueued }.map(\.lane)) }
 }

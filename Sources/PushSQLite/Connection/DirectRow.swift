@@ -99,4 +99,21 @@ struct DirectRow: ~Copyable {
         guard let bytes = sqlite3_column_blob(self.statement, column) else { return Data() }
         return Data(bytes: bytes, count: Int(sqlite3_column_bytes(self.statement, column)))
     }
+
+    /// A value of one of the types that move, or null; `nil` if it is of another type.
+    func value(_ column: Int32, _ kind: MovedValue.Kind) -> MovedValue? {
+        switch (sqlite3_column_type(self.statement, column), kind) {
+        case (SQLITE_NULL, _): return .null
+        case (SQLITE_INTEGER, .integer): return .integer(self.integer(column))
+        case (SQLITE_INTEGER, .boolean):
+            let number = self.integer(column)
+            return number == 0 || number == 1 ? .boolean(number == 1) : nil
+        case (SQLITE_TEXT, .text):
+            guard let bytes = sqlite3_column_text(self.statement, column) else { return nil }
+            let text = UnsafeBufferPointer(start: bytes, count: Int(sqlite3_column_bytes(self.statement, column)))
+            return String(validating: text, as: UTF8.self).map { .text($0) }
+        case (SQLITE_BLOB, .bytes): return .bytes(self.data(column))
+        default: return nil
+        }
+    }
 }

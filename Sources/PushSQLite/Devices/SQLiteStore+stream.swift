@@ -4,6 +4,16 @@ package import PushCore
 internal import PushStore
 
 extension SQLiteStore {
+    /// Which streams are open is known from the options.
+    package func streamOpened(
+        for devices: [RegistrationID],
+        ofUser user: Int64,
+        after last: NotificationID?,
+        now: Date
+    ) async throws -> Int {
+        try await self.makeDue(for: devices, ofUser: user, after: last, now: now)
+    }
+
     package func makeDue(
         for devices: [RegistrationID],
         ofUser user: Int64,

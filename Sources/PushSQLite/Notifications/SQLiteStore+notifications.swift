@@ -4,6 +4,10 @@ internal import PushCore
 package import PushStore
 
 extension SQLiteStore {
+    package func hashed(_ audience: Audience) -> HashedAudience {
+        HashedAudience(audience, self.pusher.sealing.index, self.pusher.tags)
+    }
+
     package func post(
         _ posts: [NewPost],
         of batch: IdempotentRequest?,
@@ -11,7 +15,7 @@ extension SQLiteStore {
         page: Int?
     ) async throws -> [PostOutcome] {
         let (pusher, page) = (self.pusher, page ?? Self.fanoutPage)
-        let posts = posts.map { PreparedPost($0, pusher) }
+        let posts = posts.map(PreparedPost.init)
         // The usual single post has the text of its entry made before the writer runs.
         let draft = posts.count == 1 ? posts.first?.record.map(self.audit.draft) : nil
         let bytes = posts.reduce(0) { $0 + $1.notification.sealedPayload.count }
@@ -75,7 +79,7 @@ extension SQLiteStore {
             recipients.insert(id)
         }
         let target = PushTarget(notification, post.audience, sequence: pusher.changes.next())
-        guard try Self.insert(db, notification, target, pusher.sealing) else { return .idTaken }
+        guard try Self.insert(db, post, target, pusher.sealing) else { return .idTaken }
         let made: (reach: Reach, hasWork: Bool)
         if let sendAt = notification.sendAt {
             try ScheduledNotification.insert(
@@ -100,10 +104,11 @@ extension SQLiteStore {
 
     private static func insert(
         _ db: Database,
-        _ notification: NewNotification,
+        _ post: PreparedPost,
         _ target: PushTarget,
         _ sealing: Sealing
     ) throws -> Bool {
+        let notification = post.notification
         // Values sealed before the keyring was exchanged might be stored after the pass of `rewrap`.
         let place = SealedPlace.payload(notification.id, sender: notification.sender)
         let payload = try sealing.vault.renewed(notification.sealedPayload, in: place)
@@ -124,7 +129,7 @@ extension SQLiteStore {
             notification.priority.rawValue,
             notification.collapseID,
             target.sequence,
-            Int64.random(in: .min ... .max),
+            post.seed,
             notification.createdAt.milliseconds,
             notification.expiresAt.milliseconds,
             payload ?? notification.sealedPayload,
@@ -169,12 +174,14 @@ private final class PreparedPost: Sendable {
     let request: IdempotentRequest?
     let audience: HashedAudience
     let record: AuditRecord?
+    let seed: Int64
 
-    init(_ post: NewPost, _ pusher: Pusher) {
+    init(_ post: NewPost) {
         self.notification = post.notification
         self.request = post.request
-        self.audience = HashedAudience(post.notification.audience, pusher.sealing.index, pusher.tags)
+        self.audience = post.audience
         self.record = post.record
+        self.seed = post.seed
     }
 }
 

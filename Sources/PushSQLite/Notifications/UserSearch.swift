@@ -5,17 +5,16 @@ internal import PushStore
 
 /// Looks users up, each once in a transaction: the posts of a batch often go to the same ones.
 struct UserSearch {
-    private var found: [Data: (id: Int64, apps: String?)] = [:]
+    private var found: [Data: (id: Int64, apps: Set<AppName>)] = [:]
 
     /// The user with the keyed hash of a name; `nil` if there is none, or it does not belong to the app.
     mutating func user(withKey key: Data, of app: AppName, _ db: Database) throws -> Int64? {
-        let user =
-            try self.found[key]
-            ?? db.first(prepared: "select id, apps from user where name_key = ?", key) {
-                (id: $0.integer(0), apps: $0.optionalText(1))
-            }
+        if let user = self.found[key] { return user.apps.contains(app) ? user.id : nil }
+        let user = try db.first(prepared: "select id, apps from user where name_key = ?", key) {
+            (id: $0.integer(0), apps: Set(storedApps: $0.optionalText(1)))
+        }
         guard let user else { return nil }
         self.found[key] = user
-        return Set(storedApps: user.apps).contains(app) ? user.id : nil
+        return user.apps.contains(app) ? user.id : nil
     }
 }

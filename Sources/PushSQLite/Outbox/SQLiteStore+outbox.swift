@@ -4,6 +4,9 @@ package import PushCore
 package import PushStore
 
 extension SQLiteStore {
+    /// No other process has the file open.
+    package var maySend: Bool { true }
+
     package func lease(_ request: LeaseRequest, now: Date) async throws -> [LeasedDelivery] {
         try await self.writer.write(.delivery) { [writer, sealing] db in
             var leased: [LeasedDelivery] = []

@@ -56,6 +56,10 @@ private struct Batch {
             }
         case .retried(let due, let reason):
             try self.requeue(db, delivery, dueAt: due, reason: reason, attempts: delivery.state.attempts)
+        case .away(let reason):
+            // A device that connects makes it due; `isAnythingWaiting` finds it if it was settled only after that.
+            let end = delivery.state.expiresAt
+            try self.requeue(db, delivery, dueAt: end, reason: reason, attempts: delivery.state.attempts)
         case .moved(let reason):
             try self.requeue(db, delivery, dueAt: self.now, reason: reason, attempts: delivery.state.attempts)
         case .released:

@@ -5,18 +5,23 @@ internal import PushCore
 internal import PushStore
 internal import SocketHTTP
 
-/// Begins and ends sessions: tokens that users get for their password.
+/// Begins and ends sessions: tokens that users get for their password, in the answer or, for the console's page, in a
+/// cookie.
 struct SessionHandler: Handler {
     let store: any TokenStore
     let authenticator: Authenticator
     let revoker: TokenRevoker
+    let pages: PageSessions
     let lifetime: Duration
+    /// A working day: who comes back tomorrow signs in again.
+    private static let pageLifetime = Duration.seconds(43_200)
 
     var routes: [Route] {
         [
-            Route(.post, Paths.sessions, .atLeast(.device, []), body: ["Scopes", "ExpiresIn"]) {
+            Route(.post, Paths.sessions, .atLeast(.device, []), body: ["Scopes", "ExpiresIn", "Cookie"]) {
                 try await self.beginSession($0)
             },
+            Route(.get, Paths.currentSession, .atLeast(.device, [])) { try await self.showSession($0) },
             Route(.delete, Paths.currentSession, .atLeast(.device, [])) { try await self.endSession($0) },
         ]
     }
@@ -30,7 +35,15 @@ struct SessionHandler: Handler {
         let user = try context.user
         let bytes = try await context.request.body.collect()
         let body = try bytes.isEmpty ? JSONBody(.object([])) : JSONBody(bytes)
-        let order = try TokenOrder(body, role: user.role, usual: self.lifetime, maximum: self.lifetime)
+        let isForPage = try body.bool("Cookie") ?? false
+        let order = try TokenOrder(
+            body,
+            role: user.role,
+            usual: isForPage ? min(self.lifetime, Self.pageLifetime) : self.lifetime,
+            maximum: self.lifetime,
+            // The page's user would otherwise need the password for each thing that only `manage` allows.
+            scopes: isForPage ? user.role.scopes : user.role.usualScopes
+        )
         let expiresAt = context.now + TimeInterval(order.lifetime.components.seconds)
         let session = try await self.store.addSession(
             for: user,
@@ -42,6 +55,16 @@ struct SessionHandler: Handler {
         )
         guard let session else { throw Problem(.unauthorized) }
         for fingerprint in session.ended { self.authenticator.tokenEnded(fingerprint) }
+        if isForPage {
+            let text = session.token.text
+            let value = self.pages.value(for: text.exposed)
+            var response = Response(
+                created: Paths.currentSession,
+                Self.json(of: user, order.scopes, until: expiresAt, pageToken: value)
+            )
+            PageSessions.set(text, seconds: order.lifetime.components.seconds, in: &response)
+            return response
+        }
         return Response(
             created: Paths.currentSession,
             .object([
@@ -52,11 +75,38 @@ struct SessionHandler: Handler {
         )
     }
 
+    /// Tells the caller who it is, and the console's page, which has been loaded anew, what to send with its requests.
+    private func showSession(_ context: RequestContext) async throws -> Response {
+        let (user, token) = (try context.user, try context.token)
+        let page = try self.pageToken(of: context)
+        return Response(
+            uncached: Self.json(of: user, token?.scopes ?? user.role.scopes, until: token?.expiresAt, pageToken: page)
+        )
+    }
+
+    private func pageToken(of context: RequestContext) throws -> String? {
+        let head = context.request.head
+        guard head.count(of: .authorization) == 0 else { return nil }
+        return try self.pages.token(of: head, isRestored: true).map { self.pages.value(for: $0) }
+    }
+
+    private static func json(of user: User, _ scopes: Scopes, until end: Date?, pageToken: String?) -> JSONValue {
+        .object([
+            .init("Name", .string(user.name.description)),
+            .init("Role", .string(user.role.rawValue)),
+            .init("Scopes", scopes.json),
+            .init("ExpiresAt", end.map { .string($0.rfc3339) } ?? .null),
+            .init("PageToken", pageToken.map { .string($0) } ?? .null),
+        ])
+    }
+
     /// Ends the token of this request.
     private func endSession(_ context: RequestContext) async throws -> Response {
         guard let token = try context.token else { throw Problem(.notFound, "the request has no bearer token") }
         try await self.revoker.revoke(token.prefix, by: context.record(.revokeToken, of: context.user.name.description))
-        return .noContent
+        var response = Response.noContent
+        if PageSessions.isOfPage(context.request.head) { PageSessions.clear(in: &response) }
+        return response
     }
 }
 

@@ -7,12 +7,18 @@ struct TokenOrder {
     let scopes: Scopes
     let lifetime: Duration
 
-    /// Reads a request's body. The default lifetime is `usual`, and the default scopes are all of the role but
-    /// `manage`.
+    /// Reads a request's body. The default lifetime is `usual`, and the default scopes are `scopes`, or else all of the
+    /// role but `manage`.
     ///
     /// Throws an `invalid-member` problem for a scope that the role cannot have, or a lifetime beyond the maximum.
-    init(_ body: JSONBody, role: Role, usual: Duration, maximum: Duration) throws(Problem) {
-        self.scopes = try Self.scopes(body, role: role)
+    init(
+        _ body: JSONBody,
+        role: Role,
+        usual: Duration,
+        maximum: Duration,
+        scopes: Scopes? = nil
+    ) throws(Problem) {
+        self.scopes = try Self.scopes(body, role: role) ?? scopes ?? role.usualScopes
         let lifetime = try body.integer("ExpiresIn").map { Duration.seconds($0) } ?? usual
         guard lifetime >= BearerToken.lifetime.lowerBound, lifetime <= maximum else {
             throw Problem(.invalidMember, "ExpiresIn must be 1 to \(maximum.components.seconds) seconds")
@@ -25,8 +31,8 @@ struct TokenOrder {
         "scopes \(self.scopes), until \(end.rfc3339)"
     }
 
-    private static func scopes(_ body: JSONBody, role: Role) throws(Problem) -> Scopes {
-        guard let names = try body.strings("Scopes") else { return role.usualScopes }
+    private static func scopes(_ body: JSONBody, role: Role) throws(Problem) -> Scopes? {
+        guard let names = try body.strings("Scopes") else { return nil }
         do throws(ScopeError) {
             return try role.scopes(named: names)
         } catch {

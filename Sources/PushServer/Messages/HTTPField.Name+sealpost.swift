@@ -17,6 +17,8 @@ extension HTTPField.Name {
     static let prefer = Self(constant: "Prefer")
     static let preferenceApplied = Self(constant: "Preference-Applied")
     static let secFetchSite = Self(constant: "Sec-Fetch-Site")
+    static let pageToken = Self(constant: "Page-Token")
+    static let crossOriginOpenerPolicy = Self(constant: "Cross-Origin-Opener-Policy")
     static let referrerPolicy = Self(constant: "Referrer-Policy")
 
     private init(constant name: String) {

@@ -14,17 +14,44 @@ struct BatchOutcomes {
         set { self.results[number] = newValue }
     }
 
-    /// The body of the answer to a request.
-    func json(in request: RequestID) -> JSONValue {
-        let values = self.results.map { result -> JSONValue in
-            switch result {
-            case .success(let sent):
-                return .object([.init("Status", .number(201))] + sent.members)
-            case .failure(var problem):
-                problem.instance = request.description
-                return .object([.init("Status", .number(problem.status)), .init("Problem", problem.json)])
-            }
+    subscript(numbers: Range<Int>) -> ArraySlice<Result<SentNotification, Problem>> { self.results[numbers] }
+}
+
+/// The body of the answer to a batch, which is written portion by portion, in the order of the elements.
+struct BatchAnswer {
+    private var text = Array(#"{"Outcomes":["#.utf8)
+    /// The elements whose outcomes are written.
+    private(set) var count = 0
+
+    /// Appends what `text` has made of the next elements' outcomes.
+    mutating func append(_ text: [UInt8], of count: Int) {
+        if count == 0 { return }
+        if self.count > 0 { self.text.append(UInt8(ascii: ",")) }
+        self.text += text
+        self.count += count
+    }
+
+    var body: [UInt8] { self.text + "]}".utf8 }
+
+    /// Outcomes as they stand in the body, without what is around them.
+    static func text(
+        of outcomes: ArraySlice<Result<SentNotification, Problem>>,
+        in request: RequestID
+    ) -> [UInt8] {
+        var text: [UInt8] = []
+        for (index, outcome) in zip(outcomes.indices, outcomes) {
+            if index > outcomes.startIndex { text.append(UInt8(ascii: ",")) }
+            Self.json(of: outcome, in: request).write(to: &text)
         }
-        return .object([.init("Outcomes", .array(values))])
+        return text
+    }
+
+    private static func json(of outcome: Result<SentNotification, Problem>, in request: RequestID) -> JSONValue {
+        switch outcome {
+        case .success(let sent): return .object([.init("Status", .number(201))] + sent.members)
+        case .failure(var problem):
+            problem.instance = request.description
+            return .object([.init("Status", .number(problem.status)), .init("Problem", problem.json)])
+        }
     }
 }

@@ -8,9 +8,9 @@ struct BatchPoster: Sendable {
     static let countRange = 1...500
     /// The most elements, and bytes of payloads, of one transaction: few enough that another post that waits for it is
     /// not noticeably delayed.
-    private static let (chunk, chunkBytes) = (200, 1 << 19)
+    private static let (chunk, chunkBytes) = (400, 1 << 19)
     /// The most elements of the first transaction: few, since the writer has nothing to do until they are read.
-    private static let firstChunk = 100
+    private static let firstChunk = 150
 
     let poster: NotificationPoster
     let idempotency: IdempotencyGuard
@@ -50,7 +50,7 @@ struct BatchPoster: Sendable {
     /// Stores what the body asks for; returns the body of the answer. Throws a problem if the batch as a whole is
     /// refused; then nothing of it is stored.
     ///
-    /// While one portion is committed, the next one is read and sealed.
+    /// While one portion is committed, the next one is read and sealed, and the answer about the one before is written.
     func post(_ body: [UInt8], of origin: Origin) async throws -> [UInt8] {
         let batch = origin.key.map { self.idempotency.request($0, body: body) }
         if let batch { try self.idempotency.begin(batch) }
@@ -58,18 +58,24 @@ struct BatchPoster: Sendable {
         let late = ContinuousClock.now + self.settings.batchPatience
         let elements = try self.elements(of: body, origin)
         var outcomes = BatchOutcomes(elements.count, before: Self.tooLate)
-        var next: Portion? = self.read(elements, from: 0, of: origin, in: batch)
+        var answer = BatchAnswer()
+        var (next, start): (Portion?, Int) = (self.read(elements, from: 0, of: origin, in: batch), 0)
         while let portion = next, .now < late {
             for (number, problem) in portion.refused { outcomes[number] = .failure(problem) }
             async let following =
                 portion.end < elements.count ? self.read(elements, from: portion.end, of: origin, in: batch) : nil
+            let done = outcomes[answer.count..<start]
+            async let text = BatchAnswer.text(of: done, in: origin.request)
             if let stop = try await self.store(portion.drafts, in: batch, of: origin, to: &outcomes) {
                 for number in portion.end..<elements.count { outcomes[number] = .failure(stop) }
                 break
             }
-            next = await following
+            answer.append(await text, of: done.count)
+            (next, start) = (await following, portion.end)
         }
-        return outcomes.json(in: origin.request).bytes
+        let rest = outcomes[answer.count..<elements.count]
+        answer.append(BatchAnswer.text(of: rest, in: origin.request), of: rest.count)
+        return answer.body
     }
 
     // MARK: - Private
@@ -98,10 +104,13 @@ struct BatchPoster: Sendable {
     ) -> Portion {
         var portion = Portion(end: start)
         var bytes = 0
+        // Of some hundred ids of a moment two would often be the same, and what follows the second would wait for another commit.
+        var ids: Set<NotificationID> = []
         let end = start == 0 ? Self.firstChunk : start + Self.chunk
         for number in start..<min(end, elements.count) where bytes < Self.chunkBytes {
             do {
-                let draft = try self.draft(elements[number], number, of: origin, in: batch)
+                let draft = try self.draft(elements[number], number, of: origin, in: batch, besides: ids)
+                ids.insert(draft.post.notification.id)
                 bytes += draft.post.notification.sealedPayload.count
                 portion.drafts.append(draft)
             } catch {
@@ -116,7 +125,8 @@ struct BatchPoster: Sendable {
         _ element: JSONValue,
         _ number: Int,
         of origin: Origin,
-        in batch: IdempotentRequest?
+        in batch: IdempotentRequest?,
+        besides ids: Set<NotificationID>
     ) throws -> Draft {
         // The first one was paid for with the request itself.
         if number > 0, let quota = origin.quota?.take(now: origin.now), quota.isExceeded {
@@ -135,7 +145,7 @@ struct BatchPoster: Sendable {
         let payload = try order.payload(from: origin.user, self.settings)
         var request: IdempotentRequest?
         if let key = origin.key, let batch { request = self.idempotency.element(number, of: key, batch) }
-        let post = try self.newPost(order.withoutPayload, payload, number, of: origin, once: request)
+        let post = try self.newPost(order.withoutPayload, payload, number, of: origin, besides: ids, once: request)
         return Draft(number: number, order: order.withoutPayload, post: post)
     }
 
@@ -146,6 +156,7 @@ struct BatchPoster: Sendable {
         _ payload: [UInt8],
         _ number: Int,
         of origin: Origin,
+        besides ids: Set<NotificationID> = [],
         once request: IdempotentRequest?
     ) throws -> NewPost {
         let moment = origin.moment + TimeInterval((number + Self.chunk - Self.firstChunk) / Self.chunk)
@@ -155,6 +166,7 @@ struct BatchPoster: Sendable {
             from: origin.user,
             now: origin.now,
             idAt: moment,
+            besides: ids,
             once: request
         ) { id in
             AuditRecord(.send, of: "\(id)", detail: order.auditDetail, by: origin.actor, at: origin.now)

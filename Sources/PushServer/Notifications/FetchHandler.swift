@@ -10,10 +10,12 @@ internal import SocketHTTP
 final class FetchHandler: Handler {
     private let store: any NotificationStore
     private let visible: VisibleNotifications
+    private let history: StatusHistory
 
-    init(store: any NotificationStore, visible: VisibleNotifications) {
+    init(store: any NotificationStore, visible: VisibleNotifications, history: StatusHistory) {
         self.store = store
         self.visible = visible
+        self.history = history
     }
 
     var routes: [Route] {
@@ -52,10 +54,13 @@ final class FetchHandler: Handler {
     ) throws -> Response {
         let view = self.visible.view(of: id, found, for: user, now: context.now)
         let isUnchanged = try context.request.head.isConditional && self.isUnchanged(view, for: context)
-        let response =
-            isUnchanged
-            ? view.notModified
-            : view.full(payload: try self.visible.payload(of: id, found))
+        let response: Response
+        if isUnchanged {
+            response = view.notModified
+        } else {
+            response = view.full(payload: try self.visible.payload(of: id, found))
+            self.history.countFetch()
+        }
         if found.isRecipient, found.fetchedAt == nil, context.request.head.method == .get {
             self.store.noteFetch(of: id, by: user.id, now: context.now)
         }
@@ -95,6 +100,7 @@ final class FetchHandler: Handler {
             )
             guard lease != .refused else { throw Problem(.notFound) }
         }
+        self.history.countFetch()
         return view.full(payload: payload)
     }
 }

@@ -14,6 +14,8 @@ struct NotificationPoster: Sendable {
     let workIsWaiting: @Sendable () -> Void
     /// Tells the delivery when the next scheduled notification is due.
     let schedule: ReleaseSchedule
+    /// Counts what is stored, for operators.
+    let history: StatusHistory
 
     /// What the sender learns of a stored notification.
     struct Posted {
@@ -48,18 +50,19 @@ struct NotificationPoster: Sendable {
         throw Self.noFreeID
     }
 
-    /// Seals the payload of an order under an id that is most likely free. Ids that are drawn at the same `moment`, by
-    /// default now, are near each other.
+    /// Seals the payload of an order under an id that is most likely free, and none of the `taken` ones. Ids that are drawn
+    /// at the same `moment`, by default now, are near each other.
     func newPost(
         _ order: NotificationOrder,
         _ payload: [UInt8],
         from sender: User,
         now: Date,
         idAt moment: Date? = nil,
+        besides taken: Set<NotificationID> = [],
         once request: IdempotentRequest?,
         _ record: (NotificationID) throws -> AuditRecord
     ) throws -> NewPost {
-        let id = self.drawID(at: moment ?? now)
+        let id = self.drawID(at: moment ?? now, besides: taken)
         // A time that has passed means now, also for a request that is sent again.
         let sendAt = order.sendAt.flatMap { $0 > now ? $0 : nil }
         let notification = NewNotification(
@@ -78,7 +81,8 @@ struct NotificationPoster: Sendable {
             expiresAt: (sendAt ?? now) + TimeInterval(order.lifetime.components.seconds),
             sendAt: sendAt
         )
-        return NewPost(notification, once: request, by: try record(id))
+        let audience = self.store.hashed(order.audience)
+        return NewPost(notification, to: audience, once: request, by: try record(id))
     }
 
     /// Stores new notifications of one sender; tells the delivery if there is work.
@@ -91,7 +95,9 @@ struct NotificationPoster: Sendable {
         let outcomes = try await self.store.post(posts, of: batch, within: bounds, page: nil)
         if outcomes.contains(where: \.hasWork) { self.workIsWaiting() }
         for (post, outcome) in zip(posts, outcomes) {
-            if let sendAt = post.notification.sendAt, case .stored = outcome { self.schedule.note(sendAt) }
+            guard case .stored = outcome else { continue }
+            self.history.countPost()
+            if let sendAt = post.notification.sendAt { self.schedule.note(sendAt) }
         }
         return outcomes
     }
@@ -119,10 +125,14 @@ struct NotificationPoster: Sendable {
         }
     }
 
-    private func drawID(at now: Date) -> NotificationID {
+    private func drawID(at now: Date, besides taken: Set<NotificationID>) -> NotificationID {
+        var tries = 0
         while true {
-            // Hardly ever drawn twice: one number of 2^16 at least is no id.
-            if let id = self.ids.draw(at: now) { return id }
+            // Hardly ever drawn twice: there are 2^16 numbers at least, one of which is no id.
+            guard let id = self.ids.draw(at: now) else { continue }
+            // A configuration with few ids may have no other; then the store refuses this one.
+            tries += 1
+            if tries == Self.tries || !taken.contains(id) { return id }
         }
     }
 }

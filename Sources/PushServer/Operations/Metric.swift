@@ -3,8 +3,13 @@ internal import Foundation
 /// The names of all metrics; `docs/operations.md` describes them.
 package enum MetricName: String, CaseIterable, Sendable {
     case startTime = "sealpost_start_time_seconds"
+    case build = "sealpost_build_info"
+    case requests = "sealpost_requests_total"
+    case requestTime = "sealpost_request_duration_seconds"
+    case requestsRunning = "sealpost_requests_in_flight"
     case deliveries = "sealpost_deliveries_total"
     case pending = "sealpost_deliveries_pending"
+    case overdue = "sealpost_deliveries_overdue_seconds"
     case scheduled = "sealpost_scheduled_notifications"
     case scheduledLateness = "sealpost_scheduled_overdue_seconds"
     case resting = "sealpost_lane_paused"
@@ -23,6 +28,14 @@ package enum MetricName: String, CaseIterable, Sendable {
     case rowsSetAside = "sealpost_damaged_rows_total"
     case checkpointFailures = "sealpost_checkpoint_failures_total"
     case logBytes = "sealpost_write_ahead_log_bytes"
+    case servers = "sealpost_servers"
+    case databaseConnections = "sealpost_database_connections"
+    case databaseWaiting = "sealpost_database_waiting"
+    case databaseOldestWait = "sealpost_database_oldest_wait_seconds"
+    case databaseRetries = "sealpost_database_retries_total"
+    case databaseConnectionsLost = "sealpost_database_connections_lost_total"
+    case standbys = "sealpost_database_standbys"
+    case standbyLag = "sealpost_database_standby_lag_bytes"
     case identityIgnored = "sealpost_identity_header_ignored_total"
     case signIns = "sealpost_sign_ins_total"
     case requestsLimited = "sealpost_requests_limited_total"
@@ -30,12 +43,22 @@ package enum MetricName: String, CaseIterable, Sendable {
     case connections = "sealpost_connections"
     case connectionsRefused = "sealpost_connections_refused_total"
     case connectionsEvicted = "sealpost_connections_evicted_total"
+    case processorTime = "process_cpu_seconds_total"
+    case memory = "process_resident_memory_bytes"
+    case descriptors = "process_open_fds"
+    case descriptorLimit = "process_max_fds"
 
     var help: String {
         switch self {
         case .startTime: "Start time of the server, in seconds since 1970."
+        case .build: "1, with the version of the server."
+        case .requests: "Answers by route and status; the route is empty where none was found."
+        case .requestTime: "Time from a request's head to the head of its answer, in seconds, by route."
+        case .requestsRunning: "Requests that are being answered."
         case .deliveries: "Pushes by lane and state: enqueued, accepted, expired, failed, cancelled."
         case .pending: "Pushes that are not settled yet, by lane."
+        case .overdue:
+            "Time since the oldest push that is due and not leased became due, in seconds, by lane; 0 if none is."
         case .scheduled: "Notifications that wait for their SendAt."
         case .scheduledLateness:
             "Time since the SendAt of the oldest notification that is still to be sent; 0 if none is due."
@@ -55,6 +78,14 @@ package enum MetricName: String, CaseIterable, Sendable {
         case .rowsSetAside: "Damaged database rows that were skipped."
         case .checkpointFailures: "Database checkpoints that failed."
         case .logBytes: "Size of the write-ahead log, in bytes."
+        case .servers: "Servers that share the database and are alive."
+        case .databaseConnections: "Open connections to the database."
+        case .databaseWaiting: "Statements without an answer and transactions that wait for a connection."
+        case .databaseOldestWait: "Time that the oldest of them has waited, in seconds."
+        case .databaseRetries: "Transactions and statements that ran again after a conflict or a lost connection."
+        case .databaseConnectionsLost: "Connections to the database that were lost."
+        case .standbys: "Standbys that are connected to the database."
+        case .standbyLag: "Bytes of the database's log that its slowest standby has not stored yet."
         case .identityIgnored:
             "Requests whose identity header was ignored because they did not come from a trusted proxy."
         case .signIns: "Credential checks that missed the cache, by result."
@@ -63,20 +94,24 @@ package enum MetricName: String, CaseIterable, Sendable {
         case .connections: "Open connections."
         case .connectionsRefused: "Connections refused by maxConnections or maxConnectionsPerAddress."
         case .connectionsEvicted: "Idle connections closed to make room for new ones."
+        case .processorTime: "Processor time that the process has used, in seconds."
+        case .memory: "Resident memory of the process, in bytes."
+        case .descriptors: "Open file descriptors of the process."
+        case .descriptorLimit: "The most file descriptors that the process may open."
         }
     }
 
     var kind: String {
         switch self {
         case .deliveries, .pauses, .eventsDelivered, .eventFailures, .eventsDropped, .auditEntries, .identityIgnored,
-            .signIns, .requestsLimited, .receiptsDropped,
-            .rowsSetAside,
-            .checkpointFailures, .logLinesDropped, .connectionsRefused, .connectionsEvicted:
+            .signIns, .requestsLimited, .receiptsDropped, .rowsSetAside, .databaseRetries, .databaseConnectionsLost,
+            .checkpointFailures, .logLinesDropped, .connectionsRefused, .connectionsEvicted, .requests, .processorTime:
             "counter"
-        case .startTime, .pending, .scheduled, .scheduledLateness, .resting, .eventsPaused, .eventsWaiting,
-            .eventsOldest,
-            .credentialExpiry, .writesWaiting, .receiptsWaiting, .logBytes,
-            .connections:
+        case .requestTime: "histogram"
+        case .startTime, .build, .requestsRunning, .memory, .descriptors, .descriptorLimit, .pending, .overdue,
+            .scheduled, .scheduledLateness, .resting, .eventsPaused, .eventsWaiting,
+            .eventsOldest, .credentialExpiry, .writesWaiting, .receiptsWaiting, .logBytes, .servers,
+            .databaseConnections, .databaseWaiting, .databaseOldestWait, .standbys, .standbyLag, .connections:
             "gauge"
         }
     }
@@ -88,11 +123,19 @@ package struct MetricSample: Sendable, Hashable {
     /// Names and values; the names are fixed, the values from the configuration.
     package let labels: [[String]]
     package let value: Double
+    /// After the name, for the parts of a histogram.
+    let suffix: String
 
-    package init(_ name: MetricName, _ labels: KeyValuePairs<String, String>, _ value: Double) {
+    package init(
+        _ name: MetricName,
+        _ labels: KeyValuePairs<String, String>,
+        _ value: Double,
+        suffix: String = ""
+    ) {
         self.name = name
         self.labels = labels.map { [$0.key, $0.value] }
         self.value = value
+        self.suffix = suffix
     }
 
     /// A line of Prometheus' text format 0.0.4.
@@ -100,7 +143,7 @@ package struct MetricSample: Sendable, Hashable {
         let labels = self.labels.map { "\($0[0])=\"\(Self.escaped($0[1]))\"" }.joined(separator: ",")
         // Whole numbers have no decimal point, because they are counts.
         let value = Int(exactly: self.value).map(String.init) ?? "\(self.value)"
-        return "\(self.name.rawValue)\(labels.isEmpty ? "" : "{\(labels)}") \(value)\n"
+        return "\(self.name.rawValue)\(self.suffix)\(labels.isEmpty ? "" : "{\(labels)}") \(value)\n"
     }
 
     private static func escaped(_ text: String) -> String {
@@ -112,7 +155,9 @@ extension Collection<MetricSample> {
     /// All samples in Prometheus' text format 0.0.4, grouped by metric.
     var exposition: String {
         MetricName.allCases.map { name in
-            let lines = self.filter { $0.name == name }.map(\.line).sorted()
+            let samples = self.filter { $0.name == name }.map(\.line)
+            // The buckets of a histogram are in the order of their bounds.
+            let lines = name.kind == "histogram" ? samples : samples.sorted()
             if lines.isEmpty { return "" }
             return "# HELP \(name.rawValue) \(name.help)\n# TYPE \(name.rawValue) \(name.kind)\n" + lines.joined()
         }.joined()

@@ -26,6 +26,7 @@ struct MetricHandler: Handler {
         samples.append(MetricSample(.startTime, [:], self.startedAt.timeIntervalSince1970.rounded()))
         samples.append(MetricSample(.auditEntries, [:], Double(try await context.reader.lastAuditNumber())))
         samples += self.store.report.samples
+        samples += try await self.store.sharing()?.samples ?? []
         if let field = self.identityField {
             samples.append(MetricSample(.identityIgnored, [:], Double(field.ignoredCount)))
         }
@@ -43,6 +44,8 @@ struct MetricHandler: Handler {
                 samples.append(MetricSample(.deliveries, ["lane": lane, "state": state], Double(count)))
             }
             samples.append(MetricSample(.pending, ["lane": lane], Double(tally.pending)))
+            let overdue = try await context.reader.overdue(of: Lane(Platform(stored: lane)), now: context.now)
+            samples.append(MetricSample(.overdue, ["lane": lane], overdue))
         }
         return Response(
             status: .ok,
@@ -50,6 +53,7 @@ struct MetricHandler: Handler {
             body: Array(samples.exposition.utf8)
         )
     }
+
 }
 
 extension EventBacklog {
@@ -72,5 +76,21 @@ extension StoreReport {
             MetricSample(.checkpointFailures, [:], Double(self.checkpointFailures)),
             MetricSample(.logBytes, [:], Double(self.logBytes)),
         ]
+    }
+}
+
+extension SharingReport {
+    fileprivate var samples: [MetricSample] {
+        var samples = [
+            MetricSample(.servers, [:], Double(self.servers)),
+            MetricSample(.databaseConnections, [:], Double(self.connections)),
+            MetricSample(.databaseWaiting, [:], Double(self.waiting)),
+            MetricSample(.databaseOldestWait, [:], self.oldestWait / .seconds(1)),
+            MetricSample(.databaseRetries, [:], Double(self.retries)),
+            MetricSample(.databaseConnectionsLost, [:], Double(self.connectionsLost)),
+        ]
+        if let standbys = self.standbys { samples.append(MetricSample(.standbys, [:], Double(standbys))) }
+        if let lag = self.standbyLag { samples.append(MetricSample(.standbyLag, [:], Double(lag))) }
+        return samples
     }
 }

@@ -38,14 +38,19 @@ final class QuotaPolicy: Sendable {
     }
 
     /// Nanoseconds until one request is available again, and until all are.
-    fileprivate let interval: Int64
-    fileprivate let tolerance: Int64
+    let interval: Int64
+    let tolerance: Int64
+    let role: Role
     /// The number of requests over the quota.
     let excess = Atomic(0)
     private let policyField: ResponseFields
     private let start: [UInt8]
+    /// Where it is noted what the other servers must know; `nil`: there are none.
+    let book: UseBook?
 
-    init(_ quota: Quota, role: Role) {
+    init(_ quota: Quota, role: Role, book: UseBook? = nil) {
+        self.role = role
+        self.book = book
         // At least ten, and at most a day's 86,400 · 10⁹: see the ranges.
         self.interval = Int64(quota.window) * 1_000_000_000 / Int64(quota.requests)
         self.tolerance = self.interval * Int64(quota.requests)
@@ -61,96 +66,5 @@ final class QuotaPolicy: Sendable {
             bytes.append(";t=")
             bytes.append(decimal: state.seconds)
         }
-    }
-}
-
-/// The rest of a user's quota, shared by all loops: the generic cell rate algorithm on a single number.
-final class Allowance: Sendable {
-    /// When all requests are available again, in nanoseconds since 1970.
-    private let fullAt = Atomic<Int64>(0)
-
-    /// Charges one request, unless none is left.
-    func take(_ policy: QuotaPolicy, now: Date) -> QuotaPolicy.State {
-        let now = Self.nanoseconds(now)
-        var seen = self.fullAt.load(ordering: .relaxed)
-        while true {
-            let used = Self.used(seen, policy, now: now)
-            let taken = used + policy.interval
-            guard taken <= policy.tolerance else {
-                if now + used != seen {
-                    // Stores the bounded value, so that the wait in the answer does end.
-                    let (isDone, current) = self.exchange(seen, for: now + used)
-                    seen = current
-                    if !isDone { continue }
-                }
-                policy.excess.wrappingAdd(1, ordering: .relaxed)
-                return Self.state(policy, used: used, isExceeded: true)
-            }
-            let (isDone, current) = self.exchange(seen, for: now + taken)
-            guard isDone else {
-                seen = current
-                continue
-            }
-            return Self.state(policy, used: taken, isExceeded: false)
-        }
-    }
-
-    /// Charges `requests` even if fewer are left, up to a debt of a whole quota. Further requests are refused until the
-    /// debt is paid back.
-    func charge(_ requests: Int, _ policy: QuotaPolicy, now: Date) {
-        let now = Self.nanoseconds(now)
-        let price = min(Int64(requests), policy.tolerance / policy.interval) * policy.interval
-        var seen = self.fullAt.load(ordering: .relaxed)
-        while true {
-            let taken = min(Self.used(seen, policy, now: now) + price, 2 * policy.tolerance)
-            let (isDone, current) = self.exchange(seen, for: now + taken)
-            if isDone { return }
-            seen = current
-        }
-    }
-
-    /// The state of the quota, without a charge.
-    func state(_ policy: QuotaPolicy, now: Date) -> QuotaPolicy.State {
-        let now = Self.nanoseconds(now)
-        let used = Self.used(self.fullAt.load(ordering: .relaxed), policy, now: now)
-        return Self.state(policy, used: used, isExceeded: false)
-    }
-
-    /// Whether all requests are available, so that nothing is lost by forgetting the allowance.
-    func isFull(at now: Date) -> Bool {
-        self.fullAt.load(ordering: .relaxed) <= Self.nanoseconds(now)
-    }
-
-    /// The used part of the quota, in nanoseconds until it is available again. If the clock was set back, or the user
-    /// had a role with a longer window, at most a whole quota counts as used.
-    private static func used(_ fullAt: Int64, _ policy: QuotaPolicy, now: Int64) -> Int64 {
-        let used = max(0, fullAt - now)
-        return used <= 2 * policy.tolerance ? used : policy.tolerance
-    }
-
-    private static func state(_ policy: QuotaPolicy, used: Int64, isExceeded: Bool) -> QuotaPolicy.State {
-        let left = policy.tolerance - used
-        let rest = left > 0 ? left % policy.interval : left
-        return QuotaPolicy.State(
-            policy: policy,
-            remaining: Int(max(0, left) / policy.interval),
-            seconds: Self.seconds(policy.interval - rest),
-            isExceeded: isExceeded
-        )
-    }
-
-    /// `current` is the value afterwards.
-    private func exchange(_ seen: Int64, for new: Int64) -> (isDone: Bool, current: Int64) {
-        let (isDone, original) = self.fullAt.weakCompareExchange(expected: seen, desired: new, ordering: .relaxed)
-        return (isDone, isDone ? new : original)
-    }
-
-    private static func nanoseconds(_ date: Date) -> Int64 {
-        // From 1970 to 2255: beyond, the number would not fit.
-        Int64(max(0, min(9_000_000_000, date.timeIntervalSince1970)) * 1e9)
-    }
-
-    private static func seconds(_ nanoseconds: Int64) -> Int {
-        Int((nanoseconds + 999_999_999) / 1_000_000_000)
     }
 }

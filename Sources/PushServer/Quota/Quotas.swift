@@ -1,5 +1,6 @@
 internal import Foundation
 internal import PushCore
+internal import PushStore
 internal import Synchronization
 
 /// A user's allowance, with the quota of its role.
@@ -31,10 +32,14 @@ final class Quotas: Sendable {
 
     private let policies: [Role: QuotaPolicy]
     private let allowances = Mutex(Allowances())
+    /// What the other servers must know; `nil`: there are none.
+    private let book: UseBook?
 
     /// A role without a quota has no limit.
-    init(_ quotas: [Role: Quota]) {
-        self.policies = Dictionary(uniqueKeysWithValues: quotas.map { ($0, QuotaPolicy($1, role: $0)) })
+    init(_ quotas: [Role: Quota], scope: LimitScope = .process) {
+        let book: UseBook? = scope == .servers ? UseBook() : nil
+        self.book = book
+        self.policies = Dictionary(uniqueKeysWithValues: quotas.map { ($0, QuotaPolicy($1, role: $0, book: book)) })
     }
 
     /// The quota of a user, with one allowance for all of its credentials on all loops; `nil` for a role without a
@@ -59,7 +64,7 @@ extension Quotas.Allowances {
             for user in Array(self.ofUsers.keys) where self.isUnneeded(user, now: now) { self.ofUsers[user] = nil }
             self.bound = max(1024, self.ofUsers.count * 2)
         }
-        let made = Allowance()
+        let made = Allowance(user: user)
         self.ofUsers[user] = made
         return made
     }
@@ -69,5 +74,22 @@ extension Quotas.Allowances {
         guard let allowance = self.ofUsers.index(forKey: user) else { return false }
         return isKnownUniquelyReferenced(&self.ofUsers.values[allowance])
             && self.ofUsers.values[allowance].isFull(at: now)
+    }
+}
+
+extension Quotas: SharedLimit {
+    func takeNews(into news: inout LimitNews, now: Date) {
+        if let book { news.uses += book.take() }
+    }
+
+    func apply(_ answer: LimitAnswer, now: Date) {
+        self.book?.note(servers: answer.servers)
+        for message in answer.messages where message.age < QuotaUse.lifetime {
+            for use in message.news?.uses ?? [] {
+                // A quota may not be the same on all servers while the configuration changes.
+                guard let quota = self.quota(ofUser: use.user, as: use.role, now: now) else { continue }
+                quota.allowance.chargeElsewhere(use.requests, quota.policy, now: now)
+            }
+        }
     }
 }

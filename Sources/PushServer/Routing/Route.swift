@@ -33,6 +33,7 @@ final class Route: Sendable {
     /// Answers without suspending; `nil`: `run` answers, and only then.
     let atOnce: @Sendable (RequestContext) throws -> Response?
     let run: @Sendable (RequestContext) async throws -> Response
+    let meter = RequestMeter()
 
     /// The path before and after the parameter, without a second one.
     let prefix: [UInt8]

@@ -1,6 +1,7 @@
 internal import Bytes
 internal import Foundation
 internal import HTTPTypes
+internal import PushAPI
 internal import SocketHTTP
 
 /// All routes of the server.
@@ -16,6 +17,12 @@ struct RouteTable: Sendable {
             case .route(let route, _): route.access != .anybody
             case .wrongMethod(_, let isOpen), .nothing(let isOpen): !isOpen
             }
+        }
+
+        /// Whether the console's page asks who has signed in, and so for the value that its other requests need.
+        var restoresSession: Bool {
+            guard case .route(let route, _) = self else { return false }
+            return route.method == .get && route.path == Paths.currentSession
         }
     }
 

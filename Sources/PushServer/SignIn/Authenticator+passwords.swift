@@ -3,6 +3,7 @@ internal import PushAPI
 internal import PushCore
 internal import PushStore
 internal import SocketHTTP
+internal import Synchronization
 
 extension Authenticator {
     /// A hash for an unknown name that takes as long to check as the hash of some user.
@@ -26,6 +27,9 @@ extension Authenticator {
     ) async {
         let parameters = self.parameters
         guard hash.needsRehash(for: parameters) else { return }
+        // Of a burst of sign-ins one does it: hashes of all would leave the next sign-in no place in the queue.
+        guard self.strengthening.withLock({ $0.insert(user.id).inserted }) else { return }
+        defer { self.strengthening.withLock { _ = $0.remove(user.id) } }
         // A failure here does not refuse the user, who showed the right password; the next sign-in tries again.
         let requester = self.gate.requester(user.name, from: origin)
         let new = try? await self.pool.run(for: requester) {

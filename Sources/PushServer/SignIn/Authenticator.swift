@@ -5,6 +5,7 @@ internal import PushAPI
 package import PushCore
 package import PushStore
 internal import SocketHTTP
+internal import Synchronization
 
 /// Identifies the caller of a request: the only place where credentials are checked.
 package final class Authenticator: Sendable {
@@ -12,33 +13,39 @@ package final class Authenticator: Sendable {
     private static let useInterval: TimeInterval = 300
 
     let store: any AccountStore & TokenStore & KeyStore
-    let cache: CredentialCache
+    let cache = CredentialCache()
+    /// `nil`: what is remembered is always good.
+    private let lease: CredentialLease?
     let pool: HashingPool
     /// Guards each check of credentials that are not cached.
     let gate: SignInGuard
     private let quotas: Quotas
     /// The parameters of new password hashes; a sign-in replaces weaker hashes by one with these.
     let parameters: PasswordParameters
+    /// The users whose stronger hash is being made.
+    let strengthening = Mutex<Set<Int64>>([])
     /// Selects, for an unknown name, the user whose hash sets the time of its check.
     let nameCode: KeyedHash
 
-    /// `halfLife`: credentials that were right are remembered for this to twice this time.
+    /// `limits`: over what quotas and the limiter of sign-ins hold.
     package init(
         store: any AccountStore & TokenStore & KeyStore,
         parameters: PasswordParameters,
         workers: Int,
         quotas: [Role: Quota],
-        halfLife: Duration = .seconds(150),
+        limits: LimitScope = .process,
         logger: Logger
     ) {
         self.store = store
-        self.cache = CredentialCache(halfLife: halfLife)
+        self.lease = store.lease
         self.pool = HashingPool(workers: workers)
-        self.quotas = Quotas(quotas)
-        self.gate = SignInGuard(pool: self.pool, logger: logger)
+        self.quotas = Quotas(quotas, scope: limits)
+        let limiter = SignInLimiter(sharedKey: limits == .servers ? store.indexSecret.derive("sign-in limits") : nil)
+        self.gate = SignInGuard(pool: self.pool, limiter: limiter, logger: logger)
         self.parameters = parameters
         // The key survives restarts: otherwise a change of its time would show that a name is unknown.
         self.nameCode = KeyedHash(key: store.indexSecret.derive("unknown names"))
+        self.lease?.onEnd { [cache] in cache.forget($0) }
     }
 
     // MARK: Who calls
@@ -46,6 +53,7 @@ package final class Authenticator: Sendable {
     /// The caller with these credentials, if that can be decided without waiting; `nil`: call `signIn`.
     ///
     /// `reader` is the reader of the connection's loop if that never waits. Wrong credentials are counted against `origin`.
+    /// `term` is the lease's at the request's beginning: without one, nothing that is remembered counts.
     ///
     /// Throws an `unauthorized` or `invalid-token` problem, the same for each reason, and `TryLater` after too many of
     /// those.
@@ -53,20 +61,23 @@ package final class Authenticator: Sendable {
         by credentials: Credentials,
         from origin: @autoclosure () -> PeerAddress?,
         reader: (any ImmediateReader)?,
+        term: CredentialLease.Term?,
         now: Date
     ) throws -> Caller? {
+        let mayRemember = self.lease == nil || term != nil
         switch credentials {
         case .basic(let field):
+            guard mayRemember else { return nil }
             return self.cache.caller(for: self.cache.key(ofBasic: field, from: origin()), now: now)
         case .bearer(let text):
             // The stored hash is used as the cache's key, too, so that it is made only once.
             let token = Fingerprint(of: text)
             let key = self.cache.key(of: token)
-            if let caller = self.cache.caller(for: key, now: now) { return caller }
+            if mayRemember, let caller = self.cache.caller(for: key, now: now) { return caller }
             guard let reader else { return nil }
-            let epoch = self.cache.epoch(of: key)
+            let start = self.moment(of: key)
             let found = BearerToken(String(text)) == nil ? nil : try reader.user(withToken: token, now: now)
-            let caller = found.map { self.remember($0, for: key, since: epoch, now: now) }
+            let caller = found.map { self.remember($0, for: key, since: start, now: now) }
             return try self.admit(caller, by: credentials, from: origin(), now: now)
         case .certificate(let name), .identity(let name):
             // Not cached: this takes one query, and no hash.
@@ -90,10 +101,10 @@ package final class Authenticator: Sendable {
         case .bearer(let text):
             let token = Fingerprint(of: text)
             let key = self.cache.key(of: token)
-            let epoch = self.cache.epoch(of: key)
+            let start = self.moment(of: key)
             let isToken = BearerToken(String(text)) != nil
             let found = isToken ? try await reader.user(withToken: token, now: now) : nil
-            let caller = found.map { self.remember($0, for: key, since: epoch, now: now) }
+            let caller = found.map { self.remember($0, for: key, since: start, now: now) }
             return try self.admit(caller, by: credentials, from: origin, now: now)
         case .certificate(let name), .identity(let name):
             let user: User? = if let name = Username(name) { try await reader.user(named: name) } else { nil }
@@ -112,7 +123,7 @@ package final class Authenticator: Sendable {
             throw self.gate.refusal(credentials.refusal, from: origin, now: now)
         }
         let key = self.cache.key(ofBasic: field, from: origin)
-        let epoch = self.cache.epoch(of: key)
+        let start = self.moment(of: key)
         let user = try await reader.user(named: basic.username)
         let stored: PasswordHash? = if let user { try await reader.password(of: user) } else { nil }
         let hash: PasswordHash =
@@ -128,14 +139,14 @@ package final class Authenticator: Sendable {
         )
         guard let user, isRight else { throw Problem(.unauthorized) }
         let caller = Caller(user, quota: self.quotas.quota(ofUser: user.id, as: user.role, now: now))
-        self.cache.remember(caller, for: key, since: epoch, now: now)
+        self.remember(caller, for: key, since: start, now: now)
         await self.strengthen(hash, of: basic.password, for: user, from: origin)
         return caller
     }
 
     /// Whether the credentials of an admitted caller are still valid, for event streams, which outlive the first check.
     ///
-    /// An unchanged password is not hashed again.
+    /// An unchanged password is not hashed again. What is remembered does not count.
     func isStillGood(
         _ caller: Caller,
         by credentials: Credentials,
@@ -150,6 +161,12 @@ package final class Authenticator: Sendable {
         guard case .basic = credentials else { return true }
         return user.passwordNumber == caller.user.passwordNumber
     }
+
+    /// Whether other processes end credentials, too.
+    var isToldOfEnds: Bool { self.lease != nil }
+
+    /// Whether this process hears in time of all that others end.
+    var hearsOfEnds: Bool { self.lease == nil || self.lease?.term != nil }
 
     /// Returns the caller. Without one, throws and counts a refusal.
     private func admit(
@@ -169,20 +186,39 @@ package final class Authenticator: Sendable {
         return Caller(user, isVouched: true, quota: self.quotas.quota(ofUser: user.id, as: user.role, now: now))
     }
 
+    /// When a caller was read from the database, or a little before.
+    private struct Moment {
+        let epoch: Int
+        let term: CredentialLease.Term?
+    }
+
+    private func moment(of key: CredentialCache.Key) -> Moment {
+        Moment(epoch: self.cache.epoch(of: key), term: self.lease?.term)
+    }
+
+    /// Does nothing if what was read may have changed without a word since.
+    private func remember(_ caller: Caller, for key: CredentialCache.Key, since start: Moment, now: Date) {
+        if let lease { guard let term = start.term, lease.holds(term) else { return } }
+        self.cache.remember(caller, for: key, since: start.epoch, now: now)
+    }
+
     private func remember(
         _ found: (user: User, grant: TokenGrant),
         for key: CredentialCache.Key,
-        since epoch: Int,
+        since start: Moment,
         now: Date
     ) -> Caller {
         let quota = self.quotas.quota(ofUser: found.user.id, as: found.user.role, now: now)
         let caller = Caller(found.user, token: found.grant, quota: quota)
-        self.cache.remember(caller, for: key, since: epoch, now: now)
+        self.remember(caller, for: key, since: start, now: now)
         if found.grant.usedAt.map({ now >= $0 + Self.useInterval }) ?? true {
             self.store.noteUse(of: found.grant.prefix, now: now)
         }
         return caller
     }
+
+    /// The limits that hold across the servers of a shared store.
+    package var sharedLimits: [any SharedLimit] { [self.quotas, self.gate.limiter] }
 
     /// The metrics of sign-ins and quotas.
     var samples: [MetricSample] { self.gate.samples + self.quotas.samples }

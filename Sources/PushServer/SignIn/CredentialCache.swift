@@ -22,14 +22,10 @@ final class CredentialCache: Sendable {
 
     private static let shardCount = 16
 
-    private let halfLife: TimeInterval
+    private static let halfLife: TimeInterval = 150
     private let shards = (0..<shardCount).map { _ in Shard() }
     /// Under a random key of its own, so that memory holds no hash from which a password could be guessed.
     private let code = KeyedHash(key: SymmetricKey(size: .bits256))
-
-    init(halfLife: Duration = .seconds(150)) {
-        self.halfLife = halfLife / .seconds(1)
-    }
 
     /// The key of a name and a password that are shown from an address; valid for as long as the process lives.
     func key(ofBasic field: String, from origin: PeerAddress?) -> Key {
@@ -43,7 +39,7 @@ final class CredentialCache: Sendable {
 
     func caller(for key: Key, now: Date) -> Caller? {
         self.shard(of: key.credentials).state.withLock { state in
-            state.turn(now: now, halfLife: self.halfLife)
+            state.turn(now: now, halfLife: Self.halfLife)
             guard let entry = state.entries[key], entry.caller.isValid(at: now),
                 !state.isForgotten(entry.caller.user, key, since: entry.epoch)
             else { return nil }
@@ -60,7 +56,7 @@ final class CredentialCache: Sendable {
     func remember(_ caller: Caller, for key: Key, since epoch: Int, now: Date) {
         self.shard(of: key.credentials).state.withLock { state in
             guard !state.isForgotten(caller.user, key, since: epoch) else { return }
-            state.turn(now: now, halfLife: self.halfLife)
+            state.turn(now: now, halfLife: Self.halfLife)
             state.entries[key] = ShardState.Entry(caller: caller, epoch: epoch)
         }
     }
@@ -73,6 +69,17 @@ final class CredentialCache: Sendable {
     /// Forgets all credentials of a user.
     func forget(_ user: Username) {
         for shard in self.shards { shard.state.withLock { $0.forget(.user(user)) } }
+    }
+
+    /// Forgets what another process has ended.
+    func forget(_ ends: [CredentialLease.End]) {
+        for end in ends {
+            switch end {
+            case .everything: for shard in self.shards { shard.state.withLock { $0.forgetAll() } }
+            case .user(let id): for shard in self.shards { shard.state.withLock { $0.forget(.account(id)) } }
+            case .token(let token, user: _): self.forget(token)
+            }
+        }
     }
 
     private func shard(of credentials: Fingerprint) -> Shard {
@@ -89,6 +96,8 @@ private final class Shard: Sendable {
 private struct ShardState {
     enum Forgotten: Hashable {
         case user(Username)
+        /// A user, by its number.
+        case account(Int64)
         case token(Fingerprint)
     }
 
@@ -126,8 +135,12 @@ private struct ShardState {
     mutating func forget(_ subject: Forgotten) {
         self.epoch += 1
         self.forgotten[subject] = self.epoch
-        guard self.forgotten.count >= Self.maximumForgotten else { return }
         // More than there is room for: all entries go instead.
+        if self.forgotten.count >= Self.maximumForgotten { self.forgetAll() }
+    }
+
+    mutating func forgetAll() {
+        self.epoch += 1
         self.floor = self.epoch
         self.entries = BoundedTable(bound: Self.maximumEntries)
         self.forgotten = BoundedTable(bound: Self.maximumForgotten * 2)
@@ -137,7 +150,8 @@ private struct ShardState {
         if epoch < self.floor { return true }
         // Asked for each request, and hardly ever is there anything.
         guard self.forgotten.count > 0 else { return false }
-        return self.lastForgotten(.user(user.name)) > epoch || self.lastForgotten(.token(key.credentials)) > epoch
+        return self.lastForgotten(.user(user.name)) > epoch || self.lastForgotten(.account(user.id)) > epoch
+            || self.lastForgotten(.token(key.credentials)) > epoch
     }
 
     private func lastForgotten(_ subject: Forgotten) -> Int {

@@ -18,16 +18,26 @@ enum Credentials: Sendable {
 
     /// The name from a trusted proxy takes precedence over an `Authorization` field, which such proxies often pass on
     /// though it was meant for them, unless that is one of the server's own tokens. Otherwise an `Authorization` field
-    /// takes precedence over a certificate.
+    /// takes precedence over the session of the console's page, and that over a certificate.
     ///
-    /// Throws an `unauthorized` problem if there are no credentials, or more than one `Authorization` field.
-    init(of request: Request, identityField: IdentityField?) throws(Problem) {
+    /// `isRestored`: see `PageSessions.token`, whose problems this throws, too. Throws an `unauthorized` problem if there
+    /// are no credentials, or more than one `Authorization` field.
+    init(
+        of request: Request,
+        identityField: IdentityField?,
+        pages: PageSessions,
+        isRestored: Bool = false
+    ) throws(Problem) {
         if let name = identityField?.name(in: request) {
             self = Self.token(of: request) ?? .identity(name: name)
             return
         }
         switch request.head.count(of: .authorization) {
         case 0:
+            if let token = try pages.token(of: request.head, isRestored: isRestored) {
+                self = .bearer(token)
+                return
+            }
             guard let name = request.certificateName else { throw Problem(.unauthorized) }
             self = .certificate(name: name)
         case 1:

@@ -45,6 +45,10 @@ struct SignInAttempt: Sendable, Hashable {
     var isNew = false
     /// Whether the account has had many failures from strangers.
     var isUnderAttack = false
+    /// Whether the address has failed on the account of late.
+    var hasFailed = false
+    /// Tells it from other attempts while the other servers must be told of it; 0: they are not.
+    var number: UInt64 = 0
     /// In what order hashes are made: 0 for a known address, then by what the address has failed lately.
     var rank = 0
 

@@ -1,4 +1,5 @@
 internal import Foundation
+internal import PushStore
 
 /// The recent failed sign-ins, and who may try again: the rules of `SignInLimiter`, without its lock and its hashes.
 ///
@@ -10,12 +11,19 @@ struct SignInFailures: Sendable {
 
     enum Verdict: Sendable, Hashable {
         case mayTry(SignInAttempt)
-        /// `isGuessing`: so many attempts were refused that even the right password no longer passes.
-        case mustWait(TimeInterval, isGuessing: Bool = false)
+        /// `isGuessing`: so many attempts were refused that even the right password no longer passes. `isCounted`: this one
+        /// counts among them.
+        case mustWait(TimeInterval, isGuessing: Bool = false, isCounted: Bool = false)
     }
+
+    /// Stands for the right password of a pair that has signed in on another server, which does not tell it: here it waits
+    /// like a wrong one.
+    static let untoldPassword: Key = 0
 
     /// The number of strangers' failures that count as an attack on the account.
     static let attack = 20
+    /// The most that one message of another server counts of a kind: more than any rule's longest wait needs.
+    private static let most: UInt16 = 200
     /// The most entries in a table; the smaller tables hold a part of it.
     private static let bound = 98_304
 
@@ -75,16 +83,41 @@ struct SignInFailures: Sendable {
         case .known: attempt.isKnown = true
         case .stranger(let isNew):
             attempt.rank = 1 + failures + self.level(attempt.address.flatMap { self.addresses[$0] }, now, .address)
+            attempt.isNew = isNew
+        }
+        attempt.hasFailed = failures > 0
+        self.count(attempt, now: now)
+        return .mayTry(attempt)
+    }
+
+    /// Counts what another server has counted.
+    mutating func apply(_ news: SignInNews, now: Date) {
+        let attempt = SignInAttempt(news)
+        switch news.kind {
+        case .begun: self.count(attempt, now: now)
+        case .succeeded:
+            if news.isTold, !attempt.isKnown { self.takeBackStranger(attempt, now: now) }
+            self.pairs[attempt.pair] = nil
+            self.known[attempt.pair] = self.known[attempt.pair] ?? attempt.password
+        case .withdrawn: self.withdraw(attempt, now: now)
+        case .invalid:
+            guard let address = news.address else { return }
+            for _ in 0..<min(news.count, Self.most) { self.invalidCredentials.add(address, now, .credentials) }
+        case .refused: for _ in 0..<min(news.count, Self.most) { self.refused.add(news.pair, now, .refused) }
+        }
+    }
+
+    /// Counts an attempt as failed.
+    private mutating func count(_ attempt: SignInAttempt, now: Date) {
+        if !attempt.isKnown {
             self.accounts.add(attempt.account, now, .account)
             for network in attempt.networks { self.widePairs.add(network.pair, now, network.width.pairRule) }
-            attempt.isNew = isNew
-            if isNew {
+            if attempt.isNew {
                 if let key = attempt.address { self.addresses.add(key, now, .address) }
                 for network in attempt.networks { self.wideAddresses.add(network.address, now, network.width.rule) }
             }
         }
         self.pairs.add(attempt.pair, now, attempt.rule)
-        return .mayTry(attempt)
     }
 
     private func standing(of attempt: SignInAttempt, failures: Int) -> Standing {
@@ -115,8 +148,12 @@ struct SignInFailures: Sendable {
         _ wait: TimeInterval,
         now: Date
     ) -> Verdict {
-        if case .known(isRight: false) = standing { self.refused.add(attempt.pair, now, .refused) }
-        return .mustWait(wait, isGuessing: self.isGuessed(attempt, now))
+        var isCounted = false
+        if case .known(isRight: false) = standing {
+            self.refused.add(attempt.pair, now, .refused)
+            isCounted = true
+        }
+        return .mustWait(wait, isGuessing: self.isGuessed(attempt, now), isCounted: isCounted)
     }
 
     private func isGuessed(_ attempt: SignInAttempt, _ now: Date) -> Bool {
@@ -125,13 +162,15 @@ struct SignInFailures: Sendable {
 
     /// Ends an attempt whose password was right. The address's failures on other accounts stay.
     mutating func succeed(_ attempt: SignInAttempt, now: Date) {
-        if !attempt.isKnown {
-            self.accounts.takeBack(attempt.account, now, .account)
-            if let key = attempt.address { self.addresses.takeBack(key, now, .address) }
-            self.takeBackNetworks(of: attempt, now)
-        }
+        if !attempt.isKnown { self.takeBackStranger(attempt, now: now) }
         self.pairs[attempt.pair] = nil
         self.known[attempt.pair] = attempt.password
+    }
+
+    private mutating func takeBackStranger(_ attempt: SignInAttempt, now: Date) {
+        self.accounts.takeBack(attempt.account, now, .account)
+        if let key = attempt.address { self.addresses.takeBack(key, now, .address) }
+        self.takeBackNetworks(of: attempt, now)
     }
 
     /// Ends an attempt whose password was not checked for lack of time. It still counts for the address: repeated

@@ -11,14 +11,15 @@ internal import SocketHTTP
 /// It does the same for existing and for unknown names.
 final class SignInGuard: Sendable {
     private let pool: HashingPool
-    private let limiter = SignInLimiter()
+    let limiter: SignInLimiter
     private let checks = SharedChecks()
     private let counts: SignInCounts
     /// A key of this process: memory holds no plain hash of a password.
     private let code = KeyedHash(key: SymmetricKey(size: .bits256))
 
-    init(pool: HashingPool, logger: Logger) {
+    init(pool: HashingPool, limiter: SignInLimiter, logger: Logger) {
         self.pool = pool
+        self.limiter = limiter
         self.counts = SignInCounts(logger: logger)
     }
 

@@ -7,8 +7,9 @@ internal import SocketHTTP
 
 /// One answer to `GET /api/stream`: the server's side of WHATWG HTML §9.2, server-sent events.
 ///
-/// It ends when the client leaves or the server stops, and at a heartbeat if the credentials are no longer valid or the
-/// devices have changed since the start. The client then connects again, and learns why it may not.
+/// It ends when the client leaves or the server stops, and if the credentials are no longer valid or the devices have changed
+/// since the start: at a heartbeat, or at once when another server has ended something of the user's. The client then connects
+/// again, and learns why it may not.
 struct EventStream: Sendable {
     let handler: StreamHandler
     let caller: Caller
@@ -34,12 +35,14 @@ struct EventStream: Sendable {
     func run(_ writer: BodyWriter) async throws {
         self.subscription.mailbox.attach { writer.ring() }
         try await writer.write(Self.greeting)
-        var isOwed = await !self.makeDue(after: self.last)
+        var isOwed = await !self.open()
         var sent: [NotificationID] = []
         var beat = ContinuousClock.now + self.handler.settings.streamHeartbeat
         var look: ContinuousClock.Instant? = .now + Self.secondLook
         while true {
-            try await self.send(self.subscription.mailbox.take(), after: &sent, to: writer)
+            let (events, isInQuestion) = self.subscription.mailbox.take()
+            guard try await self.mayDeliver(events, isInQuestion) else { return }
+            try await self.send(events, after: &sent, to: writer)
             switch try await writer.wait(until: min(beat, look ?? beat)) {
             case .rung: continue
             case .serverStops: return
@@ -78,6 +81,15 @@ struct EventStream: Sendable {
         sent.removeFirst(max(0, sent.count - Self.memory))
     }
 
+    /// Asks first if the credentials may have ended; if they have, the events are given back.
+    private func mayDeliver(_ events: [PendingEvent], _ isInQuestion: Bool) async throws -> Bool {
+        guard isInQuestion || !self.handler.authenticator.hearsOfEnds else { return true }
+        var mayGoOn = false
+        defer { if !mayGoOn { for event in events { event.fail() } } }
+        mayGoOn = try await self.mayGoOn()
+        return mayGoOn
+    }
+
     private func mayGoOn() async throws -> Bool {
         guard
             try await self.handler.authenticator.isStillGood(
@@ -91,15 +103,24 @@ struct EventStream: Sendable {
         return devices.map(\.id) == self.devices
     }
 
-    /// Makes the waiting pushes of the devices due, and once more those that may have been lost with the last stream;
-    /// `false` if the store fails.
-    private func makeDue(after last: NotificationID?) async -> Bool {
+    /// Tells the store that this stream is open, which makes the waiting pushes of the devices due, and once more those that may
+    /// have been lost with the last stream; `false` if the store fails.
+    private func open() async -> Bool {
+        await self.makeDue { store, devices, user, now in
+            try await store.streamOpened(for: devices, ofUser: user, after: self.last, now: now)
+        }
+    }
+
+    /// Makes pushes due; `false` if the store fails.
+    private func makeDue(
+        _ body: (any DeviceStore, [RegistrationID], Int64, Date) async throws -> Int
+    ) async -> Bool {
         do {
-            let count = try await self.handler.store.makeDue(
-                for: self.devices,
-                ofUser: self.caller.user.id,
-                after: last,
-                now: self.handler.now()
+            let count = try await body(
+                self.handler.store,
+                self.devices,
+                self.caller.user.id,
+                self.handler.now()
             )
             if count > 0 { self.handler.workIsWaiting() }
             return true
@@ -115,9 +136,10 @@ struct EventStream: Sendable {
 
     /// A push that was tried just before the stream opened may have been put aside just after.
     private func lookForMissed(_ isOwed: inout Bool) async throws {
-        let isWaiting = try await self.reader.isAnythingWaiting(for: self.devices, now: self.handler.now())
-        if isOwed || isWaiting {
-            isOwed = await !self.makeDue(after: nil)
+        if isOwed { isOwed = await !self.open() }
+        guard try await self.reader.isAnythingWaiting(for: self.devices, now: self.handler.now()) else { return }
+        _ = await self.makeDue { store, devices, user, now in
+            try await store.makeDue(for: devices, ofUser: user, after: nil, now: now)
         }
     }
 }

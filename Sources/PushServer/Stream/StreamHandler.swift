@@ -11,6 +11,7 @@ struct StreamHandler: Handler {
     let store: any DeviceStore
     let settings: ServerSettings
     let authenticator: Authenticator
+    let pages: PageSessions
     /// The open event streams.
     let streams: StreamHub
     let workIsWaiting: @Sendable () -> Void
@@ -50,10 +51,16 @@ struct StreamHandler: Handler {
                 "at most \(StreamHub.maximumPerUser) event streams per user; close one that is not read"
             )
         }
+        // What ends after the caller was found, and before the stream was open, has not been told to it.
+        if self.authenticator.isToldOfEnds { subscription.mailbox.question() }
         let stream = EventStream(
             handler: self,
             caller: caller,
-            credentials: try Credentials(of: context.request, identityField: self.settings.identityField),
+            credentials: try Credentials(
+                of: context.request,
+                identityField: self.settings.identityField,
+                pages: self.pages
+            ),
             reader: context.reader,
             device: device,
             devices: devices.map(\.id),

@@ -29,6 +29,9 @@ package protocol AccountReader: Sendable {
 ///
 /// A change on behalf of a caller is recorded in the audit, in the same transaction.
 package protocol AccountStore: Sendable {
+    /// `nil`: no other process ends credentials.
+    var lease: CredentialLease? { get }
+
     /// Adds a user of these apps; `false` if there is one of that name.
     func addUser(
         _ name: Username,

@@ -106,6 +106,18 @@ package protocol DeviceStore: Sendable {
         now: Date
     ) async throws -> Bool
 
+    /// Notes that an event stream of the devices was opened in this process, which from now on sends them their pushes, and makes
+    /// those that wait due, as `makeDue` does; returns their number.
+    ///
+    /// To be called after the stream was opened in the options' `StreamHub`, which tells the store of its end. Of several processes
+    /// that have streams of a device open, the one where the last was opened sends.
+    func streamOpened(
+        for devices: [RegistrationID],
+        ofUser user: Int64,
+        after last: NotificationID?,
+        now: Date
+    ) async throws -> Int
+
     /// Makes the pushes that wait for the devices due at once; returns their number.
     ///
     /// `last` is the last notification that the devices have seen. With it, pushes that were accepted at the same time

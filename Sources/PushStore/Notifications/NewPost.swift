@@ -1,15 +1,24 @@
 package import PushCore
 
 /// A notification to be stored, with what is stored beside it in the same transaction.
-package struct NewPost: Sendable, Hashable {
+package struct NewPost: Sendable {
     package let notification: NewNotification
+    /// The notification's audience, as the store hashes it.
+    package let audience: HashedAudience
     /// The request that stores it once, however often it is sent; `nil`: each request stores it anew.
     package let request: IdempotentRequest?
     package let record: AuditRecord?
+    /// What the ids of its pushes are made of; also recognises the notification if its transaction runs twice.
+    package let seed = Int64.random(in: .min ... .max)
 
-    package init(_ notification: NewNotification, once request: IdempotentRequest? = nil, by record: AuditRecord? = nil)
-    {
+    package init(
+        _ notification: NewNotification,
+        to audience: HashedAudience,
+        once request: IdempotentRequest? = nil,
+        by record: AuditRecord? = nil
+    ) {
         self.notification = notification
+        self.audience = audience
         self.request = request
         self.record = record
     }

@@ -43,6 +43,9 @@ package protocol NotificationReader: Sendable {
 
 /// Stores new notifications.
 package protocol PostStore: Sendable {
+    /// An audience with what the store looks its members up by. Asks no database, so that it can be made ahead.
+    func hashed(_ audience: Audience) -> HashedAudience
+
     /// Stores notifications of one sender, one after the other in one transaction: each with its recipients and one
     /// outbox row for each device, or not at all. Returns an outcome for each; one that is refused changes nothing for
     /// the others. After one whose id is taken none is stored, and they have the same outcome, so that all can be stored
@@ -157,7 +160,7 @@ extension PostStore {
         within bounds: StorageBounds? = nil,
         page: Int? = nil
     ) async throws -> PostOutcome {
-        let post = NewPost(notification, once: request, by: record)
+        let post = NewPost(notification, to: self.hashed(notification.audience), once: request, by: record)
         let outcomes = try await self.post([post], of: nil, within: bounds, page: page)
         guard let outcome = outcomes.first else { throw StoreError.failed(reason: "a post has no outcome") }
         return outcome

@@ -40,6 +40,11 @@ package protocol OutboxReader: Sendable {
 
 /// Leases pushes to lanes, and stores the results of their attempts.
 package protocol OutboxStore: Sendable {
+    /// Whether pushes that are leased may be sent at this moment. Asked right before each of them is.
+    ///
+    /// `false` while other processes may take them over at any time, as this one has not renewed its number in time.
+    var maySend: Bool { get }
+
     /// Leases pushes that are due, oldest first.
     ///
     /// Pushes that must not be sent any more are settled on the way, so the result may have fewer than are due, or

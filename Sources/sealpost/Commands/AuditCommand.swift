@@ -24,7 +24,7 @@ struct AuditCommand: AsyncParsableCommand {
 
         func run() async throws {
             try await reportingErrors {
-                try await withStore(try self.options.load()) { store in
+                try await withStore(try self.options.load(), admitsMoved: true) { store in
                     let reader = try store.makeReader()
                     var left = self.limit
                     var before: Int64?
@@ -52,7 +52,7 @@ struct AuditCommand: AsyncParsableCommand {
 
         func run() async throws {
             try await reportingErrors {
-                try await withStore(try self.options.load()) { store in
+                try await withStore(try self.options.load(), admitsMoved: true) { store in
                     let reader = try store.makeReader()
                     if let fault = try await reader.auditFault() {
                         throw CommandFailure(

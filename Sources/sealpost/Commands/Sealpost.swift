@@ -15,8 +15,8 @@ struct Sealpost: AsyncParsableCommand {
         version: Version.current,
         subcommands: [
             Serve.self, Demo.self, Simulate.self, UserCommand.self, TokenCommand.self, AuditCommand.self,
-            KeysCommand.self, SigningKeysCommand.self, BackupCommand.self, RestoreCommand.self, Migrate.self,
-            DoctorCommand.self,
+            KeysCommand.self, SigningKeysCommand.self, BackupCommand.self, RestoreCommand.self, MoveCommand.self,
+            Migrate.self, DoctorCommand.self,
         ]
     )
 }
@@ -67,9 +67,13 @@ private func failure(_ code: Int32, _ error: any Error) -> ExitCode {
     return ExitCode(code)
 }
 
-/// Keeps the database open while `body` runs.
-func withStore(_ configuration: Configuration, _ body: (any Store) async throws -> Void) async throws {
-    let store = try configuration.openStore()
+/// Keeps the database open while `body` runs; with `admitsMoved` also one that was moved to another place.
+func withStore(
+    _ configuration: Configuration,
+    admitsMoved: Bool = false,
+    _ body: (any Store) async throws -> Void
+) async throws {
+    let store = try configuration.openStore(admitsMoved: admitsMoved)
     let result: Result<Void, any Error>
     do {
         result = .success(try await body(store))
@@ -104,8 +108,9 @@ extension Configuration {
     }
 
     /// Opens the database for a command, while no server has it open. A keyring created now is also the server's.
-    func openStore() throws -> any Store {
+    func openStore(admitsMoved: Bool = false) throws -> any Store {
         var options = StoreOptions()
+        options.admitsMoved = admitsMoved
         // A command can end pushes, too: by deleting their user.
         options.events = self.events.stored
         options.release = Version.current

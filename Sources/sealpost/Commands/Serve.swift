@@ -1,4 +1,5 @@
 import ArgumentParser
+import Foundation
 import SocketHTTP
 import UnixSignals
 
@@ -16,12 +17,19 @@ struct Serve: AsyncParsableCommand {
             let logger = configuration.makeLogger()
             protection.report(to: logger)
             let listeners = try SocketActivation.takeListeners()
+            let manager = try ServiceManager.take()
             let application = try Application(
                 configuration,
                 logger: logger,
                 listeners: listeners,
+                manager: manager,
                 stoppingOn: [.sigterm, .sigint]
             )
+            if let link = try await application.setupLink() {
+                // Not in the log, which is kept.
+                let line = "There are no users yet. Make the first administrator here, within an hour: \(link)\n"
+                _ = LogFile.write(Array(line.utf8), to: STDOUT_FILENO)
+            }
             DescriptorLimit.raise(for: configuration.limits.maxConnections, logger: logger)
             try await application.run(reloadingOn: [.sighup])
         }

@@ -125,6 +125,7 @@ struct Doctor: Sendable {
             if let name = inspection.changedMigration {
                 return Finding(.fail, "database", "\(place) was written with a different migration \(name)")
             }
+            if let move = inspection.move { return Finding(.fail, "database", "\(place) \(move)") }
             if let name = inspection.missingMigrations.first {
                 return Finding(.warn, "database", "\(place) needs the migration \(name); the next start applies it")
             }

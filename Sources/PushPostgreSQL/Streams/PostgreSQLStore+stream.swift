@@ -4,16 +4,39 @@ package import PushCore
 internal import PushStore
 
 extension PostgreSQLStore {
+    package func streamOpened(
+        for devices: [RegistrationID],
+        ofUser user: Int64,
+        after last: NotificationID?,
+        now: Date
+    ) async throws -> Int {
+        try await self.makeDue(ofUser: user, after: last, now: now) { [node] tx in
+            try await tx.query(Self.opening, devices.map(\.description), node.number)
+        }
+    }
+
     package func makeDue(
         for devices: [RegistrationID],
         ofUser user: Int64,
         after last: NotificationID?,
         now: Date
     ) async throws -> Int {
+        try await self.makeDue(ofUser: user, after: last, now: now) { tx in
+            try await tx.query(Self.numbers, devices.map(\.description))
+        }
+    }
+
+    /// Makes pushes of one user's devices due, whose numbers `devices` returns.
+    private func makeDue(
+        ofUser user: Int64,
+        after last: NotificationID?,
+        now: Date,
+        _ devices: @Sendable (WriteTransaction) async throws -> Rows
+    ) async throws -> Int {
         try await self.write { tx in
             // A post that has found the device away holds the counter: this transaction waits for it, and wakes its push.
-            _ = try await tx.query(Self.awaitPosts, user)
-            let numbers = try await tx.query(Self.numbers, devices.map(\.description)).map { try $0.integer(0) }
+            try await StreamHolder.lockCounters(tx, of: [user])
+            let numbers = try await devices(tx).map { try $0.integer(0) }
             if numbers.isEmpty { return 0 }
             let count = try await Self.wakePushes(tx, ofDevices: numbers, now: now)
             guard let last else { return count }
@@ -38,8 +61,18 @@ extension PostgreSQLStore {
 
     // MARK: - Private
 
-    private static let awaitPosts = "select change from user_change where user_id = $1 for no key update"
     private static let numbers = "select number from device where id = any($1::text[])"
+
+    /// Later than all streams that were opened before, also if the database's clock was put back.
+    static let opening = """
+        insert into stream (device, node, since)
+        select d.number, $2, greatest(
+            \(DatabaseClock.now),
+            (select max(o.since) + 1 from stream o where o.device = d.number))
+        from device d where d.id = any($1::text[]) order by d.number
+        on conflict (device, node) do update set since = excluded.since
+        returning device
+        """
 
     /// Enqueues pushes again that a stream has accepted since the first of the devices accepted the last notification, and
     /// that the user has not fetched. It reads only the later ones, however many are older.

@@ -1,0 +1,59 @@
+internal import Synchronization
+
+/// Remembers which cluster a pool uses and the newest timeline of it, and turns down servers that would take the pool back.
+///
+/// The memory begins with the first connection and ends with the pool. Any thread may use it.
+final class ClusterGuard: Sendable {
+    enum Verdict: Hashable {
+        case admitted
+        /// The first one of a newer timeline: what is connected to an older one must not be used any more.
+        case advanced
+        case refused(ClusterFault.Kind)
+    }
+
+    private struct State {
+        var newest: ClusterIdentity?
+        var fault: ClusterFault?
+    }
+
+    private let onEvent: @Sendable (ClusterEvent) -> Void
+    private let state = Mutex(State())
+
+    init(onEvent: @escaping @Sendable (ClusterEvent) -> Void) {
+        self.onEvent = onEvent
+    }
+
+    /// Why the database is not used at the moment.
+    var fault: ClusterFault? { self.state.withLock { $0.fault } }
+
+    /// Decides whether a server may be used.
+    func judge(_ identity: ClusterIdentity) -> Verdict {
+        let (verdict, wasRefused) = self.state.withLock { state in
+            let verdict = Self.verdict(of: identity, after: state.newest)
+            if case .refused = verdict { return (verdict, false) }
+            state.newest = identity
+            return (verdict, state.fault.take() != nil)
+        }
+        if verdict == .advanced { self.onEvent(.advanced) }
+        if wasRefused { self.onEvent(.trusted) }
+        return verdict
+    }
+
+    /// Records that none but this server took a connection.
+    func note(_ fault: ClusterFault) {
+        let hasChanged = self.state.withLock { state in
+            defer { state.fault = fault }
+            return state.fault != fault
+        }
+        if hasChanged { self.onEvent(.refused(fault)) }
+    }
+
+    private static func verdict(of identity: ClusterIdentity, after newest: ClusterIdentity?) -> Verdict {
+        guard let newest else { return .admitted }
+        guard identity.system == newest.system else { return .refused(.otherCluster) }
+        guard identity.timeline >= newest.timeline else {
+            return .refused(.olderTimeline(identity.timeline, newest: newest.timeline))
+        }
+        return identity.timeline == newest.timeline ? .admitted : .advanced
+    }
+}

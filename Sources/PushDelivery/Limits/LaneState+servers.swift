@@ -1,0 +1,32 @@
+internal import Foundation
+internal import PushCore
+internal import PushStore
+
+/// What servers that send from the same lane owe each other.
+extension LaneState {
+    /// How long the lane counts as used after a push was leased, in seconds.
+    static let use: TimeInterval = 5
+
+    /// Whether this server sends from the lane.
+    func isUsed(now: Date) -> Bool {
+        if !self.leased.isEmpty || self.inFlight > 0 { return true }
+        return self.leasedAt.map { abs(now.timeIntervalSince($0)) < Self.use } ?? false
+    }
+
+    /// Divides the rate among so many servers.
+    mutating func share(among servers: Int) {
+        guard servers != self.servers else { return }
+        self.servers = servers
+        self.pacer?.share(among: servers)
+    }
+
+    /// Observes a rest that the provider has asked another server for; afterwards each server probes for itself.
+    mutating func rest(until date: Date, reason: String, now: Date) {
+        self.note(self.health.rest(until: date, reason: reason, now: now))
+    }
+
+    /// Removes and returns the rest that the other servers must observe; `nil` if there is none.
+    mutating func takeRest() -> (until: Date, reason: String)? {
+        self.untoldRest.take()
+    }
+}

@@ -1,0 +1,93 @@
+package import Foundation
+package import Logging
+package import PushStore
+
+/// Tells the other servers of a store what their limits must know, and applies what they tell.
+///
+/// While that fails, each server goes on with its own figures, and keeps what it has to say: nothing is refused for it.
+package actor LimitExchange {
+    /// How long another process's last round is remembered, in seconds: longer than its rows live.
+    private static let memory: TimeInterval = 600
+
+    private let store: any LimitStore
+    private let limits: [any SharedLimit]
+    private let logger: Logger
+    private let now: @Sendable () -> Date
+    /// Not the node's number, which may change while the process lives.
+    private let process = Int64.random(in: 1 ... .max)
+    private var number: Int64 = 1
+    /// What was not stored yet, or may not have been.
+    private var unsent: LimitNews?
+    private var read: [Int64: (round: Int64, at: Date)] = [:]
+    private var isFailing = false
+    private var isRunning = false
+
+    package init(
+        store: any LimitStore,
+        limits: [any SharedLimit],
+        logger: Logger,
+        now: @escaping @Sendable () -> Date = { Date() }
+    ) {
+        self.store = store
+        self.limits = limits
+        self.logger = logger
+        self.now = now
+    }
+
+    /// Exchanges once. A call while another one runs does nothing.
+    package func exchange() async {
+        if self.isRunning { return }
+        self.isRunning = true
+        defer { self.isRunning = false }
+        do {
+            var hasMore = true
+            // A server that starts has all of the last minutes to read.
+            while hasMore { hasMore = try await self.exchangeOnce().hasMore }
+            if self.isFailing { self.logger.notice("limits are shared with the other servers again") }
+            self.isFailing = false
+        } catch {
+            self.note(error)
+        }
+    }
+
+    // MARK: - Private
+
+    private func exchangeOnce() async throws -> LimitAnswer {
+        let news = self.unsent ?? self.takeNews()
+        self.unsent = news
+        let round = LimitRound(
+            process: self.process,
+            number: self.number,
+            news: news,
+            read: self.read.mapValues(\.round)
+        )
+        let answer = try await self.store.exchange(round)
+        self.unsent = nil
+        if !news.isEmpty { self.number += 1 }
+        self.apply(answer)
+        return answer
+    }
+
+    private func takeNews() -> LimitNews {
+        var news = LimitNews()
+        let now = self.now()
+        for limit in self.limits { limit.takeNews(into: &news, now: now) }
+        return news
+    }
+
+    private func apply(_ answer: LimitAnswer) {
+        let now = self.now()
+        for message in answer.messages { self.read[message.process] = (message.round, now) }
+        self.read = self.read.filter { now.timeIntervalSince($0.value.at) < Self.memory }
+        for limit in self.limits { limit.apply(answer, now: now) }
+    }
+
+    private func note(_ error: any Error) {
+        guard !self.isFailing else { return }
+        self.isFailing = true
+        self.logger.warning(
+            "limits not shared with the other servers; each has its own until they are",
+            metadata: ["error": "\(error)"]
+        )
+    }
+}

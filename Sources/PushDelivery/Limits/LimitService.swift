@@ -1,0 +1,43 @@
+package import Logging
+package import PushStore
+internal import ServiceLifecycle
+
+/// Runs the exchange of limits with the servers that share the store.
+package struct LimitService: Sendable {
+    /// An exchange in which nobody says anything is one query. What a server says is heard within two of these.
+    private static let interval = Duration.milliseconds(500)
+    /// Old rows are deleted once in so many exchanges.
+    private static let exchangesUntilDeletion = 60
+
+    private let store: any LimitStore
+    private let exchange: LimitExchange
+    private let logger: Logger
+
+    package init(store: any LimitStore, limits: [any SharedLimit], logger: Logger) {
+        self.store = store
+        self.exchange = LimitExchange(store: store, limits: limits, logger: logger)
+        self.logger = logger
+    }
+
+    /// Exchanges at once and then at intervals, until shutdown.
+    package func run() async throws {
+        await cancelWhenGracefulShutdown {
+            var count = 0
+            while !Task.isCancelled {
+                await self.exchange.exchange()
+                count += 1
+                if count.isMultiple(of: Self.exchangesUntilDeletion) { await self.deleteOldNews() }
+                // Ended early by shutdown, which the loop's condition sees.
+                try? await Task.sleep(for: Self.interval)
+            }
+        }
+    }
+
+    private func deleteOldNews() async {
+        do {
+            try await self.store.deleteOldNews()
+        } catch {
+            self.logger.report("deletion of what servers told of limits failed; it is retried", error)
+        }
+    }
+}

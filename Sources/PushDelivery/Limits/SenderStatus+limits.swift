@@ -1,0 +1,39 @@
+package import Foundation
+internal import PushCore
+package import PushStore
+internal import Synchronization
+
+/// The pace of the lanes, and the rests that providers ask for.
+extension SenderStatus: SharedLimit {
+    package func takeNews(into news: inout LimitNews, now: Date) {
+        for shared in self.all {
+            let (isUsed, rest) = shared.withLock { ($0.isUsed(now: now), $0.takeRest()) }
+            let lane = shared.lane.description
+            if isUsed { news.lanes.append(lane) }
+            guard let rest, rest.until > now else { continue }
+            let length = Duration.seconds(rest.until.timeIntervalSince(now))
+            news.rests.append(LaneRest(lane: lane, length: length, reason: rest.reason))
+        }
+    }
+
+    package func apply(_ answer: LimitAnswer, now: Date) {
+        let lanes = self.all
+        let used = Set(lanes.filter { shared in shared.withLock { $0.isUsed(now: now) } }.map(\.lane))
+        let rests = Dictionary(answer.rests.map { ($0.lane, $0) }) { first, _ in first }
+        let counts = self.shares.withLock { shares in
+            shares.note(answer, used: used, of: Set(lanes.map(\.lane)), now: now)
+            return lanes.map { shared in
+                let rest = rests[shared.lane.description]
+                let isNew = rest.map { shares.observe($0, of: shared.lane) } ?? false
+                return (servers: shares.count(of: shared.lane), rest: isNew ? rest : nil)
+            }
+        }
+        for (shared, count) in zip(lanes, counts) {
+            shared.withLock { state in
+                state.share(among: count.servers)
+                guard let rest = count.rest else { return }
+                state.rest(until: now + rest.length.timeInterval, reason: rest.reason, now: now)
+            }
+        }
+    }
+}

@@ -1,0 +1,128 @@
+internal import PushStore
+internal import Synchronization
+
+/// What may be done for several callers at once.
+protocol GroupMember: Sendable {
+    /// What it adds to the size of its group.
+    var byteCount: Int { get }
+}
+
+/// What became of a member of a group.
+protocol GroupEnd: Sendable {
+    static func failed(_ error: StoreError) -> Self
+
+    /// Why the member failed, if it did.
+    var failure: StoreError? { get }
+}
+
+/// The callers of this process that wait for a common statement or transaction. Any thread may use it.
+///
+/// A caller that finds fewer than `groups` on their way leads the next group: it does the work for all who wait then.
+/// At its end it leaves the lead to the first of those who have come meanwhile. So callers wait for nothing but the groups
+/// before theirs, and more callers make larger groups.
+final class GroupQueue<Member: GroupMember, End: GroupEnd>: Sendable {
+    /// A member that was not begun for so long is refused.
+    private static var limit: Duration { .seconds(5) }
+
+    private enum Turn: Sendable {
+        case leads
+        case ended(End)
+    }
+
+    private struct Waiter: Sendable {
+        let member: Member
+        let start: ContinuousClock.Instant
+        let continuation: CheckedContinuation<Turn, Never>
+    }
+
+    private struct State {
+        var waiting: [Waiter] = []
+        var groups = 0
+
+        /// Removes those who have waited for too long.
+        mutating func removeExpired(_ limit: Duration) -> [Waiter] {
+            let start = ContinuousClock.now - limit
+            let count = self.waiting.prefix { $0.start <= start }.count
+            defer { self.waiting.removeFirst(count) }
+            return Array(self.waiting.prefix(count))
+        }
+
+        /// Removes those who fit into a group with `member`, in the order in which they came.
+        mutating func removeGroup(with member: Member, _ limits: GroupLimits) -> [Waiter] {
+            var bytes = member.byteCount
+            let count = self.waiting.prefix(limits.members - 1).prefix { waiter in
+                bytes += waiter.member.byteCount
+                return bytes <= limits.bytes
+            }.count
+            defer { self.waiting.removeFirst(count) }
+            return Array(self.waiting.prefix(count))
+        }
+    }
+
+    private let limits: GroupLimits
+    private let state = Mutex(State())
+
+    init(_ limits: GroupLimits) {
+        self.limits = limits
+    }
+
+    /// How many callers wait for a group.
+    var waiting: Int { self.state.withLock { $0.waiting.count } }
+
+    /// Has a member's work done in a group, for which `work` does it: called by this caller or by another one, whose task may
+    /// be cancelled. `work` returns an end for each member.
+    func end(of member: Member, work: @Sendable ([Member]) async -> [End]) async -> End {
+        if case .ended(let end) = await self.turn(of: member) { return end }
+        let others = self.state.withLock { $0.removeGroup(with: member, self.limits) }
+        let ends = await work([member] + others.map(\.member))
+        self.leave(after: ends[0])
+        for (waiter, end) in zip(others, ends.dropFirst()) { waiter.continuation.resume(returning: .ended(end)) }
+        return ends[0]
+    }
+
+    // MARK: - Private
+
+    private func turn(of member: Member) async -> Turn {
+        await withCheckedContinuation { continuation in
+            let turn: Turn? = self.state.withLock { state in
+                if state.groups < self.limits.groups {
+                    state.groups += 1
+                    return .leads
+                }
+                guard state.waiting.count < self.limits.waiting else { return .ended(.failed(.busy)) }
+                state.waiting.append(Waiter(member: member, start: .now, continuation: continuation))
+                return nil
+            }
+            if let turn { continuation.resume(returning: turn) }
+        }
+    }
+
+    /// Leaves the lead to the first who waits. Where the database does not answer, those who have waited for half of the limit
+    /// already are told so, since they would wait for all of it again.
+    private func leave(after end: End) {
+        var (limit, failure) = (Self.limit, StoreError.busy)
+        if let error = end.failure, case .unavailable = error { (limit, failure) = (Self.limit / 2, error) }
+        let (expired, next) = self.state.withLock { state in
+            let expired = state.removeExpired(limit)
+            if state.waiting.isEmpty {
+                state.groups -= 1
+                return (expired, nil as Waiter?)
+            }
+            return (expired, state.waiting.removeFirst())
+        }
+        next?.continuation.resume(returning: .leads)
+        for waiter in expired { waiter.continuation.resume(returning: .ended(.failed(failure))) }
+    }
+}
+
+/// The sizes of groups, and of the queue in front of them.
+struct GroupLimits: Sendable {
+    /// The groups that are on their way at the same time.
+    let groups: Int
+    /// The most members of a group.
+    let members: Int
+    /// The most bytes of a group; a larger member is a group of its own.
+    let bytes: Int
+    /// The most callers that wait; more are refused as `busy`.
+    let waiting: Int
+}

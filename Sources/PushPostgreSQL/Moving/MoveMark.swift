@@ -1,0 +1,37 @@
+internal import Foundation
+internal import PostgreSQL
+internal import PushStore
+
+/// The row of `move`: which database was moved here, and whether all of it is there.
+struct MoveMark {
+    /// Recognises the other database.
+    let source: Data
+    let isFinished: Bool
+
+    /// Reads the row; `nil` if there is none, also in a database that has no tables yet.
+    init?(_ connection: BlockingConnection) throws {
+        let isThere = try connection.query("select to_regclass('move') is not null")
+        guard try isThere[0].boolean(0) else { return nil }
+        guard let row = try connection.query("select source, finished_at from move where id = 1").first else {
+            return nil
+        }
+        self.source = try row.data(0)
+        self.isFinished = !row.isNull(1)
+    }
+
+    /// Throws `StoreError` if a move has not finished. To be called after `Schema.holdMigrations`: until the transaction ends, no
+    /// move begins.
+    static func refuseUnfinished(_ connection: BlockingConnection, _ address: DatabaseAddress) throws {
+        guard let mark = try MoveMark(connection), !mark.isFinished else { return }
+        throw StoreError.cannotOpen(
+            place: address.description,
+            reason: "a move into it has not finished; run sealpost move again, or make a new database"
+        )
+    }
+
+    /// Marks the database as that of a move which begins.
+    static let begin = "insert into move (id, source, begun_at) values (1, $1, $2)"
+
+    /// Marks the move as finished.
+    static let finish = "update move set finished_at = $1 where id = 1"
+}

@@ -1,0 +1,162 @@
+package import Foundation
+internal import Migrations
+internal import PostgreSQL
+package import PushStore
+
+extension PostgreSQLPlace {
+    /// Connects to the database, as the target of a move. Waits for it. Throws `StoreError`.
+    package func asMoveTarget() throws(StoreError) -> PostgreSQLMoveTarget {
+        do {
+            return PostgreSQLMoveTarget(try self.connect(), place: self.description)
+        } catch {
+            throw StoreError(opening: self.description, error)
+        }
+    }
+}
+
+/// A database that a store is moved into. Its functions wait for the database, and throw `StoreError` if that fails.
+package struct PostgreSQLMoveTarget: MoveTarget {
+    package let place: String
+    private let connection: BlockingConnection
+
+    init(_ connection: BlockingConnection, place: String) {
+        self.connection = connection
+        self.place = place
+    }
+
+    package func isUnfinished(_ identity: Data) throws -> Bool {
+        try self.failing {
+            guard let mark = try MoveMark(self.connection) else { return false }
+            return !mark.isFinished && mark.source == identity
+        }
+    }
+
+    package func begin(_ identity: Data, now: Date) throws -> Bool {
+        try self.failing {
+            try Schema.prepare(self.connection, Migration.allPostgreSQL)
+            return try self.connection.transaction {
+                // A server that starts now waits for the end of this transaction, and then finds the mark.
+                _ = try self.connection.query("select id from schema_state where id = 1 for update")
+                if let name = try self.connection.query(Self.servers).first?.text(0) {
+                    throw self.refusal("a server uses it, \(name): stop it first, or wait some seconds if it has ended")
+                }
+                if let mark = try MoveMark(self.connection) {
+                    guard mark.source == identity else {
+                        throw self.refusal("another database was moved into it: use an empty one")
+                    }
+                    guard !mark.isFinished else {
+                        throw self.refusal("the database was moved into it already: set `database` to it")
+                    }
+                    return true
+                }
+                for table in MovedTable.all where !MovedTable.ofEmptyStores.contains(table.name) {
+                    if try self.connection.query(table.finding)[0].boolean(0) {
+                        throw self.refusal("it is not empty, and has rows in \(table.name): use an empty one")
+                    }
+                }
+                _ = try self.connection.query(MoveMark.begin, identity, now.milliseconds)
+                return false
+            }
+        }
+    }
+
+    package func clear(_ table: MovedTable, _ body: (Int) throws -> Void) throws {
+        try self.failing {
+            while true {
+                let count = try self.connection.query(table.deletion, Self.clearedRows).changed
+                if count == 0 { return }
+                try body(count)
+            }
+        }
+    }
+
+    package func insert(_ rows: [MovedRow], into table: MovedTable) throws {
+        try self.failing {
+            _ = try self.connection.query(table.insertion, values: table.parameters(rows))
+        }
+    }
+
+    package func read(_ table: MovedTable, _ body: ([MovedRow]) throws -> Void) throws {
+        try self.failing {
+            var last: MovedRow?
+            while true {
+                let rows = try self.connection.query(
+                    table.selection(isBehindKey: last != nil),
+                    values: [Int64(table.pageRows)] + (last.map(table.keyParameters) ?? [])
+                )
+                let page = try rows.map { try table.values($0) }
+                if page.isEmpty { return }
+                try body(page)
+                last = page.last
+            }
+        }
+    }
+
+    package func continueNumbers(after last: [NumberedColumn: Int64]) throws {
+        try self.failing {
+            for (column, number) in last where number > 0 {
+                _ = try self.connection.query(
+                    "select setval(pg_get_serial_sequence($1, $2)::regclass, $3)",
+                    column.table,
+                    column.column,
+                    number
+                )
+            }
+        }
+    }
+
+    package func auditFault(_ audit: AuditChain) throws -> AuditFault? {
+        try self.failing {
+            guard let row = try self.connection.query(PostgreSQLReader.nextChain, Int64(0)).first else {
+                return AuditFault(number: 0)
+            }
+            var link = AuditLink(number: try row.integer(1), code: try row.data(2))
+            let end = AuditLink(number: try row.integer(4), code: try row.data(5))
+            guard try row.data(3) == audit.mac(ofStart: link), try row.data(6) == audit.mac(ofEnd: end) else {
+                return AuditFault(number: 0)
+            }
+            while link.number < end.number {
+                let page = try self.connection.query(PostgreSQLReader.entriesAfter, link.number, end.number)
+                if page.count == 0 { return AuditFault(number: link.number + 1) }
+                for index in 0..<page.count {
+                    let entry = try SealedAuditEntry(page[index])
+                    guard audit.isGenuine(entry, after: link) else { return AuditFault(number: entry.link.number) }
+                    link = entry.link
+                }
+            }
+            return link == end ? nil : AuditFault(number: end.number)
+        }
+    }
+
+    package func finish(now: Date) throws {
+        try self.failing {
+            // Without it the first queries are slow, until the server has looked at the tables by itself.
+            try self.connection.execute("analyze")
+            _ = try self.connection.query(MoveMark.finish, now.milliseconds)
+        }
+    }
+
+    // MARK: - Private
+
+    /// How many rows one statement deletes.
+    private static let clearedRows: Int64 = 10_000
+
+    /// The servers and commands that have the database open.
+    private static let servers = """
+        select name from node
+        where not is_fenced and until > \(DatabaseClock.now) order by number limit 1
+        """
+
+    private func refusal(_ reason: String) -> MoveFailure {
+        MoveFailure("nothing was moved to \(self.place): \(reason)")
+    }
+
+    /// Turns errors of the database into `StoreError`.
+    private func failing<Value>(_ body: () throws -> Value) throws -> Value {
+        do {
+            return try body()
+        } catch let error as DatabaseError {
+            throw StoreError(error)
+        }
+    }
+}

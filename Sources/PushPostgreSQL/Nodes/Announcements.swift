@@ -1,0 +1,103 @@
+internal import PostgreSQL
+internal import Reactor
+internal import Synchronization
+
+/// What a process tells those that share its database, gathered: one message in 20 ms at most.
+///
+/// Messages are hints, which may be lost: each is followed by a look into the database, which comes without them, too, only
+/// later. Each is a transaction of its own, since `pg_notify` takes a lock of the whole server until its commit.
+final class Announcements: Sendable {
+    private static let interval = Duration.milliseconds(20)
+
+    private struct State {
+        var message: NodeMessage?
+        var sentAt: ContinuousClock.Instant?
+    }
+
+    private let database: ConnectionPool
+    private let loop: EventLoop
+    private let state = Mutex(State())
+
+    init(_ database: ConnectionPool, on loop: EventLoop) {
+        self.database = database
+        self.loop = loop
+    }
+
+    /// Tells the others soon: at once if nothing was told lately. From any thread.
+    func add(_ news: NodeMessage.News, from sender: Int64) {
+        let pause = self.state.withLock { state -> Duration? in
+            // What waits already takes this with it.
+            defer { state.message = (state.message ?? NodeMessage(sender: sender)).with(news) }
+            guard state.message == nil else { return nil }
+            return state.sentAt.map { max(.zero, $0 + Self.interval - .now) } ?? .zero
+        }
+        guard let pause else { return }
+        self.loop.execute {
+            // The loop keeps the timer until it has fired.
+            LoopTimer(loop: self.loop) { self.send() }.arm(at: .now + pause)
+        }
+    }
+
+    private func send() {
+        let message = self.state.withLock { state in
+            defer {
+                state.message = nil
+                state.sentAt = .now
+            }
+            return state.message
+        }
+        guard let message else { return }
+        // A lost one costs a poll.
+        self.database.control("select pg_notify('sealpost', $1)", message.description) { _ in }
+    }
+}
+
+/// What processes tell each other: the number of who speaks, and words for what is new.
+struct NodeMessage: Sendable, Hashable, CustomStringConvertible {
+    enum News: Sendable, Hashable {
+        /// Credentials have ended.
+        case ends
+        /// There are new pushes in these lanes.
+        case work(Set<String>)
+    }
+
+    /// The server takes less than 8,000 bytes.
+    private static let mostBytes = 7000
+
+    let sender: Int64
+    private(set) var hasEnds = false
+    /// The lanes with new pushes; an asterisk stands for any.
+    private(set) var lanes: Set<String> = []
+
+    var hasWork: Bool { !self.lanes.isEmpty }
+
+    init(sender: Int64) {
+        self.sender = sender
+    }
+
+    /// `nil` if the text is no such message; unknown words are skipped, since a newer version may say more.
+    init?(_ text: String) {
+        let words = text.split(separator: " ")
+        guard let sender = words.first.flatMap({ Int64($0) }) else { return nil }
+        self.sender = sender
+        for word in words.dropFirst() {
+            if word == "ends" { self.hasEnds = true }
+            if word.hasPrefix("work="), word.count > 5 { self.lanes.insert(String(word.dropFirst(5))) }
+        }
+    }
+
+    func with(_ news: News) -> NodeMessage {
+        var message = self
+        switch news {
+        case .ends: message.hasEnds = true
+        case .work(let lanes): message.lanes.formUnion(lanes)
+        }
+        return message
+    }
+
+    var description: String {
+        let head = [String(self.sender)] + (self.hasEnds ? ["ends"] : [])
+        let full = (head + self.lanes.sorted().map { "work=\($0)" }).joined(separator: " ")
+        return full.utf8.count <= Self.mostBytes ? full : (head + ["work=*"]).joined(separator: " ")
+    }
+}

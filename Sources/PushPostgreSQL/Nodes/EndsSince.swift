@@ -1,0 +1,67 @@
+internal import PostgreSQL
+internal import PushCore
+internal import PushStore
+
+/// What has ended since a number.
+struct EndsSince: Sendable {
+    let newest: Int64
+    let ends: [CredentialLease.End]
+
+    /// Takes the rows of `Node.endsSince`.
+    init(_ seen: Int64, _ rows: Rows) throws {
+        guard let first = rows.first else { throw DatabaseError.badColumn(0) }
+        self.newest = try first.integer(0)
+        let trimmed = try first.integer(1)
+        // The number is lower than before if a database was put back.
+        guard self.newest >= seen, trimmed <= seen, rows.count <= Node.mostEnds else {
+            self.ends = [.everything]
+            return
+        }
+        self.ends = self.newest == seen ? [] : try rows.map { try CredentialLease.End($0) }
+    }
+}
+
+extension CredentialLease.End {
+    fileprivate init(_ row: Row) throws {
+        let user = try row.integer(3)
+        guard let token = try row.optionalData(4) else {
+            self = .user(user)
+            return
+        }
+        guard let fingerprint = Fingerprint(bytes: token) else { throw DatabaseError.badColumn(4) }
+        self = .token(fingerprint, user: user)
+    }
+
+    fileprivate var user: Int64? {
+        switch self {
+        case .everything: nil
+        case .user(let user), .token(_, let user): user
+        }
+    }
+
+    fileprivate var token: Fingerprint? {
+        if case .token(let token, _) = self { token } else { nil }
+    }
+}
+
+extension WriteTransaction {
+    /// Writes what has ended, and returns the number of the last of it.
+    ///
+    /// Locks `epoch` until the commit, so that the numbers become visible in their order.
+    func write(_ ends: [CredentialLease.End]) async throws -> Int64? {
+        let ends = ends.filter { $0.user != nil }
+        guard !ends.isEmpty else { return nil }
+        let users = ends.compactMap(\.user)
+        let row = try await self.query(Self.newEnds, ends.count, users, ends.map { $0.token?.bytes }).first
+        return try row?.integer(0)
+    }
+
+    static let newEnds = """
+        with e as (update epoch set newest = newest + $1 where id = 1 returning newest),
+        added as (
+            insert into account_end (epoch, at, user_id, token)
+            select e.newest - $1 + x.place, \(DatabaseClock.now), x.user_id, x.token
+            from e cross join unnest($2::int8[], $3::bytea[]) with ordinality as x (user_id, token, place))
+        select newest from e
+        """
+}

@@ -1,0 +1,61 @@
+extension Node {
+    static let firstEpoch = "insert into epoch (id, newest, trimmed) values (1, 0, 0) on conflict (id) do nothing"
+
+    /// Gives out a number: the process's name, its release, the newest migration that it knows, and the key that it seals with.
+    /// No row if the database has had a migration meanwhile that the process would have to know.
+    static let joining = """
+        insert into node (name, release, schema, started_at, until, sealing, seen_epoch)
+        select $1, $2, $3, \(DatabaseClock.now), \(DatabaseClock.now) + \(duration), $4, e.newest from epoch e
+        where e.id = 1 and not exists (select 1 from migration where name > $3 and oldest_known > $3)
+        returning number, seen_epoch
+        """
+
+    /// Deletes those that were fenced a day ago: a number without a row is nobody's, too.
+    static let forgetting = """
+        delete from node where is_fenced and until < \(DatabaseClock.now) - 86400000
+        """
+
+    static let renewing = """
+        update node set until = \(DatabaseClock.now) + \(duration) where number = $1 and not is_fenced
+        """
+
+    /// From now on nobody waits for this process, which goes by nothing that it remembers any more.
+    static let leaving = """
+        update node set is_fenced = true, until = least(until, \(DatabaseClock.now)) where number = $1
+        """
+
+    /// Fences those that are late, for the process with this number.
+    static let fencing = """
+        update node set is_fenced = true where not is_fenced and number <> $1 and until < \(DatabaseClock.now)
+        """
+
+    // MARK: What has ended
+
+    /// More than this is not forgotten one by one.
+    static let mostEnds = 4096
+
+    /// What has ended since a number; at least one row.
+    static let endsSince = """
+        select e.newest, e.trimmed, a.epoch, a.user_id, a.token
+        from epoch e left join account_end a on a.epoch > $1 and a.epoch <= e.newest
+        where e.id = 1 order by a.epoch limit \(mostEnds + 1)
+        """
+
+    static let confirming = "update node set seen_epoch = $2 where number = $1 and not is_fenced"
+
+    /// A process that may go by what it remembers, and has not confirmed a number. Fenced ones count: they learn of that only
+    /// with their next renewal.
+    static let unaware = "select number from node where seen_epoch < $1 and until > \(DatabaseClock.now) limit 1"
+
+    /// Fences the processes that go on renewing without confirming.
+    static let fencingUnaware = """
+        update node set is_fenced = true where not is_fenced and seen_epoch < $1 and until > \(DatabaseClock.now)
+        """
+
+    /// Deletes what ended an hour ago: no process that has not heard of it is good for anything.
+    static let trimming = """
+        with gone as (delete from account_end where at < \(DatabaseClock.now) - 3600000 returning epoch)
+        update epoch set trimmed = greatest(trimmed, (select max(epoch) from gone))
+        where id = 1 and exists (select 1 from gone)
+        """
+}

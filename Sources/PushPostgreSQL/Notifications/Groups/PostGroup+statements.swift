@@ -1,0 +1,199 @@
+internal import Foundation
+internal import PostgreSQL
+internal import PushCore
+internal import PushStore
+
+/// A device that gets a push of a group.
+struct GroupDevice {
+    let number: Int64
+    let user: Int64
+    let lane: String
+    /// It cannot be reached until it connects; its push is parked.
+    let isAway: Bool
+}
+
+/// A row of `recipient`.
+struct GroupRecipient {
+    let id: Int64
+    let seed: Int64
+    let user: Int64
+    let change: Int64
+    let mac: Int64
+}
+
+extension PreparedPost {
+    /// Whether it is for users whom it names, and all their devices, at once: whatever else it locks is then behind these
+    /// users' counters, which all posts of a group lock first.
+    var joinsOthers: Bool {
+        let (notification, audience) = (self.notification, self.notification.audience)
+        return notification.sendAt == nil && notification.collapseID == nil && audience.platforms == nil
+            && !audience.expressions.isEmpty && audience.usernames.count == audience.expressions.count
+    }
+}
+
+extension HashedAudience {
+    /// The tags of the devices that it walks along.
+    var deviceTags: [Data] {
+        self.branches.compactMap { branch in
+            if case .devicesWith(let tag) = branch { tag } else { nil }
+        }
+    }
+}
+
+/// The statements of a group.
+extension PostGroup {
+    /// Finds the users whom the posts name, locked against deletion, and what their senders have stored.
+    static func look(for posts: [PreparedPost], _ senders: [Int64]) throws -> Statement {
+        try Statement(Self.lookup, Array(Set(posts.flatMap { $0.audience.users.map(\.key) })), senders)
+    }
+
+    static func found(_ rows: Rows) throws -> (users: [Data: PostBatch.NamedUser], usage: [Int64: Usage]) {
+        var (users, usage) = ([Data: PostBatch.NamedUser](), [Int64: Usage]())
+        for row in rows.map({ $0 }) {
+            let id = try row.integer(0)
+            if let key = try row.optionalData(1) {
+                users[key] = PostBatch.NamedUser(id: id, apps: Set(storedApps: try row.optionalText(2)))
+            } else {
+                usage[id] = Usage(notifications: try row.integer(3), bytes: try row.integer(4))
+            }
+        }
+        return (users, usage)
+    }
+
+    static let lookup = """
+        with a as (
+            select id, name_key, apps from account where name_key = any($1::bytea[]) order by id for key share)
+        select a.id, a.name_key, a.apps, 0::int8, 0::int8 from a
+        union all select u.user_id, null, null, u.notifications, u.bytes from usage u where u.user_id = any($2::int8[])
+        """
+
+    /// Adds to what senders have stored, and locks it. `added` is sorted by sender.
+    static func adding(_ added: [(sender: Int64, usage: Usage)]) throws -> Statement {
+        try Statement(
+            Self.usageAddition,
+            added.map(\.sender),
+            added.map(\.usage.notifications),
+            added.map(\.usage.bytes)
+        )
+    }
+
+    static func usage(_ rows: Rows) throws -> [Int64: Usage] {
+        var usage: [Int64: Usage] = [:]
+        for row in rows.map({ $0 }) {
+            usage[try row.integer(0)] = Usage(notifications: try row.integer(1), bytes: try row.integer(2))
+        }
+        return usage
+    }
+
+    static let usageAddition = """
+        insert into usage (user_id, notifications, bytes)
+        select t.user_id, t.notifications, t.bytes
+        from unnest($1::int8[], $2::int8[], $3::int8[]) as t (user_id, notifications, bytes) order by t.user_id
+        on conflict (user_id) do update set notifications = usage.notifications + excluded.notifications,
+            bytes = usage.bytes + excluded.bytes
+        returning user_id, notifications, bytes
+        """
+
+    /// Finds the devices with each of the posts' tags; of very many not all. The counters of their users must be locked, so that
+    /// it stays true which of them have an event stream in no process.
+    static func lookForDevices(of posts: [PreparedPost], _ streamLanes: Set<String>) throws -> Statement {
+        let tags = Set(posts.flatMap(\.audience.deviceTags))
+        return try Statement(Self.taggedDevices, Array(tags), PostgreSQLStore.fanoutPage + 1, streamLanes.sorted())
+    }
+
+    static func devices(_ rows: Rows) throws -> [Data: [GroupDevice]] {
+        var devices: [Data: [GroupDevice]] = [:]
+        for row in rows.map({ $0 }) {
+            let device = GroupDevice(
+                number: try row.integer(1),
+                user: try row.integer(2),
+                lane: try row.text(3),
+                isAway: try row.boolean(4)
+            )
+            devices[try row.data(0), default: []].append(device)
+        }
+        return devices
+    }
+
+    private static let taggedDevices = """
+        select k.tag, v.number, v.user_id, v.lane,
+            case when v.lane = any($3::text[]) then \(StreamHolder.holder(of: "v.number")) is null else false end
+        from unnest($1::bytea[]) as k (tag)
+        cross join lateral (
+            select d.number, d.user_id, d.lane from device_tag t join device d on d.number = t.device
+            where t.tag = k.tag and \(AudienceCondition.living) limit $2) as v
+        """
+
+    /// Inserts the notifications whose ids are free, with their recipients and pushes; returns their seeds.
+    static func insert(
+        _ tx: WriteTransaction,
+        _ chosen: [Chosen],
+        _ recipients: [GroupRecipient]
+    ) async throws -> Set<Int64> {
+        let notifications = chosen.map(\.post.notification)
+        let pushes = chosen.flatMap { chosen in
+            chosen.devices.map { (post: chosen.post, now: chosen.post.notification.createdAt, device: $0) }
+        }
+        let rows = try await tx.query(
+            Self.insertion,
+            notifications.map(\.id.rawValue),
+            notifications.map(\.sender),
+            notifications.map(\.audience.app.stored),
+            notifications.map(\.isStoredByClients),
+            notifications.map(\.isReadOnce),
+            notifications.map(\.priority.rawValue),
+            notifications.map { _ in Int64.random(in: 0..<256) },
+            chosen.map(\.post.seed),
+            notifications.map(\.createdAt.milliseconds),
+            notifications.map(\.expiresAt.milliseconds),
+            chosen.map(\.payload),
+            chosen.map(\.alert),
+            recipients.map(\.id),
+            recipients.map(\.seed),
+            recipients.map(\.user),
+            recipients.map(\.change),
+            recipients.map(\.mac),
+            pushes.map(\.post.notification.id.rawValue),
+            pushes.map(\.post.seed),
+            pushes.map(\.device.number),
+            pushes.map(\.device.user),
+            pushes.map(\.device.lane),
+            pushes.map { $0.device.isAway ? nil : $0.now.milliseconds } as [Int64?],
+            pushes.map { $0.device.isAway ? PushReason.away : nil } as [String?]
+        )
+        return Set(try rows.map { try $0.integer(0) })
+    }
+
+    /// As `PostBatch.insertion` has it for one. A seed tells a notification from another one with its id, which was there before
+    /// or is in the same group.
+    static let insertion = """
+        with n as (
+            insert into notification (id, sender_id, app, is_stored_by_clients, is_read_once, priority,
+                sequence, seed, created_at, expires_at, payload, alert)
+            select t.id, t.sender_id, t.app, t.is_stored_by_clients, t.is_read_once, t.priority,
+                (extract(epoch from clock_timestamp()) * 1000000)::int8 << 8 | t.random, t.seed, t.created_at, t.expires_at,
+                t.payload, t.alert
+            from unnest($1::int8[], $2::int8[], $3::text[], $4::boolean[], $5::boolean[], $6::text[], $7::int8[], $8::int8[],
+                $9::int8[], $10::int8[], $11::bytea[], $12::bytea[])
+                as t (id, sender_id, app, is_stored_by_clients, is_read_once, priority, random, seed, created_at, expires_at,
+                    payload, alert)
+            order by t.id
+            on conflict (id) do nothing returning id, seed, created_at, is_read_once),
+        r as (
+            insert into recipient (notification_id, user_id, change, changed_at, mac)
+            select n.id, t.user_id, t.change, n.created_at, t.mac
+            from unnest($13::int8[], $14::int8[], $15::int8[], $16::int8[], $17::int8[]) as t (id, seed, user_id, change, mac)
+            join n on n.id = t.id and n.seed = t.seed),
+        w as (
+            insert into untaken (notification_id, user_id)
+            select n.id, t.user_id from unnest($13::int8[], $14::int8[], $15::int8[]) as t (id, seed, user_id)
+            join n on n.id = t.id and n.seed = t.seed and n.is_read_once),
+        p as (
+            insert into push (notification_id, device, user_id, lane, is_bulk, due_at, reason)
+            select n.id, t.device, t.user_id, t.lane, false, t.due_at, t.reason
+            from unnest($18::int8[], $19::int8[], $20::int8[], $21::int8[], $22::text[], $23::int8[], $24::text[])
+                as t (id, seed, device, user_id, lane, due_at, reason)
+            join n on n.id = t.id and n.seed = t.seed)
+        select n.seed from n
+        """
+}

@@ -1,0 +1,211 @@
+internal import Foundation
+internal import PostgreSQL
+internal import PushCore
+internal import PushStore
+
+/// Posts of several callers that are stored in one transaction, all of them by the same few statements.
+///
+/// Each is for users whom it names, and all their devices. What decides, and whatever other transactions wait for, is read and
+/// locked for all of them at once, in the order of `PostBatch`: the requests' keys, the accounts of the users whom they name,
+/// these users' counters of changes; the usage of the senders comes last. A refusal is the outcome of its post only.
+struct PostGroup {
+    /// A post that is stored unless its id is taken.
+    struct Chosen {
+        let place: Int
+        let post: PreparedPost
+        let payload: Data
+        let alert: Data?
+        let recipients: [Int64]
+        var devices: [GroupDevice] = []
+    }
+
+    private let members: [PostMember]
+    private let run: PostBatch.Run
+    private let store: PostgreSQLStore
+    private let tx: WriteTransaction
+    private var keys: IdempotencyKeys
+    private let users: [Data: PostBatch.NamedUser]
+    private var usage: [Int64: Usage]
+    private var numbers: [Int64: Int64]
+    private let devices: [Data: [GroupDevice]]
+    private var ends: [PostEnd?]
+
+    /// Reads and locks what the posts need.
+    init(
+        _ members: [PostMember],
+        _ run: PostBatch.Run,
+        by store: PostgreSQLStore,
+        _ tx: WriteTransaction
+    ) async throws {
+        (self.members, self.run, self.store, self.tx) = (members, run, store, tx)
+        let posts = members.map(\.post)
+        let requests = posts.compactMap(\.idempotence)
+        let senders = Set(posts.map(\.notification.sender)).sorted()
+        let reservation = requests.isEmpty ? [] : [try IdempotencyKeys.reservation(of: requests)]
+        let first = try await tx.query(all: reservation + [Self.look(for: posts, senders)])
+        let keys = try await IdempotencyKeys(tx, requests, requests.isEmpty ? nil : first[0])
+        let (users, usage) = try Self.found(first[first.count - 1])
+        var counts: [Int64: Int] = [:]
+        for post in posts {
+            if let request = post.request, try keys.earlierOutcome(of: request) != nil { continue }
+            for id in Set(post.audience.users.compactMap { users[$0.key]?.id }) { counts[id, default: 0] += 1 }
+        }
+        (self.keys, self.users) = (keys, users)
+        let second = try await tx.query(all: [
+            WriteTransaction.draw(counts), Self.lookForDevices(of: posts, tx.streamLanes),
+        ])
+        self.numbers = try WriteTransaction.numbers(second[0])
+        self.devices = try Self.devices(second[1])
+        // Also waits for the end of the first run's transaction. After the counters: first runs lock these before the usage.
+        self.usage =
+            run == .first
+            ? usage : try Self.usage(try await tx.query(all: [Self.adding(senders.map { ($0, Usage()) })])[0])
+        self.ends = members.map { _ in nil }
+    }
+
+    /// Stores the posts; returns an end for each, or `nil` if the first run was committed.
+    mutating func store() async throws -> [PostEnd]? {
+        if self.run == .afterLoss, try await PostBatch.isAnyStored(self.tx, of: self.members.map(\.post)) {
+            // As in `PostBatch`: this commit confirms the first one's.
+            try self.keys.write(self.tx)
+            return nil
+        }
+        var chosen = try self.choose()
+        let areSomeUnfit = self.fit(&chosen)
+        let stored = try await self.insert(chosen)
+        var (added, records) = ([Int64: Usage](), [AuditRecord]())
+        for chosen in chosen {
+            guard stored.contains(chosen.post.seed) else {
+                self.ends[chosen.place] = .outcome(.idTaken)
+                continue
+            }
+            let reach = Reach(recipients: chosen.recipients.count, pushes: chosen.devices.count)
+            let isDue = chosen.devices.contains { !$0.isAway }
+            self.ends[chosen.place] = .outcome(.stored(reach, hasWork: isDue))
+            added[chosen.post.notification.sender, default: Usage()].add(chosen.payload)
+            for device in chosen.devices { self.tx.count(.enqueued, lane: device.lane) }
+            if let request = chosen.post.request { self.keys.note(request, of: chosen.post.notification, reach) }
+            if let record = chosen.post.record { records.append(record) }
+        }
+        // There is room after all for those who were refused.
+        if areSomeUnfit || stored.count < chosen.count { self.leaveRefusedAlone() }
+        try self.keys.write(self.tx)
+        for record in records.merged { self.tx.append(record) }
+        try self.write(added)
+        return self.ends.map { $0 ?? .alone(.first, last: nil) }
+    }
+
+    // MARK: - Private
+
+    /// The posts that nothing refuses. Of those with one key the first is taken, and the others are left alone.
+    private mutating func choose() throws -> [Chosen] {
+        var chosen: [Chosen] = []
+        var requests: Set<Data> = []
+        for (place, member) in self.members.enumerated() {
+            if let request = member.post.request {
+                guard requests.insert(request.key).inserted else { continue }
+                if let earlier = try self.keys.earlierOutcome(of: request) {
+                    self.ends[place] = .outcome(earlier)
+                    continue
+                }
+            }
+            if let refusal = self.refusal(of: member) {
+                self.ends[place] = .outcome(refusal)
+                continue
+            }
+            let recipients = Set(member.post.audience.users.compactMap { self.users[$0.key]?.id })
+            let (payload, alert) = try member.post.renewed(by: self.store.sealing.vault)
+            self.usage[member.post.notification.sender, default: Usage()].add(payload)
+            chosen.append(
+                Chosen(
+                    place: place,
+                    post: member.post,
+                    payload: payload,
+                    alert: alert,
+                    recipients: recipients.sorted()
+                )
+            )
+        }
+        return chosen
+    }
+
+    private func refusal(of member: PostMember) -> PostOutcome? {
+        let notification = member.post.notification
+        let usage = self.usage[notification.sender] ?? Usage()
+        if let excess = member.bounds?.excess(
+            notifications: Int(clamping: usage.notifications),
+            bytes: Int(clamping: usage.bytes),
+            adding: notification.sealedPayload.count
+        ) {
+            return .tooMuch(excess)
+        }
+        for user in member.post.audience.users {
+            guard let known = self.users[user.key], known.apps.contains(notification.audience.app) else {
+                return .unknownUser(user.name)
+            }
+        }
+        return nil
+    }
+
+    /// Gives the posts their devices. Removes those that are not for a group after all: with too many devices, or with those
+    /// of users whom they do not name. Returns whether there were any.
+    private func fit(_ chosen: inout [Chosen]) -> Bool {
+        let count = chosen.count
+        chosen = chosen.compactMap { chosen in
+            var chosen = chosen
+            let found = chosen.post.audience.deviceTags.flatMap { self.devices[$0] ?? [] }
+            let own = Dictionary(found.map { ($0.number, $0) }) { first, _ in first }
+            guard own.count <= PostgreSQLStore.fanoutPage else { return nil }
+            guard own.values.allSatisfy({ chosen.recipients.contains($0.user) }) else { return nil }
+            chosen.devices = own.values.sorted { $0.number < $1.number }
+            return chosen
+        }
+        return chosen.count < count
+    }
+
+    private mutating func insert(_ chosen: [Chosen]) async throws -> Set<Int64> {
+        if chosen.isEmpty { return [] }
+        var recipients: [GroupRecipient] = []
+        let rows = self.store.sealing.rows
+        for chosen in chosen {
+            let (id, seed) = (chosen.post.notification.id.rawValue, chosen.post.seed)
+            for user in chosen.recipients {
+                let change = try PostgreSQLStore.number(of: user, in: self.numbers)
+                self.numbers[user] = change &+ 1
+                let mac = rows.recipient(of: id, user: user)
+                recipients.append(GroupRecipient(id: id, seed: seed, user: user, change: change, mac: mac))
+            }
+        }
+        return try await Self.insert(self.tx, chosen, recipients)
+    }
+
+    private mutating func leaveRefusedAlone() {
+        for (place, end) in self.ends.enumerated() {
+            if case .outcome(.tooMuch)? = end { self.ends[place] = nil }
+        }
+    }
+
+    /// The usage comes last, since all posts of a sender wait for it. Only a first run can have been overtaken: later ones have
+    /// it locked, and what goes beyond one member's bounds then is another's, whose bounds are wider.
+    private func write(_ added: [Int64: Usage]) throws {
+        if added.isEmpty { return }
+        let bounds =
+            self.run == .first
+            ? self.members.compactMap { member in
+                member.bounds.map { (sender: member.post.notification.sender, bounds: $0) }
+            } : []
+        self.tx.queryLast(try Self.adding(added.sorted { $0.key < $1.key }.map { ($0.key, $0.value) })) { rows in
+            let usage = try Self.usage(rows)
+            for (sender, bounds) in bounds {
+                if let usage = usage[sender], !bounds.allow(usage) { throw PostBatch.Overtaken() }
+            }
+        }
+    }
+}
+
+extension Usage {
+    fileprivate mutating func add(_ payload: Data) {
+        self.notifications += 1
+        self.bytes += Int64(payload.count)
+    }
+}

@@ -1,0 +1,30 @@
+/// The statements that find and lock due pushes of a lane.
+struct Claims {
+    /// Pushes from the mark on: of the lane `$1` and the queue `$2`, due at `$3`, from `$4` on, at most `$5`.
+    let above: String
+    /// The same before the mark.
+    let below: String
+    /// The push of the notification `$1` to the device `$2`, if it is in the lane `$3` and due at `$4`.
+    let one: String
+    /// Whether there is one value more, after the others: the process whose streams the devices must have.
+    let areOfHolder: Bool
+
+    static let all = Claims(areOfHolder: false)
+    /// For the lanes of event streams.
+    static let ofStreams = Claims(areOfHolder: true)
+
+    private init(areOfHolder: Bool) {
+        self.areOfHolder = areOfHolder
+        // A push that was withdrawn on its way is only settled, which any process can do.
+        func condition(_ value: String) -> String {
+            areOfHolder ? " and (p.is_withdrawn or \(StreamHolder.ofPush) = \(value))" : ""
+        }
+        let lane = "p.lane = $1 and p.is_bulk = $2 and p.due_at <= $3"
+        self.above = DueDelivery.select(where: "\(lane) and p.due_at >= $4\(condition("$6"))", limit: "$5")
+        self.below = DueDelivery.select(where: "\(lane) and p.due_at < $4\(condition("$6"))", limit: "$5")
+        self.one = DueDelivery.select(
+            where: "p.notification_id = $1 and p.device = $2 and p.lane = $3 and p.due_at <= $4\(condition("$5"))",
+            limit: "1"
+        )
+    }
+}

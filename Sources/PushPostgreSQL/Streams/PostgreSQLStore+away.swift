@@ -1,0 +1,51 @@
+internal import Foundation
+internal import PostgreSQL
+internal import PushCore
+internal import PushStore
+
+/// Pushes whose device had no event stream where they were tried.
+extension PostgreSQLStore {
+    /// Makes those due at once whose device has a stream by now, here or in another process; the others are parked.
+    ///
+    /// Must be the first in its transaction: it locks the counters of the devices' users, so that a stream which is opened
+    /// meanwhile finds what is parked.
+    func findStreams(
+        of settlements: [PushSettlement],
+        _ tx: WriteTransaction,
+        now: Date
+    ) async throws -> [PushSettlement] {
+        let away = settlements.filter { $0.away != nil }
+        if away.isEmpty { return settlements }
+        try await StreamHolder.lockCounters(tx, of: away.compactMap(\.away?.user))
+        let holders = try await StreamHolder.all(tx, of: away.map(\.push.device))
+        let number = self.node.number
+        return settlements.map { settlement in
+            guard let handle = settlement.away?.handle, let holder = holders[settlement.push.device] else {
+                return settlement
+            }
+            // Here the row may be that of a stream which has just ended.
+            let isListening = DeviceHandle(handle).map(self.options.streams.isListening) ?? false
+            guard holder != number || isListening else { return settlement }
+            var settlement = settlement
+            settlement.comeBack(now: now)
+            return settlement
+        }
+    }
+
+    /// Parks the pushes of devices without a stream that were enqueued for one. The counters of the devices' users must be
+    /// locked.
+    static func park(_ tx: WriteTransaction, ofDevices devices: [Int64]) async throws {
+        if devices.isEmpty { return }
+        _ = try await tx.query(Self.parking, devices, tx.streamLanes.sorted(), PushReason.away)
+    }
+
+    static let parking = """
+        with left_over as (
+            select p.notification_id, p.device from push p
+            where p.device = any($1::int8[]) and p.lane = any($2::text[]) and p.due_at is not null and not p.is_withdrawn
+                and \(DueDelivery.isFree) and \(StreamHolder.ofPush) is null
+            order by p.notification_id, p.device for update)
+        update push p set owner = null, due_at = null, reason = $3 from left_over l
+        where p.notification_id = l.notification_id and p.device = l.device
+        """
+}

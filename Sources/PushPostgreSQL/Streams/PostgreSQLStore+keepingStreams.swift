@@ -1,0 +1,47 @@
+internal import PushCore
+internal import PushStore
+
+extension PostgreSQLStore {
+    /// How long the first end of a stream waits for others to share its transaction.
+    private static let gathering = Duration.milliseconds(100)
+    /// How often it is looked whether this process has another number.
+    private static let interval = Duration.seconds(1)
+    /// After how many intervals it looks for rows of fenced processes, and compares all rows with the open streams.
+    private static let (fencedEvery, allEvery) = (5, 60)
+
+    /// Keeps the rows of event streams true, until the task is cancelled.
+    func keepStreams() async {
+        // Without lanes of streams there are none.
+        if self.options.streamLanes.isEmpty { return }
+        var rounds = 0
+        var number = self.node.number
+        var next = ContinuousClock.now + Self.interval
+        await withTaskCancellationHandler {
+            while !Task.isCancelled {
+                await self.streamBook.signal.wait(atMost: max(next - .now, .milliseconds(1)))
+                // Ended early by the task's end, which the loop's condition sees.
+                try? await Task.sleep(for: Self.gathering)
+                let isRound = .now >= next
+                if isRound {
+                    next = .now + Self.interval
+                    rounds += 1
+                }
+                do {
+                    try await self.writeStreamEnds()
+                    let present = self.node.number
+                    if number != present || (isRound && rounds % Self.allEvery == 0) {
+                        try await self.compareStreams()
+                        number = present
+                    } else if isRound, rounds % Self.fencedEvery == 0 {
+                        try await self.removeStreamsOfDeadNodes()
+                    }
+                } catch {
+                    // While the database fails, posts report it. Nothing is lost: the next round does the same.
+                    try? await Task.sleep(for: Self.interval)
+                }
+            }
+        } onCancel: {
+            self.streamBook.signal.set()
+        }
+    }
+}

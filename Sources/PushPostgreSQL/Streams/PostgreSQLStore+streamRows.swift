@@ -1,0 +1,133 @@
+internal import Foundation
+internal import PostgreSQL
+internal import PushCore
+internal import PushStore
+
+/// Keeps the rows of event streams true.
+extension PostgreSQLStore {
+    /// How many devices one transaction goes through: their users' posts wait for it.
+    private static let page = 200
+
+    /// A row, with what its device is called in the hub, unless that is gone.
+    private struct StreamRow: Sendable {
+        let device: Int64
+        let node: Int64
+        let handle: DeviceHandle?
+        let user: Int64?
+
+        init(_ row: Row) throws {
+            self.device = try row.integer(0)
+            self.node = try row.integer(1)
+            self.handle = try row.optionalText(2).flatMap { DeviceHandle($0) }
+            self.user = try row.optionalInteger(3)
+        }
+    }
+
+    /// Deletes the rows of streams that have ended here since the last call, many in one transaction, and parks what was
+    /// enqueued for them.
+    package func writeStreamEnds() async throws {
+        while true {
+            let ended = self.streamBook.take(Self.page)
+            if ended.isEmpty { return }
+            do {
+                let found = try await self.read(Self.rowsOf, ended.map(\.value), self.node.number)
+                try await self.remove(try found.map(StreamRow.init))
+            } catch {
+                self.streamBook.note(ended)
+                throw error
+            }
+        }
+    }
+
+    /// Deletes the rows of processes that are fenced, and parks what was enqueued for their devices.
+    package func removeStreamsOfDeadNodes() async throws {
+        while true {
+            let found = try await self.read(Self.rowsOfFenced, Int64(Self.page)).map(StreamRow.init)
+            try await self.remove(found)
+            if found.count < Self.page { return }
+        }
+    }
+
+    /// Compares all rows with the streams that are open here: adds what is missing, as after this process was fenced and has
+    /// another number, and deletes what is left over, such as rows of deleted devices.
+    package func compareStreams() async throws {
+        var (last, here): (Int64, Set<DeviceHandle>) = (.min, [])
+        let number = self.node.number
+        while true {
+            let rows = try await self.read(Self.rowsAfter, last, number, Int64(Self.page)).map(StreamRow.init)
+            here.formUnion(rows.filter { $0.node == number }.compactMap(\.handle))
+            try await self.remove(rows.filter { $0.node != number || !self.isListening($0) })
+            guard rows.count >= Self.page, let next = rows.last?.device else { break }
+            last = next
+        }
+        var missing = self.options.streams.devices.filter { !here.contains($0) }[...]
+        while !missing.isEmpty {
+            try await self.add(Array(missing.prefix(Self.page)), now: Date())
+            missing = missing.dropFirst(Self.page)
+        }
+    }
+
+    // MARK: - Private
+
+    private func isListening(_ row: StreamRow) -> Bool {
+        row.handle.map(self.options.streams.isListening) ?? false
+    }
+
+    /// Deletes rows, unless a stream of theirs is open here by now or their process lives.
+    ///
+    /// A stream is in the hub before it takes the lock of its user's counter to write its row, so that under this lock the hub
+    /// has all streams whose rows are written before.
+    private func remove(_ rows: [StreamRow]) async throws {
+        if rows.isEmpty { return }
+        try await self.write { tx in
+            try await StreamHolder.lockCounters(tx, of: rows.compactMap(\.user))
+            let silent = rows.filter { !self.isListening($0) }.map(\.device)
+            let devices = rows.map(\.device)
+            _ = try await tx.query(Self.removal, devices, silent, self.node.number)
+            try await Self.park(tx, ofDevices: devices)
+        }
+    }
+
+    private func add(_ handles: [DeviceHandle], now: Date) async throws {
+        let names = handles.map(\.value)
+        let users = try await self.read("select user_id from device where id = any($1::text[])", names).map {
+            try $0.integer(0)
+        }
+        try await self.write { tx in
+            try await StreamHolder.lockCounters(tx, of: users)
+            let open = handles.filter(self.options.streams.isListening).map(\.value)
+            let added = try await tx.query(Self.addition, open, self.node.number).map { try $0.integer(0) }
+            if added.isEmpty { return }
+            _ = try await Self.wakePushes(tx, ofDevices: added, now: now)
+        }
+    }
+
+    private static let streamRows =
+        "s.device, s.node, d.id, d.user_id from stream s left join device d on d.number = s.device"
+
+    private static let rowsOf = "select \(streamRows) where d.id = any($1::text[]) and s.node = $2"
+
+    static let rowsOfFenced = """
+        select \(streamRows) where s.node in (select number from node where is_fenced) order by s.device limit $1
+        """
+
+    /// Those of this process, and of processes whose numbers are forgotten.
+    static let rowsAfter = """
+        select \(streamRows) where s.device > $1 and (s.node = $2 or s.node <> all \(StreamHolder.living))
+        order by s.device, s.node limit $3
+        """
+
+    private static let removal = """
+        delete from stream where device = any($1::int8[])
+            and (node <> all \(StreamHolder.living) or (node = $3 and device = any($2::int8[])))
+        """
+
+    /// Not newer than the streams of other processes, which may have been opened while this one had no number.
+    private static let addition = """
+        insert into stream (device, node, since)
+        select d.number, $2, coalesce(
+            (select max(o.since) from stream o where o.device = d.number and o.node <> all \(StreamHolder.living)), 0)
+        from device d where d.id = any($1::text[]) order by d.number
+        on conflict (device, node) do nothing returning device
+        """
+}

@@ -1,0 +1,69 @@
+internal import PushStore
+
+extension MovedTable {
+    /// The statement that gives the table's rows, as PostgreSQL has them, in the order of its key; `nil` for the tables whose rows
+    /// the source computes. `:reserved` is a number below which all numbers of changes are.
+    var selection: String? {
+        guard let place = Self.places[self.name] else { return nil }
+        let columns = self.columns.map { column in
+            place.values[column.name].map { "\($0) as \(column.name)" } ?? "t.\(column.name)"
+        }
+        let key = (1...self.keyLength).map(String.init).joined(separator: ", ")
+        return "select \(columns.joined(separator: ", ")) from \(place.rows) order by \(key)"
+    }
+
+    /// Where a table's rows come from, and the values that are not those of the column with the same name.
+    private struct Place {
+        let rows: String
+        var values: [String: String] = [:]
+    }
+
+    /// A number of changes in the order of notifications, where PostgreSQL's store has microseconds: each is below those that
+    /// are given out after the move, and their order stays.
+    private static let sequence = "t.sequence - :reserved"
+
+    private static let places: [String: Place] = [
+        "data_key": Place(rows: "data_key t"),
+        "index_secret": Place(rows: "index_secret t"),
+        "account": Place(rows: "user t"),
+        // As if each user had seen the last change of all: a client may have a cursor with any number that was given out.
+        "user_change": Place(
+            rows: "user t",
+            values: [
+                "user_id": "t.id",
+                "change": "max(:reserved, coalesce((select max(change) from recipient where user_id = t.id), 0))",
+            ]
+        ),
+        "user_tag": Place(rows: "user_tag t"),
+        "token": Place(rows: "token t"),
+        "device": Place(rows: "device t"),
+        "device_tag": Place(rows: "device_tag t"),
+        "device_push": Place(rows: "device_push t"),
+        "confirmation": Place(rows: "confirmation t"),
+        "notification": Place(rows: "notification t", values: ["sequence": Self.sequence]),
+        // A recall from many recipients is one number with the notification here, and a number with each of them there.
+        "recipient": Place(
+            rows: "recipient t left join notification n on n.id = t.notification_id",
+            values: [
+                "change": "coalesce(n.recall_change, t.change)",
+                "changed_at": "case when n.recall_change is null then t.changed_at else n.recalled_at end",
+            ]
+        ),
+        "untaken": Place(rows: "untaken t"),
+        "usage": Place(rows: "usage t"),
+        "idempotency": Place(rows: "idempotency t"),
+        "scheduled": Place(rows: "scheduled t", values: ["sequence": Self.sequence]),
+        "fanout": Place(rows: "fanout t"),
+        // What was on its way when the last process ended is leased to nobody.
+        "push": Place(rows: "delivery t where t.settled_at is null"),
+        "push_end": Place(rows: "delivery t where t.settled_at is not null"),
+        "collapse": Place(rows: "collapse t", values: ["sequence": Self.sequence]),
+        "tally": Place(rows: "tally t", values: ["writer": "0"]),
+        "audit": Place(rows: "audit t", values: ["link": "t.chain"]),
+        "event": Place(rows: "event t"),
+        "event_state": Place(
+            rows: "event_state t",
+            values: ["newest": "coalesce((select max(number) from event), 0)"]
+        ),
+    ]
+}

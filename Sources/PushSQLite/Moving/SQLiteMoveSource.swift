@@ -1,0 +1,131 @@
+package import Crypto
+package import Foundation
+internal import GRDB
+internal import GRDBSQLite
+internal import PushCore
+package import PushStore
+
+/// A store whose rows are moved to another one.
+///
+/// It is open for that, which keeps other processes from it, and is read through a connection of its own.
+package struct SQLiteMoveSource: MoveSource {
+    package let identity: Data
+    package let digestKey: SymmetricKey
+    package let audit: AuditChain
+    package let moved: (to: String, at: Date)?
+
+    private let store: SQLiteStore
+    private let connection: DatabaseQueue
+    /// Numbers that may have been given out to changes are lower than this one.
+    private let reserved: Int64
+
+    init(_ store: SQLiteStore) throws(StoreError) {
+        let secret = store.indexSecret
+        self.store = store
+        self.audit = store.audit.chain
+        self.digestKey = secret.derive("move digest")
+        self.identity = Data(
+            KeyedHash(key: secret.derive("move source")).code { $0.update(data: Data("database".utf8)) }.prefix(16)
+        )
+        do {
+            self.connection = try DatabaseQueue.readOnly(path: store.path)
+            (self.moved, self.reserved) = try self.connection.read { db in
+                let moved = try MovedTo(db)
+                let reserved = try Int64.fetchOne(db, sql: "select reserved from change_number") ?? 0
+                return (moved.map { (to: $0.place, at: $0.at) }, reserved)
+            }
+        } catch {
+            throw StoreError(opening: store.path, error)
+        }
+    }
+
+    package func auditFault() throws -> AuditFault? {
+        try self.store.makeSQLiteReader().auditFault()
+    }
+
+    package func read(_ table: MovedTable, _ body: ([MovedRow]) throws -> Void) throws {
+        do {
+            switch table.name {
+            case "audit_chain": try body([try self.auditChain()])
+            default: try self.select(table, body)
+            }
+        } catch {
+            throw StoreError(reading: error) ?? error
+        }
+    }
+
+    package func lastNumbers() throws -> [NumberedColumn: Int64] {
+        try self.connection.read { db in
+            var numbers: [NumberedColumn: Int64] = [:]
+            for column in NumberedColumn.allCases {
+                numbers[column] = try Int64.fetchOne(
+                    db,
+                    sql: "select seq from sqlite_sequence where name = ?",
+                    arguments: [column == .account ? "user" : column.table]
+                )
+            }
+            return numbers
+        }
+    }
+
+    package func mark(asMovedTo place: String, at date: Date) async throws {
+        try await self.store.writer.write(.housekeeping) { db in
+            try MovedTo(place: place, at: date).write(db)
+        }
+    }
+
+    // MARK: - Private
+
+    private func select(_ table: MovedTable, _ body: ([MovedRow]) throws -> Void) throws {
+        guard let sql = table.selection else {
+            preconditionFailure("each moved table has a selection, which a test checks")
+        }
+        try self.connection.read { db in
+            let statement = try db.makeStatement(sql: sql)
+            if sql.contains(":reserved") { statement.arguments = ["reserved": self.reserved] }
+            var page: [MovedRow] = []
+            page.reserveCapacity(table.pageRows)
+            try DirectRow(statement.sqliteStatement).forEach { row in
+                page.append(try row.values(of: table))
+                guard page.count == table.pageRows else { return true }
+                try body(page)
+                page.removeAll(keepingCapacity: true)
+                return true
+            }
+            if !page.isEmpty { try body(page) }
+        }
+    }
+
+    /// The row of the one chain that there is: where the audit begins, where it ends, and the keyed hashes of both.
+    private func auditChain() throws -> MovedRow {
+        try self.connection.read { db in
+            let empty = AuditLink(number: 0, code: Data())
+            let start =
+                try Row.fetchOne(db, sql: "select number, chain from audit_start")
+                .map { AuditLink(number: try $0[0], code: try $0[1]) } ?? empty
+            let end =
+                try Row.fetchOne(db, sql: "select number, chain from audit order by number desc limit 1")
+                .map { AuditLink(number: try $0[0], code: try $0[1]) } ?? start
+            return [
+                // No process has the number 0: the first one that writes takes the chain.
+                .integer(0), .integer(0), .integer(end.number), .integer(start.number), .bytes(end.code),
+                .bytes(start.code), .bytes(self.audit.mac(ofStart: start)), .bytes(self.audit.mac(ofEnd: end)),
+            ]
+        }
+    }
+}
+
+extension DirectRow {
+    /// The row's values; throws `StoreError.damaged` if one is not of its column's type.
+    fileprivate borrowing func values(of table: MovedTable) throws -> MovedRow {
+        var row: MovedRow = []
+        row.reserveCapacity(table.columns.count)
+        for (index, column) in table.columns.enumerated() {
+            guard let value = self.value(Int32(index), column.kind) else {
+                throw StoreError.damaged(row: "\(column.name) of a row of \(table.name)")
+            }
+            row.append(value)
+        }
+        return row
+    }
+}

@@ -1,0 +1,88 @@
+internal import Bytes
+internal import Foundation
+internal import HTTPTypes
+internal import PushAPI
+package import PushCore
+internal import PushStore
+internal import SocketHTTP
+internal import Synchronization
+
+/// The one-time code with which a stranger may make the first administrator of a server without users.
+package final class SetupCode: Sendable {
+    /// How long a code is good.
+    package static let lifetime = Duration.seconds(3600)
+
+    private let code = Mutex<(text: Secret<String>, end: ContinuousClock.Instant)?>(nil)
+
+    package init() {}
+
+    /// A new code, which whoever starts the server is shown.
+    package func make() -> Secret<String> {
+        var generator = SystemRandomNumberGenerator()
+        let bytes = (0..<16).map { _ in UInt8.random(in: 0 ... .max, using: &generator) }
+        let text = Secret(Hexadecimal.text(of: bytes))
+        self.code.withLock { $0 = (text, .now + Self.lifetime) }
+        return text
+    }
+
+    /// Whether this is the code, and still good.
+    func matches(_ text: String) -> Bool {
+        guard let (code, end) = self.code.withLock({ $0 }), .now < end else { return false }
+        let (given, made) = (Array(text.utf8), Array(code.exposed.utf8))
+        guard given.count == made.count else { return false }
+        return zip(given, made).reduce(UInt8(0)) { $0 | ($1.0 ^ $1.1) } == 0
+    }
+
+    func end() {
+        self.code.withLock { $0 = nil }
+    }
+}
+
+/// Makes the first administrator for whoever has the code of the server's start.
+struct SetupHandler: Handler {
+    let store: any AccountStore
+    let reports: ReportReader
+    let authenticator: Authenticator
+    let code: SetupCode
+
+    var routes: [Route] {
+        [Route(.post, Paths.setup, .anybody, body: ["Code", "Name", "Password"]) { try await self.setUp($0) }]
+    }
+
+    /// A code works once, and only as long as there is no user.
+    private func setUp(_ context: RequestContext) async throws -> Response {
+        let body = try JSONBody(try await context.request.body.collect())
+        let refusal = Problem(.forbidden, "the link has been used or has ended; start the server again for another one")
+        guard self.code.matches(try body.requiredString("Code")) else { throw refusal }
+        guard let name = Username(try body.requiredString("Name")), ![".", ".."].contains(name.description) else {
+            throw Problem(.invalidMember, "Name must be 1 to 100 letters, digits, -, _, @, # or .")
+        }
+        let password = Secret(try body.requiredString("Password"))
+        let hash: PasswordHash
+        do {
+            let origin = context.request.origin
+            hash = try await self.authenticator.hash(password, chosenFor: name, by: name, from: origin)
+        } catch let error as PasswordError {
+            if case .failed = error { throw error }
+            throw Problem(.invalidMember, "Password: \(error)")
+        }
+        guard try await self.reports.run({ try await $0.users(after: nil, limit: 1) }).isEmpty else { throw refusal }
+        let actor = AuditRecord.Actor(
+            name: nil,
+            token: nil,
+            client: context.request.client.description,
+            request: context.id.description
+        )
+        let isAdded = try await self.store.addUser(
+            name,
+            role: .admin,
+            apps: [.usual],
+            password: hash,
+            by: AuditRecord(.addUser, of: name.description, detail: "admin, by the link", by: actor, at: context.now),
+            now: context.now
+        )
+        guard isAdded else { throw refusal }
+        self.code.end()
+        return Response(created: Paths.sessions, .object([.init("Name", .string(name.description))]))
+    }
+}

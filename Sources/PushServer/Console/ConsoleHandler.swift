@@ -1,0 +1,82 @@
+internal import Bytes
+internal import Crypto
+internal import HTTPTypes
+internal import PushAPI
+internal import SocketHTTP
+
+/// Serves the console: the page with which administrators operate the server. Its files are part of the executable.
+///
+/// The page itself is no secret; whatever it shows it asks the API for, with its user's session.
+struct ConsoleHandler: Handler {
+    private static let folder = "/console/"
+
+    var routes: [Route] {
+        [
+            Route(.get, "/console", .anybody) { _ in
+                Response(status: .permanentRedirect, fields: [.location: Self.folder, .cacheControl: "no-cache"])
+            },
+            Route(.get, Self.folder, .anybody) { try self.show("index.html", $0) },
+            Route(.get, Self.folder + "{id}", .anybody) { try self.show($0.parameter, $0) },
+        ]
+    }
+
+    /// A cache must ask each time whether a file has changed: after an update all files must be of one version.
+    private func show(_ name: String, _ context: RequestContext) throws -> Response {
+        guard let file = ConsoleFile.all[name] else { throw Problem(.notFound) }
+        var fields: ResponseFields = [.eTag: file.tag.description, .cacheControl: "no-cache"]
+        if let list = context.request.head[.ifNoneMatch], file.tag.isNamed(by: list) {
+            return Response(status: .notModified, fields: fields)
+        }
+        fields.append(contentsOf: Self.policy)
+        fields.append(.contentType, file.type)
+        return Response(status: .ok, fields: fields, body: file.bytes)
+    }
+
+    /// Scripts and styles of the page's own files only, requests to its own server only, no frames around it, and no texts
+    /// that become scripts or elements.
+    private static let policy: ResponseFields = [
+        .contentSecurityPolicy: """
+        default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; \
+        form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'
+        """,
+        .crossOriginOpenerPolicy: "same-origin",
+    ]
+}
+
+/// A file of the console's page.
+struct ConsoleFile: Sendable {
+    let type: String
+    let bytes: [UInt8]
+    let tag: EntityTag
+
+    private init(_ type: String, _ bytes: [UInt8]) {
+        self.type = type
+        self.bytes = bytes
+        self.tag = EntityTag(description: "\"\(Hexadecimal.text(of: SHA256.hash(data: bytes).prefix(16)))\"")
+    }
+
+    private static let html = "text/html; charset=utf-8"
+    private static let css = "text/css; charset=utf-8"
+    private static let script = "text/javascript; charset=utf-8"
+    private static let picture = "image/svg+xml"
+
+    /// By their names.
+    static let all: [String: ConsoleFile] = [
+        "act.js": ConsoleFile(Self.script, PackageResources.act_js),
+        "api.js": ConsoleFile(Self.script, PackageResources.api_js),
+        "audit.js": ConsoleFile(Self.script, PackageResources.audit_js),
+        "console.css": ConsoleFile(Self.css, PackageResources.console_css),
+        "console.js": ConsoleFile(Self.script, PackageResources.console_js),
+        "devices.js": ConsoleFile(Self.script, PackageResources.devices_js),
+        "dom.js": ConsoleFile(Self.script, PackageResources.dom_js),
+        "icon.svg": ConsoleFile(Self.picture, PackageResources.icon_svg),
+        "index.html": ConsoleFile(Self.html, PackageResources.index_html),
+        "lists.js": ConsoleFile(Self.script, PackageResources.lists_js),
+        "notifications.js": ConsoleFile(Self.script, PackageResources.notifications_js),
+        "overview.js": ConsoleFile(Self.script, PackageResources.overview_js),
+        "plot.js": ConsoleFile(Self.script, PackageResources.plot_js),
+        "tokens.js": ConsoleFile(Self.script, PackageResources.tokens_js),
+        "users.js": ConsoleFile(Self.script, PackageResources.users_js),
+        "words.js": ConsoleFile(Self.script, PackageResources.words_js),
+    ]
+}

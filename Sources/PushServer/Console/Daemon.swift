@@ -1,0 +1,26 @@
+package import Foundation
+package import PushCore
+
+/// What the server tells operators of the parts of the daemon that it does not know, and asks of them.
+package struct Daemon: Sendable {
+    /// The program's version.
+    package let version: String
+    /// The certificates and secrets that end, by their names in the configuration.
+    package let credentials: @Sendable () -> [(name: String, expiresAt: Date)]
+    /// The lanes of this server's senders, and the pauses that they are in.
+    package let pauses: @Sendable () -> [Lane: Pause?]
+    /// Ends the pause of a lane, if it is in one: its pushes are tried at once.
+    package let retry: @Sendable (Lane) -> Void
+
+    package init(
+        version: String = "",
+        credentials: @escaping @Sendable () -> [(name: String, expiresAt: Date)] = { [] },
+        pauses: @escaping @Sendable () -> [Lane: Pause?] = { [:] },
+        retry: @escaping @Sendable (Lane) -> Void = { _ in }
+    ) {
+        self.version = version
+        self.credentials = credentials
+        self.pauses = pauses
+        self.retry = retry
+    }
+}

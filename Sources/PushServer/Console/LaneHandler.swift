@@ -1,0 +1,30 @@
+internal import HTTPTypes
+internal import Logging
+internal import PushAPI
+internal import PushCore
+internal import PushStore
+internal import SocketHTTP
+
+/// Ends pauses of lanes for administrators who have mended their cause.
+struct LaneHandler: Handler {
+    let daemon: Daemon
+    let logger: Logger
+
+    var routes: [Route] {
+        [Route(.post, Paths.retryLane, .atLeast(.admin, .manage), body: ["Lane"]) { try await self.retry($0) }]
+    }
+
+    private func retry(_ context: RequestContext) async throws -> Response {
+        let name = try JSONBody(try await context.request.body.collect()).requiredString("Lane")
+        guard let lane = self.daemon.pauses().keys.first(where: { $0.description == name }) else {
+            throw Problem(.notFound, "this server has no lane of that name")
+        }
+        let user = try context.user.name
+        self.logger.info(
+            "lane retried by an administrator",
+            metadata: ["lane": "\(lane)", "user": "\(user)", "request": "\(context.id)"]
+        )
+        self.daemon.retry(lane)
+        return .noContent
+    }
+}

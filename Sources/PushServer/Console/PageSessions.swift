@@ -1,0 +1,74 @@
+internal import Bytes
+internal import Crypto
+internal import HTTPTypes
+internal import PushAPI
+internal import PushCore
+internal import SocketHTTP
+
+/// Sessions of the console's page: their token is in a cookie, which no script can read and no page of another site can
+/// have sent, and each request also has a value in the field `Page-Token`, which no form can have.
+///
+/// A request without that field has no session, whatever cookies it has.
+struct PageSessions: Sendable {
+    /// Browsers take a cookie of this prefix from an encrypted connection only, and send it to this host only
+    /// (RFC 6265bis section 4.1.3.2); the machine itself counts as encrypted.
+    private static let name = "__Host-sealpost"
+    private static let attributes = "Path=/; Secure; HttpOnly; SameSite=Strict"
+
+    private let code: KeyedHash
+
+    init(secret: IndexSecret) {
+        self.code = KeyedHash(key: secret.derive("page token"))
+    }
+
+    /// Whether the console's page has sent the request.
+    static func isOfPage(_ head: RequestHead) -> Bool { head.count(of: .pageToken) > 0 }
+
+    /// The token of a request's session; `nil` if no page has sent the request.
+    ///
+    /// Throws an `invalid-token` problem if there is no session, or `Page-Token` is not its own. `isRestored`: the page was
+    /// loaded anew, and asks for that value.
+    func token(of head: RequestHead, isRestored: Bool = false) throws(Problem) -> Substring? {
+        guard Self.isOfPage(head) else { return nil }
+        guard let token = Self.cookie(of: head), let value = head[.pageToken] else {
+            throw Problem(.invalidBearerToken, "there is no session; sign in")
+        }
+        guard isRestored || Self.isEqual(value, self.value(for: token)) else {
+            throw Problem(.invalidBearerToken, "Page-Token is not that of the session; load the page again")
+        }
+        return token
+    }
+
+    /// What the requests of a session have in `Page-Token`: a keyed hash of its token, so that nothing is stored.
+    func value(for token: some StringProtocol) -> String {
+        Hexadecimal.text(of: self.code.code { $0.update(data: Array(token.utf8)) }.prefix(16))
+    }
+
+    /// Has the browser keep a token for some seconds.
+    static func set(_ token: Secret<String>, seconds: Int64, in response: inout Response) {
+        response.fields.append(.setCookie, "\(self.name)=\(token.exposed); Max-Age=\(seconds); \(self.attributes)")
+    }
+
+    /// Has the browser forget its token.
+    static func clear(in response: inout Response) {
+        response.fields.append(.setCookie, "\(self.name)=; Max-Age=0; \(self.attributes)")
+    }
+
+    // MARK: - Private
+
+    /// The cookie's value (RFC 6265 section 4.2.1); `nil` if it is missing, or there are several.
+    private static func cookie(of head: RequestHead) -> Substring? {
+        guard head.count(of: .cookie) == 1, let field = head[.cookie] else { return nil }
+        let found = field.split(separator: ";").compactMap { pair -> Substring? in
+            let parts = pair.drop { $0 == " " }.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            return parts.count == 2 && parts[0] == self.name ? parts[1] : nil
+        }
+        return found.count == 1 ? found.first : nil
+    }
+
+    /// In constant time for texts of one length.
+    private static func isEqual(_ first: String, _ second: String) -> Bool {
+        guard first.utf8.count == second.utf8.count else { return false }
+        return zip(first.utf8, second.utf8).reduce(UInt8(0)) { $0 | ($1.0 ^ $1.1) } == 0
+    }
+}

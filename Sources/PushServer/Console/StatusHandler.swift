@@ -1,0 +1,120 @@
+internal import Foundation
+internal import HTTPTypes
+internal import PushAPI
+internal import PushCore
+internal import PushStore
+internal import SocketHTTP
+
+/// Shows administrators how the server is doing: what goes out, what waits and why, and what ends soon.
+struct StatusHandler: Handler {
+    let store: any StoreHealth
+    let daemon: Daemon
+    let history: StatusHistory
+    let troubles: @Sendable () -> [String]
+    let startedAt: Date
+
+    var routes: [Route] {
+        [Route(.get, Paths.status, .atLeast(.admin, .manage)) { try await self.showStatus($0) }]
+    }
+
+    private func showStatus(_ context: RequestContext) async throws -> Response {
+        let schedule = try await context.reader.schedule()
+        let credentials = self.daemon.credentials().sorted { ($0.expiresAt, $0.name) < ($1.expiresAt, $1.name) }
+        return Response(
+            uncached: .object([
+                .init("Version", .string(self.daemon.version)),
+                .init("StartedAt", .string(self.startedAt.rfc3339)),
+                .init("Now", .string(context.now.rfc3339)),
+                .init("Servers", .number(try await self.store.sharing()?.servers ?? 1)),
+                .init("Troubles", .array(self.troubles().map { .string($0) })),
+                .init("Lanes", .array(try await self.lanes(context))),
+                .init(
+                    "Scheduled",
+                    .object([
+                        .init("Count", .number(schedule.count)),
+                        .init("FirstDue", schedule.firstDue.map { .string($0.rfc3339) } ?? .null),
+                    ])
+                ),
+                .init(
+                    "Credentials",
+                    .array(
+                        credentials.map {
+                            .object([
+                                .init("Name", .string($0.name)), .init("ExpiresAt", .string($0.expiresAt.rfc3339)),
+                            ])
+                        }
+                    )
+                ),
+                .init("History", self.history.json(at: context.now)),
+            ])
+        )
+    }
+
+    /// The lanes of this server's senders, and those that have had pushes, by their names.
+    private func lanes(_ context: RequestContext) async throws -> [JSONValue] {
+        let pauses = self.daemon.pauses()
+        let tallies = try await context.reader.tallies()
+        var lanes: [String: Lane] = [:]
+        for name in tallies.keys { lanes[name] = Lane(Platform(stored: name)) }
+        for lane in pauses.keys { lanes[lane.description] = lane }
+        var values: [JSONValue] = []
+        for (name, lane) in lanes.sorted(by: { $0.key < $1.key }) {
+            let (tally, pause) = (tallies[name], pauses[lane] ?? nil)
+            let overdue = try await context.reader.overdue(of: lane, now: context.now)
+            values.append(
+                .object([
+                    .init("Name", .string(name)),
+                    .init("Pending", .number(tally?.pending ?? 0)),
+                    .init("OverdueSeconds", .number(Int(overdue.rounded(.down)))),
+                    .init("Accepted", .number(tally?.accepted ?? 0)),
+                    .init("Failed", .number(tally?.failed ?? 0)),
+                    .init("Expired", .number(tally?.expired ?? 0)),
+                    .init("Cancelled", .number(tally?.cancelled ?? 0)),
+                    .init("Pause", pause.map(\.json) ?? .null),
+                ])
+            )
+        }
+        return values
+    }
+}
+
+extension StoreReader {
+    /// How long the oldest push of a lane has been due that no server has begun to send, in seconds.
+    func overdue(of lane: Lane, now: Date) async throws -> TimeInterval {
+        var overdue: TimeInterval = 0
+        for queue in Queue.allCases {
+            guard let due = try await self.nextDue(in: lane, queue) else { continue }
+            overdue = max(overdue, now.timeIntervalSince(due))
+        }
+        return overdue
+    }
+}
+
+extension Pause {
+    fileprivate var json: JSONValue {
+        .object([
+            .init("Cause", .string(self.cause.rawValue)),
+            .init("Reason", .string(self.reason)),
+            .init("Since", .string(self.since.rfc3339)),
+            .init("Until", .string(self.until.rfc3339)),
+        ])
+    }
+}
+
+extension StatusHistory {
+    fileprivate func json(at now: Date) -> JSONValue {
+        let (steps, end) = self.steps(at: now)
+        func values(_ value: (Step) -> Int) -> JSONValue {
+            .array(steps.map { $0.map { .number(value($0)) } ?? .null })
+        }
+        return .object([
+            .init("Seconds", .number(Int(Self.step.components.seconds))),
+            .init("End", .string(end.rfc3339)),
+            .init("Posted", values(\.posted)),
+            .init("Accepted", values(\.accepted)),
+            .init("Failed", values(\.failed)),
+            .init("Fetched", values(\.fetched)),
+            .init("Pending", values(\.pending)),
+        ])
+    }
+}

@@ -1,0 +1,98 @@
+package import Foundation
+package import PushStore
+internal import Synchronization
+
+/// What was posted, pushed and fetched in the last hour, step by step. In memory only: a new process begins anew.
+///
+/// Pushes are those of all servers that share the database, posts and fetches those of this server.
+package final class StatusHistory: Sendable {
+    static let step = Duration.seconds(15)
+    /// An hour of steps.
+    static let count = 240
+
+    /// The notifications stored, and the payloads handed out, since the start.
+    private let posted = Atomic(0)
+    private let fetched = Atomic(0)
+
+    /// What happened in one step; `pending` is the number of pushes at its end.
+    struct Step: Sendable, Hashable {
+        var posted = 0
+        var accepted = 0
+        var failed = 0
+        var fetched = 0
+        var pending = 0
+    }
+
+    private struct State {
+        /// All that was counted until the last look; `nil` before the first.
+        var sums: Step?
+        /// The number of the last step, counted from 1970, and the steps before it by their numbers.
+        var last: Int64?
+        var steps: [Int64: Step] = [:]
+    }
+
+    private let state = Mutex(State())
+
+    package init() {}
+
+    func countPost() {
+        self.posted.wrappingAdd(1, ordering: .relaxed)
+    }
+
+    func countFetch() {
+        self.fetched.wrappingAdd(1, ordering: .relaxed)
+    }
+
+    /// Looks at the counts every step, until the task is cancelled.
+    package func run(_ reader: any OutboxReader, now: @Sendable () -> Date = { Date() }) async {
+        while !Task.isCancelled {
+            // What cannot be read now is counted with the next step.
+            if let tallies = try? await reader.tallies() { self.note(tallies.values, at: now()) }
+            let rest = Self.seconds - now().timeIntervalSince1970.truncatingRemainder(dividingBy: Self.seconds)
+            // Ended early by shutdown, which the loop's condition sees.
+            try? await Task.sleep(for: .seconds(rest))
+        }
+    }
+
+    /// Notes what has happened since the last look as the step that ends now.
+    func note(_ tallies: some Sequence<Tally>, at now: Date) {
+        var sums = Step(
+            posted: self.posted.load(ordering: .relaxed),
+            fetched: self.fetched.load(ordering: .relaxed)
+        )
+        for tally in tallies {
+            sums.accepted += Int(tally.accepted)
+            sums.failed += Int(tally.failed)
+            sums.pending += Int(tally.pending)
+        }
+        let number = Self.number(of: now)
+        self.state.withLock { state in
+            if let before = state.sums, number != state.last {
+                state.steps[number] = Step(
+                    posted: sums.posted - before.posted,
+                    accepted: sums.accepted - before.accepted,
+                    failed: sums.failed - before.failed,
+                    fetched: sums.fetched - before.fetched,
+                    pending: sums.pending
+                )
+            }
+            guard number != state.last else { return }
+            (state.sums, state.last) = (sums, number)
+            state.steps = state.steps.filter { number - $0.key < Self.count }
+        }
+    }
+
+    /// The steps of the last hour, the oldest first, `nil` where the server did not run, and when the last one ended.
+    func steps(at now: Date) -> (steps: [Step?], end: Date) {
+        let end = Self.number(of: now)
+        let steps = self.state.withLock { $0.steps }
+        let numbers = (end - Int64(Self.count) + 1)...end
+        return (numbers.map { steps[$0] }, Date(timeIntervalSince1970: Double(end) * Self.seconds))
+    }
+
+    private static var seconds: TimeInterval { TimeInterval(Self.step.components.seconds) }
+
+    private static func number(of now: Date) -> Int64 {
+        Int64(exactly: (now.timeIntervalSince1970 / self.seconds).rounded(.down)) ?? 0
+    }
+}

@@ -1,0 +1,63 @@
+// The audit: who did what.
+
+import {ask, path} from './api.js';
+import {empty, field, h, table} from './dom.js';
+import {list} from './lists.js';
+import {links} from './notifications.js';
+import {at, count} from './words.js';
+
+export const title = 'Audit';
+
+const KINDS = [['', 'Everything'], ['notification', 'Notifications'], ['user', 'Users'], ['device', 'Devices'], ['token', 'Tokens'], ['session', 'Sign-ins'], ['keys', 'Keys']];
+const WORDS = {
+  'session.begin': 'signed in', 'user.add': 'added the user', 'user.change': 'changed the user', 'user.delete': 'deleted the user', 'user.tags': 'set the tags of',
+  'token.add': 'made a token for', 'token.revoke': 'ended a token', 'device.register': 'registered the device', 'device.claim': 'asked for the device',
+  'device.move': 'took over the device', 'device.unregister': 'unregistered the device', 'device.test': 'tested the device', 'notification.send': 'sent',
+  'notification.take': 'fetched for good', 'notification.confirm': 'confirmed', 'notification.dismiss': 'dismissed', 'notification.recall': 'recalled', 'keys.change': 'changed the keys',
+};
+
+export async function show(page) {
+  page.heading(title);
+  const kind = h('select', {onchange: () => redraw()}, KINDS.map(([value, text]) => h('option', {value, selected: value === page.query.get('show')}, text)));
+  const text = h('input', {type: 'search', autocomplete: 'off', spellcheck: 'false', oninput: () => redraw()});
+  const place = h('div', {}, h('p.loading', {}, 'Loading…'));
+  page.content.replaceChildren(
+    h('div.find', {role: 'search', 'aria-label': 'The audit'}, h('div.pair', {}, field('Show', kind), field('With the words', text, {hint: 'A name, a number, an address or a request’s id, among the entries below.'}))), place);
+  let redraw = () => {};
+  const {render} = await list(place, {
+    one: 'entry', many: 'entries', signal: page.signal,
+    load: async cursor => {
+      const answer = await ask('GET', path(['audit'], {cursor, limit: 200}), {signal: page.signal});
+      return {items: answer.Entries, cursor: answer.Cursor, more: answer.More};
+    },
+    draw: entries => {
+      const words = text.value.trim().toLowerCase();
+      const found = entries.filter(entry => (!kind.value || entry.Action.startsWith(`${kind.value}.`))
+        && (!words || Object.values(entry).join(' ').toLowerCase().includes(words)));
+      if (found.length === 0) return empty('No entry fits', entries.length ? 'Show more to look further back.' : 'Nothing has been done yet.');
+      return [
+        kind.value || words ? h('p.small', {role: 'status'}, `${count(found.length)} of ${count(entries.length)} loaded entries fit.`) : null,
+        table('Who did what, the newest first', [['When'], ['Who'], ['What'], ['Details'], ['From'], ['Request']],
+          found.map(entry => ({key: String(entry.Number), cells: cells(entry)}))),
+      ];
+    },
+  });
+  redraw = render;
+}
+
+function cells(entry) {
+  return [
+    at(entry.At), [entry.Actor || 'the command line', entry.Token ? h('span.small.below.mono', {title: 'The token that was shown'}, entry.Token) : null],
+    h('span', {title: entry.Action}, WORDS[entry.Action] ?? entry.Action, ' ', subject(entry)),
+    entry.Detail ? h('span.small.wrap', {}, entry.Detail) : '—', entry.Client === 'unknown' ? '—' : h('span.mono', {}, entry.Client),
+    entry.Request ? h('span.mono', {}, entry.Request) : '—',
+  ];
+}
+
+function subject({Action, Subject, Actor}) {
+  if (Action.startsWith('notification.')) return links(Subject);
+  if (Action === 'user.delete') return h('span.strong', {}, Subject);
+  if (Action.startsWith('user.') || Action === 'token.add') return h('a', {href: `#/users/${encodeURIComponent(Subject)}`}, Subject);
+  if (Action === 'session.begin' || Subject === Actor) return null;
+  return Action.startsWith('device.') ? h('span.mono', {title: Subject}, `${Subject.slice(0, 8)}…`) : h('span.mono', {}, Subject);
+}

@@ -1,0 +1,161 @@
+// Notifications: recent ones, and what became of the pushes of one. Payloads are never asked for.
+
+import {Problem, ask, path} from './api.js';
+import {ask as askFirst, form} from './act.js';
+import {badge, empty, field, h, table, update} from './dom.js';
+import {ago, at, count, platformName, plural} from './words.js';
+
+export const title = 'Notifications';
+
+const RECENT = 50, PAGES = 6;
+// In the order in which a push goes through them; those that are not shown in a bar are worth a word only.
+const STATES = [
+  ['queued', 'Queued', 'warm'], ['sending', 'Sending', 'warm'], ['accepted', 'Accepted', 'tint'], ['fetched', 'Fetched', 'good'],
+  ['read', 'Read', 'deep'], ['failed', 'Failed', 'bad'], ['expired', 'Expired', 'warn'], ['cancelled', 'Cancelled', 'plain'],
+];
+const TONES = {queued: 'warn', sending: 'warn', accepted: 'plain', fetched: 'good', read: 'good', failed: 'bad', expired: 'warn', cancelled: 'plain'};
+
+export function show(page) {
+  return page.parts[1] ? showOne(page, page.parts[1]) : showRecent(page);
+}
+
+// MARK: Recent ones
+
+async function showRecent(page) {
+  page.heading(title);
+  const id = h('input', {type: 'text', inputmode: 'numeric', pattern: '[0-9]{1,19}', required: true, maxlength: 19, autocomplete: 'off', title: 'The number of a notification'});
+  const place = h('div', {}, h('p.loading', {}, 'Loading…'));
+  page.content.replaceChildren(
+    h('div.find', {}, form({
+      fields: field('Number of a notification', id, {hint: 'A push carries it as secureId, and a post is answered with it.'}), submit: 'Look up',
+      perform: () => { location.hash = `#/notifications/${id.value.trim()}`; },
+    })),
+    h('section', {'aria-labelledby': 'recent'}, h('h2', {id: 'recent'}, 'Recently sent'), place));
+  const found = await recent(page.signal);
+  place.replaceChildren(found.rows.length
+    ? table('Notifications that were sent recently, the newest first', [['Notifications'], ['Sent by'], ['When'], ['Note']], found.rows)
+    : empty('Nothing was sent lately', 'What is posted shows here: its number, who sent it, and when.'),
+  found.rows.length ? h('p.small.foot', {}, `From the ${plural(found.read, 'newest entry', 'newest entries')} of the audit. `, h('a', {href: '#/audit?show=notification'}, 'Look further back in the audit'), '.') : '');
+}
+
+/** The newest entries of the audit about sending. */
+async function recent(signal) {
+  const rows = [], recalled = new Set();
+  let cursor = null, read = 0;
+  for (let pages = 0; pages < PAGES && rows.length < RECENT; pages += 1) {
+    const answer = await ask('GET', path(['audit'], {cursor, limit: 500}), {signal});
+    for (const entry of answer.Entries) {
+      if (entry.Action === 'notification.recall') recalled.add(entry.Subject);
+      if (entry.Action !== 'notification.send' || rows.length >= RECENT) continue;
+      rows.push({key: String(entry.Number), cells: [links(entry.Subject), entry.Actor || 'the command line', ago(entry.At), note(entry, recalled)]});
+    }
+    read += answer.Entries.length;
+    cursor = answer.Cursor;
+    if (!answer.More) break;
+  }
+  return {rows, read};
+}
+
+/** A batch names all its notifications. */
+export function links(subject) {
+  const ids = subject.split(' ');
+  const link = id => h('a.mono', {href: `#/notifications/${id}`}, id);
+  if (ids.length <= 3) return h('span.ids', {}, ids.map(link));
+  return [h('span.ids', {}, ids.slice(0, 2).map(link)), h('details.inline', {}, h('summary', {}, `and ${count(ids.length - 2)} more of a batch`), h('span.ids', {}, ids.slice(2).map(link)))];
+}
+
+function note(entry, recalled) {
+  const [word, time] = entry.Detail.split(' ');
+  if (recalled.has(entry.Subject)) return badge('Recalled', 'warn');
+  return word === 'at' && time ? ['to be sent at ', at(time)] : entry.Detail || '—';
+}
+
+// MARK: One
+
+async function showOne(page, id) {
+  page.heading(`Notification ${id}`);
+  if (!/^[1-9][0-9]{0,18}$/.test(id)) {
+    page.content.replaceChildren(empty('That is no number of a notification', 'It has digits only, and does not begin with 0.', h('a', {href: '#/notifications'}, 'All notifications')));
+    return undefined;
+  }
+  let wanted = 100;
+  const recall = h('button.danger', {type: 'button', onclick: () => askFirst({
+    title: `Recall notification ${id}?`, submit: 'Recall',
+    text: ['Nobody can fetch it any more, and pushes that wait are cancelled. This cannot be undone.', 'A phone that has fetched it already may still show it.'],
+    perform: async () => {
+      await recallFromAll(id);
+      page.refresh();
+      return `Notification ${id} is recalled.`;
+    },
+  })}, 'Recall');
+  page.heading(`Notification ${id}`, recall);
+  return page.every(5, () => load(id, wanted, page.signal).catch(problem => {
+    if (problem.status !== 404) throw problem;
+    return null;
+  }), answer => {
+    recall.hidden = !answer;
+    update(page.content, answer ? draw(answer, () => { wanted += 500; return page.refresh(); }) : missing());
+  });
+}
+
+/**
+ * Recalls a notification. Where the administrator is a recipient too, the first request takes it from the administrator alone,
+ * and the second from all; where the first was enough, the second finds nothing.
+ */
+async function recallFromAll(id) {
+  await ask('DELETE', path(['notifications', id]));
+  try {
+    await ask('DELETE', path(['notifications', id]));
+  } catch (problem) {
+    if (!(problem instanceof Problem) || problem.status !== 404) throw problem;
+  }
+}
+
+async function load(id, wanted, signal) {
+  let answer = null;
+  const pushes = [];
+  do {
+    answer = await ask('GET', path(['notifications', id, 'deliveries'], {cursor: answer?.Cursor, limit: Math.min(500, wanted - pushes.length)}), {signal});
+    pushes.push(...answer.Deliveries);
+  } while (answer.More && pushes.length < wanted);
+  return {...answer, Deliveries: pushes};
+}
+
+function missing() {
+  return empty('There is no such notification', 'It was recalled, has expired, or never was.', h('a', {href: '#/notifications'}, 'All notifications'));
+}
+
+function draw(answer, more) {
+  const all = STATES.reduce((sum, [state]) => sum + answer.Counts[state], 0);
+  return [
+    answer.SendAt ? h('p.sentence', {'data-key': 'scheduled'}, 'It is scheduled, and will be sent at ', at(answer.SendAt), '.') : null,
+    h('section', {'data-key': 'counts', 'aria-labelledby': 'counts'}, h('h2', {id: 'counts'}, plural(all, 'push', 'pushes')), all ? stack(answer.Counts, all) : null),
+    h('section', {'data-key': 'pushes', 'aria-labelledby': 'pushes'}, h('h2', {id: 'pushes'}, 'Each device'),
+      answer.Deliveries.length ? pushTable(answer.Deliveries)
+        : empty('No pushes', answer.SendAt ? 'They are made when it is sent.' : 'Its recipients have no device, or the devices are still looked up. It can be fetched all the same.'),
+      answer.More ? h('div.row.foot', {}, h('p.small', {}, `${count(answer.Deliveries.length)} of ${count(all)} shown`), h('button', {type: 'button', onclick: more}, 'Show more')) : null),
+  ];
+}
+
+/** The counts as one bar and as a list. */
+function stack(counts, all) {
+  const present = STATES.filter(([state]) => counts[state] > 0);
+  return h('div.stack', {},
+    h('div.stack-bar', {'aria-hidden': 'true'}, present.map(([state, , tone]) => {
+      const part = h(`span.part.${tone}`, {'data-key': state});
+      part.style.flexGrow = String(counts[state] / all);
+      return part;
+    })),
+    h('ul.legend', {}, present.map(([state, name, tone]) => h('li', {'data-key': state}, h(`span.swatch.${tone}`, {}), h('strong', {}, count(counts[state])), ` ${name.toLowerCase()}`))));
+}
+
+function pushTable(pushes) {
+  return table('The pushes of this notification, one for each device', [
+    ['Device'], ['User'], ['Platform'], ['State'], ['Tries', {kind: 'number'}], ['Provider’s words'], ['When'],
+  ], pushes.map((push, index) => ({key: push.Device ?? `gone ${index}`, cells: [
+    push.Device ? h('span.mono', {title: push.Device}, `${push.Device.slice(0, 8)}…`) : 'gone',
+    push.User ? h('a', {href: `#/users/${encodeURIComponent(push.User)}`}, push.User) : 'gone',
+    [platformName(push.Platform), push.App === 'default' ? null : ` · ${push.App}`],
+    badge(push.State, TONES[push.State]), count(push.Attempts), push.Reason ? h('span.mono.wrap', {}, push.Reason) : '—', ago(push.UpdatedAt),
+  ]})));
+}

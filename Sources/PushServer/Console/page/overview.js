@@ -1,0 +1,188 @@
+// How the server does: troubles, the last hour, lanes, credentials.
+
+import {ask, path} from './api.js';
+import {actionButton} from './act.js';
+import {badge, empty, h, table, update} from './dom.js';
+import {byMinute, plotCard} from './plot.js';
+import {at, count, minuteTime, onDay, plural, relative, span} from './words.js';
+
+export const title = 'Overview';
+
+const CAUSES = {
+  outage: ['does not answer', 'The provider did not answer ten calls in a row. It is tried again by itself; look at the network here if others fail, too.'],
+  overloaded: ['asks for a rest', 'The provider has asked this server to send nothing for a while. If that happens often, lower the sender’s rate.'],
+  throttled: ['asks for fewer pushes', 'The provider says that the devices of several users are sent too much. If that happens often, lower the sender’s rate.'],
+  misconfigured: ['refuses the credentials', 'The provider refuses the credentials or the set-up of this sender. Correct what it names, then reload the server or try again.'],
+  devices_refused: ['knows none of the devices', 'The provider did not know the devices of five users in a row. Compare the sender’s app, environment and project with those of the app.'],
+};
+// These do not end by themselves: a person must act.
+const NEEDS_HELP = new Set(['misconfigured', 'devices_refused']);
+const LATE = 60, VERY_LATE = 600, DAY = 86_400_000, QUIET_FROM = 12;
+
+export async function show(page) {
+  page.heading(title);
+  page.every(5, () => ask('GET', '/api/status', {signal: page.signal}), status => render(page, status));
+}
+
+function render(page, status) {
+  const now = new Date(status.Now).getTime();
+  update(page.content,
+    health(troublesOf(status, now)),
+    plots(status.History),
+    lanes(page, status, now),
+    h('div.two', {'data-key': 'rest'}, credentials(status.Credentials, now), facts(status, now)));
+}
+
+// MARK: Troubles
+
+function troublesOf(status, now) {
+  const found = status.Troubles.map(text => ['bad', `${text[0].toUpperCase()}${text.slice(1)}.`.replace(/\.\.$/, '.'), '']);
+  for (const lane of status.Lanes) {
+    if (lane.Pause) {
+      const [what] = CAUSES[lane.Pause.Cause] ?? ['takes no pushes'];
+      found.push([NEEDS_HELP.has(lane.Pause.Cause) ? 'bad' : 'warn',
+        `The lane ${lane.Name} is paused: its provider ${what}.`, `${plural(lane.Pending, 'push waits', 'pushes wait')} in it.`]);
+    } else if (lane.OverdueSeconds > LATE) {
+      found.push([lane.OverdueSeconds > VERY_LATE ? 'bad' : 'warn',
+        `The lane ${lane.Name} is behind: its oldest push is ${span(lane.OverdueSeconds)} late.`, `${plural(lane.Pending, 'push waits', 'pushes wait')}.`]);
+    }
+  }
+  for (const one of status.Credentials) {
+    const left = (new Date(one.ExpiresAt) - now) / DAY;
+    if (left <= 0) found.push(['bad', `${one.Name} has expired.`, 'Its provider refuses pushes until it is replaced.']);
+    else if (left < 30) found.push([left < 3 ? 'bad' : 'warn', `${one.Name} ends in ${left < 2 ? span(left * 86400) : plural(Math.floor(left), 'day')}.`, 'Replace it before, and reload the server.']);
+  }
+  return found.sort((one, other) => (one[0] === 'bad' ? 0 : 1) - (other[0] === 'bad' ? 0 : 1));
+}
+
+function health(troubles) {
+  if (troubles.length === 0) {
+    return h('section.health.good', {'data-key': 'health', 'aria-labelledby': 'health'}, h('span.dot.good', {}),
+      h('div', {}, h('h2', {id: 'health'}, 'All is well'), h('p', {}, 'No lane is paused, no push is late, and no credential ends soon.')));
+  }
+  const bad = troubles.filter(([level]) => level === 'bad').length;
+  const heading = bad ? `${plural(bad, 'thing needs', 'things need')} you` : `${plural(troubles.length, 'thing')} to keep an eye on`;
+  return h(`section.health.${bad ? 'bad' : 'warn'}`, {'data-key': 'health', 'aria-labelledby': 'health'}, h(`span.dot.${bad ? 'bad' : 'warn'}`, {}),
+    h('div', {},
+      h('h2', {id: 'health'}, heading),
+      h('ul.troubles', {}, troubles.map(([level, text, detail]) =>
+        h('li', {}, badge(level === 'bad' ? 'Act' : 'Watch', level), h('div', {}, h('p.strong', {}, text), detail ? h('p.small', {}, detail) : null))))));
+}
+
+// MARK: The last hour
+
+function plots(history) {
+  const end = new Date(history.End).getTime();
+  const course = (name, isLevel = false) => byMinute(history[name], history.Seconds, isLevel);
+  const posted = course('Posted'), accepted = course('Accepted'), failed = course('Failed'), fetched = course('Fetched'), pending = course('Pending', true);
+  const started = posted.findIndex(value => value !== null);
+  const cards = [
+    plotCard({title: 'Posted', end, note: 'notifications', series: [{name: 'posted', values: posted, tone: 'tint'}]}),
+    plotCard({title: 'Accepted', end, note: 'pushes', series: [{name: 'accepted', values: accepted, tone: 'tint'}, {name: 'failed', values: failed, tone: 'bad'}]}),
+    plotCard({title: 'Fetched', end, note: 'payloads', series: [{name: 'fetched', values: fetched, tone: 'tint'}]}),
+    plotCard({title: 'Waiting', end, note: 'pushes now', isLevel: true, series: [{name: 'waiting', values: pending, tone: 'warm'}]}),
+  ];
+  return h('section', {'data-key': 'hour', 'aria-labelledby': 'hour'},
+    h('div.section-head', {}, h('h2', {id: 'hour'}, 'The last hour'),
+      started > 0 ? h('p.small', {}, `This server started ${plural(posted.length - started, 'minute')} ago; before that there are no figures.`) : null),
+    h('div.cards', {}, cards),
+    h('details', {'data-key': 'figures'}, h('summary', {}, 'These figures as a table'), figures(end, {posted, accepted, failed, fetched, pending})));
+}
+
+/** Six rows of ten minutes. */
+function figures(end, {posted, accepted, failed, fetched, pending}) {
+  const rows = [];
+  for (let from = Math.max(0, posted.length - 60); from < posted.length; from += 10) {
+    const sum = values => {
+      const known = values.slice(from, from + 10).filter(value => value !== null);
+      return known.length ? count(known.reduce((one, other) => one + other, 0)) : '—';
+    };
+    const time = index => minuteTime(new Date(end - (posted.length - index) * 60_000));
+    const last = pending.slice(from, from + 10).findLast(value => value !== null);
+    rows.push({key: `from ${from}`, cells: [`${time(from)}–${time(Math.min(posted.length, from + 10))}`,
+      sum(posted), sum(accepted), sum(failed), sum(fetched), last === undefined ? '—' : count(last)]});
+  }
+  const numeric = {kind: 'number'};
+  return table('What happened in the last hour, by ten minutes', [
+    ['Time'], ['Posted', numeric], ['Accepted', numeric], ['Failed', numeric], ['Fetched', numeric], ['Waiting at the end', numeric],
+  ], rows);
+}
+
+// MARK: Lanes
+
+const rank = lane => lane.Pause ? (NEEDS_HELP.has(lane.Pause.Cause) ? 0 : 1) : lane.OverdueSeconds > LATE ? 2 : 3;
+
+function lanes(page, status, now) {
+  const sorted = [...status.Lanes].sort((one, other) => rank(one) - rank(other) || other.Pending - one.Pending || one.Name.localeCompare(other.Name));
+  const heading = h('div.section-head', {}, h('h2', {id: 'lanes'}, 'Lanes'), h('p.small', {}, 'A lane is a sender, or for browsers a push service.'));
+  if (sorted.length === 0) {
+    return h('section', {'data-key': 'lanes', 'aria-labelledby': 'lanes'}, heading,
+      empty('No sender is configured', 'Nothing is pushed, so phones are not woken. What is posted can be fetched all the same.'));
+  }
+  const needsSpace = sorted.length > QUIET_FROM;
+  const isQuiet = lane => needsSpace && rank(lane) === 3 && lane.Pending === 0;
+  const loud = sorted.filter(lane => !isQuiet(lane)), quiet = sorted.filter(isQuiet);
+  return h('section', {'data-key': 'lanes', 'aria-labelledby': 'lanes'}, heading,
+    loud.length ? laneTable('Lanes, those in trouble first', loud, page, now) : null,
+    quiet.length ? h('details', {'data-key': 'quiet'}, h('summary', {}, `${plural(quiet.length, 'lane')} with nothing waiting`), laneTable('Lanes with nothing waiting', quiet, page, now)) : null);
+}
+
+function laneTable(caption, lanes, page, now) {
+  const numeric = {kind: 'number'};
+  return table(caption, [
+    ['Lane'], ['State'], ['Waiting', numeric], ['Oldest is late by', numeric], ['Accepted', numeric], ['Failed', numeric], ['Expired', numeric], ['Cancelled', numeric],
+  ], lanes.flatMap(lane => laneRows(lane, page, now)));
+}
+
+function laneRows(lane, page, now) {
+  const late = lane.OverdueSeconds;
+  const lateness = late < 1 ? '—' : late > VERY_LATE ? badge(span(late), 'bad') : late > LATE ? badge(span(late), 'warn') : span(late);
+  const tone = lane.Pause ? (NEEDS_HELP.has(lane.Pause.Cause) ? 'bad' : 'warn') : late > LATE ? 'warn' : 'good';
+  const row = {key: lane.Name, cells: [
+    h('span.mono', {}, lane.Name), badge(lane.Pause ? 'Paused' : late > LATE ? 'Behind' : 'Running', tone), count(lane.Pending), lateness,
+    count(lane.Accepted), lane.Failed ? h('span.strong', {}, count(lane.Failed)) : '0', count(lane.Expired), count(lane.Cancelled),
+  ]};
+  return lane.Pause ? [row, pauseRow(lane, page, now)] : [row];
+}
+
+function pauseRow(lane, page, now) {
+  const {Cause, Reason, Until} = lane.Pause;
+  const [, advice] = CAUSES[Cause] ?? ['', 'The server has paused this lane.'];
+  const until = Until ? new Date(Until).getTime() : 0;
+  const again = until > now ? ['It tries again at ', at(Until), `, ${relative(until, now)}.`] : ['It tries again with the next push.'];
+  const retry = actionButton('Try again now', async () => {
+    await ask('POST', path(['lanes', 'retry']), {body: {Lane: lane.Name}});
+    page.refresh();
+    return `The lane ${lane.Name} tries again now.`;
+  }, {name: `Try the lane ${lane.Name} again now`, key: `retry ${lane.Name}`});
+  return h(`tr.pause.${NEEDS_HELP.has(Cause) ? 'bad' : 'warn'}`, {role: 'row', 'data-key': `${lane.Name} pause`},
+    h('td', {role: 'cell', colspan: 8}, h('div.pause-body', {},
+      h('div', {}, h('p', {}, advice), Reason ? h('p.small', {}, 'In its words: ', h('q.mono', {}, Reason)) : null, h('p.small', {}, again)), retry)));
+}
+
+// MARK: Credentials and facts
+
+function credentials(list, now) {
+  const rows = [...list].sort((one, other) => new Date(one.ExpiresAt) - new Date(other.ExpiresAt)).map(one => {
+    const left = (new Date(one.ExpiresAt) - now) / DAY;
+    const words = left <= 0 ? 'expired' : left < 2 ? span(left * 86400) : plural(Math.floor(left), 'day');
+    return {key: one.Name, cells: [h('span.mono', {}, one.Name), onDay(one.ExpiresAt), left < 3 ? badge(words, 'bad') : left < 30 ? badge(words, 'warn') : words]};
+  });
+  return h('section', {'aria-labelledby': 'credentials'},
+    h('div.section-head', {}, h('h2', {id: 'credentials'}, 'Credentials that end')),
+    rows.length ? table('Credentials and when they end', [['Credential'], ['Ends on'], ['Left', {kind: 'number'}]], rows)
+      : empty('None', 'No credential of the configuration has an end that the server knows.'));
+}
+
+function facts(status, now) {
+  const {Count, FirstDue} = status.Scheduled;
+  const uptime = (now - new Date(status.StartedAt)) / 1000;
+  const fact = (name, ...value) => h('div', {}, h('dt', {}, name), h('dd', {}, value));
+  return h('section', {'aria-labelledby': 'server'},
+    h('div.section-head', {}, h('h2', {id: 'server'}, status.Servers > 1 ? 'These servers' : 'This server')),
+    h('dl.facts', {},
+      fact('Scheduled', Count ? [plural(Count, 'notification'), FirstDue ? [', the first at ', at(FirstDue)] : null] : 'Nothing'),
+      fact('Servers', count(status.Servers)),
+      fact('Version', status.Version),
+      fact('Running for', span(uptime), h('span.small', {}, [', since ', at(status.StartedAt)]))));
+}

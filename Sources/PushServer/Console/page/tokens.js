@@ -1,0 +1,96 @@
+// Tokens: which are good, making one, and ending one.
+
+import {ask, path} from './api.js';
+import {actionButton, ask as askFirst, tell} from './act.js';
+import {byUser} from './devices.js';
+import {VERBATIM, badge, empty, field, h, table} from './dom.js';
+import {list} from './lists.js';
+import {ago, at} from './words.js';
+
+export const title = 'Tokens';
+
+const SCOPES = {
+  fetch: 'Collect notifications', send: 'Send notifications', register: 'Register devices', manage: 'Manage users and tokens (administrators only)',
+};
+const LIFETIMES = [[3600, 'An hour'], [86400, 'A day'], [7 * 86400, 'A week'], [30 * 86400, '30 days'], [90 * 86400, '90 days'], [365 * 86400, 'A year']];
+
+export async function show(page) {
+  const user = page.query.get('user') ?? '';
+  const make = h('button.primary', {type: 'button', onclick: () => add(user, () => reload())}, 'Make a token');
+  page.heading(title, make);
+  const place = h('div', {}, h('p.loading', {}, 'Loading…'));
+  page.content.replaceChildren(byUser('tokens', user), place);
+  const {reload} = await list(place, {
+    one: 'token', signal: page.signal,
+    load: async cursor => {
+      const answer = await ask('GET', path(['tokens'], {user, cursor}), {signal: page.signal});
+      return {items: answer.Tokens, cursor: answer.Cursor, more: answer.More};
+    },
+    draw: (tokens, reload) => tokens.length
+      ? table('Tokens that are good', [['Token'], ['User'], ['Kind'], ['Scopes'], ['Made'], ['Last used'], ['Ends'], ['Action', {kind: 'action'}]],
+        tokens.map(token => ({key: token.Prefix, cells: cells(token, reload)})))
+      : empty('There are no tokens', 'Each session of an app has one, and programs are given theirs here.'),
+  });
+}
+
+function cells(token, reload) {
+  return [
+    h('span.mono', {}, `${token.Prefix}…`), h('a', {href: `#/users/${encodeURIComponent(token.User)}`}, token.User),
+    token.Session ? 'Session' : 'Made', h('span.tags', {}, token.Scopes.map(scope => h(`span.tag${scope === 'manage' ? '.warn' : ''}`, {}, scope))),
+    ago(token.CreatedAt), ago(token.LastUse, 'never'), ago(token.ExpiresAt),
+    h('button.quiet.danger', {type: 'button', 'aria-label': `Revoke the token ${token.Prefix} of ${token.User}`, onclick: () => askFirst({
+      title: 'Revoke this token?', submit: 'Revoke',
+      text: `What uses ${token.Prefix}… of ${token.User} is refused from the next request on.`,
+      perform: async () => {
+        await ask('DELETE', path(['tokens', token.Prefix]));
+        await reload();
+        return `The token ${token.Prefix}… is revoked.`;
+      },
+    })}, 'Revoke'),
+  ];
+}
+
+function add(user, reload) {
+  const name = h('input', {...VERBATIM, required: true, maxlength: 100, value: user});
+  const scopes = Object.entries(SCOPES).map(([scope, meaning]) => [scope, h('label.check', {}, h('input', {type: 'checkbox', value: scope}), h('span', {}, h('strong', {}, scope), ` – ${meaning}`))]);
+  const lifetime = h('select', {}, LIFETIMES.map(([seconds, text]) => h('option', {value: seconds, selected: seconds === 30 * 86400}, text)));
+  askFirst({
+    title: 'Make a token', submit: 'Make it', kind: 'primary',
+    fields: [field('User', name), h('fieldset', {}, h('legend', {}, 'Scopes'), scopes.map(([, label]) => label), h('p.hint', {}, 'Without any, it may do all that the user’s role may, except manage.')), field('Good for', lifetime)],
+    perform: async () => {
+      const chosen = scopes.filter(([, label]) => label.querySelector('input').checked).map(([scope]) => scope);
+      const made = await ask('POST', '/api/tokens', {body: {User: name.value.trim(), ExpiresIn: Number(lifetime.value), ...(chosen.length ? {Scopes: chosen} : {})}});
+      // After the first dialog is closed and has given the focus back.
+      setTimeout(() => reveal(made, name.value.trim()));
+      await reload();
+      return null;
+    },
+  });
+}
+
+/** The only time that the token is shown: it is kept nowhere, and goes with the dialog. */
+function reveal(made, user) {
+  const opener = document.activeElement;
+  const text = h('output.secret.mono', {tabindex: '0', 'aria-label': 'The token'}, made.Token);
+  const copy = actionButton('Copy', async () => {
+    try {
+      await navigator.clipboard.writeText(made.Token);
+      copy.textContent = 'Copied';
+    } catch {
+      getSelection().selectAllChildren(text);
+      copy.textContent = 'Selected: copy it with the keyboard';
+    }
+  }, {kind: 'primary'});
+  const dialog = h('dialog', {'aria-labelledby': 'reveal-title', onclose: () => {
+    dialog.remove();
+    opener?.focus();
+    tell(`The token ${made.Prefix}… of ${user} is made.`);
+  }},
+  h('h2', {id: 'reveal-title'}, 'The new token'),
+  h('p', {}, 'Copy it now: it is shown only this once, and nobody can show it again.'), text,
+  h('p.small', {}, badge(`for ${user}`), ' Scopes: ', made.Scopes.join(', ') || 'none', '. It ends ', at(made.ExpiresAt), '.'),
+  h('div.row', {}, copy, h('button', {type: 'button', onclick: () => dialog.close()}, 'Done')));
+  document.body.append(dialog);
+  dialog.showModal();
+  copy.focus();
+}

@@ -1,0 +1,130 @@
+internal import Foundation
+internal import Synchronization
+
+/// The rest of a user's quota, shared by all loops: the generic cell rate algorithm on a single number.
+final class Allowance: Sendable {
+    /// When all requests are available again, in nanoseconds since 1970.
+    private let fullAt = Atomic<Int64>(0)
+    /// What was used on this server since the others were told.
+    private let untold = Atomic(0)
+    private let isListed = Atomic(false)
+    let user: Int64
+
+    init(user: Int64 = 0) {
+        self.user = user
+    }
+
+    /// Charges one request, unless none is left.
+    func take(_ policy: QuotaPolicy, now: Date) -> QuotaPolicy.State {
+        let now = Self.nanoseconds(now)
+        var seen = self.fullAt.load(ordering: .relaxed)
+        while true {
+            let used = Self.used(seen, policy, now: now)
+            let taken = used + policy.interval
+            guard taken <= policy.tolerance else {
+                if now + used != seen {
+                    // Stores the bounded value, so that the wait in the answer does end.
+                    let (isDone, current) = self.exchange(seen, for: now + used)
+                    seen = current
+                    if !isDone { continue }
+                }
+                policy.excess.wrappingAdd(1, ordering: .relaxed)
+                return Self.state(policy, used: used, isExceeded: true)
+            }
+            let (isDone, current) = self.exchange(seen, for: now + taken)
+            guard isDone else {
+                seen = current
+                continue
+            }
+            self.note(1, policy)
+            return Self.state(policy, used: taken, isExceeded: false)
+        }
+    }
+
+    /// Charges `requests` even if fewer are left, up to a debt of a whole quota. Further requests are refused until the
+    /// debt is paid back.
+    func charge(_ requests: Int, _ policy: QuotaPolicy, now: Date) {
+        self.add(requests, policy, upTo: 2 * policy.tolerance, now: now)
+        self.note(Int(min(Int64(requests), policy.tolerance / policy.interval)), policy)
+    }
+
+    /// Charges what was used on another server, up to a debt of what all others may have admitted meanwhile.
+    func chargeElsewhere(_ requests: Int, _ policy: QuotaPolicy, now: Date) {
+        self.add(requests, policy, upTo: policy.most, now: now)
+    }
+
+    /// Removes and returns what was used here since the last call.
+    func takeUntold() -> Int {
+        // In this order: what is used in between is listed anew.
+        self.isListed.store(false, ordering: .sequentiallyConsistent)
+        return self.untold.exchange(0, ordering: .sequentiallyConsistent)
+    }
+
+    private func add(_ requests: Int, _ policy: QuotaPolicy, upTo most: Int64, now: Date) {
+        let now = Self.nanoseconds(now)
+        let price = min(Int64(requests), policy.tolerance / policy.interval) * policy.interval
+        var seen = self.fullAt.load(ordering: .relaxed)
+        while true {
+            let used = Self.used(seen, policy, now: now)
+            let taken = max(used, min(used + price, most))
+            let (isDone, current) = self.exchange(seen, for: now + taken)
+            if isDone { return }
+            seen = current
+        }
+    }
+
+    /// Counts what was used here, and has the others told if it is enough to matter.
+    private func note(_ requests: Int, _ policy: QuotaPolicy) {
+        guard let book = policy.book else { return }
+        let (_, untold) = self.untold.wrappingAdd(requests, ordering: .sequentiallyConsistent)
+        guard untold >= book.lot(of: policy), !self.isListed.exchange(true, ordering: .sequentiallyConsistent) else {
+            return
+        }
+        book.list(self, policy)
+    }
+
+    /// The state of the quota, without a charge.
+    func state(_ policy: QuotaPolicy, now: Date) -> QuotaPolicy.State {
+        let now = Self.nanoseconds(now)
+        let used = Self.used(self.fullAt.load(ordering: .relaxed), policy, now: now)
+        return Self.state(policy, used: used, isExceeded: false)
+    }
+
+    /// Whether all requests are available, so that nothing is lost by forgetting the allowance.
+    func isFull(at now: Date) -> Bool {
+        self.fullAt.load(ordering: .relaxed) <= Self.nanoseconds(now)
+    }
+
+    /// The used part of the quota, in nanoseconds until it is available again. If the clock was set back, or the user
+    /// had a role with a longer window, at most a whole quota counts as used.
+    private static func used(_ fullAt: Int64, _ policy: QuotaPolicy, now: Int64) -> Int64 {
+        let used = max(0, fullAt - now)
+        return used <= policy.most ? used : policy.tolerance
+    }
+
+    private static func state(_ policy: QuotaPolicy, used: Int64, isExceeded: Bool) -> QuotaPolicy.State {
+        let left = policy.tolerance - used
+        let rest = left > 0 ? left % policy.interval : left
+        return QuotaPolicy.State(
+            policy: policy,
+            remaining: Int(max(0, left) / policy.interval),
+            seconds: Self.seconds(policy.interval - rest),
+            isExceeded: isExceeded
+        )
+    }
+
+    /// `current` is the value afterwards.
+    private func exchange(_ seen: Int64, for new: Int64) -> (isDone: Bool, current: Int64) {
+        let (isDone, original) = self.fullAt.weakCompareExchange(expected: seen, desired: new, ordering: .relaxed)
+        return (isDone, isDone ? new : original)
+    }
+
+    private static func nanoseconds(_ date: Date) -> Int64 {
+        // From 1970 to 2255: beyond, the number would not fit.
+        Int64(max(0, min(9_000_000_000, date.timeIntervalSince1970)) * 1e9)
+    }
+
+    private static func seconds(_ nanoseconds: Int64) -> Int {
+        Int((nanoseconds + 999_999_999) / 1_000_000_000)
+    }
+}

@@ -1,0 +1,122 @@
+internal import PushStore
+
+/// What the other servers must know of the sign-ins on this one: bounded, so that no guesser fills the database.
+///
+/// An attempt that is over before the others were told of it is told as its outcome only: nothing if it was not checked, or
+/// if nothing has changed.
+struct SignInBook: Sendable {
+    private var attempts: [SignInNews?] = []
+    /// The places of the attempts that are not told yet and may still end.
+    private var places: [UInt64: Int] = [:]
+    private var lastNumber: UInt64 = 0
+    private var invalid: [SignInFailures.Key: UInt16] = [:]
+    private var refused: [SignInFailures.Key: UInt16] = [:]
+
+    /// Notes an attempt; returns the verdict with its number.
+    mutating func begin(
+        _ verdict: SignInFailures.Verdict,
+        of attempt: SignInAttempt
+    ) -> SignInFailures.Verdict {
+        guard case .mayTry(var attempt) = verdict else {
+            if case .mustWait(_, _, isCounted: true) = verdict { Self.count(attempt.pair, in: &self.refused) }
+            return verdict
+        }
+        if self.attempts.count < SignInNews.bound {
+            self.lastNumber += 1
+            attempt.number = self.lastNumber
+            self.places[attempt.number] = self.attempts.count
+            self.attempts.append(SignInNews(.begun, of: attempt))
+        }
+        return .mayTry(attempt)
+    }
+
+    mutating func succeed(_ attempt: SignInAttempt) {
+        let isTold = self.take(attempt)
+        // Nothing that the others know changes.
+        if attempt.isKnown, !attempt.hasFailed, !isTold { return }
+        guard self.attempts.count < SignInNews.bound else { return }
+        var news = SignInNews(.succeeded, of: attempt)
+        news.isTold = isTold
+        self.attempts.append(news)
+    }
+
+    mutating func withdraw(_ attempt: SignInAttempt) {
+        guard self.take(attempt), self.attempts.count < SignInNews.bound else { return }
+        self.attempts.append(SignInNews(.withdrawn, of: attempt))
+    }
+
+    mutating func countInvalidCredentials(of address: SignInFailures.Key) {
+        Self.count(address, in: &self.invalid)
+    }
+
+    /// Removes and returns all, in the order in which it happened.
+    mutating func take() -> [SignInNews] {
+        defer {
+            self.attempts.removeAll(keepingCapacity: true)
+            self.places.removeAll(keepingCapacity: true)
+            self.invalid.removeAll(keepingCapacity: true)
+            self.refused.removeAll(keepingCapacity: true)
+        }
+        let invalid = self.invalid.map { address, count in
+            var news = SignInNews(.invalid)
+            (news.address, news.count) = (address, count)
+            return news
+        }
+        let refused = self.refused.map { pair, count in
+            var news = SignInNews(.refused)
+            (news.pair, news.count) = (pair, count)
+            return news
+        }
+        return self.attempts.compactMap(\.self) + invalid + refused
+    }
+
+    /// Removes an attempt that is not told yet; `true` if it was told.
+    private mutating func take(_ attempt: SignInAttempt) -> Bool {
+        // There was no room for it.
+        if attempt.number == 0 { return false }
+        guard let place = self.places.removeValue(forKey: attempt.number) else { return true }
+        self.attempts[place] = nil
+        return false
+    }
+
+    private static func count(_ key: SignInFailures.Key, in counts: inout [SignInFailures.Key: UInt16]) {
+        guard counts.count < SignInNews.countBound || counts[key] != nil else { return }
+        let count = counts[key] ?? 0
+        counts[key] = count == .max ? count : count + 1
+    }
+}
+
+extension SignInNews {
+    fileprivate init(_ kind: Kind, of attempt: SignInAttempt) {
+        self.init(kind)
+        self.account = attempt.account
+        self.pair = attempt.pair
+        self.address = attempt.address
+        self.networks = attempt.networks.map {
+            Network(width: UInt8($0.width.rawValue), address: $0.address, pair: $0.pair)
+        }
+        self.isKnown = attempt.isKnown
+        self.isNew = attempt.isNew
+        self.isUnderAttack = attempt.isUnderAttack
+    }
+}
+
+extension SignInAttempt {
+    /// The attempt that another server has told of. Its password is not told: see `SignInFailures.untoldPassword`.
+    init(_ news: SignInNews) {
+        self.init(
+            account: news.account,
+            password: SignInFailures.untoldPassword,
+            address: news.address,
+            pair: news.pair,
+            networks: news.networks.compactMap { network in
+                Network.Width(rawValue: Int(network.width)).map {
+                    Network(width: $0, address: network.address, pair: network.pair)
+                }
+            }
+        )
+        self.isKnown = news.isKnown
+        self.isNew = news.isNew
+        self.isUnderAttack = news.isUnderAttack
+    }
+}

@@ -1,0 +1,111 @@
+package import Foundation
+
+/// Moves a store into a database of another kind, table by table, and compares what is there with what was.
+///
+/// Nothing is sealed anew. If it is broken off anywhere, the same move begins again from the start: until it has ended, no
+/// server opens the target, and from the moment that the source is marked, none opens the source.
+package struct Move<Source: MoveSource, Target: MoveTarget> {
+    /// The most rows that are written at once, and about how many bytes.
+    private static var portionRows: Int { 2000 }
+    private static var portionBytes: Int { 8 << 20 }
+
+    private let source: Source
+    private let target: Target
+    private let report: (MoveProgress) throws -> Void
+
+    /// `report` is called from time to time; what it throws breaks the move off.
+    package init(from source: Source, to target: Target, report: @escaping (MoveProgress) throws -> Void) {
+        self.source = source
+        self.target = target
+        self.report = report
+    }
+
+    /// Returns how many rows were moved.
+    ///
+    /// Throws `MoveFailure` if the target cannot be used, if the source was moved before, if its audit is not as it was written,
+    /// or if the target has other rows in the end than the source; otherwise what the two throw.
+    @discardableResult
+    package func run(now: Date) async throws -> Int {
+        if let fault = try self.source.auditFault() {
+            throw MoveFailure("the audit is not as it was written, from entry \(fault.number) on; nothing was moved")
+        }
+        // Broken off between the marks of the two, it begins again like any other.
+        if let moved = self.source.moved, try !self.target.isUnfinished(self.source.identity) {
+            let day = moved.at.ISO8601Format()
+            throw MoveFailure("the database was moved to \(moved.to) on \(day): see docs/operations.md")
+        }
+        let isAgain = try self.target.begin(self.source.identity, now: now)
+        for table in MovedTable.all where isAgain || MovedTable.ofEmptyStores.contains(table.name) {
+            try self.target.clear(table) { try self.report(.cleared(table: table.name, rows: $0)) }
+        }
+        var digests: [RowDigest] = []
+        for table in MovedTable.all { digests.append(try self.move(table)) }
+        try self.target.continueNumbers(after: self.source.lastNumbers())
+        for (table, digest) in zip(MovedTable.all, digests) { try self.compare(table, digest) }
+        if let fault = try self.target.auditFault(self.source.audit) {
+            let place = self.target.place
+            throw MoveFailure("the audit in \(place) is not as it was written, from entry \(fault.number) on")
+        }
+        try self.report(.verified)
+        // In this order: between the two no server opens either.
+        try await self.source.mark(asMovedTo: self.target.place, at: now)
+        try self.report(.marked)
+        try self.target.finish(now: now)
+        return digests.reduce(0) { $0 + $1.count }
+    }
+
+    // MARK: - Private
+
+    private func move(_ table: MovedTable) throws -> RowDigest {
+        var digest = RowDigest(key: self.source.digestKey)
+        var (waiting, size) = ([MovedRow](), 0)
+        try self.report(.began(table: table.name))
+        try self.source.read(table) { page in
+            digest.add(page)
+            for row in page {
+                waiting.append(row)
+                size += row.reduce(0) { $0 + $1.size }
+                guard waiting.count >= Self.portionRows || size >= Self.portionBytes else { continue }
+                try self.target.insert(waiting, into: table)
+                (waiting, size) = ([], 0)
+            }
+            try self.report(.moved(table: table.name, rows: digest.count))
+        }
+        if !waiting.isEmpty { try self.target.insert(waiting, into: table) }
+        try self.report(.ended(table: table.name, rows: digest.count))
+        return digest
+    }
+
+    private func compare(_ table: MovedTable, _ expected: RowDigest) throws {
+        var digest = RowDigest(key: self.source.digestKey)
+        try self.target.read(table) { page in
+            digest.add(page)
+            try self.report(.compared(table: table.name, rows: digest.count))
+        }
+        guard digest.count == expected.count else {
+            throw MoveFailure(
+                "\(self.target.place) has \(digest.count) rows of \(table.name), the source has \(expected.count)"
+            )
+        }
+        guard digest.value == expected.value else {
+            throw MoveFailure("\(self.target.place) has other rows of \(table.name) than the source")
+        }
+    }
+}
+
+/// How far a move has come.
+package enum MoveProgress: Sendable, Hashable {
+    /// Rows of a move that was broken off were deleted.
+    case cleared(table: String, rows: Int)
+    case began(table: String)
+    /// So many rows of the table have been read so far.
+    case moved(table: String, rows: Int)
+    /// All rows of the table are there.
+    case ended(table: String, rows: Int)
+    /// So many rows have been read again.
+    case compared(table: String, rows: Int)
+    /// The target has all rows of the source, and its audit is genuine.
+    case verified
+    /// The source is marked as moved.
+    case marked
+}

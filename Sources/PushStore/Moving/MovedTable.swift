@@ -1,0 +1,32 @@
+/// A table that a move fills, as the target has it: its columns, those of its key first.
+///
+/// The source gives its rows in the order of the key, with what differs between the two kinds of stores already converted.
+package struct MovedTable: Sendable {
+    package struct Column: Sendable {
+        package let name: String
+        package let kind: MovedValue.Kind
+    }
+
+    package let name: String
+    package let columns: [Column]
+    /// How many of the columns are the key; the first ones.
+    package let keyLength: Int
+    /// The most rows that are read or written at once.
+    package let pageRows: Int
+
+    init(_ name: String, key: [Column], _ others: [Column] = [], pageRows: Int = 2000) {
+        self.name = name
+        self.columns = key + others
+        self.keyLength = key.count
+        self.pageRows = pageRows
+    }
+
+    package var key: ArraySlice<Column> { self.columns.prefix(self.keyLength) }
+}
+
+extension MovedTable.Column {
+    static func integers(_ names: String...) -> [Self] { names.map { Self(name: $0, kind: .integer) } }
+    static func booleans(_ names: String...) -> [Self] { names.map { Self(name: $0, kind: .boolean) } }
+    static func texts(_ names: String...) -> [Self] { names.map { Self(name: $0, kind: .text) } }
+    static func bytes(_ names: String...) -> [Self] { names.map { Self(name: $0, kind: .bytes) } }
+}

@@ -1,0 +1,27 @@
+package import Foundation
+
+/// A value of a row that moves from one kind of store to another.
+package enum MovedValue: Sendable, Hashable {
+    case null
+    case integer(Int64)
+    case boolean(Bool)
+    case text(String)
+    case bytes(Data)
+
+    /// The types of columns; each may also be null.
+    package enum Kind: Sendable {
+        case integer, boolean, text, bytes
+    }
+
+    /// About how much memory it takes, in bytes.
+    var size: Int {
+        switch self {
+        case .null, .boolean, .integer: 8
+        case .text(let text): text.utf8.count
+        case .bytes(let bytes): bytes.count
+        }
+    }
+}
+
+/// The values of a row, in the order of its table's columns.
+package typealias MovedRow = [MovedValue]

@@ -1,0 +1,39 @@
+/// Figures of a store that several servers share over a network, for operators.
+package struct SharingReport: Sendable, Hashable {
+    /// Servers that have renewed their number in time.
+    package let servers: Int
+    /// This server's connections to the database.
+    package let connections: Int
+    /// Statements of this server without an answer, and its transactions that wait for a connection.
+    package let waiting: Int
+    /// How long the oldest of them has waited.
+    package let oldestWait: Duration
+    /// Transactions that ran again after a conflict, and statements that were sent again, since the start.
+    package let retries: Int
+    /// Connections that were lost since the start.
+    package let connectionsLost: Int
+    /// The database's standbys that are connected; `nil` if the engine does not say.
+    package let standbys: Int?
+    /// How many bytes of the log the slowest of them has not stored; `nil` without one, or where the role may not read it.
+    package let standbyLag: Int64?
+
+    package init(
+        servers: Int,
+        connections: Int,
+        waiting: Int,
+        oldestWait: Duration,
+        retries: Int,
+        connectionsLost: Int,
+        standbys: Int?,
+        standbyLag: Int64?
+    ) {
+        self.servers = servers
+        self.connections = connections
+        self.waiting = waiting
+        self.oldestWait = oldestWait
+        self.retries = retries
+        self.connectionsLost = connectionsLost
+        self.standbys = standbys
+        self.standbyLag = standbyLag
+    }
+}

@@ -1,0 +1,91 @@
+import Foundation
+import Glibc
+import Logging
+import Reactor
+import ServiceLifecycle
+
+/// The service manager that has started the process, such as systemd: it is told when the daemon serves and stops, and, if
+/// it asks for that, that the daemon still answers.
+///
+/// The messages of sd_notify(3), without its library.
+struct ServiceManager: Sendable {
+    /// The path of a datagram socket; a leading `@` means an abstract one.
+    let socket: String
+    /// The daemon is killed if it has said nothing for so long; `nil`: it need not say anything.
+    let patience: Duration?
+
+    /// The manager that the environment names; `nil` if there is none. Call it once, at the start: it unsets the variables.
+    ///
+    /// Throws `ConfigurationError` if the variables make no sense.
+    static func take() throws(ConfigurationError) -> ServiceManager? {
+        let manager = try ServiceManager(in: ProcessInfo.processInfo.environment, of: getpid())
+        for name in ["NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID"] { unsetenv(name) }
+        return manager
+    }
+
+    /// `id` is this process: a watchdog may be meant for another one.
+    init?(in environment: [String: String], of id: pid_t) throws(ConfigurationError) {
+        guard let socket = environment["NOTIFY_SOCKET"] else { return nil }
+        let longest = MemoryLayout.size(ofValue: sockaddr_un().sun_path)
+        guard let first = socket.first, first == "/" || first == "@", socket.utf8.count < longest else {
+            throw ConfigurationError("NOTIFY_SOCKET: \"\(socket)\" is not the path of a socket")
+        }
+        self.socket = socket
+        guard let text = environment["WATCHDOG_USEC"], environment["WATCHDOG_PID"].map({ $0 == "\(id)" }) ?? true else {
+            self.patience = nil
+            return
+        }
+        guard let microseconds = Int64(text), microseconds > 0 else {
+            throw ConfigurationError("WATCHDOG_USEC: \"\(text)\" is not a time in microseconds")
+        }
+        self.patience = .microseconds(microseconds)
+    }
+
+    /// Sends a message. One that cannot be sent is lost: nothing depends on it but the manager's own view.
+    func tell(_ message: String) {
+        let descriptor = Glibc.socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+        guard descriptor >= 0 else { return }
+        defer { close(descriptor) }
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        let path = Array(self.socket.utf8)
+        withUnsafeMutableBytes(of: &address.sun_path) { bytes in
+            bytes.copyBytes(from: path)
+            if path.first == UInt8(ascii: "@") { bytes[0] = 0 }
+        }
+        let head = MemoryLayout<sockaddr_un>.size - MemoryLayout.size(ofValue: address.sun_path)
+        let length = socklen_t(head + path.count)
+        let (bytes, flags) = (Array(message.utf8), Int32(MSG_DONTWAIT) | Int32(MSG_NOSIGNAL))
+        withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
+                _ = sendto(descriptor, bytes, bytes.count, flags, address, length)
+            }
+        }
+    }
+}
+
+/// Tells the service manager that the daemon still answers, as long as it does: each event loop takes a turn first.
+///
+/// A disk or a provider that hangs holds up no loop, and to start again would not help. A loop that never comes back answers
+/// nobody any more: then nothing is told, and the manager starts another process.
+struct WatchdogService: Service {
+    let manager: ServiceManager
+    let patience: Duration
+    let loops: EventLoopGroup
+
+    func run() async throws {
+        await cancelWhenGracefulShutdown {
+            while !Task.isCancelled {
+                for loop in self.loops.loops + [self.loops.acceptor] { await self.turn(of: loop) }
+                self.manager.tell("WATCHDOG=1")
+                // Ended early by shutdown, which the loop's condition sees.
+                try? await Task.sleep(for: self.patience / 3)
+            }
+        }
+    }
+
+    /// Returns when the loop has run a job.
+    private func turn(of loop: EventLoop) async {
+        await withTaskExecutorPreference(loop) { await Task.yield() }
+    }
+}

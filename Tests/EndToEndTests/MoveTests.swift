@@ -1,0 +1,86 @@
+import Foundation
+import PushAPI
+import PushClient
+import PushTesting
+import Testing
+
+/// `sealpost move`, with the real executable and a real PostgreSQL.
+@Suite(.timeLimit(.minutes(5))) struct MoveTests {
+    private let folder: TemporaryFolder
+    /// The address of an empty database.
+    private let address: String
+
+    init() async throws {
+        self.folder = try TemporaryFolder()
+        let database = try PostgreSQLCluster.shared.newDatabase()
+        self.address = "\(database)"
+        _ = try await Daemon.run(
+            ["user", "add", "alice", "--password-stdin"],
+            in: self.folder,
+            input: "correct horse\n"
+        )
+    }
+
+    private func client(of daemon: Daemon) throws -> PushClient {
+        PushClient(server: try daemon.server, credentials: .basic(username: "alice", password: "correct horse"))
+    }
+
+    private func move() async throws -> ChildProcess.Ended {
+        try await Daemon.run(["move", "--to", self.address], in: self.folder)
+    }
+
+    @Test func theServerGoesOnWithPostgreSQL() async throws {
+        var daemon = try await Daemon(in: self.folder)
+        let posted = try await self.client(of: daemon).send("before")
+        let refused = try await self.move()
+        #expect(refused.code == 1)
+        #expect(refused.errors.contains("is in use by another process"), "\(refused.errors)")
+        _ = await daemon.terminate()
+        // Killed anywhere, it begins again; the later the line, the more is there.
+        for line in ["account: 1", "notification: 1", "all rows are there"] {
+            let process = try ChildProcess(Daemon.executable, ["move", "--to", self.address], in: self.folder.path)
+            _ = await process.errors(until: line)
+            process.signal(SIGKILL)
+            _ = await process.end()
+        }
+        let moved = try await self.move()
+        #expect(moved.code == 0 && moved.output.contains("moved to \(self.address)"), "\(moved.errors)")
+        #expect(moved.errors.contains("notification: 1 rows moved"), "\(moved.errors)")
+        let served = try await Daemon.run(["serve"], in: self.folder)
+        #expect(served.code == 78)
+        #expect(served.errors.contains("was moved to \(self.address)"), "\(served.errors)")
+        let looked = try await Daemon.run(["doctor"], in: self.folder)
+        #expect(looked.output.contains("was moved to \(self.address)"), "\(looked.output)")
+        let listed = try await Daemon.run(["audit", "verify"], in: self.folder)
+        #expect(listed.code == 0, "\(listed.errors)")
+        daemon = try await Daemon(
+            in: self.folder,
+            settings: ["SERVER_LISTEN": "127.0.0.1:0", "DATABASE": self.address]
+        )
+        let client = try self.client(of: daemon)
+        #expect(try await client.notification(posted.id).value.payload == .string("before"))
+        _ = try await client.send("after")
+        #expect(await daemon.terminate() == 0)
+        let verified = try await Daemon.run(
+            ["audit", "verify"],
+            in: self.folder,
+            environment: ["SEALPOST_DATABASE": self.address]
+        )
+        #expect(verified.code == 0, "\(verified.errors)")
+    }
+
+    @Test func whatIsNoAddressIsRefused() async throws {
+        for (address, code, reason) in [
+            ("var/other.db", 1, "--to is no address"), ("postgres://u:p@x:y/z", 78, "--to: "),
+        ] {
+            let ended = try await Daemon.run(["move", "--to", address], in: self.folder)
+            #expect(ended.code == Int32(code) && ended.errors.contains(reason), "\(ended.errors)")
+        }
+        let ended = try await Daemon.run(
+            ["move", "--to", self.address],
+            in: self.folder,
+            environment: ["SEALPOST_DATABASE": self.address]
+        )
+        #expect(ended.code == 1 && ended.errors.contains("is no file"), "\(ended.errors)")
+    }
+}

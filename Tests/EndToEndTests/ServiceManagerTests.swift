@@ -1,0 +1,95 @@
+import Foundation
+import Glibc
+import PushTesting
+import Testing
+
+@testable import sealpost
+
+/// What the daemon tells whoever has started it, by sd_notify(3).
+@Suite(.timeLimit(.minutes(5))) struct ServiceManagerTests {
+    @Test func itTellsWhenItServesThatItLivesAndWhenItStops() async throws {
+        let folder = try TemporaryFolder()
+        let socket = try NotifySocket(in: folder)
+        let process = try ChildProcess(
+            Daemon.executable,
+            ["serve"],
+            in: folder.path,
+            environment: [
+                "SEALPOST_SERVER_LISTEN": "127.0.0.1:0", "NOTIFY_SOCKET": socket.path, "WATCHDOG_USEC": "300000",
+            ]
+        )
+        var messages: [String] = []
+        while !messages.contains("READY=1") || messages.count(where: { $0 == "WATCHDOG=1" }) < 3 {
+            messages.append(try #require(socket.next()))
+        }
+        process.signal(SIGTERM)
+        while messages.last != "STOPPING=1" { messages.append(try #require(socket.next())) }
+        #expect(await process.end().code == 0)
+        #expect(Set(messages) == ["READY=1", "WATCHDOG=1", "STOPPING=1"])
+    }
+
+    @Test(
+        arguments: [
+            ([:], nil, nil), (["NOTIFY_SOCKET": "/run/x"], "/run/x", nil), (["NOTIFY_SOCKET": "@x"], "@x", nil),
+            (["NOTIFY_SOCKET": "@x", "WATCHDOG_USEC": "60000000"], "@x", 60),
+            (["NOTIFY_SOCKET": "@x", "WATCHDOG_USEC": "60000000", "WATCHDOG_PID": "7"], "@x", 60),
+            // Meant for the process that started this one.
+            (["NOTIFY_SOCKET": "@x", "WATCHDOG_USEC": "60000000", "WATCHDOG_PID": "8"], "@x", nil),
+            (["WATCHDOG_USEC": "60000000"], nil, nil),
+        ] as [([String: String], String?, Int64?)]
+    )
+    func theVariablesNameIt(environment: [String: String], socket: String?, seconds: Int64?) throws {
+        let manager = try ServiceManager(in: environment, of: 7)
+        #expect(manager?.socket == socket)
+        #expect(manager?.patience == seconds.map { .seconds($0) })
+    }
+
+    @Test(arguments: [
+        ["NOTIFY_SOCKET": ""], ["NOTIFY_SOCKET": "run/x"], ["NOTIFY_SOCKET": "/" + String(repeating: "x", count: 107)],
+        ["NOTIFY_SOCKET": "@x", "WATCHDOG_USEC": "0"], ["NOTIFY_SOCKET": "@x", "WATCHDOG_USEC": "-1"],
+        ["NOTIFY_SOCKET": "@x", "WATCHDOG_USEC": "99999999999999999999"],
+    ])
+    func variablesThatMakeNoSenseAreRefused(environment: [String: String]) {
+        #expect(throws: ConfigurationError.self) { try ServiceManager(in: environment, of: 7) }
+    }
+
+    /// A manager that is gone ends nothing.
+    @Test func aMessageThatNobodyReadsIsLost() throws {
+        let manager = try #require(try ServiceManager(in: ["NOTIFY_SOCKET": "/nowhere/notify"], of: 7))
+        manager.tell("READY=1")
+    }
+}
+
+/// A datagram socket that the daemon's messages come to.
+private final class NotifySocket: Sendable {
+    let path: String
+    private let descriptor: Int32
+
+    init(in folder: TemporaryFolder) throws {
+        self.path = "\(folder.path)/notify"
+        self.descriptor = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+        try #require(self.descriptor >= 0)
+        var timeout = timeval(tv_sec: 60, tv_usec: 0)
+        setsockopt(self.descriptor, SOL_SOCKET, SO_RCVTIMEO, &timeout, socklen_t(MemoryLayout<timeval>.size))
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        let bytes = Array(self.path.utf8)
+        try #require(bytes.count < MemoryLayout.size(ofValue: address.sun_path))
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: bytes) }
+        let result = withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                bind(self.descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
+            }
+        }
+        try #require(result == 0)
+    }
+
+    deinit { close(self.descriptor) }
+
+    /// The next message; `nil` if none comes within a minute.
+    func next() -> String? {
+        var bytes = [UInt8](repeating: 0, count: 256)
+        let count = recv(self.descriptor, &bytes, bytes.count, 0)
+        return count < 0 ? nil : String(decoding: bytes.prefix(count), as: UTF8.self)
+    }
+}

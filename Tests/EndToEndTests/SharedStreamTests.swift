@@ -1,0 +1,55 @@
+import Foundation
+import PushCore
+import PushStore
+import PushTesting
+import Reactor
+import Testing
+
+@testable import sealpost
+
+/// Event streams of a server that shares its database with another one.
+@Suite(.timeLimit(.minutes(5))) struct SharedStreamTests {
+    /// What the other server does to the streams' user.
+    enum Ending: CaseIterable, Sendable {
+        case disabling, deleting, password
+    }
+
+    @Test(arguments: Ending.allCases) func aStreamEndsWithWhatAnotherServerEnds(ending: Ending) async throws {
+        let database = try PostgreSQLCluster.shared.newDatabaseText()
+        try await Stack.run { configuration in
+            configuration.database = database
+            configuration.senders = Configuration().senders
+            // Nothing ends for the heartbeat's sake.
+            configuration.streamHeartbeat = .seconds(3600)
+        } _: { stack in
+            let keyring = try KeyringFile(stack.folder.file("keyring")).load()
+            var configuration = Configuration()
+            configuration.database = database
+            let other = try configuration.storePlace.open(keyring)
+            let loop = try EventLoop(index: 0)
+            try await withTaskExecutorPreference(loop) {
+                let streams = StreamTests.Streams(stack: stack, loop: loop)
+                _ = try await streams.register()
+                _ = try await streams.register(as: "mallory")
+                let (client, bystander) = (try await streams.listen(), try await streams.listen(as: "mallory"))
+                try await self.end(ending, in: other)
+                try await client.end()
+                let id = try await streams.post(as: "mallory")
+                #expect(try await bystander.event().hasPrefix("id: \(id) "))
+            }
+            loop.stop()
+            await other.close()
+        }
+    }
+
+    private func end(_ ending: Ending, in store: any Store) async throws {
+        let (alice, now) = (try #require(Username("alice")), Date())
+        let change: UserChange =
+            switch ending {
+            case .disabling: try await store.changeUser(alice, isDisabled: true, now: now)
+            case .deleting: try await store.deleteUser(alice, by: nil)
+            case .password: try await store.changeUser(alice, password: PasswordHash(phc: "none"), now: now)
+            }
+        #expect(change == .done)
+    }
+}

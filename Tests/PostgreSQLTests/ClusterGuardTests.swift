@@ -1,0 +1,168 @@
+import Foundation
+import PostgreSQL
+import PushTesting
+import Reactor
+import Synchronization
+import Testing
+
+/// What a pool tells about the servers that it finds.
+private final class Events: Sendable {
+    private let noted = Mutex<[ClusterEvent]>([])
+
+    var all: [ClusterEvent] { self.noted.withLock { $0 } }
+
+    func note(_ event: ClusterEvent) {
+        self.noted.withLock { $0.append(event) }
+    }
+}
+
+/// Runs a test with a pool that follows the twins' link.
+private func withTwins(
+    at name: TwinServers.Name,
+    _ options: PoolOptions = .impatient,
+    _ body: @Sendable (TwinServers, ConnectionPool, Events) async throws -> Void
+) async throws {
+    let twins = try await TwinServers()
+    try twins.lead(to: name)
+    let loop = try EventLoop(index: 0)
+    let events = Events()
+    let pool = ConnectionPool(try twins.address(), options, on: loop) { events.note($0) }
+    let result: Result<Void, any Error>
+    do {
+        result = .success(try await body(twins, pool, events))
+    } catch {
+        result = .failure(error)
+    }
+    await pool.close()
+    loop.stop()
+    try result.get()
+}
+
+private let timeline = "select ('x' || left(pg_walfile_name(pg_current_wal_insert_lsn()), 8))::bit(32)::int8"
+
+private func createTable(_ twins: TwinServers, _ name: TwinServers.Name) throws -> BlockingConnection {
+    let connection = try BlockingConnection(twins.address(of: name))
+    try connection.execute("create table t(n int8)")
+    return connection
+}
+
+@Suite(.timeLimit(.minutes(5))) struct ClusterGuardTests {
+    @Test func anOlderTimelineIsNeitherReadNorWritten() async throws {
+        try await withTwins(at: .second) { twins, pool, events in
+            let first = try createTable(twins, .first)
+            _ = try createTable(twins, .second)
+            #expect(try await pool.query(timeline).first?.integer(0) == 2)
+            try twins.lead(to: .first)
+            try twins.disconnect(.second)
+            try await eventually {
+                let error = await failure { _ = try await pool.query("select n from t") }
+                #expect(error?.isUnavailable == true)
+                return pool.fault != nil
+            }
+            let read = await failure { _ = try await pool.query("select n from t") }
+            let reason = "the server is on timeline 1, but timeline 2 was used before"
+            #expect(read?.isUnavailable == true && read?.description.contains(reason) == true, "\(read as Any)")
+            let write = await failure {
+                try await pool.transaction { _ = try await $0.query("insert into t(n) values (1)") }
+            }
+            #expect(write?.isUnavailable == true, "\(write as Any)")
+            let fault = try #require(pool.fault)
+            #expect(fault.kind == .olderTimeline(1, newest: 2))
+            #expect(try first.query("select count(*) from t").first?.integer(0) == 0)
+            try twins.lead(to: .second)
+            try await eventually {
+                let count = try? await pool.query("select count(*) from t").first?.integer(0)
+                return count == 0
+            }
+            #expect(pool.fault == nil)
+            #expect(events.all == [.refused(fault), .trusted])
+        }
+    }
+
+    @Test func anotherClusterIsNotUsed() async throws {
+        let elsewhere = try PostgreSQLCluster.shared.newDatabase()
+        try await withTwins(at: .first) { twins, pool, _ in
+            _ = try await pool.query("select 1")
+            // The other one has a database of the same name.
+            let host = elsewhere.description.split(separator: "@").last?.prefix { $0 != ":" && $0 != "/" }
+            try twins.lead(to: try #require(host.flatMap { String($0).removingPercentEncoding }))
+            try twins.disconnect(.first)
+            try await eventually {
+                let error = await failure { _ = try await pool.query("select 1") }
+                #expect(error?.isUnavailable == true)
+                return pool.fault != nil
+            }
+            #expect(pool.fault?.kind == .otherCluster)
+        }
+        try PostgreSQLCluster.shared.drop(elsewhere)
+    }
+
+    @Test func whatIsConnectedToAnOlderTimelineIsLeftOnceANewerOneIsSeen() async throws {
+        try await withTwins(at: .first) { twins, pool, events in
+            _ = try createTable(twins, .first)
+            let second = try createTable(twins, .second)
+            let error = await failure {
+                try await pool.transaction { transaction in
+                    _ = try await transaction.query("insert into t(n) values (1)")
+                    try twins.lead(to: .second)
+                    // Needs a connection of its own, since none is open for reads yet.
+                    #expect(try await pool.query(timeline).first?.integer(0) == 2)
+                }
+            }
+            // Run again, on the newer one.
+            #expect(error == nil)
+            #expect(try second.query("select count(*) from t").first?.integer(0) == 1)
+            let first = try BlockingConnection(twins.address(of: .first))
+            #expect(try first.query("select count(*) from t").first?.integer(0) == 0)
+            #expect(events.all == [.advanced])
+        }
+    }
+
+    /// As `pg_cancel_backend` and a shutdown of the primary end the wait for a standby: with a success that is none.
+    @Test func aCommitWhoseWaitForTheStandbyWasCancelledHasAnUnknownOutcome() async throws {
+        try await withTwins(at: .first, PoolOptions()) { twins, pool, _ in
+            let other = try createTable(twins, .first)
+            try other.execute("alter system set synchronous_standby_names = 'nobody'")
+            _ = try other.query("select pg_reload_conf()")
+            async let outcome = failure {
+                try await pool.transaction { _ = try await $0.query("insert into t(n) values (1)") }
+            }
+            async let single = failure { _ = try await pool.query("insert into t(n) values (2)") }
+            try await eventually {
+                let sql = "select count(*) from pg_stat_activity where wait_event = 'SyncRep'"
+                return try other.query(sql).first?.integer(0) == 2
+            }
+            _ = try other.query("select pg_cancel_backend(pid) from pg_stat_activity where wait_event = 'SyncRep'")
+            let warning = "canceling wait for synchronous replication due to user request"
+            #expect(await outcome == .unknownOutcome(reason: warning))
+            #expect(await single == .unknownOutcome(reason: warning))
+            // They are there, which is why nobody may be told that they failed either.
+            #expect(try other.query("select count(*) from t").first?.integer(0) == 2)
+        }
+    }
+
+    @Test func eachWaitOnAFrozenServerEndsWithinTheLimits() async throws {
+        try await withTwins(at: .first, PoolOptions()) { twins, pool, _ in
+            _ = try createTable(twins, .first)
+            _ = try await pool.query("select 1")
+            let start = ContinuousClock.now
+            let committing = Counter()
+            async let commit = failure {
+                try await pool.transaction { transaction in
+                    _ = try await transaction.query("insert into t(n) values (1)")
+                    twins.signal(.first, SIGSTOP)
+                    committing.increment()
+                }
+            }
+            try await eventually { committing.value == 1 }
+            async let read = failure { _ = try await pool.query("select 1") }
+            #expect(await commit?.isUnknown == true)
+            // The limit, and a twentieth of it until that is looked at.
+            let limit = Duration.milliseconds(2500)
+            #expect(ContinuousClock.now - start < limit + .milliseconds(700))
+            #expect(await read?.isUnavailable == true)
+            // Tried once more, at a server that may have taken over.
+            #expect(ContinuousClock.now - start < limit * 2 + .milliseconds(1200))
+        }
+    }
+}

@@ -1,0 +1,111 @@
+import Foundation
+import PostgreSQL
+import PushTesting
+
+/// Two servers of one cluster that both take writes: `second` is a copy of `first` that was promoted, one timeline further.
+///
+/// They are reached through a link at one address, as servers behind a name are. Both end with this object, or with the test
+/// process: their shell waits for the end of a socket that only this process has open.
+final class TwinServers: Sendable {
+    enum Name: String {
+        case first, second
+    }
+
+    private static let script = """
+        trap '' INT TERM HUP
+        programs=$1 folder=$2
+        shift 2
+        serve() {
+            "$@" "$programs/pg_ctl" -D "$folder/$name" -l "$folder/$name.log" -w -t 60 -s \\
+                -o "-k $folder/$name.socket -c listen_addresses= -c fsync=off -c shared_buffers=16MB \\
+                    -c dynamic_shared_memory_type=mmap" start 3<&-
+        }
+        "$@" "$programs/initdb" -D "$folder/first" -U postgres -A trust -E UTF8 --locale=C --no-sync >"$folder/log" 2>&1
+        "$@" cp -a "$folder/first" "$folder/second"
+        "$@" touch "$folder/second/standby.signal"
+        "$@" mkdir "$folder/first.socket" "$folder/second.socket"
+        name=first serve "$@"
+        name=second serve "$@"
+        "$@" "$programs/pg_ctl" -D "$folder/second" -w -t 60 -s promote 3<&-
+        ln -s "$folder/first.socket" "$folder/socket"
+        first=$(head -n 1 "$folder/first/postmaster.pid") second=$(head -n 1 "$folder/second/postmaster.pid")
+        touch "$folder/ready"
+        read -r nothing <&3
+        # By now the folder may be gone.
+        kill -QUIT "$first" "$second"
+        while kill -0 "$first" 2>&- || kill -0 "$second" 2>&-; do sleep 0.1; done
+        rm -rf "$folder"
+        """
+
+    private let folder: TemporaryFolder
+    private let process: ChildProcess
+    private let lifeline: Int32
+
+    init() async throws {
+        let folder = try TemporaryFolder()
+        let stepDown = try PostgreSQLCluster.stepDown(into: folder)
+        var pair: [Int32] = [0, 0]
+        let type = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
+        guard socketpair(AF_UNIX, type, 0, &pair) == 0 else { throw POSIXError(.EMFILE) }
+        defer { close(pair[1]) }
+        self.folder = folder
+        self.lifeline = pair[0]
+        self.process = try ChildProcess(
+            "/usr/bin/setsid",
+            ["/bin/sh", "-c", Self.script, "sh", try PostgreSQLCluster.programs(), folder.path] + stepDown,
+            in: "/",
+            environment: ["PATH": "/usr/sbin:/usr/bin:/sbin:/bin"],
+            descriptors: [pair[1]]
+        )
+        try await eventually { FileManager.default.fileExists(atPath: folder.file("ready")) }
+    }
+
+    deinit {
+        for name in [Name.first, .second] { self.signal(name, SIGCONT) }
+        close(self.lifeline)
+    }
+
+    /// Of the server that the link leads to.
+    func address() throws -> DatabaseAddress { try Self.address(self.folder.file("socket")) }
+
+    func address(of name: Name) throws -> DatabaseAddress { try Self.address(self.folder.file("\(name).socket")) }
+
+    /// Has new connections go to this server.
+    func lead(to name: Name) throws {
+        try self.lead(to: self.folder.file("\(name).socket"))
+    }
+
+    /// Has new connections go to the sockets in a folder.
+    func lead(to path: String) throws {
+        try FileManager.default.createSymbolicLink(atPath: self.folder.file("next"), withDestinationPath: path)
+        rename(self.folder.file("next"), self.folder.file("socket"))
+    }
+
+    /// Ends the connections of others to a server.
+    func disconnect(_ name: Name) throws {
+        _ = try BlockingConnection(self.address(of: name)).query(
+            """
+            select pg_terminate_backend(pid) from pg_stat_activity
+            where backend_type = 'client backend' and pid <> pg_backend_pid()
+            """
+        )
+    }
+
+    /// Sends all processes of a server a signal.
+    func signal(_ name: Name, _ signal: Int32) {
+        let path = self.folder.file("\(name)/postmaster.pid")
+        guard let text = try? String(contentsOfFile: path, encoding: .utf8),
+            let parent = text.split(separator: "\n").first.flatMap({ Int32($0) })
+        else { return }
+        // The parent first: it starts others.
+        kill(parent, signal)
+        let children = try? String(contentsOfFile: "/proc/\(parent)/task/\(parent)/children", encoding: .utf8)
+        for child in (children ?? "").split(separator: " ") {
+            if let id = Int32(child) { kill(id, signal) }
+        }
+    }
+
+    private static func address(_ folder: String) throws -> DatabaseAddress {
+        try DatabaseAddress("postgres://postgres@/postgres?host=\(folder)")
+    }
+}

@@ -1,0 +1,99 @@
+import Foundation
+import PostgreSQL
+import PushCore
+import PushStore
+import PushTesting
+import Reactor
+import Synchronization
+import Testing
+
+@testable import PushPostgreSQL
+
+/// What processes tell each other beside what they store.
+@Suite(.timeLimit(.minutes(5))) struct AnnouncementTests {
+    @Test(
+        arguments: [
+            ("7", 7, false, []), ("7 ends", 7, true, []),
+            ("-7 work=stream work=app.stream ends", -7, true, ["app.stream", "stream"]),
+            ("7 work=* later=1 works", 7, false, ["*"]), ("7 work= work", 7, false, []), ("", nil, false, []),
+            ("ends 7", nil, false, []),
+            ("99999999999999999999 ends", nil, false, []), ("  7  ends", 7, true, []),
+        ] as [(String, Int64?, Bool, Set<String>)]
+    )
+    func aMessageIsRead(text: String, sender: Int64?, hasEnds: Bool, lanes: Set<String>) {
+        let message = NodeMessage(text)
+        #expect(message?.sender == sender)
+        #expect(message?.hasEnds ?? false == hasEnds)
+        #expect(message?.lanes ?? [] == lanes)
+    }
+
+    @Test func aMessageIsWrittenAsItIsRead() {
+        let message = NodeMessage(sender: 7).with(.work(["b", "a"])).with(.ends)
+        #expect(message.description == "7 ends work=a work=b")
+        #expect(NodeMessage(message.description) == message)
+        let long = NodeMessage(sender: 7).with(.work(Set((0..<1000).map { "lane-\($0)" })))
+        #expect(long.description == "7 work=*")
+    }
+
+    @Test func aPostToALaneThatOthersSendWakesThem() async throws {
+        let wakeUps = Atomics()
+        var options = StoreOptions()
+        options.announcedLanes = ["stream"]
+        options.onWork = { wakeUps.poster.wrappingAdd(1, ordering: .relaxed) }
+        let fixture = try StoreFixture(.postgreSQL, options: options)
+        options.onWork = { wakeUps.other.wrappingAdd(1, ordering: .relaxed) }
+        let other = try fixture.reopened(options: options)
+        // Its connection listens as soon as it is open.
+        _ = try await fixture.store.changeUser(
+            try await fixture.addUser("ada", role: .admin).name,
+            role: .admin,
+            now: fixture.now
+        )
+        let alice = try await fixture.addUser("alice")
+        try await fixture.addDevice(of: alice, handle: "a")
+        try await fixture.post(1, from: alice, to: "username:alice")
+        #expect(wakeUps.other.load(ordering: .relaxed) == 0)
+        try await fixture.addDevice(of: alice, platform: "stream", handle: "b")
+        try await fixture.post(2, from: alice, to: "username:alice")
+        try await eventually { wakeUps.other.load(ordering: .relaxed) > 0 }
+        #expect(wakeUps.poster.load(ordering: .relaxed) == 0)
+        await other.store.close()
+    }
+
+    private final class Atomics: Sendable {
+        let poster = Atomic(0)
+        let other = Atomic(0)
+    }
+
+    @Test func newsOfAMomentAreOneMessage() async throws {
+        let address = try PostgreSQLCluster.shared.newDatabase()
+        let loop = try EventLoop(index: 0)
+        let (speaker, listener) = (
+            ConnectionPool(address, PoolOptions(), on: loop), ConnectionPool(address, PoolOptions(), on: loop)
+        )
+        let heard = Heard()
+        listener.listen("listen sealpost") { heard.add($0) }
+        let _: Bool = await withCheckedContinuation { continuation in
+            listener.control("select 1::int8") { _ in continuation.resume(returning: true) }
+        }
+        let announcements = Announcements(speaker, on: loop)
+        let start = ContinuousClock.now
+        for number in 0..<2000 { announcements.add(.work(["lane\(number % 10)"]), from: 1) }
+        announcements.add(.ends, from: 1)
+        try await eventually { heard.texts.contains { $0.contains("ends") } }
+        let most = (ContinuousClock.now - start) / .milliseconds(20) + 2
+        #expect(Double(heard.texts.count) <= most)
+        #expect(Set(heard.texts.flatMap { NodeMessage($0)?.lanes ?? [] }).count == 10)
+        await speaker.close()
+        await listener.close()
+        loop.stop()
+        try PostgreSQLCluster.shared.drop(address)
+    }
+
+    private final class Heard: Sendable {
+        private let all = Mutex<[String]>([])
+
+        func add(_ text: String) { self.all.withLock { $0.append(text) } }
+        var texts: [String] { self.all.withLock { $0 } }
+    }
+}

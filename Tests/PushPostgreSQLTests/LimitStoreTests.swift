@@ -1,0 +1,89 @@
+import Foundation
+import PostgreSQL
+import PushCore
+import PushPostgreSQL
+import PushStore
+import PushTesting
+import Testing
+
+/// What servers tell each other through the database.
+@Suite(.timeLimit(.minutes(5))) struct LimitStoreTests {
+    private let nodes: [StoreFixture]
+
+    init() async throws {
+        let fixture = try StoreFixture(.postgreSQL)
+        self.nodes = [fixture, try fixture.reopened()]
+    }
+
+    private func news(_ lanes: String..., rests: [LaneRest] = []) -> LimitNews {
+        var news = LimitNews()
+        news.lanes = lanes
+        news.rests = rests
+        return news
+    }
+
+    private func exchange(
+        _ node: Int,
+        process: Int64,
+        number: Int64 = 1,
+        _ news: LimitNews = LimitNews(),
+        read: [Int64: Int64] = [:]
+    ) async throws -> LimitAnswer {
+        let limits = try #require(self.nodes[node].store.limits)
+        return try await limits.exchange(LimitRound(process: process, number: number, news: news, read: read))
+    }
+
+    @Test func eachIsToldOnceWhatTheOthersSay() async throws {
+        #expect(try await self.exchange(0, process: 7, self.news("a")).messages.isEmpty)
+        _ = try await self.exchange(0, process: 7, number: 2, self.news("b"))
+        // The same round again, as after an answer that was lost.
+        _ = try await self.exchange(0, process: 7, number: 2, self.news("c"))
+        let first = try await self.exchange(1, process: 8)
+        #expect(first.messages.map(\.news) == [self.news("a"), self.news("b")])
+        #expect(first.messages.map(\.round) == [1, 2])
+        #expect(first.messages.allSatisfy { (.zero ..< .seconds(60)).contains($0.age) })
+        #expect(first.servers == 2)
+        #expect(try await self.exchange(1, process: 8, read: [7: 1]).messages.map(\.round) == [2])
+        #expect(try await self.exchange(1, process: 8, read: [7: 2, 9: 3]).messages.isEmpty)
+    }
+
+    @Test func aServerThatStartsReadsWhatThereIsInPages() async throws {
+        for number in 1...70 { _ = try await self.exchange(0, process: 7, number: Int64(number), self.news("a")) }
+        let first = try await self.exchange(1, process: 8)
+        #expect(first.hasMore)
+        let last = try #require(first.messages.last)
+        let second = try await self.exchange(1, process: 8, read: [7: last.round])
+        #expect(!second.hasMore)
+        #expect((first.messages + second.messages).map(\.round) == Array(1...70))
+    }
+
+    @Test func aServerThatEndsIsNotCounted() async throws {
+        await self.nodes[1].store.close()
+        #expect(try await self.exchange(0, process: 7).servers == 1)
+    }
+
+    @Test func theLongestRestOfALaneIsToldToTheOthers() async throws {
+        let rests = [30, 90, 60].map { LaneRest(lane: "apns", length: .seconds($0), reason: "for \($0)") }
+        for (number, rest) in rests.enumerated() {
+            _ = try await self.exchange(0, process: 7, number: Int64(number), self.news(rests: [rest]))
+        }
+        let told = try #require(try await self.exchange(1, process: 8).rests.first)
+        #expect(told.reason == "for 90")
+        #expect((Duration.seconds(60) ..< .seconds(92)).contains(told.length))
+        #expect(try await self.exchange(0, process: 7).rests.isEmpty)
+    }
+
+    @Test(arguments: [Duration.seconds(Int64.max), .zero, .seconds(-5)])
+    func noLengthOfARestDoesHarm(length: Duration) async throws {
+        let rest = LaneRest(lane: "apns", length: length, reason: "")
+        _ = try await self.exchange(0, process: 7, self.news(rests: [rest]))
+        let told = try await self.exchange(1, process: 8).rests
+        #expect(told.allSatisfy { $0.length <= .seconds(31_536_000) })
+    }
+
+    @Test func whatIsYoungStays() async throws {
+        _ = try await self.exchange(0, process: 7, self.news("a"))
+        try await self.nodes[0].store.limits?.deleteOldNews()
+        #expect(try await self.exchange(1, process: 8).messages.count == 1)
+    }
+}

@@ -1,0 +1,148 @@
+import Foundation
+import PostgreSQL
+import PushCore
+import PushSQLite
+import PushStore
+import PushTesting
+import Testing
+
+@testable import PushPostgreSQL
+
+/// Moves that cannot begin, and moves that are broken off.
+@Suite(.timeLimit(.minutes(5))) struct MoveInterruptionTests {
+    private let fixture: MoveFixture
+
+    init() async throws {
+        self.fixture = try MoveFixture()
+        _ = try await self.fixture.fill()
+    }
+
+    private func failure(_ body: () async throws -> Void) async -> String {
+        do {
+            try await body()
+            return "no error"
+        } catch {
+            return "\(error)"
+        }
+    }
+
+    /// Breaks the move off at a point.
+    private func breakOff(at point: MoveProgress) async throws {
+        await #expect(throws: MoveFixture.Broken.self) {
+            try await self.fixture.move { if $0 == point { throw MoveFixture.Broken() } }
+        }
+    }
+
+    // MARK: Broken off
+
+    @Test func brokenOffAtAnyTableItBeginsAgain() async throws {
+        for table in MovedTable.all {
+            try await self.breakOff(at: .began(table: table.name))
+            let reason = await self.failure { _ = try self.fixture.target() }
+            #expect(reason.contains("a move into it has not finished"), "\(table.name): \(reason)")
+        }
+        // The file can be served until all is there.
+        let source = try self.fixture.source()
+        await source.store.close()
+        #expect(try await self.fixture.move() > 50)
+        let target = try self.fixture.target()
+        #expect(try await target.user("alice").name == Username("alice"))
+        await target.store.close()
+    }
+
+    @Test(arguments: [MoveProgress.verified, .marked]) func brokenOffAtTheEndItBeginsAgain(point: MoveProgress)
+        async throws
+    {
+        try await self.breakOff(at: point)
+        #expect(await self.failure { _ = try self.fixture.target() }.contains("has not finished"))
+        #expect(try self.fixture.place.inspect().move == "holds a move that has not finished")
+        let isMarked = try self.fixture.file.inspect().move != nil
+        #expect(isMarked == (point == .marked))
+        #expect(try await self.fixture.move() > 50)
+        let target = try self.fixture.target()
+        await target.store.close()
+    }
+
+    // MARK: Afterwards
+
+    @Test func noServerOpensTheFileAfterwards() async throws {
+        try await self.fixture.move()
+        let place = try self.fixture.place.description
+        #expect(await self.failure { _ = try self.fixture.source() }.contains("was moved to \(place)"))
+        #expect(try self.fixture.file.inspect().move?.contains(place) == true)
+        #expect(try self.fixture.place.inspect().move == nil)
+        // But it can be read, and backed up.
+        let source = try self.fixture.source(admitsMoved: true)
+        #expect(try await source.reader.auditFault() == nil)
+        await source.store.close()
+        try self.fixture.file.backUp(to: self.fixture.folder.file("backup.db"))
+        #expect(await self.failure { try await self.fixture.move() }.contains("was moved to \(place) on 20"))
+    }
+
+    // MARK: Refused
+
+    @Test func aTargetWithAnythingInItIsRefused() async throws {
+        let target = try self.fixture.target()
+        try await target.addUser("zoe")
+        await target.store.close()
+        #expect(
+            await self.failure { try await self.fixture.move() }.contains("it is not empty, and has rows in account")
+        )
+        let source = try self.fixture.source()
+        await source.store.close()
+    }
+
+    @Test func aTargetOnWhichAServerWasStartedOnlyIsNotRefused() async throws {
+        let target = try self.fixture.target()
+        await target.store.close()
+        #expect(try await self.fixture.move() > 50)
+    }
+
+    @Test func aTargetThatAServerUsesIsRefused() async throws {
+        let target = try self.fixture.target()
+        #expect(await self.failure { try await self.fixture.move() }.contains("a server uses it"))
+        await target.store.close()
+    }
+
+    @Test func theTargetOfAnotherDatabaseIsRefused() async throws {
+        let other = try MoveFixture()
+        _ = try await other.fill()
+        let place = try self.fixture.place
+        await #expect(throws: MoveFixture.Broken.self) {
+            try await other.move(to: place) { if $0 == .verified { throw MoveFixture.Broken() } }
+        }
+        #expect(await self.failure { try await self.fixture.move() }.contains("another database was moved into it"))
+        try await other.move(to: place)
+        #expect(await self.failure { try await self.fixture.move() }.contains("another database was moved into it"))
+    }
+
+    @Test func aFileInUseIsRefused() async throws {
+        let source = try self.fixture.source()
+        #expect(await self.failure { try await self.fixture.move() }.contains("in use by another process"))
+        await source.store.close()
+    }
+
+    @Test func anotherKeyringIsRefused() async throws {
+        let reason = await self.failure { try await self.fixture.move(keyring: Keyring.generateText()) }
+        #expect(reason.contains("the keyring does not match the database"))
+        #expect(try MoveMark(self.fixture.connect()) == nil)
+    }
+
+    @Test func aTargetThatCannotBeReachedIsRefused() async throws {
+        let nowhere = try #require(PostgreSQLPlace("postgres://sealpost@/none?host=\(self.fixture.folder.path)"))
+        #expect(await self.failure { try await self.fixture.move(to: nowhere) }.contains("cannot open postgres://"))
+    }
+
+    /// What the target has is compared, and not only counted.
+    @Test func aRowThatIsNotAsItWasIsFound() async throws {
+        let connection = try self.fixture.connect()
+        let reason = await self.failure {
+            try await self.fixture.move { progress in
+                guard progress == .began(table: "event_state") else { return }
+                _ = try connection.query("update recipient set read_at = 1 where notification_id = 10")
+            }
+        }
+        #expect(reason.contains("has other rows of recipient than the source"))
+        #expect(try self.fixture.file.inspect().move == nil)
+    }
+}

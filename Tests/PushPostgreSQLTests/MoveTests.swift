@@ -1,0 +1,155 @@
+import Foundation
+import PostgreSQL
+import PushCore
+import PushStore
+import PushTesting
+import Testing
+
+@testable import PushPostgreSQL
+
+/// A store that was moved from SQLite to PostgreSQL answers as before, and goes on.
+@Suite(.timeLimit(.minutes(5))) struct MoveTests {
+    private let fixture: MoveFixture
+
+    init() throws {
+        self.fixture = try MoveFixture()
+    }
+
+    private func id(_ number: Int64) throws -> NotificationID { try #require(NotificationID(rawValue: number)) }
+
+    private func list(_ fixture: StoreFixture, of name: String, after cursor: Int64) async throws -> NotificationPage {
+        try await fixture.reader.notifications(
+            ChangeRange(after: cursor, limit: 100, isUnreadOnly: false),
+            for: try await fixture.user(name).id,
+            now: fixture.now,
+            needsPayloads: { _ in true }
+        )
+    }
+
+    @Test func itAnswersAsBefore() async throws {
+        _ = try await self.fixture.fill()
+        let count = try await self.fixture.move()
+        #expect(count > 50)
+        let before = try self.fixture.source(admitsMoved: true)
+        // As a server does when it starts.
+        try await before.store.reclaimLeases(now: before.now)
+        let after = try self.fixture.target()
+        let (old, new) = (try await StoreAnswers(before), try await StoreAnswers(after))
+        #expect(old.users == new.users)
+        #expect(old.tags == new.tags)
+        #expect(old.pages == new.pages)
+        #expect(old.found == new.found)
+        #expect(old.deliveries == new.deliveries)
+        #expect(old.devices == new.devices)
+        #expect(old.registrations == new.registrations)
+        #expect(old.tokens == new.tokens)
+        #expect(old.tallies == new.tallies)
+        #expect(old.audit == new.audit)
+        #expect(old.lastAuditNumber == new.lastAuditNumber)
+        #expect(old.events == new.events)
+        #expect(old.schedule == new.schedule)
+        #expect(old.sendTime == new.sendTime)
+        #expect(new.found.count { $0 != nil } > 5 && new.audit.count > 1 && new.events.count > 1)
+        #expect(try await after.reader.auditFault() == nil)
+        await before.store.close()
+        await after.store.close()
+    }
+
+    @Test func eachTableHasARow() async throws {
+        _ = try await self.fixture.fill()
+        try await self.fixture.move()
+        let connection = try self.fixture.connect()
+        for table in MovedTable.all {
+            #expect(try connection.query(table.finding)[0].boolean(0), "nothing in \(table.name)")
+        }
+    }
+
+    @Test func clientsAndDevicesMissNothing() async throws {
+        let token = try await self.fixture.fill()
+        let before = try self.fixture.source()
+        // What clients may have been told, by a process that has drawn no numbers since it started, too.
+        let cursor = try await before.reader.newestChange(ofUser: 0)
+        await before.store.close()
+        try await self.fixture.move()
+        let after = try self.fixture.target()
+        let (alice, now) = (try await after.user("alice"), after.now)
+        #expect(try await after.reader.user(withToken: token.fingerprint, now: now)?.user == alice)
+        // The same again is not another notification.
+        let repeated = try await after.post(55, from: alice, to: "username:bob", once: MoveFixture.request)
+        guard case .repeated(let first, _, _, _) = repeated else {
+            Issue.record("\(repeated)")
+            return
+        }
+        #expect(first.rawValue == 5)
+        for (name, number): (String, Int64) in [("alice", 101), ("bob", 102), ("carol", 103)] {
+            try await after.post(number, from: alice, to: "username:\(name)")
+            #expect(try await self.list(after, of: name, after: cursor).entries.map(\.id.rawValue) == [number])
+        }
+        // Numbers of users and devices that are gone are not given out again.
+        let ids = try await after.reader.devices(ofUser: alice.id).map(\.number)
+        #expect(try await after.addUser("gone").id > 7)
+        try await after.addDevice(of: alice, handle: "a-3")
+        #expect(try #require(try await after.reader.devices(ofUser: alice.id).map(\.number).max()) > (ids.max() ?? 0))
+        await after.store.close()
+    }
+
+    @Test func whatWaitedGoesOn() async throws {
+        _ = try await self.fixture.fill()
+        try await self.fixture.move()
+        let after = try self.fixture.target()
+        // What was on its way is due again, and the broadcast reaches the others.
+        while try await after.store.expandFanout(page: 2, now: after.now) != nil {}
+        let pushed = try await after.claim()
+        #expect(Set(pushed.map(\.push.notification.rawValue)).isSuperset(of: [2, 4, 5, 7, 10]))
+        #expect(!pushed.map(\.push.notification.rawValue).contains(8))
+        #expect(
+            pushed.filter { $0.push.notification.rawValue == 7 }.map(\.push.handle).sorted() == ["a-1", "b-1", "c-1"]
+        )
+        for delivery in pushed { try await after.settle(delivery, as: .accepted(providerID: nil)) }
+        // What was parked waits for its device.
+        let alice = try await after.user("alice")
+        let stream = try #require(
+            try await after.reader.devices(ofUser: alice.id).first { $0.platform == Platform("stream") }
+        )
+        #expect(try await after.store.makeDue(for: [stream.id], ofUser: alice.id, after: nil, now: after.now) > 0)
+        // The lease of what may be read once ends at its time.
+        #expect(try await after.store.endLeases(now: after.now, limit: 10) == after.now + 60)
+        // The time of what was scheduled comes.
+        after.clock.advance(by: 600)
+        #expect(try await after.store.releaseScheduled(now: after.now).sent == [try self.id(6)])
+        await after.store.close()
+    }
+
+    /// The order of notifications has another unit in SQLite: there it is that of the numbers of changes.
+    @Test func aNewNotificationTakesThePlaceOfAnOldOne() async throws {
+        _ = try await self.fixture.fill()
+        try await self.fixture.move()
+        let after = try self.fixture.target()
+        let alice = try await after.user("alice")
+        try await after.post(11, from: alice, to: "username:bob", collapseID: "c")
+        let numbers = try await after.claim().map(\.push.notification.rawValue)
+        #expect(numbers.contains(11))
+        #expect(!numbers.contains(4) && !numbers.contains(3))
+        await after.store.close()
+    }
+
+    @Test func theAuditGoesOnWhereItWas() async throws {
+        _ = try await self.fixture.fill()
+        try await self.fixture.move()
+        let after = try self.fixture.target()
+        let last = try await after.reader.lastAuditNumber()
+        let name = try #require(Username("dora"))
+        let actor = AuditRecord.Actor(name: name, token: nil, client: "192.0.2.1", request: "r")
+        let record = AuditRecord(.addUser, of: "dora", by: actor, at: after.now + 1)
+        _ = try await after.store.addUser(
+            name,
+            role: .device,
+            password: PasswordHash(phc: "none"),
+            by: record,
+            now: after.now
+        )
+        #expect(try await after.reader.auditEntries(before: nil, limit: 1).map(\.number) == [last + 1])
+        #expect(try await after.reader.auditFault() == nil)
+        await after.store.close()
+    }
+}

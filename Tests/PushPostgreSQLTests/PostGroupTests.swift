@@ -1,0 +1,230 @@
+import Foundation
+import PostgreSQL
+import PushCore
+import PushStore
+import PushTesting
+import Testing
+
+@testable import PushPostgreSQL
+
+/// Posts of many callers that share a transaction.
+@Suite(.timeLimit(.minutes(5))) struct PostGroupTests {
+    private let fixture: StoreFixture
+    private let store: PostgreSQLStore
+    private let alice: User
+    private let bob: User
+
+    init() async throws {
+        self.fixture = try StoreFixture(.postgreSQL)
+        self.store = try #require(self.fixture.store as? PostgreSQLStore)
+        self.alice = try await self.fixture.addUser("alice", role: .publisher)
+        self.bob = try await self.fixture.addUser("bob")
+    }
+
+    private func member(
+        _ number: Int64,
+        from sender: User,
+        to expression: String,
+        once request: IdempotentRequest? = nil,
+        within bounds: StorageBounds? = nil
+    ) throws -> PostMember {
+        let id = try #require(NotificationID(rawValue: number))
+        let notification = NewNotification(
+            id: id,
+            sender: sender.id,
+            sealedPayload: try self.store.vault.seal(Data("payload".utf8), in: .payload(id, sender: sender.id)),
+            audience: Audience([try TagExpression(expression)]),
+            isStoredByClients: true,
+            isReadOnce: false,
+            priority: .high,
+            collapseID: nil,
+            createdAt: self.fixture.now,
+            expiresAt: self.fixture.now + 3600
+        )
+        let post = NewPost(notification, to: self.store.hashed(notification.audience), once: request)
+        return PostMember(post: PreparedPost(post), bounds: bounds)
+    }
+
+    private func outcomes(_ members: [PostMember]) async -> [PostOutcome?] {
+        await self.store.store(members).map { if case .outcome(let outcome) = $0 { outcome } else { nil } }
+    }
+
+    private func request(_ key: UInt8, _ request: UInt8, length: Int = 16) -> IdempotentRequest {
+        IdempotentRequest(key: Data(repeating: key, count: 16), request: Data(repeating: request, count: length))
+    }
+
+    /// The ids that are stored, and by how many transactions.
+    private func stored() throws -> (ids: [Int64], transactions: Int64) {
+        let other = try BlockingConnection(self.store.address)
+        let ids = try other.query("select id from notification order by id").map { try $0.integer(0) }
+        let row = try #require(try other.query("select count(distinct xmin::text) from notification").first)
+        return (ids, try row.integer(0))
+    }
+
+    /// Has each commit that inserts notifications do this; `nextval('commits')` counts the rows of all, also of those that fail.
+    private func onCommit(_ statement: String) throws {
+        try BlockingConnection(self.store.address).execute(
+            """
+            create sequence commits;
+            create function at_commit() returns trigger language plpgsql as $$ begin \(statement); return null; end $$;
+            create constraint trigger at_commit after insert on notification deferrable initially deferred
+                for each row execute function at_commit();
+            """
+        )
+    }
+
+    // MARK: Groups
+
+    @Test func membersOfManySendersHaveTheirOwnOutcomes() async throws {
+        try await self.fixture.addDevice(of: self.bob, handle: "d-bob")
+        let once = self.request(1, 1)
+        #expect(
+            try await self.fixture.post(1, from: self.alice, to: "username:alice", once: once)
+                == .stored(pushes: 0, hasWork: false)
+        )
+        let one = try #require(StorageBounds(devices: 10, notifications: 1, bytes: 1 << 20))
+        let two = try #require(StorageBounds(devices: 10, notifications: 2, bytes: 1 << 20))
+        let outcomes = await self.outcomes([
+            try self.member(2, from: self.alice, to: "username:bob", within: two),
+            try self.member(3, from: self.bob, to: "username:alice", within: one),
+            try self.member(4, from: self.alice, to: "username:nobody"),
+            try self.member(5, from: self.alice, to: "username:bob", within: two),
+            try self.member(6, from: self.bob, to: "username:bob", once: self.request(1, 2)),
+            try self.member(7, from: self.bob, to: "username:bob", once: self.request(1, 1)),
+            try self.member(8, from: self.bob, to: "username:bob", once: self.request(2, 2)),
+            try self.member(9, from: self.bob, to: "username:bob", within: one),
+        ])
+        let nobody = try #require(Username("nobody"))
+        #expect(outcomes[0] == .stored(pushes: 1))
+        #expect(outcomes[1] == .stored(pushes: 0, hasWork: false))
+        #expect(outcomes[2] == .unknownUser(nobody))
+        #expect(outcomes[3] == .tooMuch(.notifications))
+        #expect(outcomes[4] == .keyReused)
+        // Of two with one key the second is left to its caller.
+        #expect(outcomes[5] == nil)
+        #expect(outcomes[6] == .stored(pushes: 1))
+        #expect(outcomes[7] == .tooMuch(.notifications))
+        #expect(try self.stored() == ([1, 2, 3, 8], 2))
+        #expect(try await self.fixture.claim().map(\.push.notification.rawValue).sorted() == [2, 8])
+        let range = ChangeRange(after: nil, limit: 10, isUnreadOnly: false)
+        let (reader, now) = (self.fixture.reader, self.fixture.now)
+        let page = try await reader.notifications(range, for: self.bob.id, now: now) { _ in false }
+        #expect(Set(page.entries.map(\.id.rawValue)) == [2, 8])
+    }
+
+    @Test func anIDThatIsTakenIsItsPostsOutcomeOnly() async throws {
+        try await self.fixture.post(2, from: self.bob, to: "username:bob")
+        let one = try #require(StorageBounds(devices: 10, notifications: 1, bytes: 1 << 20))
+        let ends = await self.outcomes([
+            try self.member(1, from: self.alice, to: "username:alice"),
+            try self.member(1, from: self.bob, to: "username:bob"),
+            try self.member(2, from: self.alice, to: "username:alice", within: nil),
+            try self.member(3, from: self.alice, to: "username:alice", within: one),
+        ])
+        #expect(ends.prefix(2).count { $0 == .idTaken } == 1)
+        #expect(ends.prefix(2).count { $0 == .stored(pushes: 0, hasWork: false) } == 1)
+        #expect(ends[2] == .idTaken)
+        // It was refused for the sake of posts that are not stored.
+        #expect(ends[3] == nil)
+        #expect(try self.stored().ids == [1, 2])
+    }
+
+    /// The third one breaks a rule of the table, and the others come at the same time.
+    @Test func aPoisonedMemberFailsAlone() async throws {
+        let other = try BlockingConnection(self.store.address)
+        try other.execute("begin; select id from account for update")
+        let fixture = self.fixture
+        let (alice, poison) = (self.alice, self.request(3, 3, length: 15))
+        let failed: [Int64] = try await withThrowingTaskGroup(of: Int64?.self) { group in
+            func post(_ number: Int64, once request: IdempotentRequest? = nil) {
+                group.addTask {
+                    do {
+                        let outcome = try await fixture.post(number, from: alice, to: "username:alice", once: request)
+                        #expect(outcome == .stored(pushes: 0, hasWork: false))
+                        return nil
+                    } catch StoreError.failed {
+                        return number
+                    }
+                }
+            }
+            for number in Int64(1)...2 { post(number) }
+            try await eventually { fixture.store.report.waiting == 2 }
+            for number in Int64(3)...10 { post(number, once: number == 5 ? poison : nil) }
+            try await eventually { fixture.store.report.waiting == 10 }
+            try other.execute("commit")
+            var failed: [Int64] = []
+            for try await number in group { if let number { failed.append(number) } }
+            return failed
+        }
+        #expect(failed == [5])
+        #expect(try self.stored().ids == [1, 2, 3, 4, 6, 7, 8, 9, 10])
+    }
+
+    @Test func whoWaitsForAGroupSharesTheNext() async throws {
+        let other = try BlockingConnection(self.store.address)
+        try other.execute("begin; select id from account for update")
+        let (fixture, alice, bob) = (self.fixture, self.alice, self.bob)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            func post(_ number: Int64) {
+                group.addTask {
+                    let sender = number % 2 == 0 ? alice : bob
+                    try await fixture.post(number, from: sender, to: "username:alice", "username:bob")
+                }
+            }
+            for number in Int64(1)...2 { post(number) }
+            try await eventually { fixture.store.report.waiting == 2 }
+            for number in Int64(3)...20 { post(number) }
+            try await eventually { fixture.store.report.waiting == 20 }
+            try other.execute("commit")
+            try await group.waitForAll()
+        }
+        let stored = try self.stored()
+        #expect(stored.ids == Array(1...20))
+        // Two that led at once, and what the first two who waited have shared.
+        #expect(stored.transactions <= 4)
+        #expect(fixture.store.report.waiting == 0)
+    }
+
+    // MARK: Lost connections
+
+    @Test func aGroupWhoseCommitIsLostIsStoredOnce() async throws {
+        try self.onCommit(
+            "if nextval('commits') = 1 then perform pg_terminate_backend(pg_backend_pid()), pg_sleep(10); end if"
+        )
+        let members = try (Int64(1)...5).map {
+            try self.member($0, from: $0 % 2 == 0 ? self.alice : self.bob, to: "username:bob")
+        }
+        #expect(await self.outcomes(members) == members.map { _ in .stored(pushes: 0, hasWork: false) })
+        #expect(try self.stored() == (Array(1...5), 1))
+    }
+
+    /// The server says that the commit was not replicated, but it is there.
+    @Test func aGroupWhoseCommitWasDoneIsNotStoredTwice() async throws {
+        try self.onCommit("perform nextval('commits'); raise warning 'not replicated'")
+        let nobody = try #require(Username("nobody"))
+        let outcomes = await self.outcomes([
+            try self.member(1, from: self.alice, to: "username:bob"),
+            try self.member(2, from: self.bob, to: "username:nobody"),
+            try self.member(3, from: self.bob, to: "username:bob", once: self.request(1, 1)),
+        ])
+        #expect(
+            outcomes == [.stored(pushes: 0, hasWork: false), .unknownUser(nobody), .stored(pushes: 0, hasWork: false)]
+        )
+        let other = try BlockingConnection(self.store.address)
+        #expect(try other.query("select last_value from commits").first?.integer(0) == 2)
+        #expect(try other.query("select sum(notifications)::int8 from usage").first?.integer(0) == 2)
+        #expect(try self.stored() == ([1, 3], 1))
+    }
+
+    @Test func aGroupThatStaysUnknownAcknowledgesNothing() async throws {
+        try self.onCommit("perform pg_terminate_backend(pg_backend_pid()), pg_sleep(10)")
+        let members = try (Int64(1)...3).map { try self.member($0, from: self.alice, to: "username:bob") }
+        for end in await self.store.store(members) {
+            guard case .failed(StoreError.unknownOutcome) = end else {
+                Issue.record("\(end)")
+                continue
+            }
+        }
+        #expect(try self.stored().ids.isEmpty)
+    }
+}

@@ -1,0 +1,78 @@
+import Foundation
+import PushCore
+import PushDelivery
+import PushStore
+import PushTesting
+import Synchronization
+import Testing
+
+/// A process whose number is not renewed in time, while another one shares its database.
+@Suite(.timeLimit(.minutes(5))) struct RenewalTests {
+    private static let lane = Lane(Platform("apns"))
+
+    private let a: StreamNode
+    private let b: StreamNode
+    private let alice: User
+
+    init() async throws {
+        self.a = try StreamNode()
+        self.b = try StreamNode(beside: self.a)
+        self.alice = try await self.a.fixture.addUser("alice", role: .publisher)
+        for number in 0..<10 {
+            try await self.a.fixture.addDevice(of: self.alice, handle: "d-\(number)", tags: ["news"])
+        }
+    }
+
+    private func lane(_ sender: HeldSender, concurrency: Int) -> LaneSettings {
+        LaneSettings(Self.lane, sender: sender, concurrency: concurrency)
+    }
+
+    @Test func itSendsNothingMoreAndAnotherTakesOverUntilItIsBack() async throws {
+        let (mine, others) = (HeldSender(), HeldSender())
+        others.letGo()
+        try await self.a.whileRunning(self.lane(mine, concurrency: 1)) {
+            try await self.a.fixture.post(1, from: self.alice, to: "news")
+            self.a.wakeUp()
+            try await eventually { mine.begun.count == 1 }
+            try await self.b.holdRenewals(of: self.a)
+            try await eventually { !self.a.fixture.store.maySend }
+            // The push that is on its way ends; the nine that are leased beside it are not begun.
+            mine.letGo()
+            try await self.b.whileRunning(self.lane(others, concurrency: 3)) {
+                try await eventually { Set(mine.begun + others.begun).count == 10 }
+                try await self.b.fixture.post(2, from: self.alice, to: "news")
+                self.a.wakeUp()
+                self.b.wakeUp()
+                try await eventually { Set(mine.begun + others.begun).count == 20 }
+                #expect(mine.begun.count == 1)
+                try await eventually { try await self.b.fixture.reader.tallies()["apns"]?.accepted == 20 }
+            }
+            try await self.b.letRenew()
+            try await eventually { self.a.fixture.store.maySend }
+            try await self.b.fixture.post(3, from: self.alice, to: "news")
+            try await eventually { mine.begun.count == 11 }
+            try await eventually { try await self.b.fixture.reader.tallies()["apns"]?.accepted == 30 }
+        }
+    }
+
+    /// Accepts each push, the first one only when it is told to.
+    private final class HeldSender: PushSender {
+        private let pushes = Mutex([String]())
+        private let gate = Signal()
+        private let isOpen = Mutex(false)
+
+        /// The pushes that were begun.
+        var begun: [String] { self.pushes.withLock { $0 } }
+
+        func letGo() {
+            self.isOpen.withLock { $0 = true }
+            self.gate.set()
+        }
+
+        func send(_ push: Push) async throws(SendFailure) -> Acceptance {
+            self.pushes.withLock { $0.append(push.attemptID.uuidString) }
+            while !self.isOpen.withLock({ $0 }) { await self.gate.wait(atMost: .seconds(60)) }
+            return Acceptance()
+        }
+    }
+}

@@ -1,0 +1,120 @@
+import Foundation
+import PushTesting
+import Testing
+
+/// Holds the statements inside the subset that `docs/scale.md` names, so that other engines of this wire can bear them.
+///
+/// It reads the sources, since a statement that no test runs counts, too.
+@Suite(.timeLimit(.minutes(1))) struct SQLSubsetTests {
+    private static let types: Set = ["int8", "bigint", "text", "bytea", "boolean"]
+
+    private static let functions: Set = [
+        "unnest", "count", "sum", "min", "max", "coalesce", "greatest", "least", "length", "substr", "extract",
+        "clock_timestamp",
+    ]
+
+    /// Words before a parenthesis that call no function.
+    private static let keywords: Set = [
+        "all", "and", "any", "array", "as", "by", "check", "conflict", "else", "exists", "filter", "from", "in", "join",
+        "key", "lateral", "not", "on", "or", "select", "then", "unique", "using", "values", "when", "where", "with",
+    ]
+
+    /// What an engine lacks, or what orders or locks nothing there. `docs/scale.md` says which are left out and why.
+    private static let forbidden: Set = [
+        "trigger", "procedure", "language", "nextval", "currval", "serial", "bigserial", "pg_advisory_lock",
+        "pg_advisory_xact_lock", "enum", "domain", "references", "foreign", "cascade", "savepoint",
+        "json", "jsonb", "xmin", "ctid", "merge", "truncate", "inherits", "temp", "temporary",
+    ]
+
+    /// Files that ask the server about itself, for operators and at the start, and each function that they call for it.
+    private static let inquiries: [String: Set<String>] = [
+        "Announcements.swift": ["pg_notify"],
+        "PostgreSQLStore+sharing.swift": ["pg_wal_lsn_diff", "pg_current_wal_lsn"],
+        "PostgreSQLStore+health.swift": [
+            "pg_read_binary_file", "pg_relation_filepath", "string_agg", "quote_ident", "to_regclass",
+        ],
+        "PostgreSQLPlace.swift": ["to_regclass"],
+        "MoveMark.swift": ["to_regclass"],
+        // A move tells the identity columns from where they go on.
+        "PostgreSQLMoveTarget.swift": ["pg_get_serial_sequence", "regclass", "setval"],
+        "Schema.swift": ["to_regclass", "current_setting"],
+    ]
+
+    @Test func noStatementLeavesTheSubset() throws {
+        let statements = try Self.statements()
+        // Fewer mean that they are not found any more.
+        #expect(statements.count > 200)
+        for statement in statements {
+            let faults = Self.faults(of: statement)
+            #expect(faults.isEmpty, "\(statement.file): \(faults) in \(statement.sql)")
+        }
+    }
+
+    @Test(arguments: [
+        ("create trigger t after insert on push", "trigger"),
+        ("select nextval('push_number')", "nextval"),
+        ("select pg_try_advisory_lock(1)", "pg_try_advisory_lock"),
+        ("select entry::jsonb from audit", "jsonb"),
+        ("select now()", "now"),
+        ("with a as (update push set owner = 1), b as (delete from push where owner = 2) select 1", "push"),
+        ("insert into push (device) select 1 on conflict do nothing; update push set owner = 1", ""),
+    ])
+    func whatIsOutsideIsFound(sql: String, word: String) {
+        #expect(Self.faults(of: Statement(file: "X.swift", sql: sql)) == (word.isEmpty ? [] : [word]))
+    }
+
+    // MARK: - Private
+
+    private struct Statement {
+        let file: String
+        let sql: String
+    }
+
+    private static func faults(of statement: Statement) -> [String] {
+        let sql = statement.sql.replacing(/'[^']*'/, with: "''")
+        let words = Set(sql.matches(of: /\b[a-z_][a-z0-9_]*\b/).map { String($0.0) })
+        let types = sql.matches(of: /::\s*([a-z0-9_]+)/).map { String($0.1) }
+        // A name after one of these words is a table's, with its columns.
+        let calls = sql.replacing(/\b(?:into|table|exists|as|on)\s+[a-z_]+\s*\(|\.[a-z]+\(/, with: "$(")
+            .matches(of: /\b([a-z_][a-z0-9_]*)\s*\(/).map { String($0.1) }
+        let known = self.functions.union(self.keywords).union(self.inquiries[statement.file] ?? [])
+        var faults = words.intersection(self.forbidden)
+        faults.formUnion(Set(types).subtracting(self.types).subtracting(known))
+        faults.formUnion(Set(calls).subtracting(known))
+        faults.formUnion(self.tablesWrittenTwice(by: sql))
+        return faults.sorted()
+    }
+
+    /// Tables that one statement writes more than once.
+    private static func tablesWrittenTwice(by sql: String) -> [String] {
+        sql.split(separator: ";").flatMap { one in
+            let tables = one.matches(of: /\b(?:insert into|delete from|update)\s+([a-z_]+)/).map { String($0.1) }
+                .filter { !["set", "skip", "of"].contains($0) }
+            return Dictionary(grouping: tables, by: \.self).filter { $0.value.count > 1 }.map(\.key)
+        }
+    }
+
+    /// The statements of the store and of its schema, those of one file's migration one by one.
+    private static func statements() throws -> [Statement] {
+        let sources = try Repository.files(under: "Sources/PushPostgreSQL", ending: ".swift").flatMap { file, text in
+            Self.literals(in: text).map { Statement(file: file, sql: $0) }
+        }
+        let migrations = try Repository.files(under: "Migrations/postgresql", ending: ".sql").flatMap { file, text in
+            text.replacing(/--[^\n]*/, with: "").split(separator: ";").map { Statement(file: file, sql: String($0)) }
+        }
+        return sources + migrations
+    }
+
+    /// The string literals that look like a part of a statement; what is interpolated is left out.
+    private static func literals(in source: String) -> [String] {
+        let code = source.replacing(/(?m)^\s*\/\/.*$/, with: "")
+        let long = code.matches(of: /(?s)"""\n(.*?)"""/).map { String($0.1) }
+        let short = code.replacing(/(?s)"""\n.*?"""/, with: "")
+            .matches(of: /"((?:[^"\\\n]|\\.)*)"/)
+            .map { String($0.1) }
+        return (long + short)
+            .map { $0.replacing(/\\\((?:[^()]|\([^()]*\))*\)/, with: "x") }
+            .filter { $0.contains(/\b(select|insert into|update|delete from|create|alter|with|where|for update)\b/) }
+            .filter { $0.contains(/\b(from|set|table|index|values|=|select)\b/) }
+    }
+}

@@ -1,0 +1,79 @@
+import Foundation
+import Migrations
+import PostgreSQL
+import PushCore
+import PushPostgreSQL
+import PushStore
+import PushTesting
+import Testing
+
+/// Servers of two versions beside each other, over a migration.
+@Suite(.timeLimit(.minutes(2))) struct VersionTests {
+    /// Adds what older servers do without.
+    private static let expansion = Migration(
+        name: "P9001_expansion",
+        sql: "alter table notification add column note text; create table note (id bigint primary key);",
+        oldestKnown: Migration.allPostgreSQL.map(\.name).max()
+    )
+    /// Takes away what servers before the expansion use.
+    private static let contraction = Migration(
+        name: "P9002_contraction",
+        sql: "alter table notification drop column collapse_id;",
+        oldestKnown: expansion.name
+    )
+
+    private let old: StoreFixture
+    private let address: DatabaseAddress
+
+    init() throws {
+        self.old = try StoreFixture(.postgreSQL)
+        self.address = try FolderDatabases.database(of: self.old.folder)
+    }
+
+    private func open(_ later: Migration...) throws -> any Store {
+        let place = PostgreSQLPlace(self.address, Migration.allPostgreSQL + later)
+        return try place.open(self.old.keyring)
+    }
+
+    @Test func anOlderServerGoesOnBesideALaterOne() async throws {
+        let alice = try await self.old.addUser("alice", role: .publisher)
+        try await self.old.addDevice(of: alice, handle: "d-1")
+        try await self.old.post(1, from: alice, to: "username:alice")
+        let later = try self.open(Self.expansion)
+        // Its statements were prepared before the migration.
+        let outcome = try await self.old.post(2, from: alice, to: "username:alice")
+        guard case .stored = outcome else {
+            Issue.record("\(outcome)")
+            return
+        }
+        for store in [self.old.store, later] {
+            let found = try await store.makeReader().notification(
+                try #require(NotificationID(rawValue: 2)),
+                for: alice.id,
+                alsoAsSender: false,
+                now: self.old.now
+            )
+            #expect(found != nil)
+        }
+        #expect(try await self.old.claim().count == 2)
+        // An older one may also start now.
+        let again = try self.open()
+        #expect(try await again.makeReader().user(named: alice.name) != nil)
+        #expect(throws: Never.self) { try PostgreSQLPlace(self.address).inspect() }
+        #expect(try PostgreSQLPlace(self.address).inspect().unknownMigration == nil)
+    }
+
+    @Test func whatBreaksOlderServersWaitsForTheirEnd() async throws {
+        let error = #expect(throws: StoreError.self) { _ = try self.open(Self.expansion, Self.contraction) }
+        guard case .olderServers(_, Self.contraction.name) = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+        await self.old.store.close()
+        let later = try self.open(Self.expansion, Self.contraction)
+        #expect(throws: StoreError.self) { _ = try self.open() }
+        await later.close()
+        _ = try self.open(Self.expansion)
+        #expect(try PostgreSQLPlace(self.address).inspect().unknownMigration == Self.contraction.name)
+    }
+}

@@ -1,0 +1,67 @@
+import Foundation
+import HTTPTypes
+import PushAPI
+import PushCore
+import PushStore
+import PushTesting
+import SocketHTTP
+import Testing
+
+@testable import PushServer
+
+/// The first administrator, made with the code of the server's start.
+@Suite(.timeLimit(.minutes(5))) struct SetupTests {
+    /// A server without users.
+    private func fixture() async throws -> ServerFixture {
+        try await ServerFixture(storage: StoreFixture(options: .withEvents))
+    }
+
+    private func setUp(
+        _ fixture: ServerFixture,
+        _ code: String,
+        name: String = "ada",
+        password: String = "correct horse battery"
+    ) async throws -> Response {
+        let body = #"{"Code":"\#(code)","Name":"\#(name)","Password":"\#(password)"}"#
+        return try await fixture.send(.post, Paths.setup, user: nil, body: body)
+    }
+
+    @Test func theCodeMakesOneAdministratorOnce() async throws {
+        let fixture = try await self.fixture()
+        let code = fixture.setup.make().exposed
+        #expect(try await self.setUp(fixture, code).status == .created)
+        let credentials = ServerFixture.basic("ada", password: "correct horse battery")
+        let users = try await fixture.send(.get, Paths.users, user: nil, headers: [("Authorization", credentials)])
+        #expect(users.text.contains(#""Name":"ada","Role":"admin""#))
+        try await self.setUp(fixture, code, name: "eve").expectProblem(.forbidden)
+        let entries = try await fixture.storage.reader.auditEntries(before: nil, limit: 10)
+        #expect(entries.map(\.detail) == ["admin, by the link"])
+    }
+
+    @Test func whoeverHasNoCodeMakesNobody() async throws {
+        let fixture = try await self.fixture()
+        try await self.setUp(fixture, "").expectProblem(.forbidden)
+        let old = fixture.setup.make().exposed
+        let code = fixture.setup.make().exposed
+        for wrong in ["", old, String(code.dropLast()), code + "0", code.uppercased() + "x"] {
+            try await self.setUp(fixture, wrong).expectProblem(.forbidden)
+        }
+        #expect(try await fixture.reports.run { try await $0.users(after: nil, limit: 1) }.isEmpty)
+    }
+
+    /// Otherwise whoever has read an old line of a terminal would become an administrator.
+    @Test func theCodeIsWorthNothingWhereThereAreUsers() async throws {
+        let fixture = try await ServerFixture()
+        try await self.setUp(fixture, fixture.setup.make().exposed, name: "eve").expectProblem(.forbidden)
+        #expect(try await fixture.send(.get, Paths.user("eve"), user: "ada").status == .notFound)
+    }
+
+    @Test func aBadNameOrPasswordLeavesTheCodeGood() async throws {
+        let fixture = try await self.fixture()
+        let code = fixture.setup.make().exposed
+        try await self.setUp(fixture, code, name: "a b").expectProblem(.invalidMember)
+        try await self.setUp(fixture, code, name: "..").expectProblem(.invalidMember)
+        try await self.setUp(fixture, code, password: "short").expectProblem(.invalidMember)
+        #expect(try await self.setUp(fixture, code).status == .created)
+    }
+}

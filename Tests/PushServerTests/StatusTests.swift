@@ -1,0 +1,129 @@
+import Foundation
+import HTTPTypes
+import PushAPI
+import PushCore
+import PushStore
+import PushTesting
+import SocketHTTP
+import Testing
+
+@testable import PushServer
+
+/// How the server is doing, as the console shows it.
+@Suite(.timeLimit(.minutes(5))) struct StatusTests {
+    private func status(of fixture: ServerFixture) async throws -> JSONValue {
+        try await fixture.send(.get, Paths.status, user: "ada").json
+    }
+
+    @Test func itTellsOfLanesPausesAndWhatEnds() async throws {
+        let fixture = try await ServerFixture(troubles: ["the disk is full"])
+        let alice = try await fixture.storage.user("alice")
+        try await fixture.storage.addDevice(of: alice, handle: "a")
+        _ = try await fixture.post(#"{"Payload":1,"To":["username:alice"]}"#)
+        fixture.clock.advance(by: 7)
+        let status = try await self.status(of: fixture)
+        #expect(status["Version"]?.text == "test")
+        #expect(status["Troubles"] == .array([.string("the disk is full")]))
+        #expect(status["Servers"]?.integer == 1)
+        #expect(
+            status["Credentials"]
+                == .array([
+                    .object([
+                        .init("Name", .string("senders.apns")), .init("ExpiresAt", .string("2033-05-18T03:33:20Z")),
+                    ])
+                ])
+        )
+        guard case .array(let lanes) = status["Lanes"], lanes.count == 2 else {
+            Issue.record("\(status)")
+            return
+        }
+        #expect(lanes[0]["Name"]?.text == "apns")
+        #expect(lanes[0]["Pending"]?.integer == 1)
+        #expect(lanes[0]["OverdueSeconds"]?.integer == 7)
+        #expect(lanes[0]["Pause"]?["Cause"]?.text == "misconfigured")
+        #expect(lanes[0]["Pause"]?["Reason"]?.text == "InvalidProviderToken")
+        #expect(lanes[1]["Name"]?.text == "apns/sandbox")
+        #expect(lanes[1]["Pause"] == .null)
+    }
+
+    @Test func aLaneIsTriedAtOnce() async throws {
+        let fixture = try await ServerFixture()
+        let body = #"{"Lane":"apns/sandbox"}"#
+        let response = try await fixture.send(.post, Paths.retryLane, user: "ada", body: body)
+        #expect(response.status == .noContent)
+        #expect(fixture.lanes.retried == ["apns/sandbox"])
+        let missing = try await fixture.send(.post, Paths.retryLane, user: "ada", body: #"{"Lane":"apns/nowhere"}"#)
+        try missing.expectProblem(.notFound)
+        #expect(fixture.lanes.retried == ["apns/sandbox"])
+    }
+
+    @Test func whatIsPostedAndFetchedIsCounted() async throws {
+        let fixture = try await ServerFixture()
+        let history = fixture.history
+        history.note([Tally](), at: fixture.clock.now)
+        let path = try await fixture.post(#"{"Payload":1,"To":["username:alice"]}"#)
+        let tag = try #require(try await fixture.send(.get, path).fields[.eTag])
+        try await fixture.send(.get, path, headers: [("If-None-Match", tag)])
+        try await fixture.send(.get, path, user: "bob")
+        fixture.clock.advance(by: 15)
+        var tally = Tally()
+        (tally.enqueued, tally.accepted, tally.failed) = (9, 4, 2)
+        history.note([tally], at: fixture.clock.now)
+        let shown = try await self.status(of: fixture)["History"]
+        for (name, count) in [("Posted", 1), ("Fetched", 1), ("Accepted", 4), ("Failed", 2), ("Pending", 3)] {
+            guard case .array(let values) = shown?[name] else {
+                Issue.record("\(name) is missing")
+                continue
+            }
+            #expect(values.count == 240)
+            #expect(values.last?.integer == count, "\(name)")
+            #expect(values.dropLast().allSatisfy { $0 == .null })
+        }
+    }
+}
+
+/// What of an hour is kept.
+@Suite(.timeLimit(.minutes(5))) struct StatusHistoryTests {
+    private let start = Date(timeIntervalSince1970: 1_500_000_000)
+
+    private func note(_ accepted: Int, after seconds: TimeInterval, in history: StatusHistory) {
+        var tally = Tally()
+        (tally.enqueued, tally.accepted) = (accepted, accepted)
+        history.note([tally], at: self.start + seconds)
+    }
+
+    @Test func aStepHasWhatHappenedInIt() {
+        let history = StatusHistory()
+        for (accepted, seconds) in [(100, 0.0), (107, 15), (107, 16), (110, 30)] {
+            self.note(accepted, after: seconds, in: history)
+        }
+        let (steps, end) = history.steps(at: self.start + 31)
+        #expect(end == self.start + 30)
+        #expect(steps.suffix(3).map { $0?.accepted } == [nil, 7, 3])
+    }
+
+    @Test func whatWasNotLookedAtIsUnknownAndCountedWithTheNext() {
+        let history = StatusHistory()
+        for (accepted, seconds) in [(0, 0.0), (1, 15), (9, 60)] { self.note(accepted, after: seconds, in: history) }
+        let steps = history.steps(at: self.start + 60).steps
+        #expect(steps.suffix(5).map { $0?.accepted } == [nil, 1, nil, nil, 8])
+    }
+
+    @Test func anHourIsKept() {
+        let history = StatusHistory()
+        for step in 0...500 { self.note(step, after: TimeInterval(step * 15), in: history) }
+        let steps = history.steps(at: self.start + 7500).steps
+        #expect(steps.count == 240)
+        #expect(steps.allSatisfy { $0?.accepted == 1 })
+        #expect(history.steps(at: self.start + 20_000).steps.allSatisfy { $0 == nil })
+    }
+
+    /// As after a change of the clock.
+    @Test func timeThatGoesBackIsNoTrap() {
+        let history = StatusHistory()
+        self.note(5, after: 3000, in: history)
+        self.note(6, after: 0, in: history)
+        self.note(8, after: 15, in: history)
+        #expect(history.steps(at: self.start + 15).steps.last??.accepted == 2)
+    }
+}
