@@ -75,10 +75,56 @@ class Cluster:
         )
         return [line.split("\t") for line in text.splitlines()]
 
+    def run_script(self, sql, database=NAME):
+        """Runs statements, each a transaction of its own."""
+        processes.run("psql", "-h", self.folder, "-U", "sealpost", "-v", "ON_ERROR_STOP=1", "-q", database, input=sql)
+
+    def copy(self, name):
+        """Makes another database with the same tables and rows."""
+        dump = processes.run(*self.command("pg_dump"), "-h", self.folder, "-U", "sealpost", NAME, cwd=self.folder)
+        self.query(f"create database {name}", database="postgres")
+        self.run_script(dump, name)
+
     def command(self, name):
-        found = sorted(pathlib.Path("/usr/lib/postgresql").glob(f"*/bin/{name}"))
-        path = str(found[-1]) if found else shutil.which(name)
-        if not path:
-            raise SystemExit(f"{name} is missing: install Debian's package postgresql-15")
-        step_down = ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups"] if os.getuid() == 0 else []
-        return [*step_down, path]
+        return [*step_down(), find(name)]
+
+
+class Session:
+    """A session that stays open, for statements that follow each other fast."""
+
+    def __init__(self, cluster):
+        self.process = subprocess.Popen(
+            ["psql", "-h", str(cluster.folder), "-U", "sealpost", "-v", "ON_ERROR_STOP=1", "-qAtF", "\t", NAME],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1,
+        )
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.kill()
+        self.process.wait()
+
+    def query(self, sql):
+        """The rows that a statement returns, as lists of texts."""
+        self.process.stdin.write(f"{sql};\n\\echo end\n")
+        rows = []
+        for line in self.process.stdout:
+            if line == "end\n":
+                return rows
+            rows.append(line.rstrip("\n").split("\t"))
+        raise SystemExit("psql ended")
+
+
+def find(name):
+    """The path of one of the server's programs, of its newest version."""
+    found = sorted(pathlib.Path("/usr/lib/postgresql").glob(f"*/bin/{name}"))
+    path = str(found[-1]) if found else shutil.which(name)
+    if not path:
+        raise SystemExit(f"{name} is missing: install Debian's package postgresql-15")
+    return path
+
+
+def step_down():
+    """The words before a command that run it as a user who may run the server, which refuses to run as root."""
+    return ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups"] if os.getuid() == 0 else []

@@ -18,7 +18,7 @@ import shutil
 import statistics
 import tempfile
 
-from sealpost_e2e import api, processes, rig
+from sealpost_e2e import api, figures, processes, rig
 
 USERS = 64
 LIMITS = {"product / postgres": 3, "product / loop": 0.5, "waiting / product": 0.8}
@@ -81,17 +81,7 @@ class Product(rig.Rig):
 
     def rate(self, seconds):
         """Posts a second, and the milliseconds that 99 of 100 took at most."""
-        output = processes.run(
-            "wrk", "--threads", 2, "--connections", 64, "--duration", f"{seconds}s", "--latency", "--script", self.script,
-            f"http://127.0.0.1:{self.port}/api/notifications",
-        )
-        if "Non-2xx" in output or "Socket errors" in output:
-            raise SystemExit(output)
-        number, unit = re.search(r"99%\s+([\d.]+)(us|ms|s)", output).groups()
-        return (
-            float(re.search(r"Requests/sec:\s+([\d.]+)", output)[1]),
-            float(number) * {"us": 0.001, "ms": 1, "s": 1000}[unit],
-        )
+        return figures.steady_load(f"http://127.0.0.1:{self.port}/api/notifications", self.script, seconds)
 
 
 class Postgres:
@@ -172,12 +162,8 @@ def measure(product, waiting, postgres, loop, options):
             f"{slowest_waiting:.1f} ms)",
             flush=True,
         )
-    failed = False
-    for column, (name, limit) in enumerate(LIMITS.items()):
-        median = statistics.median(row[column] for row in rounds)
-        print(f"{name}, median of {options.rounds}: {median:.2f} (at least {limit})")
-        failed |= median < limit
+    is_fine = figures.report_medians(rounds, LIMITS)
     slowest = statistics.median(row[3] for row in rounds)
     print(f"99 of 100 posts, median of {options.rounds}: within {slowest:.1f} ms (at most {SLOWEST})")
-    if failed or slowest > SLOWEST:
+    if not is_fine or slowest > SLOWEST:
         raise SystemExit(1)

@@ -1,0 +1,62 @@
+import Foundation
+import PushPostgreSQL
+import PushTesting
+import Testing
+import Yams
+
+/// `examples/cluster.yaml`, as far as it can be tried without Docker: that its parts fit together. `config/patroni.yaml` is run
+/// by `scripts/e2e run failover`.
+@Suite(.timeLimit(.minutes(1))) struct ClusterExampleTests {
+    private let file: Node
+
+    init() throws {
+        self.file = try #require(try Yams.compose(yaml: Repository.text(of: "examples/cluster.yaml")))
+    }
+
+    private func names(_ prefix: String) throws -> [String] {
+        try #require(self.file["services"]?.mapping).keys.compactMap(\.string).filter { $0.hasPrefix(prefix) }
+    }
+
+    private func environment(of service: String) throws -> [String: String] {
+        try #require(self.file["services"]?[service]?["environment"]?.mapping).reduce(into: [:]) {
+            $0[$1.key.string ?? ""] = $1.value.string
+        }
+    }
+
+    /// nginx gets the file that the other tests run, but for the addresses.
+    @Test func nginxIsToldWhatIsTried() throws {
+        let content = try #require(self.file["configs"]?["site"]?["content"]?.string)
+        func lines(_ text: String) -> [String] {
+            text.split(separator: "\n").map { String($0.replacing(/(^|\s+)#.*/, with: "")) }
+                .filter { !$0.allSatisfy(\.isWhitespace) }
+        }
+        let servers = try self.names("sealpost").map { "    server \($0):8080;" }.joined(separator: "\n")
+        #expect(servers.contains("sealpost3"))
+        let tried = try Repository.text(of: "config/nginx.conf")
+            .replacing(/\ {4}server 127\.0\.0\.1:8080;[^\n]*/, with: servers)
+        #expect(lines(content.replacing("$$", with: "$")) == lines(tried))
+    }
+
+    @Test func eachServerHasTheAddressOfEachDatabase() throws {
+        let databases = try self.names("db")
+        for server in try self.names("sealpost") {
+            let address = try #require(try self.environment(of: server)["SEALPOST_DATABASE"])
+            #expect(address.contains("@\(databases.joined(separator: ","))/"))
+            // The password's file is in the container only.
+            let place = PostgreSQLPlace(address.replacing(/passwordFile=[^&]*&/, with: ""))
+            #expect(place != nil && place?.fault == nil, "\(place?.fault ?? "no address")")
+        }
+    }
+
+    /// What Patroni is told of a database is what its configuration leaves to the environment.
+    @Test func eachDatabaseIsToldWhatDiffers() throws {
+        let etcd = try self.names("etcd").map { "\($0):2379" }.joined(separator: ",")
+        for database in try self.names("db") {
+            let environment = try self.environment(of: database)
+            #expect(environment["PATRONI_NAME"] == database)
+            #expect(environment["PATRONI_ETCD3_HOSTS"] == etcd)
+            #expect(environment["PATRONI_POSTGRESQL_CONNECT_ADDRESS"] == "\(database):5432")
+            #expect(environment["PATRONI_RESTAPI_CONNECT_ADDRESS"] == "\(database):8008")
+        }
+    }
+}

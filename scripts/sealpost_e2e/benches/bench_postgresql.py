@@ -1,0 +1,189 @@
+"""What one server on PostgreSQL fetches and makes durable in a second, as ratios to pgbench on the same cluster in the same run.
+
+  fetches   GET /api/notifications/{id} by 64 connections (Bearer, 200: token check, query, decryption, JSON)
+            : `pgbench -M prepared`, 16 clients, the bare query, among all notifications
+  posts     POST /api/notifications by 64 users and as many connections, each under an idempotency key and for a device that
+            waits, answered when its commit is on the disk
+            : `pgbench -M prepared`, 64 clients, the same work in one statement: notification, recipient and the user's
+            counter, push, idempotency key, entry of a chain of the audit
+
+The cluster has its defaults, `fsync` included, and all four its two cores. A round goes through all of them, so that what else the
+machine does meets each, and the median of the rounds' ratios counts. Fails if one is below its limit. Bounded:
+rounds x 4 x seconds.
+"""
+
+import random
+import re
+
+from sealpost_e2e import api, figures, outbox, postgresql, processes
+
+USERS = 64
+FETCHED = 2000
+LIMITS = {"fetches / pgbench": 1.0, "posts / pgbench": 2.0}
+PAYLOAD = "Your test result is in. " * 10
+# How many bytes that is when it is sealed.
+SEALED = 300
+
+FILL = """
+insert into notification (id, sender_id, is_stored_by_clients, is_read_once, priority, sequence, seed, created_at, expires_at, payload)
+    select n, 1, true, false, 'high', n, n, {now}, {now} + 100000000 + n, decode(repeat('5a', {sealed}), 'hex')
+    from generate_series(1, {count}) as n on conflict do nothing;
+insert into recipient (notification_id, user_id, change, changed_at, mac)
+    select n, 1000 + n % 1000, n, {now}, 0 from generate_series(1, {count}) as n;
+vacuum analyze;
+"""
+FETCH = """
+\\set id random(1, {count})
+select n.payload, n.is_stored_by_clients, n.is_read_once, n.created_at, n.expires_at, r.user_id is not null,
+    r.read_at, r.fetched_at, r.mac, n.sender_id, n.app
+from notification n left join recipient r on r.notification_id = n.id and r.user_id = 1000 + :id % 1000
+where n.id = :id and n.expires_at > {now} and n.payload is not null and r.user_id is not null and r.dismissed_at is null;
+"""
+# In a copy of the product's tables; the clients have a chain of the audit each.
+CHAINS = """
+insert into audit_chain (chain, node, number, link, start_number, start_link, start_mac, mac)
+    select 1000 + n, 0, (1000 + n)::bigint << 40, '', 0, '', '', '' from generate_series(0, 63) as n;
+insert into user_change (user_id, change) select id, 0 from account on conflict do nothing;
+vacuum analyze;
+"""
+POST = """
+\\set id random(1, 9000000000000000)
+\\set user random({first}, {last})
+with i as (
+    insert into idempotency (key, request, notification_id, created_at, expires_at)
+    select decode(lpad(to_hex(:id::bigint), 32, '0'), 'hex'), decode(repeat('5a', 16), 'hex'), :id::bigint, {now}, {now} + 100000000
+    where not exists (select 1 from notification where id = :id::bigint) on conflict do nothing returning key),
+n as (
+    insert into notification
+        (id, sender_id, is_stored_by_clients, is_read_once, priority, sequence, seed, created_at, expires_at, payload)
+    select :id::bigint, :user::bigint, true, false, 'high', :id::bigint, :id::bigint, {now}, {now} + 100000000, decode(repeat('5a', {sealed}), 'hex')
+    where exists (select 1 from i) and exists (select 1 from account where id = :user::bigint and disabled_at is null)
+    on conflict do nothing returning id),
+c as (
+    update user_change set change = greatest(change + 1, extract(epoch from clock_timestamp())::bigint << 30)
+    where user_id = :user::bigint and exists (select 1 from n) returning user_id, change),
+r as (
+    insert into recipient (notification_id, user_id, change, changed_at, mac) select :id::bigint, user_id, change, {now}, :id::bigint from c),
+d as (
+    insert into push (notification_id, device, user_id, lane, is_bulk)
+    select :id::bigint, number, user_id, lane, false from device where user_id in (select user_id from c) returning lane),
+h as (
+    update audit_chain set number = number + 1, link = decode(repeat('00', 32), 'hex'), mac = decode(repeat('00', 32), 'hex')
+    where chain = 1000 + :client_id and exists (select 1 from n) returning number),
+a as (
+    insert into audit (number, at, entry, link)
+    select number, {now}, decode(repeat('5a', 150), 'hex'), decode(repeat('00', 32), 'hex') from h)
+select (select count(*) from n), (select count(*) from c), (select count(*) from d);
+"""
+# wrk's own language: each thread goes through the notifications, or the users, by itself.
+FETCHES = """
+local ids, next = {%s}, 0
+wrk.headers["Authorization"] = "%s"
+function request()
+    next = next %% #ids + 1
+    return wrk.format(nil, "/api/notifications/" .. ids[next])
+end
+"""
+POSTS = """
+local tokens, next, threads = {%s}, 0, 0
+wrk.method, wrk.body = "POST", [[%s]]
+function setup(thread) threads = threads + 1; thread:set("number", threads) end
+function request()
+    next = next + 1
+    local key = string.format("%%d-%%d-%%d", os.time(), number, next)
+    return wrk.format(nil, nil, {Authorization = tokens[next %% #tokens + 1], ["Idempotency-Key"] = key})
+end
+"""
+
+
+class Product(outbox.Outbox):
+    """A server with a table of many notifications, of which alice fetches some, and users who post to themselves."""
+
+    def __init__(self, sealpost, cluster, count):
+        super().__init__(sealpost, DATABASE=cluster.url, LOG_LEVEL="error")
+        for number in range(1, USERS):
+            self.add_user(f"user{number}")
+        self.cluster = cluster
+        self.process = self.start_daemon(stderr=None)
+        processes.wait_until(lambda: processes.listens(self.port), 30, "the server", self.process)
+        connection = self.connect()
+        names = ["alice", *(f"user{number}" for number in range(1, USERS))]
+        tokens = [api.sign_in(connection, name) for name in names]
+        ids = [api.post(connection, PAYLOAD, credentials=tokens[0]) for _ in range(FETCHED)]
+        for token in tokens:
+            id = api.ask(connection, "POST", "/api/register", credentials=token)
+            api.ask(connection, "PUT", f"/api/register/{id}", {"Platform": "stream"}, token)
+        connection.close()
+        random.shuffle(ids)
+        cluster.run_script(FILL.format(now=outbox.milliseconds(), count=count, sealed=SEALED))
+        self.fetches, self.posts = self.folder / "fetches.lua", self.folder / "posts.lua"
+        self.fetches.write_text(FETCHES % (quoted(ids), tokens[0]))
+        self.posts.write_text(POSTS % (quoted(tokens), f'"{PAYLOAD}"'))
+
+    def rate(self, script, seconds):
+        """Requests a second, and the milliseconds that 99 of 100 took at most."""
+        return figures.steady_load(f"http://127.0.0.1:{self.port}/api/notifications", script, seconds)
+
+
+class Bench:
+    """pgbench on the cluster, in the product's tables for fetches and in a copy of them for posts."""
+
+    COPY = "copy"
+
+    def __init__(self, cluster, count):
+        self.cluster, now = cluster, outbox.milliseconds()
+        first, last = cluster.query("select min(id), max(id) from account")[0]
+        values = {"now": now, "count": count, "sealed": SEALED, "first": first, "last": last}
+        self.fetch, self.post = cluster.folder / "fetch.sql", cluster.folder / "post.sql"
+        self.fetch.write_text(FETCH.format(**values))
+        self.post.write_text(POST.format(**values))
+
+    def fetches(self, seconds):
+        return self.rate(postgresql.NAME, 16, self.fetch, seconds)
+
+    def posts(self, seconds):
+        return self.rate(self.COPY, 64, self.post, seconds)
+
+    def rate(self, database, clients, script, seconds):
+        output = processes.run(
+            *self.cluster.command("pgbench"), "-h", self.cluster.folder, "-U", "sealpost", "--no-vacuum", "-M", "prepared",
+            "-c", clients, "-j", 2, "-T", seconds, "-f", script, database, cwd=self.cluster.folder,
+        )
+        return float(re.search(r"tps = ([\d.]+)", output)[1])
+
+
+def quoted(texts):
+    return ", ".join(f'"{text}"' for text in texts)
+
+
+def add_options(parser):
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--seconds", type=int, default=5, help="of each measurement (5)")
+    parser.add_argument("--notifications", type=int, default=100_000, help="in the table (100000)")
+
+
+def run(options):
+    with postgresql.Cluster() as cluster:
+        with Product(options.sealpost, cluster, options.notifications) as product:
+            # As it is, with users and devices; a template must have no sessions, a dump may.
+            cluster.copy(Bench.COPY)
+            cluster.run_script(CHAINS, Bench.COPY)
+            measure(product, Bench(cluster, options.notifications), options)
+
+
+def measure(product, bench, options):
+    rounds = []
+    for number in range(1, options.rounds + 1):
+        fetched, slowest_fetch = product.rate(product.fetches, options.seconds)
+        queries = bench.fetches(options.seconds)
+        posted, slowest_post = product.rate(product.posts, options.seconds)
+        statements = bench.posts(options.seconds)
+        rounds.append([fetched / queries, posted / statements])
+        print(
+            f"round {number}: fetches {fetched / queries:.2f}, posts {posted / statements:.2f}  (a second: fetches {fetched:.0f} to "
+            f"{queries:.0f} of pgbench, posts {posted:.0f} to {statements:.0f}; 99 of 100 within {slowest_fetch:.1f} and "
+            f"{slowest_post:.1f} ms)",
+            flush=True,
+        )
+    if not figures.report_medians(rounds, LIMITS):
+        raise SystemExit(1)

@@ -1,0 +1,205 @@
+"""Three PostgreSQL on this machine's loopback that Patroni keeps, with one etcd: the primary may die or stand still."""
+
+import json
+import os
+import pathlib
+import re
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+import urllib.error
+import urllib.request
+
+from sealpost_e2e import postgresql, processes, rig
+
+# What `make e2e-packages` makes: Debian 12's Patroni, 3.0.2, loses acknowledged commits when a frozen primary thaws.
+PROGRAM = rig.ROOT / ".venv-failover/bin/patroni"
+NAME = "sealpost"
+# What operators are given.
+SETTINGS = (rig.ROOT / "config/patroni.yaml").read_text()
+# Seconds for which a primary that is silent stays the primary.
+TTL = int(re.search(r"ttl: (\d+)", SETTINGS)[1])
+COUNT = 3
+
+
+class Member:
+    """One PostgreSQL and its Patroni."""
+
+    def __init__(self, number):
+        self.name = f"n{number}"
+        self.port, self.rest_port = processes.free_port(), processes.free_port()
+        self.patroni = None
+
+
+class Patroni:
+    """The servers, with one empty database, for as long as the `with` lasts.
+
+    With `is_safe`, strict synchronous replication: a commit is answered when a standby has it, or not at all.
+    """
+
+    def __init__(self, is_safe=True):
+        if not PROGRAM.exists():
+            raise SystemExit("make e2e-packages has not been run")
+        self.is_safe = is_safe
+        self.holder = tempfile.TemporaryDirectory(prefix="sealpost-patroni-")
+        self.folder = pathlib.Path(self.holder.name)
+        self.etcd, self.etcd_port = None, processes.free_port()
+        self.members = [Member(number) for number in range(1, COUNT + 1)]
+
+    def __enter__(self):
+        # The server refuses to run as root.
+        shutil.chown(self.folder, *(("postgres", "postgres") if os.getuid() == 0 else (os.getuid(), os.getgid())))
+        self.folder.chmod(0o755)
+        try:
+            self.start_etcd()
+            first, *others = self.members
+            self.start(first)
+            processes.wait_until(lambda: self.primary() is first, 60, "the first primary", first.patroni, pause=0.2)
+            for member in others:
+                self.start(member)
+            self.wait_until_whole(120)
+            self.query(f"create role {NAME} login", database="postgres", user="postgres")
+            self.query(f"create database {NAME} owner {NAME}", database="postgres", user="postgres")
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def __exit__(self, *_):
+        for member in self.members:
+            self.signal(member, signal.SIGKILL)
+        if self.etcd:
+            self.etcd.kill()
+            self.etcd.wait()
+        self.holder.cleanup()
+
+    @property
+    def url(self):
+        """The address, as it stands in the configuration."""
+        hosts = ",".join(f"127.0.0.1:{member.port}" for member in self.members)
+        return f"postgres://{NAME}@{hosts}/{NAME}?sslmode=disable"
+
+    def primary(self):
+        """The member that says that it is the primary; `None` if there is none."""
+        return next((member for member in self.members if self.says(member, "primary")), None)
+
+    def standbys(self):
+        primary = self.primary()
+        return [member for member in self.members if member is not primary]
+
+    def wait_until_whole(self, seconds):
+        """Waits until both standbys have what the primary has, and one of them is waited for."""
+        processes.wait_until(self.is_whole, seconds, "the whole cluster", pause=0.3)
+
+    def is_whole(self):
+        primary = self.primary()
+        # A standby that Patroni does not know as the one that is waited for would not take over.
+        if not primary or self.is_safe and not any(self.says(member, "sync") for member in self.members):
+            return False
+        done = subprocess.run(
+            self.psql("postgres", "postgres", [primary]) + ["select count(*) from pg_stat_replication where state = 'streaming'"],
+            capture_output=True, text=True,
+        )
+        return done.returncode == 0 and int(done.stdout) == COUNT - 1
+
+    def signal(self, member, number):
+        """Sends a signal to Patroni and to all processes of its PostgreSQL."""
+        # Those first that start others.
+        for pid in [*([member.patroni.pid] if member.patroni else []), *self.servers(member)]:
+            try:
+                os.kill(pid, number)
+            except ProcessLookupError:
+                pass
+        if number == signal.SIGKILL and member.patroni:
+            member.patroni.wait()
+
+    def signal_server(self, member, number):
+        """Sends a signal to all processes of a member's PostgreSQL, but not to Patroni."""
+        for pid in self.servers(member):
+            try:
+                os.kill(pid, number)
+            except ProcessLookupError:
+                pass
+
+    def kill_receiver(self, member):
+        """Kills the process by which a standby gets what the primary writes, with what it has not written yet."""
+        for pid in self.servers(member):
+            try:
+                if b"walreceiver" in pathlib.Path(f"/proc/{pid}/cmdline").read_bytes():
+                    os.kill(pid, signal.SIGKILL)
+            except (FileNotFoundError, ProcessLookupError):
+                pass
+
+    def start(self, member):
+        """Starts a member's Patroni, which starts its PostgreSQL and finds its place."""
+        # Of a folder Patroni reads all files in their order, each over those before.
+        path = self.folder / f"{member.name}.configuration"
+        path.mkdir(exist_ok=True)
+        (path / "1.yaml").write_text(SETTINGS)
+        (path / "2.yaml").write_text(json.dumps(self.configuration(member)))
+        with open(self.folder / f"{member.name}.log", "a") as log:
+            member.patroni = subprocess.Popen(
+                [*postgresql.step_down(), str(PROGRAM), str(path)], stdout=log, stderr=log, cwd=self.folder,
+                env={"PATH": os.environ["PATH"], "HOME": str(self.folder)},
+            )
+
+    def query(self, sql, database=NAME, user=NAME):
+        """The rows that a statement returns on the primary, as lists of texts."""
+        text = processes.run(*self.psql(database, user, self.members), sql)
+        return [line.split("\t") for line in text.splitlines()]
+
+    # What follows is for this file only.
+
+    def psql(self, database, user, members):
+        hosts, ports = ",".join("127.0.0.1" for _ in members), ",".join(str(member.port) for member in members)
+        place = f"host={hosts} port={ports} dbname={database} user={user} target_session_attrs=read-write connect_timeout=2"
+        return ["psql", "-d", place, "-v", "ON_ERROR_STOP=1", "-AtF", "\t", "-c"]
+
+    def says(self, member, what):
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:{member.rest_port}/{what}", timeout=1):
+                return True
+        except (urllib.error.URLError, OSError):
+            return False
+
+    def servers(self, member):
+        """The processes of a member's PostgreSQL, the first one first."""
+        try:
+            first = int((self.folder / member.name / "postmaster.pid").read_text().split()[0])
+            children = pathlib.Path(f"/proc/{first}/task/{first}/children").read_text().split()
+        except (FileNotFoundError, IndexError, ValueError):
+            return []
+        return [first, *map(int, children)]
+
+    def start_etcd(self):
+        client, peer = f"http://127.0.0.1:{self.etcd_port}", f"http://127.0.0.1:{processes.free_port()}"
+        with open(self.folder / "etcd.log", "a") as log:
+            self.etcd = subprocess.Popen(
+                ["etcd", "--data-dir", str(self.folder / "etcd"), "--listen-client-urls", client, "--advertise-client-urls", client,
+                    "--listen-peer-urls", peer, "--initial-advertise-peer-urls", peer, "--initial-cluster", f"default={peer}"],
+                stdout=log, stderr=log,
+            )
+        processes.wait_until(lambda: processes.listens(self.etcd_port), 30, "etcd", self.etcd, pause=0.1)
+
+    def configuration(self, member):
+        """What differs from `config/patroni.yaml`: the member's addresses and folders, and no passwords on this machine's loopback."""
+        at, rest = f"127.0.0.1:{member.port}", f"127.0.0.1:{member.rest_port}"
+        dcs = {"postgresql": {"parameters": {"shared_buffers": "64MB", "unix_socket_directories": str(self.folder)}}}
+        if not self.is_safe:
+            # A standby may be far behind, and takes over all the same.
+            dcs |= {"maximum_lag_on_failover": 1 << 40, "synchronous_mode": False, "synchronous_mode_strict": False}
+        return {
+            "name": member.name,
+            "restapi": {"listen": rest, "connect_address": rest},
+            "etcd3": {"hosts": [f"127.0.0.1:{self.etcd_port}"]},
+            "bootstrap": {"dcs": dcs},
+            "postgresql": {
+                "listen": at, "connect_address": at, "data_dir": str(self.folder / member.name),
+                "bin_dir": str(pathlib.Path(postgresql.find("initdb")).parent), "pgpass": str(self.folder / f"pgpass-{member.name}"),
+                "pg_hba": ["local all all trust", "host replication replicator 127.0.0.1/32 trust", "host all all 127.0.0.1/32 trust"],
+            },
+            # Of a machine, which processes cannot use here. Where machines fail over, it is required.
+            "watchdog": {"mode": "off"},
+        }

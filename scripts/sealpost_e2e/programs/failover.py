@@ -1,0 +1,118 @@
+"""The primary of a Patroni cluster is killed (kill -9) and frozen (SIGSTOP) while several daemons serve clients.
+
+Three PostgreSQL with strict synchronous replication and two standbys; Patroni and PostgreSQL are killed or frozen together, and a frozen
+one thaws after another has taken over. A ledger outside has what was acknowledged. Of that, each notification must be there with its
+own payload, no fetch may miss one in the meantime, and each device must have got its push; one that was sent twice must have been under
+way while the primary was gone. The first post must be stored by the lease of the primary and 8 s after its end.
+
+With `--lossy` a commit waits for no standby, and the standbys stand still for a moment before the primary is killed, once: then
+acknowledged notifications must be missing and the program must fail, or it would see no loss.
+"""
+
+import random
+import signal
+import time
+
+from sealpost_e2e import patroni, processes, several
+
+# Seconds: from the primary's end to the first post that is stored.
+LIMIT = patroni.TTL + 8.0
+# Seconds around a failover in which pushes may have been under way.
+MARGIN = 15.0
+
+
+def add_options(parser):
+    parser.add_argument("--nodes", type=int, default=3)
+    parser.add_argument("--kills", type=int, default=3, help="of the primary (3)")
+    parser.add_argument("--freezes", type=int, default=3, help="of the primary, until another has taken over (3)")
+    parser.add_argument("--clients", type=int, default=8, help="that post, and as many that fetch (8)")
+    parser.add_argument("--seed", type=int, default=random.randrange(1 << 32), help="of the random instants")
+    parser.add_argument("--lossy", action="store_true", help="the control: must fail")
+
+
+def run(options):
+    if options.lossy:
+        options.kills, options.freezes = 1, 0
+    instants, ledger = random.Random(options.seed), several.Ledger()
+    with patroni.Patroni(is_safe=not options.lossy) as cluster, several.Site(options.sealpost, cluster, options.nodes) as site:
+        simulators, credentials = site.prepare()
+        clients = several.Clients(site, ledger, credentials, options.clients, options.clients)
+        rounds = ["kill"] * options.kills + ["freeze"] * options.freezes
+        instants.shuffle(rounds)
+        try:
+            outages = [fail_over(cluster, ledger, how, instants, options.lossy) for how in rounds]
+        finally:
+            clients.stop()
+        start = time.monotonic()
+        while not site.is_settled() and time.monotonic() - start < 120:
+            time.sleep(0.5)
+        emptied, is_settled = time.monotonic() - start, site.is_settled()
+        missing = sum(several.missing(site, number, ledger, credentials) for number in range(options.nodes))
+        for daemon in site.daemons:
+            processes.terminate(daemon)
+        site.await_log(simulators)
+        unpushed, foreign, twice = several.compare(site, ledger)
+        unexplained = count_unexplained(site, outages)
+        several.show(ledger.faults, site)
+    waits = {how: [outage.wait for outage in outages if outage.how == how] for how in ("kill", "freeze")}
+    print(
+        f"{options.kills} kills and {options.freezes} freezes of the primary (seed {options.seed}): {len(ledger.posted)} notifications "
+        f"acknowledged, {missing} of them missing, {unpushed} without their push, {foreign} pushes with another id, {twice} sent twice, of "
+        f"which {unexplained} were not under way at a failover; the first post was stored after {describe(waits['kill'])} (kills) and "
+        f"{describe(waits['freeze'])} (freezes), at most {LIMIT:.0f}; the outbox was {'' if is_settled else 'not '}empty {emptied:.1f} s "
+        f"after the last post; {ledger.counts['fetched']} fetches, {len(ledger.faults)} wrong answers, {ledger.counts['lost']} connections lost, "
+        f"{ledger.counts['refused']} refused as busy"
+    )
+    late = any(outage.wait > LIMIT for outage in outages)
+    if missing or unpushed or foreign or unexplained or ledger.faults or late or not is_settled:
+        raise SystemExit(1)
+
+
+class Outage:
+    """A time without a primary: how it began, its bounds as seconds since 1970, and how long the first post took."""
+
+    def __init__(self, how, begin, wait):
+        self.how, self.begin, self.end, self.wait = how, begin, begin + wait, wait
+
+
+def fail_over(cluster, ledger, how, instants, is_lossy):
+    """Kills or freezes the primary, waits for the first post that is stored, and makes the cluster whole again."""
+    cluster.wait_until_whole(180)
+    time.sleep(instants.uniform(2, 5))
+    primary, standbys = cluster.primary(), cluster.standbys()
+    if is_lossy:
+        for standby in standbys:
+            cluster.signal_server(standby, signal.SIGSTOP)
+        time.sleep(instants.uniform(0.5, 1))
+        for standby in standbys:
+            cluster.kill_receiver(standby)
+    begin = time.time()
+    cluster.signal(primary, signal.SIGKILL if how == "kill" else signal.SIGSTOP)
+    # A post that was begun before may have been stored by the primary that is now gone.
+    start = time.monotonic()
+    if is_lossy:
+        for standby in standbys:
+            cluster.signal_server(standby, signal.SIGCONT)
+    processes.wait_until(lambda: ledger.first_after(start), 120, "the first post after a failover", pause=0.1)
+    wait = ledger.first_after(start) - start
+    if how == "kill":
+        cluster.start(primary)
+    else:
+        # By then the new primary has been at work for a while, and the old one still believes that it is the primary.
+        time.sleep(instants.uniform(2, 10))
+        cluster.signal(primary, signal.SIGCONT)
+    return Outage(how, begin, wait)
+
+
+def count_unexplained(site, outages):
+    """How many pushes came twice though no failover lay between."""
+    first, count = {}, 0
+    for at, push, outcome in several.pushes(site):
+        before = first.setdefault(push, at) if outcome == "200" else at
+        if outcome == "200" and before != at:
+            count += not any(before <= one.end + MARGIN and at >= one.begin for one in outages)
+    return count
+
+
+def describe(seconds):
+    return " and ".join(f"{one:.1f} s" for one in seconds) or "none"

@@ -1,0 +1,222 @@
+"""Devices hold event streams at several daemons with one PostgreSQL, and get what any daemon was posted, while daemons are killed.
+
+Each device reads a stream from a daemon at random. First all stay where they are; then they leave after some seconds and come back
+elsewhere with the id of their last event, and daemons are killed (kill -9) at random instants. A ledger outside the daemons has what
+was acknowledged: each notification must arrive at its device's stream, at the latest half a minute after the last post, without
+another reconnection.
+
+With `--blind` the table that says where the streams are is emptied again and again, so that no daemon knows of a stream for long:
+then the program must fail.
+"""
+
+import collections
+import http.client
+import random
+import re
+import secrets
+import socket
+import threading
+import time
+
+from sealpost_e2e import api, figures, postgresql
+from sealpost_e2e import several
+
+EVENT = re.compile(rb"id: (\d+)\ndata: ")
+# Seconds that the last push may take: a dead daemon's leases last five, and what it had leased is found a little later.
+LATEST = 30
+
+
+class Device:
+    """A device of a user of its own, which reads one stream at a time until it is told to stop."""
+
+    def __init__(self, site, name, chance):
+        self.site, self.chance = site, chance
+        connection = api.connect(site.ports[0])
+        self.name, self.credentials = name, api.sign_in(connection, name)
+        self.id = api.ask(connection, "POST", "/api/register", credentials=self.credentials)
+        api.ask(connection, "PUT", f"/api/register/{self.id}", {"Platform": "stream"}, self.credentials)
+        # When each notification arrived first, and how often it came.
+        self.arrivals, self.counts, self.last = {}, collections.Counter(), None
+        self.moves, self.opened, self.ends = threading.Event(), 0, threading.Event()
+        self.thread = threading.Thread(target=self.run)
+        self.thread.start()
+
+    def stop(self):
+        self.ends.set()
+        self.thread.join()
+
+    def run(self):
+        while not self.ends.is_set():
+            try:
+                with socket.create_connection(("127.0.0.1", self.chance.choice(self.site.ports)), timeout=20) as stream:
+                    self.read(stream)
+            except OSError:
+                # Its daemon was killed. Another one is at once where this one listened.
+                self.ends.wait(0.1)
+
+    def read(self, stream):
+        """Reads a stream until its end, which this side brings about after some seconds."""
+        lines = [f"GET /api/stream?device={self.id} HTTP/1.1", "Host: localhost", f"Authorization: {self.credentials}"]
+        lines += [f"Last-Event-ID: {self.last}"] if self.last else []
+        stream.sendall("\r\n".join([*lines, "", ""]).encode())
+        leaves, hasLeft, text = time.monotonic() + self.chance.uniform(0.5, 8), False, b""
+        stream.settimeout(0.2)
+        while True:
+            if not hasLeft and (self.ends.is_set() or self.moves.is_set() and time.monotonic() > leaves):
+                # What is on its way arrives before the daemon's end.
+                stream.shutdown(socket.SHUT_WR)
+                hasLeft = True
+            try:
+                piece = stream.recv(1 << 16)
+            except TimeoutError:
+                continue
+            if not piece:
+                return
+            if not text and b" 200 " in piece.partition(b"\r\n")[0]:
+                self.opened += 1
+            text += piece
+            for found in EVENT.finditer(text):
+                self.last = int(found[1])
+                self.arrivals.setdefault(self.last, time.monotonic())
+                self.counts[self.last] += 1
+                end = found.end()
+            # The head is needed no more, and a part of an event may be there.
+            text = text[-64:] if not EVENT.search(text) else text[end:]
+
+
+class Posters:
+    """Threads that post to devices at random, each time to another daemon, until they are told to stop."""
+
+    def __init__(self, site, devices, credentials, count, pace):
+        self.site, self.devices, self.credentials, self.pace = site, devices, credentials, pace
+        # The device and the time of each notification that was acknowledged.
+        self.posted, self.lost, self.lock = {}, collections.Counter(), threading.Lock()
+        self.ends = threading.Event()
+        self.threads = [threading.Thread(target=self.run, args=(random.Random(number),)) for number in range(count)]
+        for thread in self.threads:
+            thread.start()
+
+    def stop(self):
+        self.ends.set()
+        for thread in self.threads:
+            thread.join()
+
+    def run(self, chance):
+        connections = {}
+        while not self.ends.wait(self.pace):
+            port, device = chance.choice(self.site.ports), chance.choice(self.devices)
+            start = time.monotonic()
+            try:
+                connection = connections.setdefault(port, api.connect(port, timeout=20))
+                order = {"Payload": secrets.token_hex(16), "To": [f"username:{device.name}"]}
+                id = api.post(connection, order, credentials=self.credentials)
+                with self.lock:
+                    self.posted[id] = (device, start)
+            except (OSError, http.client.HTTPException) as error:
+                connections.pop(port).close()
+                self.lost["refused" if isinstance(error, api.UnexpectedAnswer) else "lost"] += 1
+
+
+def add_options(parser):
+    parser.add_argument("--nodes", type=int, default=3)
+    parser.add_argument("--devices", type=int, default=100)
+    parser.add_argument("--posters", type=int, default=8)
+    parser.add_argument("--pace", type=float, default=0.05, help="seconds between two posts of a poster (0.05)")
+    parser.add_argument("--steady", type=float, default=20, help="seconds before anything is killed or moves (20)")
+    parser.add_argument("--kills", type=int, default=20)
+    parser.add_argument("--seed", type=int, default=random.randrange(1 << 32), help="of the random instants")
+    parser.add_argument("--blind", action="store_true", help="the control: must fail")
+
+
+def run(options):
+    instants = random.Random(options.seed)
+    with postgresql.Cluster() as cluster, several.Site(options.sealpost, cluster, options.nodes) as site:
+        site.configuration.write_text("senders:\n  stream: {type: stream}\n")
+        names = [f"user{number}" for number in range(options.devices)]
+        for name in names:
+            site.add_user(name)
+        for number in range(options.nodes):
+            site.begin(number)
+        devices = [Device(site, name, random.Random(f"{options.seed} {name}")) for name in names]
+        alice = api.sign_in(api.connect(site.ports[0]), "alice")
+        blinder = Blinder(cluster) if options.blind else None
+        try:
+            first = steady(site, devices, alice, options)
+            second = disturbed(site, devices, alice, options, instants)
+        finally:
+            if blinder:
+                blinder.stop()
+            for device in devices:
+                device.stop()
+    missing = [report("at rest", *first), report(f"with {options.kills} kills (seed {options.seed})", *second)]
+    opened, twice = sum(device.opened for device in devices), sum(sum(device.counts.values()) - len(device.counts) for device in devices)
+    print(f"{opened} streams opened by {options.devices} devices at {options.nodes} daemons; {twice} events came more than once")
+    if any(missing):
+        raise SystemExit(1)
+
+
+def steady(site, devices, alice, options):
+    """Posts while all streams stay where they are."""
+    wait_for(lambda: all(device.opened for device in devices), 60)
+    posters = Posters(site, devices, alice, options.posters, options.pace)
+    time.sleep(options.steady)
+    posters.stop()
+    return posters, await_all(posters)
+
+
+def disturbed(site, devices, alice, options, instants):
+    """Posts while devices move and daemons are killed; at last nothing moves any more."""
+    posters = Posters(site, devices, alice, options.posters, options.pace)
+    for device in devices:
+        device.moves.set()
+    for _ in range(options.kills):
+        time.sleep(instants.uniform(0.5, 3))
+        number = instants.randrange(options.nodes)
+        site.kill(number)
+        site.begin(number)
+    for device in devices:
+        device.moves.clear()
+    posters.stop()
+    return posters, await_all(posters)
+
+
+def await_all(posters):
+    """How many acknowledged notifications have not arrived in time."""
+    def missing():
+        return sum(1 for id, (device, _) in posters.posted.items() if id not in device.arrivals)
+    wait_for(lambda: not missing(), LATEST)
+    return missing()
+
+
+def wait_for(condition, seconds):
+    end = time.monotonic() + seconds
+    while not condition() and time.monotonic() < end:
+        time.sleep(0.1)
+
+
+def report(what, posters, missing):
+    delays = [device.arrivals[id] - start for id, (device, start) in posters.posted.items() if id in device.arrivals]
+    median, most = (figures.percentile(delays, part) if delays else 0 for part in (50, 99))
+    print(
+        f"{what}: {len(posters.posted)} notifications acknowledged, {missing} of them did not arrive; from the post's begin to its "
+        f"event: half within {median * 1000:.0f} ms, 99 of 100 within {most * 1000:.0f} ms, all within {max(delays, default=0):.1f} s; "
+        f"{posters.lost['lost']} connections lost, {posters.lost['refused']} posts refused"
+    )
+    return missing
+
+
+class Blinder:
+    """Empties the table of streams, again and again."""
+
+    def __init__(self, cluster):
+        self.ends = threading.Event()
+        self.thread = threading.Thread(target=self.run, args=(cluster,))
+        self.thread.start()
+
+    def run(self, cluster):
+        while not self.ends.wait(0.05):
+            cluster.query("delete from stream")
+
+    def stop(self):
+        self.ends.set()
+        self.thread.join()

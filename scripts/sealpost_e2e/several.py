@@ -1,0 +1,210 @@
+"""What the programs about several daemons with one database share: the daemons, a ledger, clients, and the comparison."""
+
+import collections
+import http.client
+import random
+import secrets
+import signal
+import socket
+import threading
+import time
+
+from sealpost_e2e import api, outbox
+
+USERS = 50
+
+
+class Site(outbox.Outbox):
+    """Daemons with one database and one keyring, each with a socket of its own."""
+
+    def __init__(self, sealpost, cluster, count):
+        super().__init__(sealpost, DATABASE=cluster.url)
+        self.cluster = cluster
+        self.sockets = [self.socket] + [socket.create_server(("127.0.0.1", 0), backlog=4096) for _ in range(count - 1)]
+        self.ports = [held.getsockname()[1] for held in self.sockets]
+        self.daemons = [None] * count
+        # When each of them began to serve.
+        self.since = [0.0] * count
+        self.handles = {}
+
+    def prepare(self, devices=True):
+        """Makes users, each with a device unless told otherwise, and starts the simulators and the daemons.
+
+        The simulators' process, and the credentials of each user.
+        """
+        names = [f"user{number}" for number in range(USERS)]
+        for name in names:
+            self.add_user(name)
+        simulators = self.simulate()
+        for number in range(len(self.ports)):
+            self.begin(number)
+        enter = self.register if devices else lambda name: api.sign_in(api.connect(self.ports[0]), name)
+        credentials = {name: enter(name) for name in names}
+        return simulators, credentials | {"alice": api.sign_in(api.connect(self.ports[0]), "alice")}
+
+    def begin(self, number):
+        """Starts a daemon, and waits until it serves."""
+        # What is started by socket activation is handed this socket.
+        self.socket = self.sockets[number]
+        self.daemons[number], _ = self.serve()
+        self.since[number] = time.monotonic()
+
+    def kill(self, number):
+        self.daemons[number].kill()
+        self.daemons[number].wait()
+
+    def freeze(self, number):
+        self.daemons[number].send_signal(signal.SIGSTOP)
+
+    def thaw(self, number):
+        self.daemons[number].send_signal(signal.SIGCONT)
+
+    def register(self, name):
+        """Registers a device of a user; its handle is remembered by its registration's id."""
+        connection = api.connect(self.ports[0])
+        credentials = api.sign_in(connection, name)
+        handle = secrets.token_hex(32)
+        id = api.ask(connection, "POST", "/api/register", credentials=credentials)
+        api.ask(connection, "PUT", f"/api/register/{id}", {"Platform": "apns", "Handle": handle}, credentials)
+        self.handles[id] = handle
+        return credentials
+
+    def leased(self, number):
+        """The pushes that are leased to a daemon, each as its notification and its device."""
+        # Under one of the numbers that this process has had.
+        return self.cluster.query(
+            "select notification_id, device from push join node on node.number = push.owner "
+            f"where node.name like '% {self.daemons[number].pid}'"
+        )
+
+    def pending(self, pushes):
+        """How many of these pushes have not ended."""
+        rows = ", ".join(f"({notification}, {device})" for notification, device in pushes)
+        return int(self.cluster.query(
+            f"select count(*) from push where due_at is not null and (notification_id, device) in ({rows})"
+        )[0][0]) if pushes else 0
+
+    def is_settled(self):
+        return not int(self.cluster.query("select count(*) from push where due_at is not null")[0][0])
+
+
+class Ledger:
+    """What clients were told, and what they were told wrongly."""
+
+    def __init__(self):
+        self.lock = threading.Lock()
+        self.posted = {}
+        # When posts were begun that were acknowledged, and when that was.
+        self.times = []
+        self.faults = []
+        self.counts = collections.Counter()
+
+    def fault(self, text):
+        with self.lock:
+            self.faults.append(text)
+
+    def first_after(self, instant):
+        """When the first post was acknowledged that was begun after an instant; `None`: none yet."""
+        with self.lock:
+            return min((end for begin, end in self.times if begin > instant), default=None)
+
+
+class Clients:
+    """Threads that post, and fetch what was posted, each time at another daemon, until they are told to stop."""
+
+    def __init__(self, site, ledger, credentials, posters, fetchers):
+        self.site, self.ledger, self.credentials = site, ledger, credentials
+        self.ends = threading.Event()
+        work = [self.post] * posters + [self.fetch] * fetchers
+        self.threads = [threading.Thread(target=self.run, args=(one, number)) for number, one in enumerate(work)]
+        for thread in self.threads:
+            thread.start()
+
+    def stop(self):
+        self.ends.set()
+        for thread in self.threads:
+            thread.join()
+
+    def run(self, work, seed):
+        chance, connections = random.Random(seed), {}
+        while not self.ends.is_set():
+            port = chance.choice(self.site.ports)
+            try:
+                # A socket is held here while its daemon is dead: a request waits for the next one, but no longer than this.
+                connection = connections.setdefault(port, api.connect(port, timeout=20))
+                work(connection, chance)
+            except api.UnexpectedAnswer as answer:
+                connections.pop(port).close()
+                # The database's row locks and a full queue are told as busy.
+                if " 503 " in str(answer) or " 429 " in str(answer):
+                    self.ledger.counts["refused"] += 1
+                else:
+                    self.ledger.fault(str(answer))
+            except (OSError, http.client.HTTPException):
+                connections.pop(port).close()
+                self.ledger.counts["lost"] += 1
+
+    def post(self, connection, chance):
+        user, payload = f"user{chance.randrange(USERS)}", secrets.token_hex(16)
+        begin = time.monotonic()
+        id = api.post(connection, {"Payload": payload, "To": [f"username:{user}"]}, credentials=self.credentials["alice"])
+        with self.ledger.lock:
+            self.ledger.posted[id] = (user, payload)
+            self.ledger.times.append((begin, time.monotonic()))
+
+    def fetch(self, connection, chance):
+        with self.ledger.lock:
+            known = len(self.ledger.posted)
+            id, (user, payload) = chance.choice(list(self.ledger.posted.items())[-500:]) if known else (None, (None, None))
+        if id is None:
+            return time.sleep(0.01)
+        if api.fetch(connection, id, credentials=self.credentials[user]) != payload:
+            self.ledger.fault(f"{id} has another's payload")
+        self.ledger.counts["fetched"] += 1
+
+
+def missing(site, number, ledger, credentials):
+    """How many acknowledged notifications a daemon does not give to their recipients."""
+    connection, count = api.connect(site.ports[number]), 0
+    # Each daemon is asked for a part, so that all is asked for once.
+    for id, (user, payload) in list(ledger.posted.items())[number :: len(site.ports)]:
+        try:
+            count += api.fetch(connection, id, credentials=credentials[user]) != payload
+        except api.UnexpectedAnswer:
+            count += 1
+    return count
+
+
+def show(faults, site):
+    """Prints the first wrong answers, and what the daemons' log says of failures."""
+    for fault in faults[:5]:
+        print(fault)
+    for line in [line for line in site.read_log().decode().splitlines() if faults and "level=error" in line][-10:]:
+        print(line)
+
+
+def pushes(site):
+    """Of each push that the simulators got: the seconds since 1970, its id, and the outcome."""
+    with open(site.folder / "received") as file:
+        for line in file:
+            at, _, push, outcome, *_ = line.split()
+            yield int(at) / 1000, push, outcome
+
+
+def compare(site, ledger):
+    """How many acknowledged notifications lack a push, how many pushes have another id, and how many came twice."""
+    seeds = {int(id): int(seed) for id, seed in site.cluster.query("select id, seed from notification")}
+    devices = {id: int(number) for id, number in site.cluster.query("select id, number from device")}
+    users = {int(id): int(device) for id, device in site.cluster.query("select notification_id, device from push_end")}
+    handles = {devices[id]: handle for id, handle in site.handles.items()}
+    expected = {outbox.apns_id(seed, users[id]): handles[users[id]] for id, seed in seeds.items() if id in users}
+    got, foreign = collections.Counter(), 0
+    for _, push, outcome, handle in site.received():
+        if outcome == "200" and expected.get(push) == handle:
+            got[push] += 1
+        else:
+            foreign += 1
+    unpushed = sum(
+        1 for id in ledger.posted if id not in users or not got[outbox.apns_id(seeds[id], users[id])]
+    )
+    return unpushed, foreign, sum(got.values()) - len(got)
