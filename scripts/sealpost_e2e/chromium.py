@@ -31,6 +31,8 @@ class Chromium:
         self.command = [executable, *FLAGS, f"--user-data-dir={folder}", "about:blank"]
         self.lock, self.arrived = threading.Lock(), threading.Condition()
         self.number, self.answers, self.events = 0, {}, []
+        # Called with the session, the method and the parameters of each event, by the thread that listens.
+        self.watchers = []
         self.ended = False
 
     def __enter__(self):
@@ -66,6 +68,8 @@ class Chromium:
                         self.answers[message["id"]] = message
                     else:
                         self.events.append((message.get("sessionId"), message["method"]))
+                        for watcher in self.watchers:
+                            watcher(message.get("sessionId"), message["method"], message["params"])
                 self.arrived.notify_all()
         with self.arrived:
             self.ended = True

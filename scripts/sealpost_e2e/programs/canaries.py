@@ -78,8 +78,12 @@ def work(site, hook, callers, results, end):
 def tour(client, hook, caller, results):
     """Once along all that is done rarely, so that a short run calls every route with success, too."""
     for route in ("GET /api/register", "GET /api/tokens", "GET /api/users", "GET /api/audit", "GET /api/events", "GET /api/webpush/key",
-        "GET /healthz", "GET /readyz", "GET /metrics", "GET /.well-known/sealpost-keys", "GET /openapi.json"):
+        "GET /healthz", "GET /readyz", "GET /metrics", "GET /.well-known/sealpost-keys", "GET /openapi.json",
+        "GET /api/sessions/current", "GET /api/status", "GET /console", "GET /console/"):
         client.send(caller, route)
+    client.send(caller, "GET /console/{id}", "/console/console.js")
+    client.send(caller, "POST /api/lanes/retry", body={"Lane": "fcm"})
+    client.send(caller, "POST /api/setup", body={"Code": SECRET, "Name": NAME, "Password": f"{SECRET} made"})
     client.send(caller, "GET /api/users/{id}", f"/api/users/{caller.name}")
     client.send(caller, "PUT /api/users/current/password", body={"Current": f"{SECRET} wrong", "New": caller.password})
     client.send(caller, "PUT /api/users/current/password", body={"Current": caller.password, "New": caller.password})
@@ -384,7 +388,8 @@ def judge(what, bytes, results, words=(SECRET, HANDLE)):
 
 def report(results, site):
     for route in ROUTES:
-        if not any(200 <= status < 300 for status in results.statuses[route]):
+        # No stranger makes an administrator where there are users.
+        if route != "POST /api/setup" and not any(200 <= status < 400 for status in results.statuses[route]):
             results.fail(f"{route} was never answered with success: {dict(results.statuses[route])}")
     for failure in sorted(results.failures):
         print(failure)

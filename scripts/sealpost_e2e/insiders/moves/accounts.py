@@ -125,7 +125,7 @@ def wider_tokens(insider):
     insider.ask("PUT", "/api/users/current/password", passwords, authorization=fetching)
 
 
-@move("Routes of administrators", "users, tokens, audit and metrics, all methods, of a publisher", "403 forbidden", role="publisher")
+@move("Routes of administrators", "users, tokens, audit, metrics, status and lanes, all methods, of a publisher", "403 forbidden", role="publisher")
 def managing(insider):
     for method, path, body in (
         ("GET", "/api/users", None), ("GET", "/api/users/root", None),
@@ -134,7 +134,7 @@ def managing(insider):
         ("PATCH", "/api/users/vera", {"Password": "long enough 1"}),
         ("PATCH", "/api/users/root", {"Disabled": True}), ("DELETE", "/api/users/vera", None), ("GET", "/api/tokens?user=vera", None),
         ("POST", "/api/tokens", {"User": "vera"}), ("DELETE", "/api/tokens/spt_00000000", None), ("GET", "/api/audit", None),
-        ("GET", "/metrics", None),
+        ("GET", "/metrics", None), ("GET", "/api/status", None), ("POST", "/api/lanes/retry", {"Lane": "apns"}),
     ):
         insider.ask(method, path, body)
 
@@ -148,5 +148,11 @@ def dead_credentials(insider):
     token = "Bearer " + json.loads(session.text)["Token"]
     insider.ask("DELETE", "/api/sessions/current", authorization=token)
     insider.ask("GET", "/api/register", authorization="")
+    # The console's session, without the value that goes with its cookie and with a made-up one.
+    cookie = insider.ask(
+        "POST", "/api/sessions", {"Cookie": True}, authorization=insider.password, counts=False
+    ).headers["Set-Cookie"].split(";")[0]
+    for fields in ({}, {"Page-Token": "0" * 32}):
+        insider.ask("GET", "/api/register", authorization="", fields={"Cookie": cookie, **fields})
     made_up = [token, f"Bearer spt_{'0' * 39}", "Bearer x", "Bearer " + "x" * 4000, "Basic !", "Negotiate abc", "Digest username=root"]
     insider.keep_on(lambda number: insider.ask("GET", "/api/register", authorization=made_up[number % len(made_up)]), seconds=3)

@@ -1,0 +1,816 @@
+"""Has Chromium use the operators' console as an operator does, with keyboard and mouse, small and large, light and dark.
+
+A daemon sends to simulators of which Apple's refuses the credentials and Microsoft's asks for a long rest. In each of two sizes
+and two themes all views are visited and judged, and every flow is gone through: signing in and out, a lane tried again, a notification
+recalled, users, tags, devices and tokens made and ended. This program fails
+
+- at an error in the console of the browser, a violation of the policy of contents, a request to another host, a password dialogue;
+- where an element breaks a rule: a control without a name, text with too little contrast, a focus that is not seen or runs backwards,
+  another number of `h1` than one, a table without caption or headers, an id twice, a page that is wider than the screen;
+- where a payload is in the page or in an answer that it read, or the page has asked for one;
+- where a forged request changes anything: with the cookie and without the page token, from a page of another site and of another port;
+- where the answers that a view needs take longer than `SLOWEST` seconds.
+"""
+
+import base64
+import http.server
+import json
+import pathlib
+import queue
+import re
+import sqlite3
+import tempfile
+import threading
+import time
+import urllib.parse
+
+from sealpost_e2e import api, chromium, outbox, processes
+
+SIZES = {"phone": (390, 844), "desk": (1280, 900)}
+THEMES = ("light", "dark")
+# Seconds for the slowest answer of a view, on a machine that has other things to do.
+SLOWEST = 1.0
+LARGEST = 92 * 1024
+SECRET = "biopsy-4711"
+ADMINISTRATOR = "boss"
+VIEWS = ("overview", "notifications", "users", "devices", "tokens", "audit")
+FAULTS = (
+    'apns always: status 403 body {"reason":"InvalidProviderToken"}',
+    "wns next 1: status 503 retry-after 900",
+    'fcm device dead: status 404 body {"error":{"code":404,"status":"NOT_FOUND","details":[{"@type":"type.googleapis.com/'
+    'google.firebase.fcm.v1.FcmError","errorCode":"UNREGISTERED"}]}}',
+)
+KEYS = {
+    "Tab": (9, "Tab", ""), "Enter": (13, "Enter", "\r"), "Escape": (27, "Escape", ""), " ": (32, "Space", " "),
+    "ArrowDown": (40, "ArrowDown", ""),
+}
+
+# MARK: Rules, as JavaScript on the page
+
+# What is wrong with the page as it is drawn: a list of sentences.
+RULES = r"""(() => {
+    const wrong = [], page = document.querySelector('dialog[open]') ?? document.body;
+    const name = element => `<${element.localName}${element.className?.baseVal ?? element.className ? '.' + (element.className.baseVal ?? element.className) : ''}> "${(element.textContent || '').slice(0, 40)}"`;
+    const isShown = element => element.checkVisibility({visibilityProperty: true}) && element.getClientRects().length > 0;
+    const labelOf = element => (element.getAttribute('aria-label')
+        || (element.getAttribute('aria-labelledby') || '').split(' ').map(id => document.getElementById(id)?.textContent ?? '').join(' ')
+        || [...(element.labels ?? [])].map(label => label.textContent).join(' ')
+        || element.textContent || element.getAttribute('alt') || '').trim();
+    if (!document.documentElement.lang) wrong.push('the page has no language');
+    if (!document.title) wrong.push('the page has no title');
+    const headings = [...document.querySelectorAll('h1')].filter(isShown);
+    if (headings.length !== 1) wrong.push(`${headings.length} h1`);
+    if (document.querySelectorAll('main').length !== 1) wrong.push('not one main');
+    const levels = [...document.querySelectorAll('main h1, main h2, main h3')].filter(isShown).map(heading => Number(heading.localName[1]));
+    levels.forEach((level, index) => { if (level > (levels[index - 1] ?? 0) + 1) wrong.push(`heading ${index} leaves a level out`) });
+    const ids = [...document.querySelectorAll('[id]')].map(element => element.id);
+    for (const id of new Set(ids.filter((id, index) => ids.indexOf(id) !== index))) wrong.push(`the id ${id} is there twice`);
+    for (const attribute of ['for', 'aria-labelledby', 'aria-describedby'])
+        for (const element of document.querySelectorAll(`[${attribute}]`))
+            for (const id of element.getAttribute(attribute).split(' ')) if (!document.getElementById(id)) wrong.push(`${name(element)} names ${id}, which is not there`);
+    for (const element of document.querySelectorAll('a, button, input, select, textarea, summary, [role=img], nav, dialog'))
+        if (isShown(element) && !labelOf(element)) wrong.push(`${name(element)} has no name`);
+    for (const element of document.querySelectorAll('a')) if (!element.hasAttribute('href')) wrong.push(`${name(element)} is a link to nowhere`);
+    for (const element of document.querySelectorAll('img')) if (!element.hasAttribute('alt')) wrong.push('an image has no alt');
+    for (const element of document.querySelectorAll('[tabindex]')) if (element.tabIndex > 0) wrong.push(`${name(element)} has an order of its own`);
+    for (const element of document.querySelectorAll('[onclick], [style]:not(.part)')) wrong.push(`${name(element)} has a handler or a style in its tag`);
+    for (const table of document.querySelectorAll('table')) {
+        if (!table.caption?.textContent) wrong.push('a table has no caption');
+        for (const cell of table.querySelectorAll('thead th')) if (cell.scope !== 'col' || !cell.textContent) wrong.push(`${name(cell)} is no header of a column`);
+        for (const row of table.tBodies[0].rows) if (row.cells.length > 1 && row.cells[0].scope !== 'row') wrong.push(`${name(row)} has no header`);
+    }
+    // Targets must be large enough to be hit, but for links in a sentence.
+    for (const element of document.querySelectorAll('button, input, select')) {
+        const box = element.getBoundingClientRect();
+        if (isShown(element) && element.type !== 'checkbox' && (box.height < 24 || box.width < 24)) wrong.push(`${name(element)} is ${Math.round(box.width)} by ${Math.round(box.height)}`);
+    }
+    if (document.documentElement.scrollWidth > innerWidth) wrong.push(`the page is ${document.documentElement.scrollWidth} wide and the screen ${innerWidth}`);
+    // Contrast of each text with what is behind it.
+    const parse = text => { const [red, green, blue, alpha = 1] = text.match(/[\d.]+/g).map(Number); return [red, green, blue, alpha] };
+    const over = (upper, lower) => [0, 1, 2].map(index => upper[index] * upper[3] + lower[index] * (1 - upper[3])).concat(1);
+    const light = color => color.slice(0, 3).map(value => value / 255).map(value => value <= .04045 ? value / 12.92 : ((value + .055) / 1.055) ** 2.4)
+        .reduce((sum, value, index) => sum + value * [.2126, .7152, .0722][index], 0);
+    const behind = element => {
+        const layers = [];
+        for (let one = element; one; one = one.parentElement) layers.push(parse(getComputedStyle(one).backgroundColor));
+        return layers.reverse().reduce((lower, upper) => over(upper, lower), [255, 255, 255, 1]);
+    };
+    const walker = document.createTreeWalker(page, NodeFilter.SHOW_TEXT), seen = new Set();
+    let least = 21;
+    while (walker.nextNode()) {
+        const element = walker.currentNode.parentElement;
+        if (!walker.currentNode.data.trim() || seen.has(element) || !isShown(element) || element.closest('.unseen, noscript, script, .skip:not(:focus), [aria-disabled]')) continue;
+        seen.add(element);
+        const ground = behind(element), ink = over(parse(getComputedStyle(element).color), ground);
+        const [high, low] = [light(ink), light(ground)].sort((one, other) => other - one);
+        const contrast = (high + .05) / (low + .05);
+        least = Math.min(least, contrast);
+        if (contrast < 4.5) wrong.push(`${name(element)} has a contrast of ${contrast.toFixed(2)}`);
+    }
+    return {wrong, least, texts: seen.size};
+})()"""
+# The element that has the focus: how it is called, where it is, and whether it shows.
+FOCUS = r"""(() => {
+    const element = document.activeElement, style = getComputedStyle(element), box = element.getBoundingClientRect();
+    const outline = style.outlineStyle !== 'none' && parseFloat(style.outlineWidth) >= 2;
+    return {name: `<${element.localName}> ${(element.getAttribute('aria-label') || element.textContent || element.labels?.[0]?.textContent || '').slice(0, 40)}`,
+        isBody: element === document.body, outline, x: box.x, y: box.y + scrollY, height: box.height,
+        inView: box.bottom > 0 && box.top < innerHeight && box.right > 0 && box.left < innerWidth,
+        place: [...document.querySelectorAll('*')].indexOf(element)};
+})()"""
+
+
+class Wrong(Exception):
+    """The console does not do as it should."""
+
+
+# MARK: The site
+
+
+class Site(outbox.Outbox):
+    """A daemon with an administrator, users, devices of each kind, and notifications with a secret."""
+
+    def __init__(self, sealpost):
+        super().__init__(sealpost)
+        self.simulate(*FAULTS, channels=4)
+        self.add_senders()
+        self.add_user(ADMINISTRATOR, "admin")
+
+    def fill(self):
+        """Users, devices and notifications, by the API."""
+        self.ids = []
+        connection, boss = self.connect(), api.basic(ADMINISTRATOR)
+        for name in ("anna", "bob.miller@clinic", "dr-frank", "greta"):
+            api.ask(connection, "POST", "/api/users", {"Name": name, "Password": api.PASSWORD}, credentials=boss)
+        self.register(connection, "anna", {"Platform": "apns", "Handle": "a1" * 32})
+        self.register(connection, "anna", {"Platform": "fcm", "Handle": "token-anna-000000000000", "Tags": ["news"]})
+        self.register(connection, "bob.miller@clinic", {"Platform": "wns", "Handle": self.channels()[0]})
+        self.register(connection, "dr-frank", {"Platform": "fcm", "Handle": "token-dead-000000000000", "Tags": ["news"]})
+        self.register(connection, ADMINISTRATOR, {"Platform": "stream"})
+        for to in ("username:anna", "news", "username:bob.miller@clinic", f"username:{ADMINISTRATOR}"):
+            self.ids.append(self.send(to))
+        batch = {"Notifications": [{"Payload": f"{SECRET} {n}", "To": ["username:anna"]} for n in range(5)]}
+        api.ask(connection, "POST", "/api/notifications/batch", batch, credentials=boss)
+        later = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + 3600))
+        api.post(connection, {"Payload": SECRET, "To": ["news"], "SendAt": later}, credentials=boss)
+        processes.wait_until(lambda: self.log.read_text().count("lane paused") >= 2, 30, "the pauses of two lanes")
+
+    def register(self, connection, name, registration):
+        id = api.ask(connection, "POST", "/api/register", credentials=api.basic(name))
+        api.ask(connection, "PUT", f"/api/register/{id}", registration, credentials=api.basic(name))
+
+    def send(self, to):
+        return api.post(self.connect(), {"Payload": SECRET, "To": [to]}, credentials=api.basic(ADMINISTRATOR))
+
+    def state(self):
+        """What a forged request could change, as the database has it."""
+        tables = ("user", "token", "device", "notification", "audit")
+        with sqlite3.connect(f"file:{self.folder / 'var/sealpost.db'}?mode=ro", uri=True, timeout=30) as database:
+            return {name: database.execute(f"select count(*) from {name}").fetchone()[0] for name in tables}
+
+
+# MARK: The browser
+
+
+class Watch:
+    """All that a page asks for and is told, and what goes wrong in it."""
+
+    def __init__(self, browser, base):
+        self.browser, self.base = browser, base
+        self.requests, self.answers, self.wrong, self.paused = {}, {}, [], queue.Queue()
+        # The time of the last event, by the browser's clock.
+        self.clock = 0
+        browser.watchers.append(self.take)
+        threading.Thread(target=self.go_on, daemon=True).start()
+
+    def take(self, session, method, parameters):
+        self.clock = max(self.clock, parameters.get("timestamp", 0) if method.startswith("Network.") else 0)
+        if method == "Network.requestWillBeSent":
+            request = parameters["request"]
+            self.requests[parameters["requestId"]] = (request["method"], request["url"], parameters["timestamp"])
+            if not request["url"].startswith((self.base + "/", "about:")):
+                self.wrong.append(f"a request to {request['url']}")
+            if re.search(r"/api/notifications(/\d+)?(\?|$)", request["url"]) and request["method"] in ("GET", "HEAD"):
+                self.wrong.append(f"the page asks for payloads: {request['url']}")
+        elif method == "Network.loadingFinished" and parameters["requestId"] in self.requests:
+            self.answers[parameters["requestId"]] = parameters["timestamp"]
+        elif method == "Runtime.exceptionThrown":
+            self.wrong.append(f"an exception: {json.dumps(parameters['exceptionDetails'])[:600]}")
+        elif method == "Runtime.consoleAPICalled" and parameters["type"] in ("error", "warning", "assert"):
+            self.wrong.append(f"the console says {parameters['args']}")
+        elif method == "Log.entryAdded" and parameters["entry"]["source"] != "network":
+            # What the network says are answers with errors, of which the flows expect some.
+            self.wrong.append(f"the browser says {parameters['entry']['text']}")
+        elif method == "Audits.issueAdded" and parameters["issue"]["code"] == "ContentSecurityPolicyIssue":
+            self.wrong.append(f"the policy is violated: {json.dumps(parameters['issue']['details'])[:600]}")
+        elif method in ("Fetch.requestPaused", "Fetch.authRequired"):
+            self.paused.put((session, method, parameters))
+
+    def go_on(self):
+        """Lets requests through, and cancels dialogues for a password, which must not be."""
+        while True:
+            session, method, parameters = self.paused.get()
+            try:
+                if method == "Fetch.authRequired":
+                    self.wrong.append("the browser asks for a password by a dialogue of its own")
+                    answer = {"response": "CancelAuth"}
+                    self.browser.call("Fetch.continueWithAuth", session, requestId=parameters["requestId"], authChallengeResponse=answer)
+                else:
+                    self.browser.call("Fetch.continueRequest", session, requestId=parameters["requestId"])
+            except chromium.Failure:
+                pass  # The page went, and its request with it.
+
+    def check(self, what):
+        if self.wrong:
+            raise Wrong(f"{what}: {'; '.join(self.wrong[:5])}")
+
+    def times(self, since):
+        """Seconds of each answer to a request of the API since then: path to time."""
+        found = {}
+        for id, (method, url, start) in list(self.requests.items()):
+            path = url.removeprefix(self.base)
+            if start >= since and path.startswith("/api/") and id in self.answers:
+                kind = re.sub(r"/[^/]*\d[^/]*|(?<=/users/)[^/?]+", "/…", path.split("?")[0])
+                found[f"{method} {kind}"] = max(found.get(f"{method} {kind}", 0), self.answers[id] - start)
+        return found
+
+
+class Operator:
+    """Somebody in front of one page, with a keyboard, a mouse, a size and a theme."""
+
+    def __init__(self, browser, watch, base, size, theme):
+        self.watch, self.base, self.page = watch, base, chromium.Page(browser)
+        self.size = SIZES[size]
+        for domain in ("Runtime", "Log", "Network", "Audits"):
+            self.page.call(f"{domain}.enable")
+        self.page.call("Fetch.enable", handleAuthRequests=True)
+        self.page.call("Emulation.setFocusEmulationEnabled", enabled=True)
+        self.page.call(
+            "Emulation.setDeviceMetricsOverride", width=self.size[0], height=self.size[1], deviceScaleFactor=1, mobile=size == "phone"
+        )
+        self.theme(theme)
+        self.least, self.judged = 21, 0
+
+    def theme(self, theme):
+        # Without motion, so that nothing is judged while it moves.
+        features = {"prefers-color-scheme": theme, "prefers-reduced-motion": "reduce"}
+        self.page.call("Emulation.setEmulatedMedia", features=[{"name": name, "value": value} for name, value in features.items()])
+
+    def ask(self, script):
+        return self.page.evaluate(script)
+
+    def until(self, script, what, seconds=15):
+        deadline = time.monotonic() + seconds
+        while not self.ask(script):
+            if time.monotonic() > deadline:
+                raise Wrong(f"{what} did not come; the page has: {self.shown()[:1500]}")
+            time.sleep(0.03)
+        self.watch.check(what)
+
+    def shown(self):
+        """The text of the dialog, or of the page, and what it has not been answered."""
+        waiting = [request[:2] for id, request in self.watch.requests.items() if id not in self.watch.answers]
+        return f"{self.ask('(document.querySelector(`dialog[open]`) ?? document.querySelector(`main`)).innerText')}; unanswered: {waiting[-3:]}"
+
+    def has(self, text, seconds=15):
+        self.until(f"document.body.innerText.includes({json.dumps(text)})", f"“{text}”", seconds)
+
+    def lacks(self, text, seconds=15):
+        self.until(f"!document.body.innerText.includes({json.dumps(text)})", f"the end of “{text}”", seconds)
+
+    def told(self, text):
+        """Waits for an outcome in the live region, and dismisses it."""
+        self.until(f"document.getElementById('outcome').innerText.includes({json.dumps(text)})", f"the outcome “{text}”")
+        self.click(r"#outcome button")
+
+    def go(self, view):
+        """Goes to a view by its address, and waits until it is drawn."""
+        self.ask(f"location.hash = {json.dumps('#/' + view)}")
+        self.drawn()
+
+    def reload(self):
+        before = self.page.loads()
+        self.page.call("Page.reload")
+        self.page.wait_for_load(before, "the page, loaded again")
+
+    def drawn(self):
+        time.sleep(0.05)
+        self.until("document.querySelector('h1') && !document.querySelector('.loading')", "the view")
+
+    # MARK: Keyboard and mouse
+
+    def key(self, name, shift=False):
+        code, key, text = KEYS[name]
+        rest = {"modifiers": 8 if shift else 0, "windowsVirtualKeyCode": code, "key": name, "code": key}
+        self.page.call("Input.dispatchKeyEvent", type="keyDown", **rest, **({"text": text} if text else {}))
+        self.page.call("Input.dispatchKeyEvent", type="keyUp", **rest)
+
+    def type(self, text):
+        self.page.call("Input.insertText", text=text)
+
+    def find(self, which):
+        """JavaScript for an element: a selector, or a name of a button, link or field, in the dialog if there is one."""
+        if which.startswith(("#", ".", "[")):
+            return f"document.querySelector({json.dumps(which)})"
+        return f"""(() => {{
+            const root = document.querySelector('dialog[open]') ?? document;
+            const name = element => (element.getAttribute('aria-label') ?? element.labels?.[0]?.textContent ?? element.textContent).trim();
+            const all = [...root.querySelectorAll('button, a, summary, input, select')].filter(element => element.checkVisibility());
+            return all.find(element => name(element) === {json.dumps(which)}) ?? all.find(element => name(element).startsWith({json.dumps(which)}));
+        }})()"""
+
+    def click(self, which):
+        self.until(f"Boolean({self.find(which)})", which)
+        box = self.ask(
+            f"(() => {{ const element = {self.find(which)}; element.scrollIntoView({{block: 'center', inline: 'center'}});"
+            " const {x, y, width, height} = element.getBoundingClientRect(); return [x + width / 2, y + height / 2] })()"
+        )
+        for type in ("mouseMoved", "mousePressed", "mouseReleased"):
+            self.page.call("Input.dispatchMouseEvent", type=type, x=box[0], y=box[1], button="left", clickCount=1)
+
+    def fill(self, which, text):
+        self.click(which)
+        self.ask(f"{self.find(which)}.select?.()")
+        self.type(text)
+
+    def tab_to(self, which, limit=80):
+        """Goes to an element with the tabulator alone."""
+        for _ in range(limit):
+            if self.ask(f"document.activeElement === {self.find(which)}"):
+                return
+            self.key("Tab")
+        raise Wrong(f"the tabulator does not reach {which}")
+
+    # MARK: Judging
+
+    def judge(self, what):
+        """Holds the page against the rules."""
+        result = self.ask(RULES)
+        self.least, self.judged = min(self.least, result["least"]), self.judged + 1
+        if result["wrong"]:
+            raise Wrong(f"{what}: {'; '.join(result['wrong'][:8])}")
+        if SECRET in self.ask("document.documentElement.outerHTML"):
+            raise Wrong(f"{what}: the page has a payload")
+        self.watch.check(what)
+
+    def judge_focus(self, what):
+        """Goes through the page with the tabulator: the focus must show everywhere, and run in the order of the document."""
+        self.ask("document.activeElement.blur(); scrollTo(0, 0)")
+        last, visited = -1, 0
+        for _ in range(400):
+            self.key("Tab")
+            focus = self.ask(FOCUS)
+            if focus["isBody"] or focus["place"] < last and visited:
+                break
+            if not focus["outline"] or not focus["inView"]:
+                raise Wrong(f"{what}: the focus does not show at {focus['name']}")
+            last, visited = focus["place"], visited + 1
+        if not focus["isBody"] and visited < 3:
+            raise Wrong(f"{what}: the focus runs backwards, to {focus['name']}")
+        return visited
+
+    def focused_heading(self, what):
+        if not self.ask("document.activeElement?.localName === 'h1'"):
+            raise Wrong(f"{what}: the focus is not at the heading but at {self.ask(FOCUS)['name']}")
+
+    def shoot(self, path):
+        """The page as a PNG, all of its height up to 1800."""
+        self.ask("document.activeElement.blur(); scrollTo(0, 0)")
+        height = min(1800, self.ask("document.documentElement.scrollHeight"))
+        clip = {"x": 0, "y": 0, "width": self.size[0], "height": height, "scale": 1}
+        data = self.page.call("Page.captureScreenshot", format="png", captureBeyondViewport=True, clip=clip)["data"]
+        path.write_bytes(base64.b64decode(data))
+
+
+# MARK: Flows
+
+
+def sign_in(operator):
+    """By the keyboard: wrong, then right."""
+    operator.page.navigate(operator.base + "/console/")
+    operator.has("Sign in as an administrator")
+    operator.judge("sign in")
+    operator.tab_to("Name")
+    operator.type(ADMINISTRATOR)
+    operator.key("Tab")
+    operator.type("wrong password")
+    operator.key("Enter")
+    operator.has("The name or the password is wrong")
+    operator.judge("a wrong password")
+    operator.ask("document.activeElement.select()")
+    operator.type(api.PASSWORD)
+    operator.key("Enter")
+    operator.until("document.querySelector('h1')?.innerText === 'Overview'", "the overview")
+    operator.drawn()
+    operator.focused_heading("after the sign-in")
+
+
+def try_views(operator, site):
+    """Visits every view by its link, judges it, and measures what it asks for."""
+    times = {}
+    for view in (*VIEWS, "users/anna", f"notifications/{site.ids[1]}", "devices?user=anna", "nowhere"):
+        start = operator.watch.clock
+        if view in VIEWS:
+            operator.click(view.capitalize())
+            operator.drawn()
+        else:
+            operator.go(view)
+        operator.focused_heading(view)
+        operator.judge(view)
+        operator.judge_focus(view)
+        times[view] = operator.watch.times(start)
+    operator.ask("document.querySelector('#skip').focus()")
+    operator.key("Enter")
+    operator.until("document.activeElement.id === 'main'", "the skip link's end")
+    operator.go("users")
+    operator.reload()
+    operator.has("bob.miller@clinic")
+    return times
+
+
+def follow_overview(operator, is_first):
+    """Reads the troubles, and has the lane that rests try again; then its push must be accepted."""
+    operator.go("overview")
+    operator.has("The lane apns is paused: its provider refuses the credentials.")
+    operator.has("InvalidProviderToken")
+    operator.click("These figures as a table")
+    operator.judge("the figures as a table")
+    if is_first:
+        operator.has("The lane wns is paused: its provider asks for a rest.")
+        operator.tab_to("Try the lane wns again now")
+        operator.key("Enter")
+        operator.told("The lane wns tries again now.")
+        operator.lacks("The lane wns is paused")
+    # The table that was opened stays so when the figures change.
+    time.sleep(6)
+    if not operator.ask("document.querySelector('details').open"):
+        raise Wrong("the refresh has closed what was open")
+    operator.judge("the overview after a refresh")
+
+
+def follow_notifications(operator, site):
+    id = site.send(f"username:{ADMINISTRATOR}")
+    operator.go("notifications")
+    operator.has(str(id))
+    operator.fill("Number of a notification", str(id))
+    operator.key("Enter")
+    operator.has("1 push")
+    operator.click("Recall")
+    operator.judge("the question before a recall")
+    operator.key("Escape")
+    operator.until("!document.querySelector('dialog')", "the end of the dialog")
+    operator.until("document.activeElement.textContent === 'Recall'", "the focus where it was")
+    operator.key("Enter")
+    operator.tab_to("Recall")
+    operator.key("Enter")
+    operator.told("is recalled")
+    operator.has("There is no such notification")
+    gone = api.ask(site.connect(), "GET", f"/api/notifications/{id}/deliveries", credentials=api.basic(ADMINISTRATOR), expected=(200, 404))
+    if "Counts" in gone:
+        raise Wrong(f"{id} was said to be recalled, and is there")
+    operator.go("notifications")
+    operator.has("Recalled")
+    operator.go("notifications/1")
+    operator.has("There is no such notification")
+
+
+def follow_users(operator, site, number):
+    name = f"new.user{number}"
+    operator.go("users")
+    operator.click("Add a user")
+    operator.judge("adding a user")
+    operator.type(name)
+    operator.fill("Password", "12345678")
+    operator.click("Add")
+    operator.until("Boolean(document.querySelector('dialog .problem'))", "the refusal of a bad password")
+    operator.judge("a bad password")
+    operator.fill("Password", f"a good password {number}")
+    operator.key("Enter")
+    operator.told(f"{name} is added.")
+    operator.until(f"document.querySelector('h1').innerText === '{name}'", "the new user")
+    operator.drawn()
+    operator.fill("Another tag", "role:nurse")
+    operator.key("Enter")
+    operator.told("The tag role:nurse is added.")
+    operator.click("Remove the tag role:nurse")
+    operator.told("The tag role:nurse is removed.")
+    operator.ask(f"(() => {{ const role = {operator.find('Role')}; role.value = 'publisher'; }})()")
+    operator.click("Save")
+    operator.told(f"Role and apps of {name} are saved.")
+    operator.has("Publisher")
+    operator.click("Make one")
+    operator.click("Set the password")
+    operator.told(f"The password of {name} is set")
+    operator.click("Disable this user")
+    operator.click("Disable")
+    operator.told(f"{name} is disabled.")
+    refused = api.ask(site.connect(), "POST", "/api/sessions", credentials=api.basic(name, f"a good password {number}"), expected=(401,))
+    operator.click("Enable this user")
+    operator.told(f"{name} is enabled.")
+    operator.click("Delete this user")
+    operator.judge("the question before a user is deleted")
+    operator.type("somebody else")
+    operator.key("Enter")
+    operator.has("The text is not the same")
+    operator.ask("document.activeElement.select()")
+    operator.type(name)
+    operator.key("Enter")
+    operator.told(f"{name} is deleted.")
+    operator.fill("Name", name)
+    operator.key("Enter")
+    operator.until("Boolean(document.querySelector('.problem'))", "that the user is not found")
+    return refused
+
+
+def follow_devices(operator, site):
+    connection = site.connect()
+    site.register(connection, "greta", {"Platform": "stream"})
+    operator.go("devices")
+    operator.fill("User", "greta")
+    operator.key("Enter")
+    operator.lacks("bob.miller@clinic")
+    operator.has("Event stream")
+    operator.click("[aria-label^='Unregister the device']")
+    operator.judge("the question before a device is unregistered")
+    operator.click("Unregister")
+    operator.told("The device of greta is unregistered.")
+    operator.lacks("Event stream")
+
+
+def follow_tokens(operator, site):
+    operator.go("tokens?user=anna")
+    operator.click("Make a token")
+    operator.judge("making a token")
+    operator.click("send")
+    operator.click("Make it")
+    operator.has("The new token")
+    operator.judge("the new token")
+    token = operator.ask("document.querySelector('output').textContent")
+    api.ask(site.connect(), "GET", "/api/tokens", credentials=f"Bearer {token}", expected=(403,))
+    operator.click("Done")
+    operator.told("is made.")
+    if token in operator.ask("document.documentElement.outerHTML"):
+        raise Wrong("the token is in the page after its dialog was closed")
+    operator.click(f"Revoke the token {token[:12]}")
+    operator.click("Revoke")
+    operator.told("is revoked.")
+    api.ask(site.connect(), "GET", "/api/tokens", credentials=f"Bearer {token}", expected=(401,))
+
+
+def follow_audit(operator):
+    operator.go("audit")
+    operator.has("signed in")
+    operator.fill("With the words", "greta")
+    operator.has("loaded entries fit")
+    operator.lacks("changed the user new.user")
+    operator.judge("the audit")
+
+
+def sign_out(operator, site):
+    """By the button, and by the server, which ends the session while the page is open."""
+    operator.click("Sign out")
+    operator.has("You are signed out.")
+    operator.focused_heading("after the sign-out")
+    operator.reload()
+    operator.has("Sign in as an administrator")
+    for name, password, words in (("anna", api.PASSWORD, "The console needs an administrator"), (ADMINISTRATOR, api.PASSWORD, "Overview")):
+        operator.fill("Name", name)
+        operator.fill("Password", password)
+        operator.key("Enter")
+        operator.has(words)
+        operator.judge(words)
+        if name != ADMINISTRATOR:
+            operator.click("Sign out")
+            operator.has("You are signed out.")
+    operator.go("overview")
+    operator.has("The last hour")
+    connection = site.connect()
+    prefixes = {
+        one["Prefix"] for one in api.ask(connection, "GET", f"/api/tokens?user={ADMINISTRATOR}", credentials=api.basic(ADMINISTRATOR))["Tokens"]
+    }
+    for prefix in prefixes:
+        api.ask(connection, "DELETE", f"/api/tokens/{prefix}", credentials=api.basic(ADMINISTRATOR))
+    operator.has("Your session has ended.", seconds=20)
+    operator.judge("a session that has ended")
+
+
+# MARK: Forged requests
+
+
+class Foreign:
+    """A server of an empty page on a port of its own: another origin, and by its other name another site."""
+
+    def __init__(self):
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_GET(self):
+                body = b"<!doctype html><title>page</title><body></body>"
+                self.send_response(200)
+                self.send_header("Content-Type", "text/html")
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, *_):
+                pass
+
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.port = self.server.server_address[1]
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+
+FORGERIES = """(async () => {
+    const user = JSON.stringify({Name: 'mallory', Password: 'correct horse battery', Role: 'admin'}), read = [];
+    const all = [
+        ['POST', '/api/users', user], ['GET', '/api/users'], ['GET', '/api/status'], ['GET', '/api/sessions/current'], ['DELETE', '/api/users/anna'],
+        ['DELETE', '/api/sessions/current'], ['POST', '/api/lanes/retry', '{"Lane":"apns"}'], ['POST', '/api/notifications', '"forged"'], ['POST', '/api/sessions', '{"Cookie":true}'],
+    ];
+    for (const [method, path, body] of all) for (const mode of ['cors', 'no-cors']) for (const headers of [{}, {'Page-Token': 'guess'}]) {
+        try {
+            const answer = await fetch(base + path, {method, body, mode, headers, credentials: 'include'});
+            if (answer.ok) read.push(`${method} ${path}`);
+        } catch { }
+    }
+    const form = Object.assign(document.createElement('form'), {action: base + '/api/users', method: 'post', enctype: 'text/plain'});
+    form.append(Object.assign(document.createElement('input'), {name: user.slice(0, -1) + ',"x":"', value: '"}'}));
+    const frame = Object.assign(document.createElement('iframe'), {name: 'target'});
+    form.target = 'target';
+    document.body.append(frame, form);
+    const loaded = new Promise(done => { frame.onload = done; setTimeout(done, 3000) });
+    form.submit();
+    await loaded;
+    // The console must not be shown in a frame.
+    const shown = Object.assign(document.createElement('iframe'), {src: base + '/console/'});
+    document.body.append(shown);
+    await new Promise(done => { shown.onload = done; setTimeout(done, 3000) });
+    let framed = null;
+    try { framed = shown.contentDocument?.querySelector('main') } catch { }
+    if (framed) read.push('the console in a frame');
+    return read;
+})()"""
+
+
+def forge(browser, site, base):
+    """Acts with the cookie of a session, but not as the page does. How many requests changed nothing."""
+    connection = connect(base)
+    made = request(connection, "POST", "/api/sessions", {"Authorization": api.basic(ADMINISTRATOR)}, '{"Cookie":true}')
+    cookie = made["cookie"].split(";")[0]
+    attributes = {part.strip().lower() for part in made["cookie"].split(";")[1:]}
+    if not cookie.startswith("__Host-") or not {"secure", "httponly", "samesite=strict", "path=/"} <= attributes:
+        raise Wrong(f"the cookie is {made['cookie']}")
+    answer = json.loads(made["text"])
+    if "Token" in answer or cookie.split("=")[1] in made["text"]:
+        raise Wrong("the answer to the sign-in has the session's token")
+    page_token, tried = answer["PageToken"], 0
+    before = site.state()
+    origin = {"Origin": "https://evil.example", "Sec-Fetch-Site": "cross-site"}
+    for fields in ({}, {"Page-Token": ""}, {"Page-Token": page_token[:-1]}, {"Page-Token": page_token[::-1]}, {"Page-Token": page_token, **origin}):
+        for method, path, body in (
+            ("POST", "/api/users", '{"Name":"mallory","Password":"correct horse battery","Role":"admin"}'), ("DELETE", "/api/users/anna", None),
+            ("GET", "/api/users", None), ("GET", "/api/status", None), ("POST", "/api/lanes/retry", {"Lane": "apns"}), ("DELETE", "/api/sessions/current", None),
+            ("POST", "/api/notifications", '"forged"'),
+        ):
+            got = request(connection, method, path, {"Cookie": cookie, **fields}, body)
+            tried += 1
+            if got["status"] not in (401, 403):
+                raise Wrong(f"{method} {path} with the cookie and {fields} was answered with {got['status']}")
+    if request(connection, "GET", "/api/users", {"Cookie": cookie, "Page-Token": page_token})["status"] != 200:
+        raise Wrong("the page's own request is refused, so that the forged ones prove nothing")
+    foreign = Foreign()
+    # A page of the console must be signed in, so that there is a cookie for the others.
+    operator = Operator(browser, Watch(browser, base), base, "desk", "light")
+    sign_in(operator)
+    before = site.state()
+    for host in ("127.0.0.1", "evil.example"):
+        page = browser.open(f"http://{host}:{foreign.port}/")
+        read = page.evaluate(f"(() => {{ const base = {json.dumps(base)}; return {FORGERIES}; }})()")
+        page.close()
+        tried += 37
+        if read:
+            raise Wrong(f"a page of {host} was given {read}")
+    if (after := site.state()) != before:
+        raise Wrong(f"forged requests have changed {before} to {after}")
+    operator.go("users")
+    operator.has("bob.miller@clinic")
+    operator.page.close()
+    return tried
+
+
+def connect(base):
+    return api.connect(urllib.parse.urlsplit(base).port)
+
+
+def request(connection, method, path, fields, body=None):
+    connection.request(method, path, body, fields | ({"Content-Type": "application/json"} if body else {}))
+    response = connection.getresponse()
+    return {"status": response.status, "text": response.read().decode(), "cookie": response.getheader("Set-Cookie") or ""}
+
+
+# MARK: The run
+
+
+def add_options(parser):
+    parser.add_argument("--chromium", default="chromium", help="the browser (chromium)")
+    parser.add_argument("--screenshots", metavar="FOLDER", type=pathlib.Path, help="write pictures of the console into this folder")
+
+
+def run(options):
+    with Site(options.sealpost) as site:
+        daemon, _ = site.serve()
+        site.fill()
+        try:
+            go_through(site, f"http://127.0.0.1:{site.port}", options)
+        except Wrong as wrong:
+            raise SystemExit(f"console: {wrong}") from None
+        processes.terminate(daemon)
+
+
+def go_through(site, base, options):
+    """Everything, at a server at `base`."""
+    weigh(site, base)
+    times, least, judged = {}, 21, 0
+    with tempfile.TemporaryDirectory(prefix="sealpost-browser-", ignore_cleanup_errors=True) as profile, chromium.Chromium(profile, options.chromium) as browser:
+        combinations = [(size, theme) for size in SIZES for theme in THEMES]
+        for number, (size, theme) in enumerate(combinations):
+            watch = Watch(browser, base)
+            operator = Operator(browser, watch, base, size, theme)
+            try:
+                sign_in(operator)
+                if options.screenshots and (size, theme) != ("phone", "dark"):
+                    take_pictures(operator, site, options.screenshots, size, theme)
+                for view, found in try_views(operator, site).items():
+                    for path, seconds in found.items():
+                        times.setdefault(view, {})[path] = max(times.get(view, {}).get(path, 0), seconds)
+                follow_overview(operator, number == 0)
+                follow_notifications(operator, site)
+                follow_users(operator, site, number)
+                follow_devices(operator, site)
+                follow_tokens(operator, site)
+                follow_audit(operator)
+                sign_out(operator, site)
+            except Wrong as wrong:
+                raise Wrong(f"{size}, {theme}: {wrong}") from None
+            search_answers(operator)
+            operator.page.close()
+            browser.watchers.remove(watch.take)
+            least, judged = min(least, operator.least), judged + operator.judged
+        forged = forge(browser, site, base)
+    report(times, least, judged, forged, len(combinations))
+
+
+def report(times, least, judged, forged, combinations):
+    for view, found in times.items():
+        print(f"{view}: " + ", ".join(f"{path} {seconds * 1000:.0f} ms" for path, seconds in sorted(found.items())))
+    slow = {path: seconds for found in times.values() for path, seconds in found.items() if seconds > SLOWEST}
+    print(
+        f"{combinations} sizes and themes: every flow done, {judged} pages judged, the least contrast {least:.2f}; "
+        f"{forged} forged requests changed nothing; no error, no violation of the policy, no payload"
+    )
+    if slow:
+        raise Wrong(f"slower than {SLOWEST:g} s: {slow}")
+
+
+def take_pictures(operator, site, folder, size, theme):
+    folder.mkdir(parents=True, exist_ok=True)
+    operator.shoot(folder / f"overview-{size}-{theme}.png")
+    if (size, theme) == ("desk", "light"):
+        operator.go(f"notifications/{site.ids[1]}")
+        operator.has("UNREGISTERED")
+        operator.shoot(folder / "notification.png")
+        operator.go("users")
+        operator.shoot(folder / "users.png")
+        operator.go("overview")
+
+
+def weigh(site, base):
+    """Asks for each file that the page names, and adds up their sizes."""
+    connection, names, seen, total = connect(base), [""], set(), 0
+    while names:
+        name = names.pop()
+        if name in seen:
+            continue
+        seen.add(name)
+        connection.request("GET", f"/console/{name}")
+        response = connection.getresponse()
+        body = response.read()
+        if response.status != 200:
+            raise Wrong(f"/console/{name} is answered with {response.status}")
+        policy = response.getheader("Content-Security-Policy") or ""
+        if "default-src 'none'" not in policy or "unsafe" in policy or "trusted-types 'none'" not in policy:
+            raise Wrong(f"the policy of /console/{name} is {policy}")
+        total += len(body)
+        text = body.decode()
+        names += re.findall(r"""(?:from '\./|src="|href=")([a-z0-9-]+\.(?:js|css|svg))""", text)
+    print(f"{len(seen)} files, {total} bytes")
+    if total > LARGEST:
+        raise Wrong(f"the page has {total} bytes, more than {LARGEST}")
+
+
+def search_answers(operator):
+    """Looks for payloads in all answers that the page has read."""
+    for id, (_, url, _) in list(operator.watch.requests.items()):
+        try:
+            body = operator.page.call("Network.getResponseBody", requestId=id)["body"]
+        except chromium.Failure:
+            continue  # It had none, or the browser has let it go.
+        if SECRET in body:
+            raise Wrong(f"{url} was answered with a payload")
