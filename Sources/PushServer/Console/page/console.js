@@ -233,6 +233,11 @@ document.getElementById('skip').addEventListener('click', event => {
   main.focus();
 });
 addEventListener('hashchange', route);
+// A link to the view that is shown changes no address: it draws the view anew, as a browser loads a page anew.
+document.addEventListener('click', event => {
+  const link = event.target.closest('a[href^="#/"]');
+  if (link && link.hash === location.hash && !event.ctrlKey && !event.metaKey && !event.shiftKey) route();
+});
 addEventListener('unhandledrejection', event => {
   if (event.reason?.name === 'AbortError') event.preventDefault();
   else tell('The console has made a mistake. Load the page again.', true);
