@@ -69,7 +69,7 @@ struct Application: Sendable {
 
     /// The link to the console that makes the first administrator, once; `nil` if there are users. Throws `StoreError`.
     func setupLink() async throws -> String? {
-        guard try await self.store.makeReader().users(after: nil, limit: 1).isEmpty else { return nil }
+        guard try await !self.store.makeReader().hasUsers() else { return nil }
         let address = self.addresses.lazy.compactMap { address in
             if case .tcp = address { "\(address)" } else { nil }
         }.first

@@ -34,6 +34,14 @@ import Testing
         try await self.fixture.reader.user(withToken: token.fingerprint, now: self.fixture.now) != nil
     }
 
+    @Test func aStoreHasUsersFromTheFirstToTheLast() async throws {
+        #expect(try await !self.fixture.reader.hasUsers())
+        let name = try await self.fixture.addUser("alice").name
+        #expect(try await self.fixture.reader.hasUsers())
+        _ = try await self.fixture.store.deleteUser(name, by: nil)
+        #expect(try await !self.fixture.reader.hasUsers())
+    }
+
     // MARK: Passwords
 
     @Test func ownChangeOfThePasswordEndsSessionsAndHappensOnce() async throws {

@@ -28,6 +28,11 @@ package struct WaitingReader: StoreReader {
         return try await self.base.password(chosenBy: number)
     }
 
+    package func hasUsers() async throws(StoreError) -> Bool {
+        await Task.yield()
+        return try await self.base.hasUsers()
+    }
+
     package func users(after last: Username?, limit: Int) async throws(StoreError) -> [UserEntry] {
         await Task.yield()
         return try await self.base.users(after: last, limit: limit)

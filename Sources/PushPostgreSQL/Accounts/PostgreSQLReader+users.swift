@@ -18,6 +18,12 @@ extension PostgreSQLReader {
         select id, name, role, apps, password_number, disabled_at is not null from account where name_key = $1
         """
 
+    package func hasUsers() async throws(StoreError) -> Bool {
+        try await self.read(Self.anyUser) { rows in rows.first != nil }
+    }
+
+    static let anyUser = "select 1 from account limit 1"
+
     package func users(after last: Username?, limit: Int) async throws(StoreError) -> [UserEntry] {
         let sealing = self.store.sealing
         let start = last.map(sealing.index.hash) ?? Data()

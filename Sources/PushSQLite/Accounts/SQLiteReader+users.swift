@@ -32,6 +32,10 @@ extension SQLiteReader {
         }
     }
 
+    package func hasUsers() throws(StoreError) -> Bool {
+        try self.read { db in try Row.fetchOne(db, sql: "select 1 from user limit 1") != nil }
+    }
+
     package func users(after last: Username?, limit: Int) throws(StoreError) -> [UserEntry] {
         try self.read { db in
             try Row.fetchAll(

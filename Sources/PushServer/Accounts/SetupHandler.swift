@@ -33,8 +33,14 @@ package final class SetupCode: Sendable {
         return zip(given, made).reduce(UInt8(0)) { $0 | ($1.0 ^ $1.1) } == 0
     }
 
-    func end() {
-        self.code.withLock { $0 = nil }
+    /// Ends the code; `false` if it was no longer this one. Of several requests at once, one is told `true`.
+    func take(_ text: String) -> Bool {
+        guard self.matches(text) else { return false }
+        return self.code.withLock { code in
+            guard code?.text.exposed == text else { return false }
+            code = nil
+            return true
+        }
     }
 }
 
@@ -53,7 +59,8 @@ struct SetupHandler: Handler {
     private func setUp(_ context: RequestContext) async throws -> Response {
         let body = try JSONBody(try await context.request.body.collect())
         let refusal = Problem(.forbidden, "the link has been used or has ended; start the server again for another one")
-        guard self.code.matches(try body.requiredString("Code")) else { throw refusal }
+        let text = try body.requiredString("Code")
+        guard self.code.matches(text) else { throw refusal }
         guard let name = Username(try body.requiredString("Name")), ![".", ".."].contains(name.description) else {
             throw Problem(.invalidMember, "Name must be 1 to 100 letters, digits, -, _, @, # or .")
         }
@@ -66,7 +73,7 @@ struct SetupHandler: Handler {
             if case .failed = error { throw error }
             throw Problem(.invalidMember, "Password: \(error)")
         }
-        guard try await self.reports.run({ try await $0.users(after: nil, limit: 1) }).isEmpty else { throw refusal }
+        guard try await !self.reports.run({ try await $0.hasUsers() }), self.code.take(text) else { throw refusal }
         let actor = AuditRecord.Actor(
             name: nil,
             token: nil,
@@ -82,7 +89,6 @@ struct SetupHandler: Handler {
             now: context.now
         )
         guard isAdded else { throw refusal }
-        self.code.end()
         return Response(created: Paths.sessions, .object([.init("Name", .string(name.description))]))
     }
 }

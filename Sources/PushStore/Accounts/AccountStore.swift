@@ -15,6 +15,9 @@ package protocol AccountReader: Sendable {
     /// added, only the numbers that now select it change their user.
     func password(chosenBy number: UInt64) async throws(StoreError) -> PasswordHash?
 
+    /// Whether there is any user, also one whose row cannot be read.
+    func hasUsers() async throws(StoreError) -> Bool
+
     /// Users in a fixed order that is not alphabetical; at most `limit` after `last`.
     func users(after last: Username?, limit: Int) async throws(StoreError) -> [UserEntry]
 
