@@ -22,6 +22,12 @@ import Testing
         try await self.fixture.reader.tallies()[lane.description] ?? Tally()
     }
 
+    /// The tallies of both environments at one instant: between two reads a push may move, and be in neither.
+    private func tallies() async throws -> (production: Tally, sandbox: Tally) {
+        let all = try await self.fixture.reader.tallies()
+        return (all[Self.production.description] ?? Tally(), all[Self.sandbox.description] ?? Tally())
+    }
+
     /// Moves the clock to when something goes on, if nothing is due; `true` if it did.
     @discardableResult
     private func skip(_ status: SenderStatus) async throws -> Bool {
@@ -104,7 +110,7 @@ import Testing
             try await eventually {
                 try await self.skip(status)
                 wakeUp()
-                let (here, there) = (try await self.tally(Self.production), try await self.tally(Self.sandbox))
+                let (here, there) = try await self.tallies()
                 #expect(here.failed == 0 && there.failed == 0)
                 return here.accepted + there.accepted == users.count
             }
@@ -148,7 +154,7 @@ import Testing
                     try await self.fixture.post(number.next(), from: publisher, to: "username:publisher")
                 }
                 wakeUp()
-                let (here, there) = (try await self.tally(Self.production), try await self.tally(Self.sandbox))
+                let (here, there) = try await self.tallies()
                 return here.pending == 0 && there.pending == 0
             }
             #expect(status.pauseCounts.values.allSatisfy { $0.isEmpty })

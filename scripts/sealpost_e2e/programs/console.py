@@ -666,7 +666,7 @@ def forge(browser, site, base):
     for fields in ({}, {"Page-Token": ""}, {"Page-Token": page_token[:-1]}, {"Page-Token": page_token[::-1]}, {"Page-Token": page_token, **origin}):
         for method, path, body in (
             ("POST", "/api/users", '{"Name":"mallory","Password":"correct horse battery","Role":"admin"}'), ("DELETE", "/api/users/anna", None),
-            ("GET", "/api/users", None), ("GET", "/api/status", None), ("POST", "/api/lanes/retry", {"Lane": "apns"}), ("DELETE", "/api/sessions/current", None),
+            ("GET", "/api/users", None), ("GET", "/api/status", None), ("POST", "/api/lanes/retry", '{"Lane":"apns"}'), ("DELETE", "/api/sessions/current", None),
             ("POST", "/api/notifications", '"forged"'),
         ):
             got = request(connection, method, path, {"Cookie": cookie, **fields}, body)
