@@ -13,10 +13,12 @@ package struct AppliedMigrations {
     }
 
     /// The last applied migration that is not known, and that does not bear programs which know only these.
+    ///
+    /// The order of names says nothing: what is not known may also come from a version that was never released.
     package func unknown(_ known: [Migration]) -> String? {
         let newest = known.map(\.name).max() ?? ""
         return Set(self.hashes.keys).subtracting(known.map(\.name))
-            .filter { self.oldestKnown[$0, default: $0] > newest }
+            .filter { name in self.oldestKnown[name].map { $0 > newest } ?? true }
             .max()
     }
 

@@ -58,6 +58,14 @@ import Testing
         #expect("\(try #require(error))".contains("M1"))
     }
 
+    /// A version that was never released may have had another migration under an earlier name.
+    @Test func aMigrationThatIsUnknownIsRefusedWhateverFollowsIt() throws {
+        let later = Migration(name: "M2", sql: "create table other (id integer primary key) strict")
+        let error = #expect(throws: StoreError.self) { try self.prepare(later) }
+        #expect("\(try #require(error))".contains("M1"))
+        #expect(try self.value("select count(*) from sqlite_schema where name = 'other'") == 0)
+    }
+
     @Test func aTableThatIsMadeAnewKeepsWhatBelongsToIt() throws {
         let second = Migration(
             name: "M2",
