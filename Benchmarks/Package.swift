@@ -2,12 +2,19 @@
 import PackageDescription
 
 // The peers that Sealpost is measured against, none of which is in the product, and its HTTP server without the rest of
-// it. The server's rooms are links to their sources, because they show themselves only within one package.
+// it. The product's rooms are links to their sources, because they show themselves only within one package.
+let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
+let room: [SwiftSetting] = [
+    .enableUpcomingFeature("MemberImportVisibility"), .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+]
+
 let package = Package(
     name: "benchmarks",
     platforms: [.macOS(.v15)],
     dependencies: [
         .package(url: "https://github.com/apple/swift-collections", exact: "1.6.0"),
+        .package(url: "https://github.com/apple/swift-crypto", exact: "4.5.2"),
         .package(url: "https://github.com/apple/swift-http-types", exact: "1.8.0"),
         .package(url: "https://github.com/apple/swift-nio", exact: "2.101.2"),
         .package(url: "https://github.com/apple/swift-nio-ssl", exact: "2.37.6"),
@@ -33,6 +40,30 @@ let package = Package(
             swiftSettings: [.enableUpcomingFeature("MemberImportVisibility"), .enableUpcomingFeature("ExistentialAny")]
         ),
         .executableTarget(name: "sockethttp-hello", dependencies: ["Reactor", "SocketHTTP"]),
+
+        // The outbox on PostgreSQL without the senders.
+        .systemLibrary(name: "CArgon2"),
+        .systemLibrary(name: "CPostgreSQL"),
+        .target(
+            name: "Migrations",
+            dependencies: [crypto],
+            resources: [.embedInCode("postgresql"), .embedInCode("sql")],
+            swiftSettings: room
+        ),
+        .target(name: "PostgreSQL", dependencies: ["Bytes", "CPostgreSQL", "Reactor"], swiftSettings: room),
+        .target(
+            name: "PushCore",
+            dependencies: ["Bytes", "CArgon2", crypto],
+            resources: [.embedInCode("CommonPasswords.txt")],
+            swiftSettings: room
+        ),
+        .target(name: "PushStore", dependencies: ["PushCore", crypto], swiftSettings: room),
+        .target(
+            name: "PushPostgreSQL",
+            dependencies: ["Migrations", "PostgreSQL", "PushCore", "PushStore", "Reactor", crypto],
+            swiftSettings: room
+        ),
+        .executableTarget(name: "postgresql-outbox", dependencies: ["PushCore", "PushPostgreSQL", "PushStore"]),
 
         .executableTarget(
             name: "push-asynchttpclient",

@@ -17,17 +17,12 @@ crypto.EVP_CIPHER_CTX_new.restype = crypto.EVP_aes_256_gcm.restype = ctypes.c_vo
 CIPHER, CONTEXT = ctypes.c_void_p(crypto.EVP_aes_256_gcm()), ctypes.c_void_p(crypto.EVP_CIPHER_CTX_new())
 
 
-class Sealing:
-    """The first key of a keyring, and the hashes of one database: `sealed`, `opened` and `hashed` are functions of its SQL."""
+class DataKey:
+    """The first key of a keyring."""
 
-    def __init__(self, keyring, database):
+    def __init__(self, keyring):
         lines = [line.split() for line in keyring.read_text().splitlines() if line and line[0] != "#"]
         self.number, self.key = int(lines[0][0]), base64.b64decode(lines[0][1])
-        self.secret = self.open(SECRET, 1, database.execute("select secret from index_secret").fetchone()[0])
-        self.keys = {}
-        database.create_function("sealed", 3, self.seal)
-        database.create_function("opened", 3, lambda *arguments: (self.open(*arguments) or b"").decode() or None)
-        database.create_function("hashed", 2, self.hash)
 
     def seal(self, column, row, text):
         nonce, plain = os.urandom(NONCE), text.encode()
@@ -48,6 +43,25 @@ class Sealing:
         check(crypto.EVP_DecryptFinal_ex(CONTEXT, ctypes.create_string_buffer(TAG), ctypes.byref(ctypes.c_int())))
         return out.raw
 
+    def run(self, begin, update, column, row, nonce, text, out):
+        # No column that is read or written here is bound to another number than its row's.
+        length, place = ctypes.c_int(), struct.pack(">BIqq", column, self.number, row, 0)
+        check(begin(CONTEXT, CIPHER, None, self.key, nonce))
+        check(update(CONTEXT, None, ctypes.byref(length), place, len(place)))
+        check(update(CONTEXT, out, ctypes.byref(length), text, len(text)))
+
+
+class Sealing(DataKey):
+    """That key, and the hashes of one database of SQLite: `sealed`, `opened` and `hashed` are functions of its SQL."""
+
+    def __init__(self, keyring, database):
+        super().__init__(keyring)
+        self.secret = self.open(SECRET, 1, database.execute("select secret from index_secret").fetchone()[0])
+        self.keys = {}
+        database.create_function("sealed", 3, self.seal)
+        database.create_function("opened", 3, lambda *arguments: (self.open(*arguments) or b"").decode() or None)
+        database.create_function("hashed", 2, self.hash)
+
     def hash(self, purpose, text):
         """HMAC-SHA-256, cut to 16 bytes."""
         return hmac.digest(self.derive(purpose), text.encode(), "sha256")[:16]
@@ -58,13 +72,6 @@ class Sealing:
             extracted = hmac.digest(bytes(32), self.secret, "sha256")
             self.keys[purpose] = hmac.digest(extracted, f"sealpost {purpose}".encode() + b"\1", "sha256")
         return self.keys[purpose]
-
-    def run(self, begin, update, column, row, nonce, text, out):
-        # No column that is read or written here is bound to another number than its row's.
-        length, place = ctypes.c_int(), struct.pack(">BIqq", column, self.number, row, 0)
-        check(begin(CONTEXT, CIPHER, None, self.key, nonce))
-        check(update(CONTEXT, None, ctypes.byref(length), place, len(place)))
-        check(update(CONTEXT, out, ctypes.byref(length), text, len(text)))
 
 
 def check(result):

@@ -2,44 +2,106 @@ internal import PushCore
 internal import PushStore
 internal import Synchronization
 
-/// From which time on each queue's claims look for due pushes.
+/// From which time on each queue's due pushes are looked for.
 ///
-/// Entries of deleted rows at the head of an index stay as long as any snapshot is older, and each claim would walk over all
-/// of them. So a claim after a full one begins where that one began; every two seconds it begins at the start again.
+/// Entries of deleted rows at the head of an index stay as long as any snapshot is older, and each look would walk over all
+/// of them. So a claim after a full one begins where that one began, and every two seconds at the start again. Where a look
+/// from the start has been slow, the next one follows only after twenty times as long: a push that came in below the mark
+/// waits until then, for half a minute at most.
 final class ClaimMarks: Sendable {
+    /// One look for due pushes.
+    struct Look: Sendable {
+        /// The first time that it looks at; `Int64.min`: the start.
+        let start: Int64
+        /// Whether a claim that finds too few looks below the start as well.
+        let mayGoBelow: Bool
+        fileprivate let began: ContinuousClock.Instant
+    }
+
     private struct Key: Hashable {
         let lane: String
         let queue: Queue
-
-        init(_ request: LeaseRequest) {
-            self.lane = request.lane.description
-            self.queue = request.queue
-        }
     }
 
     private struct Mark {
-        let dueAt: Int64
-        /// When a claim last began at the start.
-        let since: ContinuousClock.Instant
+        var dueAt: Int64
+        /// When a look last began at the start.
+        var since: ContinuousClock.Instant
+        /// How long none may do so again.
+        var rest: Duration
     }
 
     private static let lifetime = Duration.seconds(2)
+    /// A look that takes longer is slow.
+    private static let patience = Duration.milliseconds(100)
+    private static let longestRest = Duration.seconds(30)
+    /// How much earlier than now a push may be due that another transaction is about to commit, in milliseconds.
+    private static let delay: Int64 = 1000
 
     /// Claims of several lanes run at the same time.
     private let marks = Mutex([Key: Mark]())
 
-    func start(of request: LeaseRequest, at now: ContinuousClock.Instant) -> Int64 {
-        let mark = self.marks.withLock { $0[Key(request)] }
-        guard let mark, now - mark.since < Self.lifetime else { return .min }
-        return mark.dueAt
+    /// A claim's look.
+    func beginClaim(in lane: Lane, _ queue: Queue, at now: ContinuousClock.Instant) -> Look {
+        guard let mark = self[lane, queue] else { return Look(start: .min, mayGoBelow: false, began: now) }
+        let age = now - mark.since
+        if age >= max(Self.lifetime, mark.rest) { return Look(start: .min, mayGoBelow: false, began: now) }
+        return Look(start: mark.dueAt, mayGoBelow: age >= mark.rest, began: now)
     }
 
-    /// `first`: the time of the oldest push of a full claim.
-    func note(_ first: Int64?, of request: LeaseRequest, at now: ContinuousClock.Instant) {
+    /// A look that only asks when the next push is due: at the start, unless that was slow.
+    func beginQuestion(in lane: Lane, _ queue: Queue, at now: ContinuousClock.Instant) -> Look {
+        let mark = self[lane, queue].flatMap { now - $0.since < $0.rest ? $0 : nil }
+        return Look(start: mark?.dueAt ?? .min, mayGoBelow: false, began: now)
+    }
+
+    /// Ends a claim's look.
+    ///
+    /// - Parameters:
+    ///   - first: The time of the oldest push if the claim was full, `nil` otherwise.
+    ///   - wentBelow: Whether it looked below its start, too.
+    ///   - date: The time of the claim, in milliseconds.
+    func endClaim(
+        _ look: Look,
+        in lane: Lane,
+        _ queue: Queue,
+        first: Int64?,
+        wentBelow: Bool,
+        date: Int64,
+        at now: ContinuousClock.Instant
+    ) {
+        let sawAll = look.start == .min || wentBelow
         self.marks.withLock { marks in
-            let key = Key(request)
-            let last = marks[key].flatMap { now - $0.since < Self.lifetime ? $0.since : nil }
-            marks[key] = first.map { Mark(dueAt: $0, since: last ?? now) }
+            let key = Key(lane: lane.description, queue: queue)
+            let old = marks[key]
+            let rest = sawAll ? Self.rest(after: now - look.began) : old?.rest ?? .zero
+            guard let dueAt = first ?? (rest > .zero ? date - Self.delay : nil) else { return marks[key] = nil }
+            marks[key] = Mark(dueAt: dueAt, since: sawAll ? look.began : old?.since ?? look.began, rest: rest)
         }
+    }
+
+    /// Ends a question's look, which has found `first`.
+    func endQuestion(_ look: Look, in lane: Lane, _ queue: Queue, first: Int64?, at now: ContinuousClock.Instant) {
+        guard look.start == .min else { return }
+        self.marks.withLock { marks in
+            let key = Key(lane: lane.description, queue: queue)
+            guard var mark = marks[key] else { return }
+            mark.rest = Self.rest(after: now - look.began)
+            if mark.rest > .zero {
+                mark.since = look.began
+                mark.dueAt = min(mark.dueAt, first ?? .max)
+            }
+            marks[key] = mark
+        }
+    }
+
+    // MARK: - Private
+
+    private subscript(lane: Lane, queue: Queue) -> Mark? {
+        self.marks.withLock { $0[Key(lane: lane.description, queue: queue)] }
+    }
+
+    private static func rest(after time: Duration) -> Duration {
+        time < self.patience ? .zero : min(time * 20, self.longestRest)
     }
 }

@@ -5,22 +5,32 @@ package import PushStore
 
 extension PostgreSQLReader {
     package func nextDue(in lane: Lane, _ queue: Queue) async throws(StoreError) -> Date? {
-        var values: [any Bindable] = [lane.description, queue == .bulk]
-        let isStream = self.store.hasStreams(lane)
-        // What others send is not this process's work.
-        if isStream { values.append(self.store.node.number) }
-        return try await self.read(isStream ? Self.nextDueByStream : Self.nextDue, values: values) { rows in
-            try rows.first.map { Date(milliseconds: try $0.integer(0)) }
+        if self.store.hasStreams(lane) {
+            // What others send is not this process's work.
+            return try await self.read(
+                Self.nextDueByStream,
+                lane.description,
+                queue == .bulk,
+                Int64.min,
+                self.store.node.number
+            ) { try $0.first?.integer(0) }.map(Date.init(milliseconds:))
         }
+        let marks = self.store.marks
+        let look = marks.beginQuestion(in: lane, queue, at: .now)
+        let first = try await self.read(Self.nextDue, lane.description, queue == .bulk, look.start) { rows in
+            try rows.first?.integer(0)
+        }
+        marks.endQuestion(look, in: lane, queue, first: first, at: .now)
+        return first.map(Date.init(milliseconds:))
     }
 
     static let nextDue = nextDue("")
-    static let nextDueByStream = nextDue("and (p.is_withdrawn or \(StreamHolder.ofPush) = $3)")
+    static let nextDueByStream = nextDue("and (p.is_withdrawn or \(StreamHolder.ofPush) = $4)")
 
     private static func nextDue(_ condition: String) -> String {
         """
         select p.due_at from push p
-        where p.lane = $1 and p.is_bulk = $2 and p.due_at is not null and \(DueDelivery.isFree) \(condition)
+        where p.lane = $1 and p.is_bulk = $2 and p.due_at >= $3 and \(DueDelivery.isFree) \(condition)
         order by p.due_at limit 1
         """
     }

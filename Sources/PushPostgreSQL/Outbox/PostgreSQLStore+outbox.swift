@@ -16,22 +16,30 @@ extension PostgreSQLStore {
         )
         let claims = self.hasStreams(request.lane) ? Claims.ofStreams : Claims.all
         return try await self.lease(leasing) { tx in
-            let start = self.marks.start(of: request, at: .now)
+            let (lane, queue) = (request.lane, request.queue)
+            let look = self.marks.beginClaim(in: lane, queue, at: .now)
             func find(_ sql: String, limit: Int) async throws -> [DueDelivery] {
                 var values: [any Bindable] = [
-                    request.lane.description, request.queue == .bulk, now.milliseconds, start, limit,
+                    lane.description, queue == .bulk, now.milliseconds, look.start, limit,
                 ]
                 if claims.areOfHolder { values.append(leasing.owner) }
                 return try await self.due(tx.query(sql, values: values))
             }
             var due = try await find(claims.above, limit: request.limit)
-            if start > .min, due.count < request.limit {
-                // Pushes can come in below the mark; usually there are none.
-                due += try await find(claims.below, limit: request.limit - due.count)
-            }
+            let goesBelow = look.mayGoBelow && due.count < request.limit
+            // Pushes can come in below the mark; usually there are none.
+            if goesBelow { due += try await find(claims.below, limit: request.limit - due.count) }
             // The order of those that are due at the same time is that of their notifications.
             due.sort { ($0.dueAt, $0.sequence, $0.key.device) < ($1.dueAt, $1.sequence, $1.key.device) }
-            self.marks.note(due.count < request.limit ? nil : due.first?.dueAt, of: request, at: .now)
+            self.marks.endClaim(
+                look,
+                in: lane,
+                queue,
+                first: due.count < request.limit ? nil : due.first?.dueAt,
+                wentBelow: goesBelow,
+                date: now.milliseconds,
+                at: .now
+            )
             return due
         }
     }

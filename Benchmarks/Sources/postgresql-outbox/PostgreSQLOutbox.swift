@@ -1,0 +1,84 @@
+import Foundation
+import PushCore
+import PushPostgreSQL
+import PushStore
+
+/// The outbox of a PostgreSQL database, without senders: what is leased counts as accepted at once.
+///
+/// Takes the database's address, the keyring's file, a lane and the number of workers. `drain` on its input has the workers lease
+/// and settle all that is due, 500 at a time; `retain` deletes what expires within a day. Each is answered with a line: how many
+/// pushes, or steps, and the seconds.
+@main
+struct PostgreSQLOutbox {
+    private static let batch = 500
+
+    let store: any Store
+    let lane: Lane
+    let workers: Int
+
+    static func main() async throws {
+        let arguments = CommandLine.arguments
+        guard
+            arguments.count == 5, let place = PostgreSQLPlace(arguments[1]), let workers = Int(arguments[4])
+        else { throw Failure("usage: postgresql-outbox ADDRESS KEYRING LANE WORKERS") }
+        let keyring = try Keyring(text: String(contentsOfFile: arguments[2], encoding: .utf8))
+        let store = try place.open(keyring, StoreOptions())
+        let outbox = PostgreSQLOutbox(store: store, lane: Lane(Platform(arguments[3])), workers: workers)
+        while let command = readLine() {
+            let start = ContinuousClock.now
+            let count =
+                switch command {
+                case "drain": await outbox.drain()
+                case "retain": try await outbox.retain()
+                default: throw Failure("there is no command \(command)")
+                }
+            let time = (ContinuousClock.now - start) / .seconds(1)
+            FileHandle.standardOutput.write(Data("\(count) \(time)\n".utf8))
+        }
+        await store.close()
+    }
+
+    /// How many pushes were leased and settled, until none was due.
+    private func drain() async -> Int {
+        await withTaskGroup(of: Int.self) { group in
+            for _ in 0..<self.workers {
+                group.addTask {
+                    var count = 0
+                    while true {
+                        let request = LeaseRequest(Self.batch, from: self.lane, .bulk)
+                        let leased = await Self.untilDone { try await self.store.lease(request, now: Date()) }
+                        if leased.isEmpty { return count }
+                        let ended = leased.map { ($0, Settlement.accepted(providerID: nil)) }
+                        await Self.untilDone { try await self.store.settle(ended, now: Date()) }
+                        count += leased.count
+                    }
+                }
+            }
+            return await group.reduce(0, +)
+        }
+    }
+
+    /// Tries again what fails, as the server does, and tells of it.
+    private static func untilDone<Value>(_ body: () async throws -> Value) async -> Value {
+        while true {
+            do {
+                return try await body()
+            } catch {
+                FileHandle.standardError.write(Data("\(error); tried again\n".utf8))
+            }
+        }
+    }
+
+    /// In how many steps all that expires within a day was deleted.
+    private func retain() async throws -> Int {
+        var steps = 1
+        while try await self.store.deleteExpired(now: Date() + 86400, page: 5000) { steps += 1 }
+        return steps
+    }
+
+    private struct Failure: Error, CustomStringConvertible {
+        let description: String
+
+        init(_ description: String) { self.description = description }
+    }
+}
