@@ -32,7 +32,7 @@ DEB_FOLDER = .build-deb
 # All at once, five hundred tests would starve each other's deadlines on a busy machine.
 export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH = 4
 
-.PHONY: demo test check build release bench bench-fetches bench-delivery bench-herd bench-posts bench-batches bench-postgresql bench-outbox bench-servers bench-tools fuzz growth sanitize e2e format docs docker install deb packages test-packages e2e-packages deb-packages bench-packages
+.PHONY: demo test check build release bench bench-fetches bench-delivery bench-herd bench-posts bench-batches bench-postgresql bench-outbox bench-servers bench-tools sizes fuzz growth sanitize e2e format docs docker install deb packages test-packages e2e-packages deb-packages bench-packages
 
 demo: packages
 	swift build --product sealpost
@@ -54,7 +54,8 @@ release: packages
 
 # Requests a second against Hummingbird and nginx, pushes a second against libcurl and AsyncHTTPClient, a herd against plain
 # fetches, posts a second against PostgreSQL and a loop over SQLite, both on PostgreSQL against pgbench, the outbox there against
-# a bare prototype, and two servers there against one, as ratios of one run each. Each fails below its limits; make --keep-going bench goes on with the others.
+# a bare prototype, and two servers there against one, as ratios of one run each. Each fails below its limits; make --keep-going
+# bench goes on with the others.
 bench: bench-fetches bench-delivery bench-herd bench-posts bench-batches bench-postgresql bench-outbox bench-servers
 
 bench-fetches: bench-tools
@@ -80,6 +81,10 @@ bench-outbox: bench-tools
 
 bench-servers: release bench-packages
 	scripts/e2e run bench-servers .build/release/sealpost
+
+# What devices, notifications and pushes take on PostgreSQL at a million devices: some five minutes, 8 GiB of disk.
+sizes: bench-tools
+	scripts/e2e run bench-sizes .build/release/sealpost .build-benchmarks/release
 
 bench-tools: release bench-packages
 	swift build $(RELEASE) --package-path Benchmarks --scratch-path .build-benchmarks

@@ -57,6 +57,15 @@ insert into push_end (notification_id, device, user_id, lane, is_bulk, state, at
 """
 
 
+def devices_script(key, numbers):
+    """A statement that makes devices of these numbers, which must be the next ones, each of the user with its number."""
+    rows = ",".join(
+        f"('device{n}', {n}, '{LANE}', '{LANE}', '\\x{key.seal(sealing.HANDLE, n, f'{n:064x}').hex()}', '\\x{n:032x}', '\\x{'5a' * 60}', 0, 0)"
+        for n in numbers
+    )
+    return DEVICE.format(rows=rows)
+
+
 class Drain:
     """The program that leases and settles, which takes commands line by line."""
 
@@ -136,11 +145,7 @@ def add_options(parser):
 def run(options):
     with postgresql.Cluster() as cluster, rig.Rig(options.sealpost, DATABASE=cluster.url) as site:
         key = sealing.DataKey(site.folder / "var/keyring")
-        rows = ",".join(
-            f"('device{n}', {n}, '{LANE}', '{LANE}', '\\x{key.seal(sealing.HANDLE, n, f'{n:064x}').hex()}', '\\x{n:032x}', '\\x00', 0, 0)"
-            for n in range(1, options.devices + 1)
-        )
-        cluster.run_script(DEVICE.format(rows=rows))
+        cluster.run_script(devices_script(key, range(1, options.devices + 1)))
         drain = Drain(f"{options.tools}/postgresql-outbox", cluster, site)
         cycles = Cycles(cluster, drain, options)
         plain = cycles.go_on("as it is")

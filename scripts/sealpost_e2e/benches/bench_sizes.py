@@ -1,0 +1,148 @@
+"""What a database of PostgreSQL with a million devices takes: bytes of each row with its indexes, and how long a broadcast does.
+
+Users with a token and a device each are written into the tables, of the lengths that the server writes. Then the server is asked:
+some thousand posts to single users, a broadcast to all, whose pushes are then leased and settled by the store itself, and single posts
+meanwhile. The figures of docs/scale.md for more devices are these, multiplied. Fails if a post in a hundred takes longer than a second
+beside the broadcast.
+"""
+
+import statistics
+import threading
+import time
+
+from sealpost_e2e import api, figures, outbox, postgresql, processes, sealing
+from sealpost_e2e.benches import bench_outbox
+
+POSTS, SLOWEST = 5000, 1.0
+CHUNK = 50_000
+USERS = """
+insert into account (name, name_key, role, password, created_at)
+    select decode(repeat('5a', 44), 'hex'), decode(lpad(to_hex(n), 32, '0'), 'hex'), 'device', repeat('x', 97), {now}
+    from generate_series(1, {devices}) as n;
+insert into user_change (user_id, change) select id, 0 from account on conflict do nothing;
+insert into token (hash, prefix, user_id, is_session, scopes, created_at, expires_at, mac)
+    select decode(lpad(to_hex(n), 64, '0'), 'hex'), 'x' || lpad(to_hex(n), 10, '0'), n + 2, true, 'fetch register', {now}, {now} + 100000000, n
+    from generate_series(1, {devices}) as n;
+"""
+TAGS = """
+insert into device_tag (device, tag) select number, {tag} from device where id like 'device%';
+insert into device_push (device, accepted_at) select number, {now} from device;
+vacuum analyze;
+"""
+TABLES = {
+    "account": "an account", "token": "a session", "device": "a device", "device_tag": "a tag of a device", "device_push": "its last push",
+    "notification": "a notification of 300 bytes", "recipient": "a recipient", "push": "a push that waits", "push_end": "a push that has ended",
+    "audit": "an entry of the audit",
+}
+
+
+class Sizes:
+    """Bytes and rows of tables, and what has come since."""
+
+    def __init__(self, cluster):
+        self.cluster, self.before = cluster, {}
+
+    def mark(self):
+        self.before = self.now()
+
+    def now(self):
+        return {name: tuple(map(int, self.cluster.query(f"select pg_total_relation_size('{name}'), (select count(*) from {name})")[0]))
+            for name in TABLES}
+
+    def report(self, *names):
+        """Prints bytes a row of what has come."""
+        now = self.now()
+        for name in names:
+            (old, rows), (size, count) = self.before.get(name, (0, 0)), now[name]
+            if count > rows:
+                print(f"{TABLES[name]}: {(size - old) / (count - rows):.0f} bytes (table {name}, {count - rows} rows)", flush=True)
+
+
+def add_options(parser):
+    parser.add_argument("tools", help="the folder of the bench's own program, postgresql-outbox")
+    parser.add_argument("--devices", type=int, default=1_000_000)
+
+
+def run(options):
+    with postgresql.Cluster(max_wal_size="4GB") as cluster, outbox.Outbox(options.sealpost, DATABASE=cluster.url) as site:
+        site.configuration.write_text("senders: {stream: {type: stream}}\n")
+        sizes = Sizes(cluster)
+        fill(cluster, site, options.devices)
+        sizes.report("account", "token", "device", "device_tag", "device_push")
+        daemon, _ = site.serve()
+        credentials = api.sign_in(site.connect(), "alice")
+        sizes.mark()
+        post_singly(site, credentials)
+        sizes.report("notification", "recipient", "audit")
+        sizes.mark()
+        is_fine = broadcast(cluster, site, credentials, options.devices)
+        sizes.report("push", "recipient")
+        sizes.mark()
+        settle(cluster, site, options)
+        sizes.report("push_end")
+        total = int(cluster.query(f"select pg_database_size('{postgresql.NAME}')")[0][0])
+        print(f"the database: {total / 1e9:.1f} GB")
+        processes.terminate(daemon)
+    if not is_fine:
+        raise SystemExit(1)
+
+
+def fill(cluster, site, devices):
+    """Users, each with a session and a device, all with the tag of alice's."""
+    daemon, _ = site.serve()
+    connection = site.connect()
+    credentials = api.sign_in(connection, "alice")
+    id = api.ask(connection, "POST", "/api/register", credentials=credentials)
+    api.ask(connection, "PUT", f"/api/register/{id}", {"Platform": "stream", "Tags": ["all"]}, credentials)
+    processes.terminate(daemon)
+    values = {"now": outbox.milliseconds(), "devices": devices}
+    cluster.run_script(USERS.format(**values))
+    key = sealing.DataKey(site.folder / "var/keyring")
+    first = int(cluster.query("select max(number) + 1 from device")[0][0])
+    for start in range(0, devices, CHUNK):
+        cluster.run_script(bench_outbox.devices_script(key, range(first + start, first + min(start + CHUNK, devices))))
+    tag = cluster.query("select '''\\x' || encode(tag, 'hex') || '''' from device_tag limit 1")[0][0]
+    cluster.run_script(TAGS.format(tag=tag, **values))
+
+
+def post_singly(site, credentials):
+    connection = site.connect()
+    for _ in range(POSTS // 500):
+        batch = {"Notifications": [{"Payload": "Your test result is in. " * 12, "To": ["username:alice"]} for _ in range(500)]}
+        api.ask(connection, "POST", "/api/notifications/batch", batch, credentials)
+
+
+def broadcast(cluster, site, credentials, devices):
+    """Posts to all, and single posts until all pushes are there. Whether those were fast enough."""
+    durations, ends = [], threading.Event()
+
+    def post():
+        connection = site.connect()
+        while not ends.is_set():
+            start = time.monotonic()
+            api.post(connection, "single", credentials=credentials)
+            durations.append(time.monotonic() - start)
+            time.sleep(0.01)
+
+    start = time.monotonic()
+    api.post(site.connect(), {"Payload": "to all", "To": ["all"]}, credentials=credentials)
+    thread = threading.Thread(target=post)
+    thread.start()
+    processes.wait_until(lambda: cluster.query("select count(*) from fanout")[0] == ["0"], 900, "the end of the broadcast", pause=0.2)
+    taken = time.monotonic() - start
+    ends.set()
+    thread.join()
+    slowest = figures.percentile(durations)
+    print(f"a broadcast to {devices} devices: {taken:.1f} s until all pushes were in the outbox, {devices / taken:.0f} a second")
+    return figures.report(
+        slowest <= SLOWEST,
+        f"single posts meanwhile: {statistics.median(durations) * 1000:.1f} ms (median), {slowest * 1000:.1f} ms (99 of 100, at most "
+        f"{SLOWEST * 1000:.0f}), of {len(durations)}",
+    )
+
+
+def settle(cluster, site, options):
+    drain = bench_outbox.Drain(f"{options.tools}/postgresql-outbox", cluster, site)
+    count, taken = drain.tell("drain")
+    print(f"{count} pushes leased and settled in {taken:.1f} s, {count / taken:.0f} a second")
+    processes.terminate(drain.process)
