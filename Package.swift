@@ -31,7 +31,8 @@ let yaml: Target.Dependency = .product(name: "Yams", package: "Yams")
 
 let package = Package(
     name: "sealpost",
-    platforms: [.macOS(.v15), .iOS(.v18)],
+    // Of the first two, scripts/apple-availability holds each symbol that apps link against these.
+    platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .visionOS(.v2), .watchOS(.v11)],
     products: [
         .executable(name: "sealpost", targets: ["sealpost"]),
         // What apps link.
@@ -71,7 +72,11 @@ let package = Package(
         room("HTTPSignatures", ["Bytes", crypto]),
         room("PostgreSQL", ["Bytes", "CPostgreSQL", "Reactor"]),
         room("PushAPI", ["Bytes", "CivilTime"]),
-        room("PushClient", ["Bytes", "HTTPSignatures", "PushAPI", crypto]),
+        room(
+            "PushClient",
+            ["Bytes", "HTTPSignatures", "PushAPI", crypto],
+            resources: [.copy("PrivacyInfo.xcprivacy")]
+        ),
         room("PushCore", ["Bytes", "CArgon2", crypto], resources: [.embedInCode("CommonPasswords.txt")]),
         room("PushDelivery", ["CivilTime", "PushCore", "PushStore", lifecycle, logging]),
         room("PushPostgreSQL", ["Migrations", "PostgreSQL", "PushCore", "PushStore", "Reactor", crypto]),
@@ -105,7 +110,9 @@ let package = Package(
 
         .target(
             name: "PushTesting",
-            dependencies: ["PostgreSQL", "PushCore", "PushPostgreSQL", "PushSQLite", "PushStore", "Reactor", logging],
+            dependencies: [
+                "PostgreSQL", "PushCore", "PushPostgreSQL", "PushSQLite", "PushStore", "Reactor", database, logging,
+            ],
             path: "Tests/PushTesting",
             swiftSettings: strict
         ),

@@ -80,12 +80,11 @@ package struct CivilTime: Sendable, Hashable {
     package func appendRFC3339(to text: inout [UInt8]) {
         let start = text.count
         text.append("0000-00-00T00:00:00Z")
-        var bytes = text.mutableSpan
-        bytes.put(self.year / 100, at: start)
-        bytes.put(self.year, at: start + 2)
-        bytes.put(self.month, at: start + 5)
-        bytes.put(self.day, at: start + 8)
-        bytes.put(self, at: start + 11)
+        text.put(self.year / 100, at: start)
+        text.put(self.year, at: start + 2)
+        text.put(self.month, at: start + 5)
+        text.put(self.day, at: start + 8)
+        text.put(self, at: start + 11)
     }
 
     /// Appends the text of `imfFixdate` without creating a string.
@@ -95,11 +94,10 @@ package struct CivilTime: Sendable, Hashable {
         text.append(", 00 ")
         text.append(Self.months[self.month - 1])
         text.append(" 0000 00:00:00 GMT")
-        var bytes = text.mutableSpan
-        bytes.put(self.day, at: start + 2)
-        bytes.put(self.year / 100, at: start + 9)
-        bytes.put(self.year, at: start + 11)
-        bytes.put(self, at: start + 14)
+        text.put(self.day, at: start + 2)
+        text.put(self.year / 100, at: start + 9)
+        text.put(self.year, at: start + 11)
+        text.put(self, at: start + 14)
     }
 
     static let months: [StaticString] = [
@@ -114,7 +112,8 @@ extension [UInt8] {
     }
 }
 
-extension MutableSpan<UInt8> {
+/// By index and not through `mutableSpan`, which Apple's systems have from version 26 on only.
+extension [UInt8] {
     /// Writes the last two digits of `number`.
     fileprivate mutating func put(_ number: Int, at index: Int) {
         let number = abs(number) % 100

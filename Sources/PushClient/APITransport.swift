@@ -51,7 +51,7 @@ final class APITransport: Sendable {
 
     // MARK: - Private
 
-    private static func success(_ answer: Answer) throws(PushClientError) -> Answer {
+    static func success(_ answer: Answer) throws(PushClientError) -> Answer {
         if (200...299).contains(answer.status) || answer.status == 304 { return answer }
         // `JSONValue` has parsed the same bytes, so the decoder's error would add nothing.
         guard let problem = try? JSONDecoder().decode(Problem.self, from: answer.body), problem.status == answer.status

@@ -101,11 +101,13 @@ private struct Check {
         do {
             try verifier.verify(message, now: now)
         } catch {
-            guard error.reason == .insufficientCoverage else {
-                throw self.interference(.signature, "a signature by a pinned key", Self.printable(error.description))
+            let seen = Self.printable(error.description)
+            switch error.reason {
+            case .insufficientCoverage:
+                throw self.interference(.insufficientCoverage, "a signature over method, path and query, too", seen)
+            case .stale: throw self.interference(.wrongClock, "a signature of now", seen)
+            default: throw self.interference(.signature, "a signature by a pinned key", seen)
             }
-            let expected = "a signature over method, path and query, too"
-            throw self.interference(.insufficientCoverage, expected, Self.printable(error.description))
         }
     }
 

@@ -14,6 +14,8 @@ public struct Interference: Error, Sendable, Hashable {
         case signature
         /// The signature covers less than the client asks for: an answer that may have been made for another request.
         case insufficientCoverage
+        /// The signature is right, and was made at a time that is too far from the device's: its clock is wrong, or the server's.
+        case wrongClock
         /// The body has fewer bytes than were announced, or the connection ended in the middle.
         case truncated
         /// More bytes than any answer has.

@@ -143,7 +143,7 @@ struct Tampering: Sendable, CustomTestStringConvertible {
         Tampering("another's signature", nil, signed: .signature) { answer, request in
             answer = PeerAnswer(to: request, body: Samples.item(7), key: SigningKey())
         },
-        Tampering("signed long ago", nil, signed: .signature) { answer, request in
+        Tampering("signed long ago", nil, signed: .wrongClock) { answer, request in
             answer = PeerAnswer(to: request, body: Samples.item(7), key: Self.key, created: Date() - 600)
         },
     ]

@@ -1,0 +1,121 @@
+import Foundation
+import HTTPSignatures
+import PushAPI
+import Testing
+
+@testable import PushClient
+
+/// The client does what `docs/vectors` say.
+@Suite(.timeLimit(.minutes(5))) struct VectorTests {
+    @Test func theEchoIsThatOfTheVectors() throws {
+        let file = try VectorFile("echo")
+        for vector in try file.list("echoes") {
+            let (token, echo) = (try MyToken(text: vector.text("token")), try vector.text("echo"))
+            #expect(token.echo == echo)
+        }
+        for text in try file.list("refused").compactMap(\.text) {
+            #expect(throws: MyToken.Invalid.self, "\(text)") { _ = try MyToken(text: text) }
+        }
+        #expect(file.json["greatest"]?.integer == Int(MyToken.range.upperBound))
+    }
+
+    @Test func digestsAreThoseOfTheVectors() throws {
+        let file = try VectorFile("digests")
+        for vector in try file.list("contents") {
+            let zeros = vector["zeros"]?.integer.map { Data(count: $0) }
+            let body = try zeros ?? #require(Data(base64Encoded: try vector.text("bodyBase64")))
+            #expect(try ContentDigest.field(of: body) == vector.text("field"))
+        }
+        let comparisons = try #require(file.json["comparisons"])
+        let body = Array(try comparisons.text("body").utf8)
+        for vector in try comparisons.list("fields") {
+            let matches = ContentDigest.matches(field: try vector.text("field"), body: body)
+            let name = try vector.text("name")
+            #expect(.bool(matches) == vector["matches"], "\(name)")
+        }
+    }
+
+    @Test func signaturesOfEachStatusAreVerified() throws {
+        let file = try VectorFile("signatures")
+        let verifier = ResponseVerifier(keys: [try VectorFile.pinned()])
+        let now = try file.json.time("now")
+        for vector in try file.list("vectors") {
+            let exchange = try VectorExchange(vector)
+            let name = try vector.text("name")
+            #expect(throws: Never.self, "\(name)") {
+                try verifier.verify(exchange.message(), now: now)
+            }
+        }
+    }
+
+    /// Of each answer each byte, of the content and of the request's target.
+    @Test func aChangedByteIsRefusedWhereverItIs() throws {
+        let file = try VectorFile("signatures")
+        let verifier = ResponseVerifier(keys: [try VectorFile.pinned()])
+        let now = try file.json.time("now")
+        var count = 0
+        for vector in try file.list("vectors") {
+            let exchange = try VectorExchange(vector)
+            for index in exchange.body.indices {
+                var body = exchange.body
+                body[index] ^= 1 << UInt8(index % 8)
+                #expect(throws: SignatureFailure.self) { try verifier.verify(exchange.message(body: body), now: now) }
+                count += 1
+            }
+            for index in exchange.path.utf8.indices {
+                let path = exchange.path[..<index] + "_" + exchange.path[exchange.path.utf8.index(after: index)...]
+                let other = SignedRequest(
+                    method: exchange.method,
+                    path: String(path),
+                    query: exchange.query,
+                    token: exchange.token
+                )
+                #expect(throws: SignatureFailure.self) {
+                    try verifier.verify(exchange.message(request: other), now: now)
+                }
+                count += 1
+            }
+        }
+        #expect(count > 1000)
+    }
+
+    @Test func interferenceIsNamedAsTheVectorsSay() throws {
+        let key = try VectorFile.pinned()
+        var named: Set<String> = []
+        for vector in try VectorFile("interference").list("cases") {
+            let exchange = try VectorExchange(vector)
+            let verdicts = try #require(vector["verdict"])
+            for (name, key) in [("unsigned", nil), ("signed", key)] as [(String, VerificationKey?)] {
+                let due = try verdicts.text(name)
+                named.insert(due)
+                let (call, change) = (try vector.text("call"), try vector.text("name"))
+                let verdict = try Self.verdict(exchange, call, key, now: vector.time("deviceTime"))
+                #expect(verdict == due, "\(change), \(name)")
+            }
+        }
+        // The first is for the client's bound, the other is found before there is an answer.
+        let others: [Interference.Kind] = [.oversized, .untrustedKey]
+        #expect(named == Set(Interference.Kind.allCases.filter { !others.contains($0) }.map(\.rawValue) + ["accepted"]))
+    }
+
+    private static func verdict(
+        _ exchange: VectorExchange,
+        _ call: String,
+        _ key: VerificationKey?,
+        now: Date
+    ) throws -> String {
+        do {
+            let answer = try APITransport.success(exchange.checked(by: key, now: now))
+            switch call {
+            case "list": _ = try InboxPage(answer)
+            default: if answer.status != 304 { _ = try answer.item(7) }
+            }
+            return "accepted"
+        } catch PushClientError.interference(let interference) {
+            return interference.kind.rawValue
+        } catch is PushClientError {
+            // The server's own refusal.
+            return "accepted"
+        }
+    }
+}

@@ -1,0 +1,267 @@
+import Foundation
+import HTTPSignatures
+import HTTPTypes
+import PushAPI
+import Testing
+
+/// `interference.json`: answers that something between client and server has changed, with the verdict that is due.
+enum InterferenceVectors {
+    /// One change of an answer, and what names it: a kind of interference, or `nil` if the answer is believed.
+    struct Case: Sendable {
+        let name: String
+        /// Where `MyToken` alone tells, and where a key is pinned.
+        let unsigned: String?
+        let signed: String?
+        var call = "notification"
+        /// How far the device's clock is ahead of the server's, in seconds.
+        var clockIsAheadBy = 0
+        let spoil: @Sendable (inout VectorExchange, VectorServer) async throws -> Void
+    }
+
+    static func file() async throws -> JSONValue {
+        var cases: [JSONValue] = []
+        for item in Self.harmless + Self.ofEcho + Self.ofBody + Self.ofSignature + Self.exchanged + Self.ofLists {
+            let server = try await VectorServer()
+            try await server.post(7, #""secret""#)
+            try await server.post(8, #""another""#)
+            let target = item.call == "list" ? "/api/notifications?limit=500" : "/api/notifications/7"
+            var exchange = try await server.ask(.get, target)
+            let request = exchange.request
+            try await item.spoil(&exchange, server)
+            cases.append(
+                .members(
+                    ("name", .string(item.name)),
+                    ("call", .string(item.call)),
+                    ("deviceTime", .number(Int(VectorKeys.now.timeIntervalSince1970) + item.clockIsAheadBy)),
+                    ("request", item.call == "conditional" ? exchange.request : request),
+                    ("answer", exchange.answer),
+                    (
+                        "verdict",
+                        .members(
+                            ("unsigned", .string(item.unsigned ?? "accepted")),
+                            ("signed", .string(item.signed ?? "accepted"))
+                        )
+                    )
+                )
+            )
+        }
+        return .members(("cases", .array(cases)))
+    }
+
+    private static func same(
+        _ name: String,
+        _ kind: String?,
+        _ spoil: @escaping @Sendable (inout VectorExchange, VectorServer) async throws -> Void
+    ) -> Case {
+        Case(name: name, unsigned: kind, signed: kind, spoil: spoil)
+    }
+
+    private static func differs(
+        _ name: String,
+        _ unsigned: String?,
+        signed: String?,
+        _ spoil: @escaping @Sendable (inout VectorExchange, VectorServer) async throws -> Void
+    ) -> Case {
+        Case(name: name, unsigned: unsigned, signed: signed, spoil: spoil)
+    }
+
+    // MARK: - Cases
+
+    private static let harmless = [
+        Self.same("nothing was changed", nil) { _, _ in },
+        Self.same("names in capitals", nil) { answer, _ in
+            answer.fields = answer.fields.map { ($0.name.uppercased(), $0.value) }
+        },
+        Self.same("names in small letters", nil) { answer, _ in
+            answer.fields = answer.fields.map { ($0.name.lowercased(), $0.value) }
+        },
+        Self.same("blanks around values", nil) { answer, _ in
+            answer.fields = answer.fields.map { ($0.name, "  \($0.value)\t ") }
+        },
+        Self.same("fields of a proxy", nil) { answer, _ in
+            answer.fields += [("Via", "1.1 proxy"), ("Age", "0"), ("Set-Cookie", "room=7")]
+        },
+        Case(name: "a clock five minutes ahead", unsigned: nil, signed: nil, clockIsAheadBy: 300) { _, _ in },
+        Case(name: "a clock five minutes behind", unsigned: nil, signed: nil, clockIsAheadBy: -300) { _, _ in },
+        Self.same("the server's own refusal", nil) { answer, server in
+            _ = try await server.ask(.delete, "/api/notifications/7")
+            answer = try await server.ask(.get, "/api/notifications/7")
+        },
+        Case(name: "the server's own 304", unsigned: nil, signed: nil, call: "conditional") { answer, server in
+            answer = try await server.ask(.get, "/api/notifications/7", condition: answer["ETag"])
+        },
+        Case(name: "a 304 whose tag was marked as weak", unsigned: nil, signed: "signature", call: "conditional") {
+            answer,
+            server in
+            answer = try await server.ask(.get, "/api/notifications/7", condition: answer["ETag"])
+            answer["ETag"] = "W/\(answer["ETag"] ?? "")"
+        },
+    ]
+
+    private static let ofEcho = [
+        Self.same("a captive portal", "missingEcho") { answer, _ in
+            (answer.fields, answer.body) = ([("Content-Type", "text/html")], Array("<html>Hotel Wi-Fi</html>".utf8))
+        },
+        Self.differs("a portal that can calculate", "notJSON", signed: "signature") { answer, _ in
+            answer.fields = [("Content-Type", "text/html"), ("MyToken", "17003")]
+            answer.body = Array("<html>Hotel Wi-Fi</html>".utf8)
+        },
+        Self.same("a portal's redirect", "redirect") { answer, _ in
+            answer.status = 302
+            (answer.fields, answer.body) = ([("Location", "http://portal.example/login?room=7")], [])
+        },
+        Self.same("a redirect that echoes the token", "redirect") { answer, _ in
+            answer.status = 307
+            answer["Location"] = "/elsewhere"
+        },
+        Self.same("an error page of a proxy", "missingEcho") { answer, _ in
+            answer.status = 502
+            (answer.fields, answer.body) = ([("Content-Type", "text/html")], Array("<h1>Bad Gateway</h1>".utf8))
+        },
+        Self.same("an invented 401", "missingEcho") { answer, server in
+            answer = try await server.ask(.get, "/api/notifications/7", user: nil)
+            answer["MyToken"] = nil
+        },
+        Self.same("cached, without an echo", "missingEcho") { answer, _ in
+            answer["MyToken"] = nil
+            answer["Age"] = "60"
+        },
+        Self.same("an empty echo", "missingEcho") { answer, _ in answer["MyToken"] = "" },
+        Self.same("cached, with the echo of another request", "wrongEcho") { answer, server in
+            answer = try await server.ask(.get, "/api/notifications/7", token: "1")
+        },
+        Self.same("two echoes", "wrongEcho") { answer, _ in answer.fields.append(("MyToken", "20")) },
+        Self.same("the request's number is sent back", "wrongEcho") { answer, _ in answer["MyToken"] = "1000" },
+        Self.same("the echo with a zero in front", "wrongEcho") { answer, _ in answer["MyToken"] = "017003" },
+        Self.differs("replayed, with the echo put right", nil, signed: "signature") { answer, server in
+            answer = try await server.ask(.get, "/api/notifications/7", token: "1")
+            answer["MyToken"] = "17003"
+        },
+    ]
+
+    private static let ofBody = [
+        Self.same("the connection is lost in the middle", "truncated") { answer, _ in
+            answer.body.removeLast(9)
+            answer.end = .cut
+        },
+        Self.differs("shortened, with the length put right", "notJSON", signed: "signature") { answer, _ in
+            answer.body.removeLast(9)
+        },
+        Self.differs("an empty body", "unexpectedBody", signed: "signature") { answer, _ in answer.body = [] },
+        Self.differs("one changed byte", nil, signed: "signature") { answer, _ in
+            answer.body = Array(String(decoding: answer.body, as: UTF8.self).replacing("secret", with: "sicret").utf8)
+        },
+        Self.differs("a rewritten payload with its digest", nil, signed: "signature") { answer, _ in
+            answer.body = Array(String(decoding: answer.body, as: UTF8.self).replacing("secret", with: "public").utf8)
+            answer["Content-Digest"] = ContentDigest.field(of: answer.body)
+        },
+        Self.differs("a script behind the body", "notJSON", signed: "signature") { answer, _ in
+            answer.body += Array("<script></script>".utf8)
+        },
+        Self.differs("a body put into another form", "unexpectedBody", signed: "signature") { answer, _ in
+            answer.body = Array("[".utf8) + answer.body + Array("]".utf8)
+        },
+        Self.differs("compressed and not said so", "notJSON", signed: "signature") { answer, _ in
+            answer.body = [0x1F, 0x8B, 0x08, 0x00]
+        },
+        Self.differs("another status", "unexpectedBody", signed: "signature") { answer, _ in answer.status = 404 },
+        Self.differs("an invented 404 with an echo", "unexpectedBody", signed: "signature") { answer, _ in
+            (answer.status, answer.fields, answer.body) = (404, [("MyToken", "17003")], Array("{}".utf8))
+        },
+        Self.differs("an invented 304", "unexpectedNotModified", signed: "signature") { answer, _ in
+            (answer.status, answer.body) = (304, [])
+        },
+        Self.same("a true 304 that nobody asked for", "unexpectedNotModified") { answer, server in
+            answer = try await server.ask(.get, "/api/notifications/7", condition: answer["ETag"])
+        },
+        Case(
+            name: "a 304 with another tag",
+            unsigned: "unexpectedNotModified",
+            signed: "signature",
+            call: "conditional"
+        ) {
+            answer,
+            server in
+            answer = try await server.ask(.get, "/api/notifications/7", condition: answer["ETag"])
+            answer["ETag"] = "\"another\""
+        },
+    ]
+
+    private static let ofSignature = [
+        Self.differs("no signature", nil, signed: "signature") { answer, _ in
+            answer["Signature"] = nil
+            answer["Signature-Input"] = nil
+        },
+        Self.differs("an empty signature", nil, signed: "signature") { answer, _ in answer["Signature"] = "sig=::" },
+        Self.differs("no digest", nil, signed: "signature") { answer, _ in answer["Content-Digest"] = nil },
+        Self.differs("the digest of something else", nil, signed: "signature") { answer, _ in
+            answer["Content-Digest"] = ContentDigest.field(of: [])
+        },
+        Self.differs("signed with an unknown key", nil, signed: "signature") { answer, _ in
+            let other = try await VectorServer(signingSeed: VectorKeys.otherSeed)
+            try await other.post(7, #""secret""#)
+            answer = try await other.ask(.get, "/api/notifications/7")
+        },
+        Self.differs("signed with an unknown key under the name of the pinned one", nil, signed: "signature") {
+            answer,
+            _ in
+            let base = try answer.base(key: VectorKeys.signing(), created: VectorKeys.now)
+            let signature = try VectorKeys.other().signature(over: base).base64EncodedString()
+            answer["Signature"] = "sig=:\(signature):"
+        },
+        Self.differs("signed without method, path and query", nil, signed: "insufficientCoverage") { answer, server in
+            answer = try await server.ask(.get, "/api/notifications/7", coverage: .answer)
+        },
+        Case(name: "a clock ten minutes ahead", unsigned: nil, signed: "wrongClock", clockIsAheadBy: 600) { _, _ in },
+        Case(name: "a clock ten minutes behind", unsigned: nil, signed: "wrongClock", clockIsAheadBy: -600) { _, _ in },
+        Case(name: "a wrong clock and a changed byte", unsigned: nil, signed: "signature", clockIsAheadBy: 600) {
+            answer,
+            _ in
+            answer.body = Array(String(decoding: answer.body, as: UTF8.self).replacing("secret", with: "sicret").utf8)
+        },
+    ]
+
+    /// All of these are the server's own words, to other requests under the same token.
+    private static let exchanged = [
+        Self.differs("another notification", "wrongID", signed: "signature") { answer, server in
+            answer = try await server.ask(.get, "/api/notifications/8")
+        },
+        Self.differs("the refusal of another path", nil, signed: "signature") { answer, server in
+            answer = try await server.ask(.get, "/api/nothing")
+        },
+        Self.differs("the answer to another question", "unexpectedBody", signed: "signature") { answer, server in
+            answer = try await server.ask(.get, "/api/register")
+        },
+        Self.differs("the answer to another method", nil, signed: "signature") { answer, server in
+            answer = try await server.ask(.patch, "/api/notifications/7", body: #"{"Read":true}"#)
+        },
+        Self.differs("the answer to another query", nil, signed: "signature") { answer, server in
+            answer = try await server.ask(.get, "/api/notifications/7?x")
+        },
+    ]
+
+    private static let ofLists = [
+        Case(name: "a list, not changed", unsigned: nil, signed: nil, call: "list") { _, _ in },
+        Case(name: "an item in place of a list", unsigned: "unexpectedBody", signed: "signature", call: "list") {
+            answer,
+            server in
+            answer = try await server.ask(.get, "/api/notifications/7")
+        },
+        Case(name: "an item was left out of a list", unsigned: nil, signed: "signature", call: "list") { answer, _ in
+            answer.body = Array(
+                String(decoding: answer.body, as: UTF8.self).replacing(#"{"Id":8"#, with: #"{"Id":9"#).utf8
+            )
+        },
+        Case(name: "a list without a cursor", unsigned: "unexpectedBody", signed: "signature", call: "list") {
+            answer,
+            _ in
+            answer.body = Array(String(decoding: answer.body, as: UTF8.self).replacing("Cursor", with: "Course").utf8)
+        },
+        Case(name: "the last page of a list in place of the first", unsigned: nil, signed: "signature", call: "list") {
+            answer,
+            server in
+            let cursor = try #require(try JSONValue(reading: answer.body)["Cursor"]?.text)
+            answer = try await server.ask(.get, "/api/notifications?limit=500&since=\(cursor)")
+        },
+    ]
+}

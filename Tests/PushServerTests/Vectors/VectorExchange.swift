@@ -1,0 +1,73 @@
+import Foundation
+import HTTPSignatures
+import PushAPI
+
+/// A request with its answer, as they were on the wire, apart from their framing.
+struct VectorExchange: Sendable {
+    /// How the body ended.
+    enum End: String, Sendable {
+        /// With its last byte.
+        case complete
+        /// The connection was lost before.
+        case cut
+    }
+
+    var method: String
+    var path: String
+    var query: String?
+    var token: String
+    /// The request's `If-None-Match`.
+    var condition: String?
+    var requestBody: String?
+
+    var status: Int
+    var fields: [(name: String, value: String)]
+    var body: [UInt8]
+    var end = End.complete
+
+    subscript(_ name: String) -> String? {
+        get { self.fields.first { $0.name.lowercased() == name.lowercased() }?.value }
+        set {
+            self.fields.removeAll { $0.name.lowercased() == name.lowercased() }
+            if let newValue { self.fields.append((name, newValue)) }
+        }
+    }
+
+    var request: JSONValue {
+        var members: [VectorMember] = [
+            ("method", .string(self.method)), ("path", .string(self.path)), ("query", .optional(self.query)),
+            ("token", .string(self.token)), ("condition", .optional(self.condition)),
+        ]
+        if let requestBody { members.append(("body", .string(requestBody))) }
+        return .object(members.map { .init($0.0, $0.1) })
+    }
+
+    var answer: JSONValue {
+        let fields = self.fields.map { JSONValue.array([.string($0.name), .string($0.value)]) }
+        let text = String(validating: self.body, as: UTF8.self)
+        return .members(
+            ("status", .number(self.status)),
+            ("fields", .array(fields)),
+            text.map { ("body", .string($0)) } ?? ("bodyBase64", .string(Data(self.body).base64EncodedString())),
+            ("end", .string(self.end.rawValue))
+        )
+    }
+
+    /// What a client signs and verifies, put together here from the RFC's rules and not by the server's code.
+    func base(key: SigningKey, created: Date) throws -> SignatureBase {
+        let validator = self.status == 304 ? "etag" : "content-digest"
+        return try SignatureBase(
+            [
+                (SignatureComponent("@status"), String(self.status)),
+                (SignatureComponent(validator), self[validator] ?? ""),
+                (SignatureComponent("mytoken", isOfRequest: true), self.token),
+                (SignatureComponent("@method", isOfRequest: true), self.method),
+                (SignatureComponent("@path", isOfRequest: true), self.path),
+                (SignatureComponent("@query", isOfRequest: true), "?\(self.query ?? "")"),
+            ],
+            created: Int64(created.timeIntervalSince1970),
+            keyID: key.id,
+            algorithm: "ed25519"
+        )
+    }
+}

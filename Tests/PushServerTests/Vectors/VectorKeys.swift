@@ -1,0 +1,47 @@
+import Foundation
+import HTTPSignatures
+import PushAPI
+import PushCore
+import PushServer
+
+/// The keys of the vectors. They are constant bytes, so that they protect nothing: never use them.
+enum VectorKeys {
+    /// The seed of the key that the server signs with.
+    static let seed = Data(repeating: 0x5E, count: 32)
+    /// The seed of a key that clients do not pin.
+    static let otherSeed = Data(repeating: 0x07, count: 32)
+    static let now = Date(timeIntervalSince1970: 1_800_000_000)
+
+    static func signing() throws -> SigningKey { try SigningKey(rawRepresentation: self.seed) }
+    static func other() throws -> SigningKey { try SigningKey(rawRepresentation: self.otherSeed) }
+
+    static func set(_ seed: Data = Self.seed) throws -> SigningKeys {
+        SigningKeys(try SigningKeySet(text: "1 \(seed.base64EncodedString())\n"))
+    }
+
+    /// A keyring of the server, from which it makes ids, cursors and tags.
+    static func keyring(_ byte: UInt8) -> String {
+        "1 \(Data(repeating: byte, count: 32).base64EncodedString())\n"
+    }
+
+    /// `keys.json`.
+    static func file() throws -> JSONValue {
+        .members(
+            ("pinned", Self.json(try self.signing(), self.seed)),
+            ("unknown", Self.json(try self.other(), self.otherSeed)),
+            (
+                "acceptSignature",
+                .string(ResponseVerifier.acceptSignature(keyID: try self.signing().id, coverage: .exchange))
+            ),
+            ("toleranceSeconds", .number(300))
+        )
+    }
+
+    private static func json(_ key: SigningKey, _ seed: Data) -> JSONValue {
+        .members(
+            ("keyid", .string(key.id)),
+            ("publicKey", .string(key.publicKey.base64URL)),
+            ("seedHex", .string(seed.map { String(format: "%02x", $0) }.joined()))
+        )
+    }
+}

@@ -1,0 +1,105 @@
+import CivilTime
+import Foundation
+import HTTPSignatures
+import HTTPTypes
+import PushAPI
+import PushCore
+import PushStore
+import PushTesting
+import SocketHTTP
+import Testing
+
+@testable import PushServer
+
+/// A real server whose keys, ids and times are constant, so that its answers are the same each time.
+struct VectorServer: Sendable {
+    /// The token of requests that do not choose one.
+    static let token = "1000"
+
+    let fixture: ServerFixture
+
+    init(
+        keyring: UInt8 = 1,
+        signingSeed: Data = VectorKeys.seed,
+        quotas: [Role: Quota] = [:],
+        troubles: [String] = []
+    ) async throws {
+        let storage = try StoreFixture.constant(
+            secret: Data(repeating: keyring, count: 32),
+            keyring: VectorKeys.keyring(keyring),
+            options: .withEvents
+        )
+        for name in ServerFixture.roles.keys.sorted() {
+            try await storage.addUser(name, role: ServerFixture.roles[name] ?? .device, ServerFixture.passwordHash)
+        }
+        self.fixture = try await ServerFixture(
+            storage: storage,
+            quotas: quotas,
+            signingKeys: VectorKeys.set(signingSeed),
+            troubles: troubles
+        )
+    }
+
+    /// Asks as a client does that pins the key, and returns the exchange with the `Date` that goes out with it.
+    func ask(
+        _ method: HTTPRequest.Method,
+        _ target: String,
+        user: String? = "alice",
+        token: String = Self.token,
+        condition: String? = nil,
+        body: String? = nil,
+        coverage: SignatureCoverage = .exchange
+    ) async throws -> VectorExchange {
+        let accepted = ResponseVerifier.acceptSignature(keyID: try VectorKeys.signing().id, coverage: coverage)
+        var headers = [("MyToken", token), ("Accept-Signature", accepted), ("X-Request-Id", "vector")]
+        if let condition { headers.append(("If-None-Match", condition)) }
+        let response = try await self.fixture.send(method, target, user: user, headers: headers, body: body ?? "")
+        let parts = target.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+        let hasNoBody = method == .head || [204, 304].contains(response.status.code)
+        return VectorExchange(
+            method: method.rawValue,
+            path: parts[0],
+            query: parts.count > 1 ? parts[1] : nil,
+            token: token,
+            condition: condition,
+            requestBody: body,
+            status: response.status.code,
+            fields: response.fields.lines.map { ($0.name.rawName, $0.value) }
+                + [("Date", HTTPDate(self.fixture.clock.now).description)],
+            body: hasNoBody ? [] : response.body
+        )
+    }
+
+    /// Stores a notification of a chosen id for alice. `payload` is JSON text.
+    func post(
+        _ number: Int64,
+        _ payload: String,
+        lifetime: TimeInterval = 86_400,
+        isStoredByClients: Bool = true,
+        isReadOnce: Bool = false
+    ) async throws {
+        let id = try #require(NotificationID(rawValue: number))
+        let (paul, alice) = (try await self.fixture.storage.user("paul"), try await self.fixture.storage.user("alice"))
+        _ = try await self.fixture.storage.store.post(
+            NewNotification(
+                id: id,
+                sender: paul.id,
+                sealedPayload: self.fixture.storage.store.vault.seal(
+                    Data(payload.utf8),
+                    in: .payload(id, sender: paul.id)
+                ),
+                audience: Audience([.tag(Tag(of: alice.name))]),
+                isStoredByClients: isStoredByClients,
+                isReadOnce: isReadOnce,
+                priority: .high,
+                collapseID: nil,
+                createdAt: self.fixture.clock.now,
+                expiresAt: self.fixture.clock.now + lifetime
+            )
+        )
+    }
+
+    func advance(by seconds: TimeInterval) {
+        self.fixture.clock.advance(by: seconds)
+    }
+}

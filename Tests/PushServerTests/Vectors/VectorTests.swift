@@ -1,0 +1,40 @@
+import Foundation
+import PushAPI
+import PushTesting
+import Testing
+
+/// `docs/vectors`, which every client is tested with, are what the server does.
+///
+/// `SEALPOST_WRITE_VECTORS=1 swift test --filter VectorTests` writes them anew.
+@Suite(.timeLimit(.minutes(5))) struct VectorTests {
+    private static let folder = "docs/vectors"
+    private static let files: [String: @Sendable () async throws -> JSONValue] = [
+        "keys": { try VectorKeys.file() },
+        "echo": { try await EchoVectors.file() },
+        "digests": { DigestVectors.file() },
+        "signatures": { try await SignatureVectors.file() },
+        "histories": { try await HistoryVectors.file() },
+        "interference": { try await InterferenceVectors.file() },
+    ]
+
+    @Test(arguments: Self.files.keys.sorted()) func eachFileIsWhatTheServerDoes(name: String) async throws {
+        let text = try #require(try await Self.files[name]?()).lines
+        let path = "\(Self.folder)/\(name).json"
+        if ProcessInfo.processInfo.environment["SEALPOST_WRITE_VECTORS"] == "1" {
+            try Data(text.utf8).write(to: Repository.file(path))
+        }
+        let (kept, made) = (try Repository.text(of: path).split(separator: "\n"), text.split(separator: "\n"))
+        let difference = zip(kept, made).first { $0 != $1 }
+        #expect(
+            kept.count == made.count && difference == nil,
+            "\(path) differs: \(difference.map { "\($0)" } ?? "length")"
+        )
+    }
+
+    @Test func eachFileIsDescribed() throws {
+        let page = try Repository.text(of: "\(Self.folder)/README.md")
+        let names = try FileManager.default.contentsOfDirectory(atPath: Repository.file(Self.folder).path)
+        #expect(Set(names) == Set(Self.files.keys.map { "\($0).json" } + ["README.md"]))
+        for name in Self.files.keys { #expect(page.contains("\n## `\(name).json`"), "\(name)") }
+    }
+}

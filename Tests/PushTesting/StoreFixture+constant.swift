@@ -1,0 +1,28 @@
+package import Foundation
+internal import GRDB
+internal import PushCore
+internal import PushSQLite
+package import PushStore
+
+extension StoreFixture {
+    /// A new store of SQLite whose secret is not random, and whose numbers of changes do not begin with the time: the cursors and
+    /// tags that are made of them are the same each time.
+    package static func constant(
+        secret: Data,
+        keyring text: String,
+        options: StoreOptions = StoreOptions()
+    ) throws -> StoreFixture {
+        let folder = try TemporaryFolder()
+        let database = SQLiteDatabase(path: folder.file("test.db"))
+        try database.migrate()
+        let sealed = try Vault(try Keyring(text: text)).seal(secret, in: .indexSecret)
+        let connection = try DatabaseQueue(path: database.path)
+        try connection.write {
+            try $0.execute(sql: "insert into index_secret (id, secret) values (1, ?)", arguments: [sealed])
+            // Beyond the number of any time that is 32 bits of seconds.
+            try $0.execute(sql: "insert into change_number (id, reserved) values (1, ?)", arguments: [Int64(1) << 62])
+        }
+        try connection.close()
+        return try StoreFixture(.sqlite, in: folder, keyring: text, options: options)
+    }
+}
