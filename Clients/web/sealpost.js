@@ -1173,14 +1173,19 @@ export class Sealpost {
    * `isWhole` is true and `arrived` is the whole inbox.
    */
   async changes(mark = null) {
-    const entries = await this.#entries(), head = await this.#store.head();
+    let head, entries, rows;
+    // All of one revision: a mark beyond what was read would lose what is in between.
+    do {
+      head = await this.#store.head();
+      [entries, rows] = [await this.#entries(), await this.#store.list('gone/')];
+    } while ((await this.#store.head()).revision !== head.revision);
     const [epoch, number] = (mark ?? '').split('/');
     const isWhole = epoch !== head.epoch || !(Number(number) >= head.floor);
     const since = isWhole ? 0 : Number(number);
     const now = this.#now();
-    const arrived = entries.filter(({change, item}) => change > since && change <= head.change && !isPast(item, now)).map(({item}) => item);
-    const graves = isWhole ? [] : [...(await this.#store.list('gone/')).values()];
-    const deleted = graves.filter(({change}) => change > since && change <= head.change).map(({id}) => id).sort((one, other) => one - other);
+    const arrived = entries.filter(({change, item}) => change > since && !isPast(item, now)).map(({item}) => item);
+    const graves = isWhole ? [] : [...rows.values()];
+    const deleted = graves.filter(({change}) => change > since).map(({id}) => id).sort((one, other) => one - other);
     return {arrived, deleted, isWhole, mark: `${head.epoch}/${head.change}`};
   }
 
