@@ -770,7 +770,9 @@ export class IndexedStore {
         rows.put({...head, revision: revision + 1}, 'head');
       };
       transaction.oncomplete = () => done(isRight);
-      transaction.onabort = transaction.onerror = () => fail(transaction.error);
+      transaction.onabort = () => fail(
+        transaction.error?.name === 'QuotaExceededError' ? new SealpostError('unavailable', 'The browser has no room for more.') : transaction.error,
+      );
     });
   }
 
@@ -997,6 +999,7 @@ export class Sealpost {
    * - `worker`, `scope`: the service worker's file and scope. `name`: where one origin has several accounts, a name for each.
    */
   static async open(options = {}) {
+    if (!globalThis.crypto?.subtle) throw new SealpostError('unavailable', 'This page was not loaded over https.');
     const settings = {...DEFAULTS, server: globalThis.location?.origin, ...options};
     settings.server = new URL(settings.server, globalThis.location?.href).href;
     settings.page = settings.page ?? globalThis.location?.href.replace(/#.*/, '') ?? null;
@@ -1067,8 +1070,13 @@ export class Sealpost {
 
   // MARK: Signing in and out
 
-  /** Exchanges the password for a token, which is kept, sealed; the password is not. Another account's values go. */
+  /**
+   * Exchanges the password for a token, which is kept, sealed; the password is not. Another account's values go.
+   *
+   * The password is shown only to a server that has answered, and whose answer has passed the checks: no portal gets to see it.
+   */
   async signIn(username, password) {
+    await this.#api.ask('GET', '/api/sessions/current');
     const authorization = `Basic ${base64(utf8(`${username}:${password}`))}`;
     const session = readSession(await this.#api.call('POST', '/api/sessions', {authorization, isRepeatable: false}));
     await this.useToken(session.token, {account: username, expiresAt: session.expiresAt});
@@ -1076,15 +1084,20 @@ export class Sealpost {
 
   /** Signs in with a token that the app has got otherwise. `account` must stand for one user only. */
   async useToken(token, {account, expiresAt = null}) {
+    let isAnother = false;
     await this.#change(async draft => {
       const settings = await draft.row('settings');
-      if (settings.account !== null && settings.account !== account) await this.#endSession(draft, settings);
+      isAnother = settings.account !== null && settings.account !== account;
+      if (isAnother) await this.#endSession(draft, settings);
       draft.writeClear('settings', {...settings, account});
       await draft.write('session', {token, expiresAt: expiresAt?.getTime() ?? null});
       this.#epoch = draft.head.epoch ||= crypto.randomUUID();
       this.account = account;
     }, {isAnyEpoch: true});
     this.#announce();
+    if (!isAnother) return;
+    await this.#closeNotifications(null);
+    await this.finishSigningOut();
   }
 
   /**
@@ -1101,7 +1114,7 @@ export class Sealpost {
     }, {isAnyEpoch: true});
     this.account = null;
     this.#announce();
-    await this.#unsubscribe();
+    await Promise.all([this.#unsubscribe(), this.#closeNotifications(null)]);
     return this.finishSigningOut();
   }
 
@@ -1223,7 +1236,8 @@ export class Sealpost {
     const deadline = this.#api.deadline(4), unkept = new Map();
     let restart = null;
     try {
-      await this.#drain();
+      // What the server does not take now does not keep the user from what is new.
+      await this.#drain().catch(error => { if (error.code === 'offline' || !error.leavesWhatIsKept) throw error; });
       for (let pages = 0; ; pages += 1) {
         // Far more pages than an inbox has: somebody answers `More` for ever.
         if (pages === 1000) throw interference('unexpectedBody', 'a last page', 'more pages than an inbox has', {status: 200, path: '/api/notifications'});
@@ -1544,7 +1558,11 @@ export class Sealpost {
     const {worker, scope, name} = this.#settings;
     const url = new URL(worker, location.href);
     if (name) url.searchParams.set('name', name);
-    await navigator.serviceWorker.register(url, {scope, type: 'module', updateViaCache: 'none'});
+    const registered = await navigator.serviceWorker.register(url, {scope, type: 'module', updateViaCache: 'none'});
+    // Otherwise nothing would ever be ready.
+    if (!location.href.startsWith(registered.scope)) {
+      throw new SealpostError('unavailable', `The worker of ${registered.scope} is not that of this page: put its file beside the page, or above it.`);
+    }
     await navigator.serviceWorker.ready;
   }
 
@@ -1603,10 +1621,14 @@ export class Sealpost {
     return globalThis.navigator?.serviceWorker?.getRegistration?.(this.#settings.scope ?? undefined);
   }
 
+  /** Takes back what the worker has shown of some ids, or of all. */
   async #closeNotifications(ids) {
     const worker = await this.#worker();
     if (!worker?.getNotifications) return;
-    for (const id of ids) for (const shown of await worker.getNotifications({tag: `sealpost ${id}`})) shown.close();
+    for (const shown of await worker.getNotifications()) {
+      if (ids ? ids.some(id => shown.tag === `sealpost ${id}`) : shown.tag.startsWith('sealpost')) shown.close();
+    }
+    if (!ids) await navigator.clearAppBadge?.().catch(() => {});
   }
 
   /** Has the browser wake the worker when there is a network again, where it can. */

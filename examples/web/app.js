@@ -17,8 +17,19 @@ function show(inbox) {
   by('count').hidden = inbox.unreadCount === 0;
   by('count').textContent = `${inbox.unreadCount} new`;
   document.title = inbox.unreadCount > 0 ? `(${inbox.unreadCount}) Messages` : 'Messages';
-  by('list').replaceChildren(...[...inbox.notifications].reverse().map(elementOf));
+  navigator.setAppBadge?.(inbox.unreadCount).catch(() => {});
+  keepingFocus(() => by('list').replaceChildren(...[...inbox.notifications].reverse().map(elementOf)));
   by('empty').hidden = inbox.notifications.length > 0 || inbox.date === null;
+}
+
+/** Draws the list anew. Who is on a button of a message stays there, or goes to the next message if that one is gone. */
+function keepingFocus(draw) {
+  const focused = document.activeElement, item = focused?.closest('.item');
+  const place = item ? [...by('list').children].indexOf(item) : -1, button = item ? [...item.querySelectorAll('button')].indexOf(focused) : -1;
+  draw();
+  if (button < 0) return;
+  const next = document.getElementById(item.id) ?? by('list').children[Math.min(place, by('list').children.length - 1)];
+  (next?.querySelectorAll('button')[button] ?? by('inbox').querySelector('h1')).focus();
 }
 
 /** How old the inbox is, and why. */
@@ -57,7 +68,8 @@ function timeOf(date) {
 
 function button(label, action) {
   const element = make('button', {type: 'button', className: 'quiet', textContent: label});
-  element.onclick = () => attempt(action, element);
+  // Not switched off meanwhile: that would take the focus away, and each of these may be done twice.
+  element.onclick = () => attempt(action);
   return element;
 }
 
@@ -65,6 +77,7 @@ function button(label, action) {
 
 /** Does something that may fail, and says what the user can do then. */
 async function attempt(action, control) {
+  const isFocused = control !== undefined && control === document.activeElement;
   by('notice').hidden = true;
   if (control) control.disabled = true;
   try {
@@ -76,6 +89,7 @@ async function attempt(action, control) {
     by('notice').hidden = false;
   } finally {
     if (control) control.disabled = false;
+    if (isFocused && document.activeElement === document.body) control.focus();
   }
 }
 

@@ -1,11 +1,14 @@
 // What a client does over time: nothing lost between pages, what waits for a network, tokens that end, signing out.
 
 import assert from 'node:assert/strict';
-import {randomInt} from 'node:crypto';
+import {randomInt, webcrypto} from 'node:crypto';
 import {test} from 'node:test';
 
 import {EventLines, MemoryStore, Sealpost, pushedID} from '../sealpost.js';
 import {FakeServer} from './fake-server.mjs';
+
+// Debian's Node has it under another name.
+globalThis.crypto ??= webcrypto;
 
 const lost = () => { throw new TypeError('Failed to fetch'); };
 
@@ -71,20 +74,20 @@ test('what is read, dismissed and sent without a network is told later, once, an
   const server = new FakeServer(), push = await clientOf(t, server);
   const [read, gone] = [server.post('to read'), server.post('to dismiss')];
   await push.sync();
-  server.before = ({method}) => { if (method !== 'GET') lost(); };
+  // The server takes nothing for a while, and lists both as they were.
+  server.isBusy = true;
   assert.equal(await push.markRead(read), false);
   assert.equal(await push.dismiss(gone), false);
   assert.equal(await push.send({text: 'to send'}), null);
-  // The server does not know of it, and lists both as they were.
   server.change(read, {Title: 'changed'});
   server.change(gone, {Title: 'changed'});
-  server.before = ({method}) => { if (method !== 'GET') lost(); };
-  await push.sync();
+  server.post('new');
+  assert.equal((await push.sync()).isFresh, true);
   let inbox = await push.kept();
-  assert.deepEqual(inbox.notifications.map(({id, isRead}) => [id, isRead]), [[read, true]]);
+  assert.deepEqual(inbox.notifications.map(({id, isRead}) => [id, isRead]), [[read, true], [gone + 1, false]]);
+  server.isBusy = false;
   // An answer is lost after the server has acted.
   let answers = 0;
-  server.before = () => {};
   server.after = (_, {path, method}) => { if (method === 'POST' && path === '/api/notifications' && (answers += 1) <= 2) lost(); };
   await push.sync();
   assert.equal((await push.outbox()).length, 1);
@@ -149,6 +152,17 @@ test('a token that is refused or about to end is renewed, once for all that wait
   assert.equal(renewals, 2);
 });
 
+test('a password is shown only to a server whose answer has passed the checks', async t => {
+  const server = new FakeServer(), push = await clientOf(t, server, {isIn: false}), shown = [];
+  server.before = ({headers}) => { if (headers.Authorization) shown.push(headers.Authorization); };
+  server.after = () => new Response('<html>Welcome</html>');
+  await assert.rejects(push.signIn('alice', 'pässword'), error => error.interference.kind === 'missingEcho');
+  assert.deepEqual(shown, []);
+  server.after = response => response;
+  await push.signIn('alice', 'pässword');
+  assert.deepEqual([push.account, shown], ['alice', [`Basic ${Buffer.from('alice:pässword').toString('base64')}`]]);
+});
+
 test('without a way to renew, a dead token is unauthorized, and what is kept stays', async t => {
   const server = new FakeServer(), push = await clientOf(t, server);
   server.post('kept');
@@ -178,6 +192,10 @@ test('signing out ends every writer, leaves nothing, and is told to the server w
   assert.deepEqual((await push.kept()).notifications, []);
   assert.deepEqual([...(await store.list('')).keys()].filter(name => !/^(ending\/.*|head|key|settings)$/.test(name)), []);
   await assert.rejects(push.sync(), {code: 'signedOut'});
+  const third = await clientOf(t, server, {store, isIn: false});
+  await assert.rejects(other.markRead(1), {code: 'signedOut'});
+  await assert.rejects(third.markRead(1), {code: 'signedOut'});
+  assert.equal((await store.list('outbox/')).size, 0);
   assert.equal(server.tokens.has('spt_first'), false, 'the server has acted, and its answer was lost');
   server.after = response => response;
   server.tokens.add('spt_first');
@@ -197,7 +215,6 @@ test("another account sees nothing of the one before, whose session is ended", a
   assert.deepEqual((await push.kept()).notifications, []);
   const changes = await push.changes(mark);
   assert.deepEqual([changes.isWhole, changes.arrived], [true, []]);
-  assert.equal(await push.finishSigningOut(), true);
   assert.deepEqual([...server.tokens], ['spt_bob']);
 });
 
@@ -218,6 +235,24 @@ test('an inbox whose key is lost goes as a whole', async t => {
   const again = await clientOf(t, server, {store, isIn: false});
   assert.deepEqual([again.account, (await again.kept()).notifications], [null, []]);
   assert.equal((await store.list('entry/')).size, 0);
+});
+
+test('of two commits after the same revision the second is refused, and a slower page does not move the cursor back', async t => {
+  const server = new FakeServer(), store = new MemoryStore();
+  const {revision, ...head} = await store.head();
+  assert.deepEqual([await store.commit(revision, new Map([['a', 1]]), head), await store.commit(revision, new Map([['a', 2]]), head)], [true, false]);
+  assert.equal(await store.get('a'), 1);
+  const slow = await clientOf(t, server, {store}), fast = await clientOf(t, server, {store}), id = server.post('to be dismissed');
+  let isFirst = true;
+  server.after = async (response, {method}) => {
+    if (method !== 'GET' || !isFirst) return;
+    isFirst = false;
+    server.delete(id);
+    await fast.sync();
+    server.requests = [];
+  };
+  assert.deepEqual((await slow.sync()).notifications, []);
+  assert.deepEqual(server.requests, ['GET /api/notifications'], 'from where the other has come to');
 });
 
 test('no row can be put in the place of another', async t => {

@@ -10,6 +10,8 @@ export class FakeServer {
   tokens = new Set(['spt_first']);
   /** All requests, as `GET /api/notifications`. */
   requests = [];
+  /** Whether it takes nothing for now. */
+  isBusy = false;
   keys = new Map();
   /** Called with each request before it is acted on, and with its answer after; what it throws is a network's failure. */
   before = () => {};
@@ -54,6 +56,7 @@ export class FakeServer {
     }
     const token = headers.Authorization?.replace('Bearer ', '');
     if (!this.tokens.has(token)) return problem(401, 'invalid-token');
+    if (this.isBusy && method !== 'GET') return problem(503, 'busy');
     const [, , kind, name, action] = path.split('/');
     if (kind === 'sessions') return this.tokens.delete(token), [204];
     if (kind === 'register') return this.#register(method, name, problem);

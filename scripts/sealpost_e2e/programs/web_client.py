@@ -16,6 +16,7 @@ import base64
 import json
 import os
 import pathlib
+import re
 import shutil
 import socket
 import ssl
@@ -127,7 +128,7 @@ class Front:
         return b"\r\n".join([*lines, b"Connection: close", b"", b""]), body
 
     def file(self, path):
-        path = self.folder / (path.lstrip("/") or "index.html")
+        path = self.folder / (path + "index.html" if path.endswith("/") else path).lstrip("/")
         if not path.is_file():
             return b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
         body = path.read_bytes()
@@ -140,6 +141,7 @@ class Site(rig.Rig):
 
     def __init__(self, sealpost):
         super().__init__(sealpost)
+        self.add_user("anna")
         self.chain = []
         certificate, key = tls.make_certificate(self.folder)
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
@@ -148,6 +150,7 @@ class Site(rig.Rig):
         # The API on another origin, as for pages that are not its own.
         self.other = Front(context)
         self.origin = f"https://app.example:{self.page.port}"
+        self.first = f"https://first.example:{self.page.port}"
         self.configuration = self.folder / "sealpost.yaml"
         self.configuration.write_text(
             f'server: {{allowedOrigins: ["{self.origin}"]}}\nstream: {{heartbeat: 1}}\n'
@@ -162,6 +165,11 @@ class Site(rig.Rig):
         (folder / "sealpost").mkdir()
         for name in ("sealpost.js", "sealpost-worker.js"):
             shutil.copy(rig.ROOT / "Clients/web" / name, folder / "sealpost")
+        # The README's own lines, as they stand there.
+        first = folder / "first"
+        first.mkdir()
+        for name in ("sealpost.js", "sealpost-worker.js"):
+            shutil.copy(rig.ROOT / "Clients/web" / name, first)
         # The sample page allows itself no other origins.
         (folder / "plain.html").write_text('<!doctype html><html lang="en"><title>Plain</title><body>Plain</body></html>')
         return folder
@@ -173,6 +181,12 @@ class Site(rig.Rig):
         self.keys = [key["x"] for key in api.ask(connection, "GET", "/.well-known/sealpost-keys")["keys"]]
         settings = {"title": "Clinic", "keys": self.keys}
         (self.folder / "page/settings.js").write_text(f"export default {json.dumps(settings)};\n")
+        page, script = re.search(r"<!-- first launch -->\n```html\n(.*?)```.*?```js\n(.*?)```", (rig.ROOT / "README.md").read_text(), re.S).groups()
+        lines = [line for line in script.splitlines() if line.strip()]
+        if len(lines) > 20:
+            raise Wrong(f"the README's first launch has {len(lines)} lines")
+        (self.folder / "page/first/index.html").write_text(f'<!doctype html><html lang="en"><title>First</title>{page}<script type="module" src="app.js"></script>')
+        (self.folder / "page/first/app.js").write_text(f"const KEYS = {json.dumps(self.keys)};\n{script}")
         return process
 
     def direct(self):
@@ -206,9 +220,9 @@ class Site(rig.Rig):
             upstream = port
         self.set_upstream(("127.0.0.1", upstream))
 
-    def post(self, order):
+    def post(self, order, **options):
         connection = self.connect()
-        id = api.post(connection, order)
+        id = api.post(connection, order, **options)
         connection.close()
         return id
 
@@ -241,8 +255,9 @@ PushManager.prototype.subscribe = async function ({applicationServerKey}) {
 class Visitor:
     """The sample page in a tab, in a size and a theme."""
 
-    def __init__(self, browser, site, size="phone", theme="light"):
+    def __init__(self, browser, site, size="phone", theme="light", origin=None):
         self.browser, self.site, self.size = browser, site, SIZES[size]
+        self.origin = origin or site.origin
         self.registration = None
         self.page = chromium.Page(browser)
         browser.watchers.append(self.watch)
@@ -252,6 +267,7 @@ class Visitor:
         self.page.call("Page.addScriptToEvaluateOnNewDocument", source=SUBSCRIPTION)
         width, height = self.size
         self.page.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
+        self.page.call("Emulation.setScrollbarsHidden", hidden=True)
         self.page.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": theme}])
 
     def watch(self, session, method, parameters):
@@ -259,7 +275,7 @@ class Visitor:
             return
         if method == "ServiceWorker.workerRegistrationUpdated":
             for registration in parameters["registrations"]:
-                if not registration["isDeleted"]:
+                if not registration["isDeleted"] and registration["scopeURL"].startswith(self.origin):
                     self.registration = registration["registrationId"]
         elif method == "Runtime.exceptionThrown":
             self.errors.append(json.dumps(parameters["exceptionDetails"])[:600])
@@ -267,7 +283,7 @@ class Visitor:
             self.errors.append(json.dumps(parameters["args"])[:600])
 
     def open(self, path="/"):
-        self.page.navigate(self.site.origin + path)
+        self.page.navigate(self.origin + path)
 
     def ask(self, script):
         return self.page.evaluate(script)
@@ -289,16 +305,16 @@ class Visitor:
         self.until(f"Boolean({script})", f"the button {label!r}")
         self.ask(f"{script}.click()")
 
-    def sign_in(self):
+    def sign_in(self, name="alice"):
         self.has("Sign in")
-        self.ask(f"document.getElementById('name').value = 'alice'; document.getElementById('password').value = {json.dumps(api.PASSWORD)}")
+        self.ask(f"document.getElementById('name').value = {json.dumps(name)}; document.getElementById('password').value = {json.dumps(api.PASSWORD)}")
         self.ask("document.querySelector('#sign-in button').click()")
 
     def push(self, id, data=None):
         """Hands a push to the worker, and waits for what it shows: the texts of its notification."""
         before = self.shown()
         self.page.call(
-            "ServiceWorker.deliverPushMessage", origin=self.site.origin, registrationId=self.registration,
+            "ServiceWorker.deliverPushMessage", origin=self.origin, registrationId=self.registration,
             data=json.dumps({"secureId": str(id)}) if data is None else data,
         )
         deadline = time.monotonic() + 40
@@ -364,6 +380,27 @@ def first_launch(visitor, site):
     return id
 
 
+def launch_as_written(browser, site):
+    """The lines of the README, in a page of their own: from signing in to a message that was pushed."""
+    visitor = Visitor(browser, site, origin=site.first)
+    id = site.post({"Payload": "by the README"})
+    visitor.open("/first/")
+    visitor.has("Sign in")
+    visitor.ask(f"document.querySelector('form').user.value = 'alice'; document.querySelector('form').password.value = {json.dumps(api.PASSWORD)}")
+    visitor.click("Sign in")
+    visitor.has("by the README")
+    visitor.click("Notify me")
+    processes.wait_until(lambda: visitor.registration is not None, 20, "the worker's registration")
+    visitor.until("import('/first/sealpost.js').then(({Sealpost}) => Sealpost.reopen()).then(push => push.registrationID())", "a registration")
+    second = site.post({"Payload": "and pushed"})
+    if (found := visitor.push(second))["body"] != "and pushed":
+        raise Wrong(f"the README's worker shows {found}")
+    visitor.has("and pushed")
+    for each in (id, second):
+        site.ask("DELETE", f"/api/notifications/{each}")
+    visitor.close()
+
+
 def read_and_dismiss(visitor, site, id):
     visitor.ask(f"document.querySelector('#m{id} .quiet').click()")
     visitor.until(f"document.querySelector('#m{id}.item:not(.new)') !== null", "a read message")
@@ -371,8 +408,9 @@ def read_and_dismiss(visitor, site, id):
     gone = site.post({"Payload": "to be dismissed"})
     visitor.click("Check now")
     visitor.has("to be dismissed")
-    visitor.ask(f"[...document.querySelectorAll('#m{gone} .quiet')].at(-1).click()")
+    visitor.ask(f"[...document.querySelectorAll('#m{gone} .quiet')].at(-1).focus(); document.activeElement.click()")
     visitor.until(f"document.getElementById('m{gone}') === null", "the end of a dismissed message")
+    visitor.until("document.activeElement.textContent === 'Dismiss'", "the focus on the next message")
     processes.wait_until(lambda: not site.ask("GET", f"/api/notifications?ids={gone}")["Notifications"], 20, "the dismissal at the server")
 
 
@@ -484,6 +522,20 @@ def cross_origins(visitor, site, id):
     visitor.open()
 
 
+def try_store(visitor):
+    """The browser's database: of two commits after the same revision the second is refused, and writes nothing."""
+    found = visitor.ask(
+        """import('/sealpost/sealpost.js').then(async ({IndexedStore}) => {
+            const [one, other] = [await IndexedStore.open('trial of the store'), await IndexedStore.open('trial of the store')];
+            const {revision, ...head} = await one.head();
+            const results = await Promise.all([one.commit(revision, new Map([['a', 1]]), head), other.commit(revision, new Map([['a', 2]]), head)]);
+            return [results, await other.get('a'), (await other.head()).revision - revision, [...(await one.list('a')).keys()]];
+        })"""
+    )
+    if found != [[True, False], 1, 1, ["a"]]:
+        raise Wrong(f"two commits at once: {found}")
+
+
 def follow_events(visitor, site):
     """Without Web Push: a message arrives over server-sent events, and once more after the connection was lost."""
     visitor.ask(
@@ -550,6 +602,8 @@ def sign_out(visitor, site, profile):
     visitor.has("Password")
     if SECRET in visitor.ask("document.body.textContent"):
         raise Wrong("a message is still on the page")
+    if left := visitor.shown():
+        raise Wrong(f"after signing out, these notifications are shown: {left}")
     rows = visitor.ask(
         """new Promise(done => {
             const opening = indexedDB.open('sealpost');
@@ -602,15 +656,16 @@ def search_profile(profile, site):
 def look(browser, site, folder):
     """Pictures and rules of each state, in each size and theme. The least contrast."""
     least, messages = 21, ("Your result is in. Please call us to talk it over.", "Tuesday, 24 November, 9:30, Dr Frank", "Your prescription is ready.")
-    ids = [site.post({"Payload": text}) for text in messages]
-    site.ask("PATCH", f"/api/notifications/{ids[0]}", body={"Read": True})
+    anna = {"credentials": api.basic("anna")}
+    ids = [site.post({"Payload": text}, **anna) for text in messages]
+    site.ask("PATCH", f"/api/notifications/{ids[0]}", body={"Read": True}, **anna)
     for size in SIZES:
         for theme in THEMES:
             visitor = Visitor(browser, site, size, theme)
             visitor.open()
             visitor.has("Password")
             states = {"sign-in": visitor.judge("sign in")}
-            visitor.sign_in()
+            visitor.sign_in("anna")
             visitor.has("Turn on notifications")
             visitor.has("Up to date")
             states["inbox"] = visitor.judge("inbox")
@@ -657,7 +712,8 @@ def run(options):
         connection.close()
         try:
             with chromium.Chromium(profile, options.chromium) as browser:
-                browser.call("Browser.grantPermissions", permissions=["notifications"], origin=site.origin)
+                for origin in (site.origin, site.first):
+                    browser.call("Browser.grantPermissions", permissions=["notifications"], origin=origin)
                 go_through(browser, site, profile, options)
         except Wrong as wrong:
             raise SystemExit(f"web-client: {wrong}") from None
@@ -667,12 +723,14 @@ def run(options):
 
 
 def go_through(browser, site, profile, options):
+    launch_as_written(browser, site)
     visitor = Visitor(browser, site)
     id = first_launch(visitor, site)
     read_and_dismiss(visitor, site, id)
     read_once(visitor, site)
     named, pushes = meet_proxies(visitor, site, id)
     cross_origins(visitor, site, id)
+    try_store(visitor)
     follow_events(visitor, site)
     go_offline(visitor, site, id)
     searched = search_profile(profile, site)
