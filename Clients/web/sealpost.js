@@ -1270,6 +1270,8 @@ export class Sealpost {
       throw error;
     }
     const page = answer.status === 304 ? null : readPage(answer);
+    // Unseals what is kept once, and not with each page.
+    await this.#entries();
     const isMerged = await this.#change(async draft => {
       if (page) {
         const pending = await this.#pending(draft);
