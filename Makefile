@@ -1,7 +1,7 @@
 # The two commands that matter: `make demo` and `make test`. Each installs what is missing and works on a bare machine.
 
 PACKAGES = libssl-dev libsqlite3-dev libcurl4-openssl-dev libargon2-dev libnghttp2-dev libpq-dev zlib1g-dev
-TEST_PACKAGES = curl haproxy nginx-light openssl postgresql python3 strace
+TEST_PACKAGES = curl haproxy nginx-light nodejs openssl postgresql python3 strace
 DEB_PACKAGES = chrpath debhelper lintian po-debconf python3
 E2E_PACKAGES = $(TEST_PACKAGES) $(DEB_PACKAGES) chromium etcd-server gcc iproute2 mmdebstrap nghttp2-client prometheus \
 	slowhttptest squid varnish wrk
@@ -123,6 +123,7 @@ e2e: release e2e-packages
 	scripts/e2e run siege .build/release/sealpost
 	scripts/e2e run busy .build/release/sealpost
 	scripts/e2e run browsers .build/release/sealpost
+	scripts/e2e run web-client .build/release/sealpost
 	scripts/e2e run ssrf .build/release/sealpost
 	scripts/e2e run egress .build/release/sealpost
 	scripts/e2e run tokens .build/release/sealpost

@@ -1,0 +1,1886 @@
+/**
+ * Sealpost in a browser: registers with Web Push, collects what a push only names, keeps it sealed, and believes no answer that is
+ * not the server's own.
+ *
+ * One module for the page and for its service worker (`sealpost-worker.js`), without a build step and without dependencies. The
+ * rules are those of the Swift client; `docs/vectors` shows each of them. The guide is `docs/web.md`.
+ *
+ * ```js
+ * const push = await Sealpost.open({keys: ['<a pinned key>', '<the next one>'], title: 'Clinic'});
+ * if (!push.account) await push.signIn(name, password);
+ * show(await push.kept());                                 // at once, without a network
+ * show(await push.sync());                                 // and what the server says now
+ * for await (const change of push.updates()) show(await push.kept());
+ * ```
+ */
+
+// MARK: - Errors
+
+/** What to tell a user, by the `advice` of an error. An app has its own words for these; its own language, too. */
+export const ADVICE = {
+  offline: 'There is no connection. What you see may be out of date.',
+  portal: 'This network wants something of you first. Open its sign-in page, then try again.',
+  interference: 'Something on this network changes our answers. Try another network.',
+  update: 'This app needs an update, or this network changes our answers. Try another network first.',
+  clock: 'The clock of this device is wrong. Set it, then try again.',
+  signIn: 'You are signed out. Sign in again.',
+  wait: 'The server is busy. Try again later.',
+  refused: 'The server does not allow this.',
+  unavailable: 'This browser cannot do this.',
+};
+
+/** Which advice an interference calls for. */
+const ADVICE_OF_KIND = {missingEcho: 'portal', redirect: 'portal', signature: 'update', wrongClock: 'clock'};
+
+/**
+ * Why a call failed. `code` says which way:
+ *
+ * - `offline`: the network failed, or the deadline passed;
+ * - `interference`: the answer is not the server's own to this request; `interference` says what was seen;
+ * - `unauthorized`: the token is no longer good, and there is no way to get another; `signedOut`: the user has signed out, perhaps
+ *   in another tab;
+ * - `busy`: the server refuses for now (429 or 503), perhaps for `retryAfter` seconds; `problem`: it refuses. Both have `problem`;
+ * - `unavailable`: this browser lacks something; `denied`: the user does not allow notifications; `uncertain`: a message may have been
+ *   sent or not, and it is too late to ask with the same key;
+ * - `invalidServer`: the server's address is not one of HTTP.
+ */
+export class SealpostError extends Error {
+  constructor(code, message, details = {}) {
+    super(message);
+    this.name = 'SealpostError';
+    this.code = code;
+    Object.assign(this, details);
+  }
+
+  /** A key of `ADVICE`. */
+  get advice() {
+    if (this.code === 'interference') return ADVICE_OF_KIND[this.interference.kind] ?? 'interference';
+    const advice = {offline: 'offline', unauthorized: 'signIn', signedOut: 'signIn', busy: 'wait', unavailable: 'unavailable'};
+    return advice[this.code] ?? 'refused';
+  }
+
+  /** Whether what is kept is still to be shown: the network failed, an answer was not the server's own, or the server cannot answer now. */
+  get leavesWhatIsKept() {
+    return ['offline', 'interference', 'busy'].includes(this.code) || this.problem?.status >= 500;
+  }
+}
+
+/**
+ * A proof that an answer is not the server's own. It never holds anything of a payload or a credential, and may be logged.
+ *
+ * `kind` is one of `redirect`, `missingEcho`, `wrongEcho`, `oversized`, `truncated`, `insufficientCoverage`, `signature`, `wrongClock`,
+ * `unexpectedNotModified`, `notJSON`, `unexpectedBody` and `wrongID`. The status is 0 where there was none.
+ */
+function interference(kind, expected, seen, {status, path}) {
+  const found = {kind, expected, seen: seen ?? null, status, path};
+  const text = `${kind}: expected ${expected}, saw ${seen ?? 'nothing'}, status ${status} of ${path}`;
+  return new SealpostError('interference', text, {interference: found});
+}
+
+/** For a log: short, and no control characters. */
+const printable = text => text.slice(0, 80).replace(/[^\x20-\x7E]/g, '?');
+
+// MARK: - MyToken
+
+/** The greatest `MyToken`: its echo still fits a signed 32-bit integer. */
+export const GREATEST_TOKEN = 126_322_567;
+
+/** An unpredictable `MyToken`, which is good for one request. */
+export function randomToken() {
+  const numbers = new Uint32Array(1), count = GREATEST_TOKEN + 1;
+  // Numbers beyond the last full multiple would make small tokens more likely.
+  const end = 2 ** 32 - (2 ** 32 % count);
+  do crypto.getRandomValues(numbers); while (numbers[0] >= end);
+  return String(numbers[0] % count);
+}
+
+/** What the server sends back, `n * 17 + 3` in decimal; null for what is no `MyToken`. */
+export function echoOf(token) {
+  if (!/^[0-9]+$/.test(token) || Number(token) > GREATEST_TOKEN) return null;
+  return String(Number(token) * 17 + 3);
+}
+
+// MARK: - Bytes
+
+const utf8 = text => new TextEncoder().encode(text);
+// Without `ignoreBOM` a byte order mark would vanish, and the text would no longer be what came.
+const text = bytes => new TextDecoder('utf-8', {fatal: true, ignoreBOM: true}).decode(bytes);
+const base64 = bytes => {
+  let binary = '';
+  for (let start = 0; start < bytes.length; start += 8192) binary += String.fromCharCode(...bytes.subarray(start, start + 8192));
+  return btoa(binary);
+};
+const base64URL = bytes => base64(bytes).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '');
+const sha256 = async bytes => new Uint8Array(await crypto.subtle.digest('SHA-256', bytes));
+
+/** Bytes of base64 in its only right spelling: with padding, and pad bits of zero. Null for any other text. */
+function bytesOf(spelled) {
+  if (spelled.length % 4 || !/^[A-Za-z0-9+/]*={0,2}$/.test(spelled)) return null;
+  const bytes = Uint8Array.from(atob(spelled), character => character.charCodeAt(0));
+  return base64(bytes) === spelled ? bytes : null;
+}
+
+// MARK: - Structured fields (RFC 9651)
+
+/** A reason not to accept a signature. */
+class SignatureFailure extends Error {
+  constructor(reason, description) {
+    super(description);
+    this.reason = reason;
+  }
+}
+
+/** Reads structured fields in one pass; no field of ours comes near its bound. */
+class FieldParser {
+  static maximumLength = 16_384;
+
+  /** The entries of a dictionary in their order, repeated keys included: `[{key, member}]`. */
+  static dictionary(field, name) {
+    const parser = new FieldParser(field, name), entries = [];
+    parser.skip(/ */y);
+    while (!parser.isAtEnd) {
+      const key = parser.key();
+      entries.push({key, member: parser.take('=') ? parser.member() : {value: true, kind: 'boolean', parameters: parser.parameters()}});
+      parser.skip(/[ \t]*/y);
+      if (parser.isAtEnd) break;
+      if (!parser.take(',')) parser.fail('a comma is missing');
+      parser.skip(/[ \t]*/y);
+      if (parser.isAtEnd) parser.fail('it ends with a comma');
+    }
+    return entries;
+  }
+
+  constructor(field, name) {
+    this.field = field;
+    this.name = name;
+    this.position = 0;
+    if (field.length > FieldParser.maximumLength) this.fail('it is too long');
+  }
+
+  member() {
+    return this.take('(') ? this.restOfList() : this.item();
+  }
+
+  restOfList() {
+    const items = [];
+    for (;;) {
+      this.skip(/ */y);
+      if (this.take(')')) return {kind: 'list', items, parameters: this.parameters()};
+      items.push(this.item());
+      if (this.next !== ' ' && this.next !== ')') this.fail('a space or a closing parenthesis is missing');
+    }
+  }
+
+  item() {
+    return {...this.bareItem(), parameters: this.parameters()};
+  }
+
+  /** `[{key, kind, value}]`, in their order. */
+  parameters() {
+    const parameters = [];
+    while (this.take(';')) {
+      this.skip(/ */y);
+      const key = this.key();
+      parameters.push({key, ...(this.take('=') ? this.bareItem() : {kind: 'boolean', value: true})});
+    }
+    return parameters;
+  }
+
+  key() {
+    return this.match(/[a-z*][a-z0-9_.*-]*/y) ?? this.fail('a key is missing');
+  }
+
+  bareItem() {
+    if (this.next === '"') {
+      const quoted = this.match(/"(?:[\x20\x21\x23-\x5B\x5D-\x7E]|\\["\\])*"/y) ?? this.fail('a string is not valid');
+      return {kind: 'string', value: quoted.slice(1, -1).replace(/\\(.)/g, '$1')};
+    }
+    if (this.next === ':') {
+      const spelled = this.match(/:[A-Za-z0-9+/=]*:/y) ?? this.fail('a byte sequence is not valid');
+      return {kind: 'bytes', value: bytesOf(spelled.slice(1, -1)) ?? this.fail('invalid base64')};
+    }
+    if (this.next === '?') return {kind: 'boolean', value: (this.match(/\?[01]/y) ?? this.fail('invalid boolean')) === '?1'};
+    if (this.next === '@') return {kind: 'date', value: (this.match(/@-?[0-9]{1,15}(?![0-9.])/y) ?? this.fail('invalid date')).slice(1)};
+    if (this.next === '%') return {kind: 'display', value: this.match(/%"(?:[\x20\x21\x23\x24\x26-\x7E]|%[0-9a-f]{2})*"/y) ?? this.fail('invalid display string')};
+    if (/[-0-9]/.test(this.next)) {
+      const decimal = this.match(/-?[0-9]{1,12}\.[0-9]{1,3}(?![0-9])/y);
+      if (decimal) return {kind: 'decimal', value: decimal};
+      const integer = this.match(/-?[0-9]{1,15}(?![0-9.])/y) ?? this.fail('invalid number');
+      return {kind: 'integer', value: Number(integer)};
+    }
+    return {kind: 'token', value: this.match(/[A-Za-z*][A-Za-z0-9!#$%&'*+.^_`|~:/-]*/y) ?? this.fail('a value is missing')};
+  }
+
+  get isAtEnd() { return this.position === this.field.length; }
+  get next() { return this.field[this.position] ?? ''; }
+
+  take(character) {
+    if (this.next !== character) return false;
+    this.position += 1;
+    return true;
+  }
+
+  skip(pattern) { this.match(pattern); }
+
+  match(pattern) {
+    pattern.lastIndex = this.position;
+    const found = pattern.exec(this.field);
+    if (!found) return null;
+    this.position = pattern.lastIndex;
+    return found[0];
+  }
+
+  fail(what) {
+    throw new SignatureFailure('malformed', `${this.name} cannot be read: ${what} (at byte ${this.position})`);
+  }
+}
+
+/** An item or a parameter as a field spells it. */
+function spell({kind, value}) {
+  switch (kind) {
+    case 'string': return `"${value.replace(/["\\]/g, '\\$&')}"`;
+    case 'bytes': return `:${base64(value)}:`;
+    case 'boolean': return value ? '?1' : '?0';
+    case 'date': return `@${BigInt(value)}`;
+    case 'decimal': return value.replace(/^(-?)0+(?=[0-9]+\.)/, '$1').replace(/0+$/, '').replace(/\.$/, '.0');
+    default: return String(value === 0 ? 0 : value);
+  }
+}
+
+const spellParameters = parameters =>
+  parameters.map(({key, ...item}) => item.kind === 'boolean' && item.value ? `;${key}` : `;${key}=${spell(item)}`).join('');
+const spellList = items => `(${items.map(item => spell(item) + spellParameters(item.parameters)).join(' ')})`;
+const isRepeated = keys => new Set(keys).size < keys.length;
+
+// MARK: - Digest and signature (RFC 9530, RFC 9421)
+
+/** The value of `Content-Digest` of a content. */
+export async function digestField(body) {
+  return `sha-256=:${base64(await sha256(body))}:`;
+}
+
+/** Whether a `Content-Digest` is that of a content: it must have one SHA-256, and other algorithms are ignored. */
+export async function digestMatches(field, body) {
+  try {
+    return base64(digestIn(field)) === base64(await sha256(body));
+  } catch (error) {
+    if (error instanceof SignatureFailure) return false;
+    throw error;
+  }
+}
+
+function digestIn(field) {
+  const found = FieldParser.dictionary(field, 'content-digest').filter(({key}) => key === 'sha-256');
+  if (found.length === 0) throw new SignatureFailure('missing', 'the digest has no sha-256');
+  if (found.length > 1) throw new SignatureFailure('duplicate', 'the digest has more than one sha-256');
+  const {kind, value} = found[0].member;
+  if (kind !== 'bytes' || value.length !== 32) throw new SignatureFailure('malformed', "the digest's sha-256 is none");
+  return value;
+}
+
+/** What must be signed, in this order: the answer's status and content, and the request's token, method, path and query. */
+const COMPONENTS = ['"@status"', '"content-digest"', '"mytoken";req', '"@method";req', '"@path";req', '"@query";req'];
+/** A 304 has no content; a digest in it would overwrite that of a stored answer (RFC 9111 section 3.2). */
+const componentsOf = status => status === 304 ? COMPONENTS.map(name => name === '"content-digest"' ? '"etag"' : name) : COMPONENTS;
+
+/** The value of `Accept-Signature` that asks for what is demanded. */
+export const acceptSignature = keyid => `sig=(${COMPONENTS.join(' ')});keyid="${keyid}"`;
+
+/** Public keys, in base64 for URLs, ready to verify with: `[{id, key}]`. The id is the thumbprint (RFC 7638). */
+export async function importKeys(publicKeys) {
+  return Promise.all(publicKeys.map(async x => {
+    const bytes = bytesOf(x.replaceAll('-', '+').replaceAll('_', '/') + '='.repeat((4 - x.length % 4) % 4));
+    if (bytes?.length !== 32) throw new TypeError(`"${printable(String(x))}" is no public key of Ed25519: 32 bytes in base64url`);
+    const thumbprint = base64URL(await sha256(utf8(`{"crv":"Ed25519","kty":"OKP","x":"${base64URL(bytes)}"}`)));
+    let key;
+    try {
+      key = await crypto.subtle.importKey('raw', bytes, {name: 'Ed25519'}, false, ['verify']);
+    } catch {
+      throw new SealpostError('unavailable', 'This browser does not verify Ed25519, so answers cannot be checked with pinned keys.');
+    }
+    return {id: thumbprint, key};
+  }));
+}
+
+/** The text that is signed, made of the client's own request and of the answer. */
+export function signatureBase(request, {status, validator}, parameters) {
+  const values = {
+    '"@status"': String(status), '"content-digest"': validator, '"etag"': validator, '"mytoken";req': request.token,
+    '"@method";req': request.method, '"@path";req': request.path || '/', '"@query";req': `?${request.query ?? ''}`,
+  };
+  const names = componentsOf(status);
+  const lines = names.map(name => {
+    if (!/^[\x20-\x7E\t]*$/.test(values[name])) throw new SignatureFailure('malformed', `${name} is not of printable ASCII`);
+    return `${name}: ${values[name]}\n`;
+  });
+  return `${lines.join('')}"@signature-params": (${names.join(' ')})${spellParameters(parameters)}`;
+}
+
+/**
+ * Returns the signed time, in seconds, if an answer has a current signature by one of the keys over exactly what is demanded; throws a
+ * `SignatureFailure` otherwise.
+ *
+ * The algorithm is always the key's. Signatures by other keys are ignored.
+ */
+async function verify(request, answer, {keys, tolerance, now}) {
+  const input = answer.field('signature-input');
+  if (input === null) throw new SignatureFailure('missing', 'there is no Signature-Input');
+  const inputs = FieldParser.dictionary(input, 'Signature-Input');
+  if (isRepeated(inputs.map(({key}) => key))) throw new SignatureFailure('duplicate', 'a label appears twice');
+  const found = [];
+  for (const {key: label, member: list} of inputs) {
+    if (list.kind !== 'list') throw new SignatureFailure('malformed', `Signature-Input has no list under ${label}`);
+    const id = parameter(list, 'keyid');
+    const pinned = id?.kind === 'string' && keys.find(key => key.id === id.value);
+    if (pinned) found.push({pinned, label, list});
+  }
+  if (found.length === 0) throw new SignatureFailure('unknownKey', 'no signature is by a key we know');
+  if (found.length > 1) throw new SignatureFailure('duplicate', 'two signatures are by keys we know');
+  const {pinned, label, list} = found[0];
+
+  const signature = signatureUnder(label, answer);
+  checkCoverage(list, answer.status);
+  if (isRepeated(list.parameters.map(({key}) => key))) throw new SignatureFailure('duplicate', 'a parameter appears twice');
+  const algorithm = parameter(list, 'alg');
+  if (algorithm && !(algorithm.kind === 'string' && algorithm.value === 'ed25519')) {
+    throw new SignatureFailure('wrongAlgorithm', "the signature claims to be another than the key's");
+  }
+  const base = signatureBase(request, {status: answer.status, validator: await validatorOf(answer)}, list.parameters);
+  // `verify` gives false for a signature of another length, too.
+  if (!await crypto.subtle.verify({name: 'Ed25519'}, pinned.key, signature, utf8(base))) {
+    throw new SignatureFailure('badSignature', 'the signature is not over this answer to this request');
+  }
+  return checkTime(list, {tolerance, now});
+}
+
+/** The last parameter of a name counts. */
+const parameter = (list, name) => list.parameters.findLast(({key}) => key === name);
+
+function signatureUnder(label, answer) {
+  const signatures = FieldParser.dictionary(answer.field('signature') ?? '', 'Signature');
+  if (isRepeated(signatures.map(({key}) => key))) throw new SignatureFailure('duplicate', 'a signature appears twice');
+  const member = signatures.find(({key}) => key === label)?.member;
+  if (!member) throw new SignatureFailure('missing', `there is no Signature ${label}`);
+  if (member.kind !== 'bytes') throw new SignatureFailure('malformed', `the Signature ${label} is not of bytes`);
+  return member.value;
+}
+
+function checkCoverage(list, status) {
+  const demanded = componentsOf(status), covered = list.items.map(item => spell(item) + spellParameters(item.parameters));
+  if (covered.join(' ') === demanded.join(' ')) return;
+  const isLess = covered.every(name => demanded.includes(name)) && new Set(covered).size < demanded.length;
+  const what = `the signature is over ${spellList(list.items)}, not (${demanded.join(' ')})`;
+  throw new SignatureFailure(isLess ? 'insufficientCoverage' : 'wrongComponents', what);
+}
+
+/** The digest, which must match the content, or the `ETag` of a 304, which must have no content. */
+async function validatorOf(answer) {
+  if (answer.status === 304) {
+    const tag = answer.field('etag');
+    if (tag === null) throw new SignatureFailure('missing', 'there is no ETag');
+    if (answer.body.length > 0) throw new SignatureFailure('digestMismatch', 'a 304 has a content');
+    return tag;
+  }
+  const digest = answer.field('content-digest');
+  if (digest === null) throw new SignatureFailure('missing', 'there is no Content-Digest');
+  if (base64(digestIn(digest)) !== base64(await sha256(answer.body))) {
+    throw new SignatureFailure('digestMismatch', 'the content is not that of the digest');
+  }
+  return digest;
+}
+
+function checkTime(list, {tolerance, now}) {
+  const created = parameter(list, 'created'), end = parameter(list, 'expires');
+  if (created?.kind !== 'integer') throw new SignatureFailure('missing', 'the signature does not say when it was made');
+  const age = now - created.value;
+  if (Math.abs(age) > tolerance) throw new SignatureFailure('stale', `the signature was made ${Math.round(age)} s ago`);
+  if (end && end.kind !== 'integer') throw new SignatureFailure('malformed', "the signature's end is no time");
+  if (end && now > end.value) throw new SignatureFailure('stale', 'the signature has expired');
+  return created.value;
+}
+
+// MARK: - Checks of an answer
+
+/** The checks that need no body. They come first, so that nothing is read of what a portal sends. */
+export function checkHead(request, answer) {
+  const where = {status: answer.status, path: request.path};
+  if (answer.isRedirect || (answer.status >= 300 && answer.status <= 399 && answer.status !== 304)) {
+    throw interference('redirect', 'an answer', 'a redirect', where);
+  }
+  const echo = answer.field('mytoken'), expected = echoOf(request.token);
+  if (!echo) throw interference('missingEcho', expected, null, where);
+  if (echo !== expected) throw interference('wrongEcho', expected, printable(echo), where);
+}
+
+/**
+ * Tells the server's own answer from everything else, and gives what is needed of it. Throws a `SealpostError` for an interference.
+ *
+ * - `request`: `method`, `path`, `query` (null without one), `token` and `condition` (null without one), as sent.
+ * - `answer`: `status`, `field(name)` (null if it is not there), `body` (bytes), `end`: `complete`, `cut` or `oversized`.
+ * - `keys`: of `importKeys`; none: answers are told by `MyToken` alone. `now` is in seconds.
+ */
+export async function checkAnswer(request, answer, {keys, tolerance = 300, now}) {
+  const where = {status: answer.status, path: request.path};
+  checkHead(request, answer);
+  checkEnd(request, answer, where);
+  let time = null;
+  if (keys.length > 0) {
+    try {
+      time = await verify(request, answer, {keys, tolerance, now});
+    } catch (error) {
+      if (!(error instanceof SignatureFailure)) throw error;
+      const kind = {insufficientCoverage: 'insufficientCoverage', stale: 'wrongClock'}[error.reason] ?? 'signature';
+      throw interference(kind, 'a signature by a pinned key over this answer to this request', printable(error.message), where);
+    }
+  } else {
+    // What is not signed may be wrong, but is the best that there is.
+    const date = Date.parse(answer.field('date') ?? '');
+    time = Number.isNaN(date) ? null : date / 1000;
+  }
+  if (answer.status === 304) checkNotModified(request, answer, where);
+  return {
+    status: answer.status, path: request.path, time, tag: answer.field('etag'), json: readBody(answer, where),
+    // Unknown where answers are signed: there all of them are `no-store`, for the caches of proxies.
+    isNoStore: keys.length === 0 && /(^|,)\s*no-store\s*(,|$)/i.test(answer.field('cache-control') ?? ''),
+    retryAfter: /^[0-9]{1,9}$/.test(answer.field('retry-after') ?? '') ? Number(answer.field('retry-after')) : null,
+  };
+}
+
+function checkEnd(request, answer, where) {
+  const count = answer.body.length;
+  if (answer.end === 'oversized') throw interference('oversized', 'an answer of the API', `more than ${count} bytes`, where);
+  const announced = announcedLength(request, answer);
+  if (answer.end === 'cut') throw interference('truncated', announced === null ? 'an end' : `${announced} bytes`, `${count} bytes`, where);
+  if (announced !== null && announced !== count) throw interference('truncated', `${announced} bytes`, `${count} bytes`, where);
+}
+
+/** How many bytes the body must have; null where nothing tells, and for a body that the browser has decompressed. */
+function announcedLength(request, answer) {
+  // A page of another origin cannot see whether it was compressed. The browser compares the length itself, and cuts such an answer.
+  if (answer.hidesCoding || [204, 304].includes(answer.status) || request.method === 'HEAD') return null;
+  if (!['', 'identity'].includes((answer.field('content-encoding') ?? '').toLowerCase())) return null;
+  const length = answer.field('content-length') ?? '';
+  return /^[0-9]{1,15}$/.test(length) ? Number(length) : null;
+}
+
+/** A 304 answers a request with a condition, and repeats its validator. */
+function checkNotModified(request, answer, where) {
+  if (request.condition === null) throw interference('unexpectedNotModified', 'an answer without a condition', '304', where);
+  const seen = answer.field('etag');
+  if (seen === null || opaque(seen) !== opaque(request.condition)) {
+    throw interference('unexpectedNotModified', printable(request.condition), seen && printable(seen), where);
+  }
+}
+
+/** A tag as the server made it: proxies that compress mark it as weak, or append the coding's name. */
+const opaque = tag => tag.replace(/^W\//, '').replace(/-gzip"$/, '"');
+
+/** The body's JSON; undefined if there is none. */
+function readBody(answer, where) {
+  if (answer.body.length === 0) return undefined;
+  try {
+    const json = JSON.parse(text(answer.body));
+    checkJSON(json, 0);
+    return json;
+  } catch (error) {
+    if (!(error instanceof SyntaxError || error instanceof TypeError)) throw error;
+    const type = answer.field('content-type');
+    throw interference('notJSON', 'JSON', `${answer.body.length} bytes of ${type ? printable(type) : 'no type'}`, where);
+  }
+}
+
+/** Throws for what the server's parser refuses: more than 64 levels, and half a surrogate pair. */
+function checkJSON(json, depth) {
+  if (typeof json === 'string' && /\p{Surrogate}/u.test(json)) throw new SyntaxError('half a surrogate pair');
+  if (typeof json !== 'object' || json === null) return;
+  if (depth === 64) throw new SyntaxError('more than 64 levels');
+  for (const [name, value] of Object.entries(json)) {
+    checkJSON(name, 0);
+    checkJSON(value, depth + 1);
+  }
+}
+
+// MARK: - What the calls are answered with
+
+/** A member of an object, whatever the case of its name. */
+function member(json, name) {
+  if (typeof json !== 'object' || json === null || Array.isArray(json)) return undefined;
+  const found = Object.keys(json).findLast(key => key.toLowerCase() === name);
+  return found === undefined ? undefined : json[found];
+}
+
+const unexpected = (answer, expected) => {
+  const {json} = answer;
+  const seen = json === undefined ? null : json === null ? 'null' : Array.isArray(json) ? 'an array' : `a value of the type ${typeof json}`;
+  return interference('unexpectedBody', expected, seen, answer);
+};
+
+/** A notification as apps see it; null for JSON that is none. */
+function itemOf(json) {
+  const id = member(json, 'id'), isRead = member(json, 'read'), payload = member(json, 'payload');
+  if (!Number.isSafeInteger(id) || typeof isRead !== 'boolean') return null;
+  const time = value => typeof value === 'string' && !Number.isNaN(Date.parse(value)) ? new Date(value) : null;
+  return {
+    id, payload, hasPayload: payload !== undefined, isRead,
+    createdAt: time(member(json, 'createdat')), expiresAt: time(member(json, 'expiresat')),
+    isReadOnce: member(json, 'readonce') === true, isNeverStored: member(json, 'store') === 'never',
+  };
+}
+
+const withoutPayload = item => ({...item, payload: undefined, hasPayload: false});
+
+/** The notification of an answer; with an `id`, it must be that one. */
+export function readItem(answer, id) {
+  const item = itemOf(answer.json);
+  if (!item) throw unexpected(answer, 'a notification');
+  if (id !== undefined && item.id !== id) throw interference('wrongID', String(id), String(item.id), answer);
+  return item;
+}
+
+/**
+ * A page of the list: `items` with `isKept`, `deleted`, `cursor`, `hasMore`. Of a list of some `ids` there is no cursor.
+ *
+ * If an answer must not be kept, and none of its items is a reason for that, no payload of the page is kept.
+ */
+export function readPage(answer, {ids} = {}) {
+  const [list, gone, cursor, hasMore] = ['notifications', 'deleted', 'cursor', 'more'].map(name => member(answer.json, name));
+  if (!Array.isArray(list) || !Array.isArray(gone) || typeof hasMore !== 'boolean' || (!ids && typeof cursor !== 'string')) {
+    throw unexpected(answer, 'a list of notifications');
+  }
+  const items = list.map(json => itemOf(json) ?? (() => { throw unexpected(answer, 'a list of notifications'); })());
+  if (!gone.every(Number.isSafeInteger)) throw unexpected(answer, 'a list of ids');
+  if (ids) {
+    const stranger = items.find(item => !ids.includes(item.id));
+    if (stranger) throw interference('wrongID', ids.join(), String(stranger.id), answer);
+  }
+  const isUnexplained = answer.isNoStore && !items.some(item => item.isReadOnce || item.isNeverStored);
+  return {
+    items: items.map(item => ({item, isKept: !isUnexplained && !item.isReadOnce && !item.isNeverStored})),
+    deleted: gone, cursor, hasMore, time: answer.time,
+  };
+}
+
+/** The answer itself if it is a success or 304; the server's refusals are thrown. */
+export function success(answer) {
+  if ((answer.status >= 200 && answer.status <= 299) || answer.status === 304) return answer;
+  const [type, title, status, detail] = ['type', 'title', 'status', 'detail'].map(name => answer.json?.[name]);
+  if (typeof type !== 'string' || typeof title !== 'string' || status !== answer.status) {
+    throw unexpected(answer, `a problem of status ${answer.status}`);
+  }
+  const problem = {code: type.replace(/^urn:sealpost:problem:/, ''), title, status, detail: detail ?? null};
+  if (status === 401) throw new SealpostError('unauthorized', title, {problem});
+  if (status === 429 || status === 503) throw new SealpostError('busy', title, {problem, retryAfter: answer.retryAfter});
+  throw new SealpostError('problem', title, {problem});
+}
+
+const isGone = error => error.code === 'problem' && [404, 410].includes(error.problem.status);
+
+// MARK: - Conversation
+
+/** Everything but letters, digits, `-`, `_` and `.` is encoded, as the other clients do it: the query is signed as it is sent. */
+const escape = value => encodeURIComponent(value).replace(/[!~*'()]/g, character => `%${character.charCodeAt(0).toString(16).toUpperCase()}`);
+const queryOf = parameters => parameters.length ? parameters.map(([name, value]) => `${name}=${escape(value)}`).join('&') : null;
+
+/** One request at a time to the server: each with a `MyToken` of its own, its answer checked before anything of it is used. */
+class Conversation {
+  constructor({server, keys, tolerance, timeout, maximumBody, fetch, now, makeToken}) {
+    let base;
+    try {
+      base = new URL(server);
+    } catch {
+      throw new SealpostError('invalidServer', "The server's address is not a URL.");
+    }
+    if (!/^https?:$/.test(base.protocol)) throw new SealpostError('invalidServer', "The server's address is not one of HTTP.");
+    /** A path in it, as behind a proxy that serves several, stands before those of the API, and is not signed. */
+    this.base = base.origin + base.pathname.replace(/\/+$/, '');
+    Object.assign(this, {keys, tolerance, timeout, maximumBody, fetch, now, makeToken});
+  }
+
+  /** A deadline, in milliseconds since 1970, for a call that begins now. */
+  deadline(factor = 1) {
+    return Date.now() + this.timeout * 1000 * factor;
+  }
+
+  /** The server's answer if it is a success or 304. */
+  async call(method, path, options) {
+    return success(await this.ask(method, path, options));
+  }
+
+  /** The server's own answer, whatever its status. Sent once more if the connection failed before any of an answer came. */
+  async ask(method, path, {isRepeatable = true, ...options} = {}) {
+    const deadline = options.deadline ?? this.deadline();
+    for (const isLast of isRepeatable ? [false, true] : [true]) {
+      try {
+        return await this.askOnce(method, path, {...options, deadline, isLast});
+      } catch (error) {
+        if (isLast || error.code !== 'offline' || !error.isBeforeAnswer || Date.now() >= deadline) throw error;
+      }
+    }
+  }
+
+  async askOnce(method, path, {query = [], body, condition = null, key, authorization, deadline, isLast}) {
+    const request = {method, path, query: queryOf(query), token: this.makeToken(), condition};
+    const limit = new AbortController();
+    const timer = setTimeout(() => limit.abort(), Math.max(0, deadline - Date.now()));
+    try {
+      const response = await this.send(request, {body, key, authorization, signal: limit.signal, isLast});
+      const answer = headOf(response);
+      try {
+        checkHead(request, answer);
+      } catch (error) {
+        // Nothing of it is read: a portal may send without an end.
+        response.body?.cancel().catch(() => {});
+        throw error;
+      }
+      Object.assign(answer, await this.receive(response, limit.signal));
+      return await checkAnswer(request, answer, {keys: this.keys, tolerance: this.tolerance, now: this.now() / 1000});
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  /** The head of the answer. Throws `offline`, or an interference if the browser withholds what was answered. */
+  async send(request, {body, key, authorization, lastEvent, signal, isLast = true}) {
+    const headers = {MyToken: request.token};
+    if (authorization) headers.Authorization = authorization;
+    if (request.condition !== null) headers['If-None-Match'] = request.condition;
+    if (key) headers['Idempotency-Key'] = `"${key}"`;
+    if (lastEvent) headers['Last-Event-ID'] = lastEvent;
+    if (this.keys.length > 0) headers['Accept-Signature'] = acceptSignature(this.keys[0].id);
+    if (body !== undefined) headers['Content-Type'] = 'application/json';
+    try {
+      return await this.fetch(this.base + request.path + (request.query === null ? '' : `?${request.query}`), {
+        method: request.method, headers, body: body === undefined ? undefined : JSON.stringify(body), signal,
+        // No caches, no cookies, no passwords that the browser keeps, and no redirects.
+        cache: 'no-store', credentials: 'omit', redirect: 'manual', mode: 'cors', referrerPolicy: 'no-referrer',
+      });
+    } catch {
+      if (signal.aborted) throw offline('The server has not answered in time.');
+      if (isLast && await this.isWithheld(signal)) {
+        throw interference('missingEcho', echoOf(request.token), 'an answer that no page may read', {status: 0, path: request.path});
+      }
+      throw offline('The server cannot be reached.', {isBeforeAnswer: true});
+    }
+  }
+
+  /** Whether something answers at the address of another origin, though not as a server that allows this page (Fetch section 4.10). */
+  async isWithheld(signal) {
+    if (typeof location === 'undefined' || new URL(this.base).origin === location.origin) return false;
+    try {
+      await this.fetch(`${this.base}/healthz`, {mode: 'no-cors', cache: 'no-store', credentials: 'omit', referrerPolicy: 'no-referrer', signal});
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
+  /** Reads the body, to its bound. */
+  async receive(response, signal) {
+    const pieces = [];
+    let count = 0, end = 'complete';
+    try {
+      const reader = response.body?.getReader();
+      for (;;) {
+        const {done, value} = await (reader?.read() ?? {done: true});
+        if (done) break;
+        count += value.length;
+        if (count > this.maximumBody) {
+          end = 'oversized';
+          reader.cancel().catch(() => {});
+          break;
+        }
+        pieces.push(value);
+      }
+    } catch {
+      if (signal.aborted) throw offline('The answer has not come in time.');
+      end = 'cut';
+    }
+    const body = new Uint8Array(end === 'oversized' ? 0 : count);
+    if (end !== 'oversized') pieces.reduce((start, piece) => (body.set(piece, start), start + piece.length), 0);
+    return {body, end};
+  }
+}
+
+const offline = (message, details) => new SealpostError('offline', message, details);
+
+/** What `checkHead` needs of a response. */
+const headOf = response => ({
+  status: response.status, isRedirect: response.type === 'opaqueredirect', hidesCoding: response.type === 'cors',
+  field: name => response.headers.get(name)?.replace(/^[ \t]+|[ \t]+$/g, '') ?? null,
+});
+
+// MARK: - Stores
+
+/** What every store begins with. `revision` counts commits, `change` numbers changes of the inbox, `floor` is what is forgotten of them. */
+const NEW_HEAD = {revision: 0, epoch: '', change: 0, floor: 0};
+
+/**
+ * Rows by name in IndexedDB. A commit is one transaction, and is refused if there was another since the head was read: so page and
+ * worker, who share it, cannot mix, and no transaction waits for cryptography.
+ */
+export class IndexedStore {
+  static async open(name) {
+    const opening = indexedDB.open(name, 1);
+    opening.onupgradeneeded = () => opening.result.createObjectStore('rows');
+    const database = await new Promise((done, fail) => {
+      opening.onsuccess = () => done(opening.result);
+      opening.onerror = () => fail(opening.error);
+    });
+    database.onversionchange = () => database.close();
+    return new IndexedStore(database);
+  }
+
+  constructor(database) {
+    this.database = database;
+  }
+
+  async head() {
+    return await this.get('head') ?? NEW_HEAD;
+  }
+
+  get(name) {
+    return this.ask('readonly', rows => rows.get(name));
+  }
+
+  /** The rows whose names begin so, as a map. */
+  async list(prefix) {
+    const range = IDBKeyRange.bound(prefix, `${prefix}\uFFFF`);
+    let names, values;
+    await new Promise((done, fail) => {
+      const transaction = this.database.transaction('rows', 'readonly'), rows = transaction.objectStore('rows');
+      rows.getAllKeys(range).onsuccess = event => { names = event.target.result; };
+      rows.getAll(range).onsuccess = event => { values = event.target.result; };
+      transaction.oncomplete = done;
+      transaction.onabort = transaction.onerror = () => fail(transaction.error);
+    });
+    return new Map(names.map((name, index) => [name, values[index]]));
+  }
+
+  /** Writes rows, null for those that go, and the head; false, and nothing is written, if the revision is no longer that. */
+  commit(revision, changes, head) {
+    return new Promise((done, fail) => {
+      const transaction = this.database.transaction('rows', 'readwrite', {durability: 'strict'}), rows = transaction.objectStore('rows');
+      let isRight = false;
+      rows.get('head').onsuccess = event => {
+        isRight = (event.target.result ?? NEW_HEAD).revision === revision;
+        if (!isRight) return;
+        for (const [name, value] of changes) {
+          if (value === null) rows.delete(name); else rows.put(value, name);
+        }
+        rows.put({...head, revision: revision + 1}, 'head');
+      };
+      transaction.oncomplete = () => done(isRight);
+      transaction.onabort = () => fail(
+        transaction.error?.name === 'QuotaExceededError' ? new SealpostError('unavailable', 'The browser has no room for more.') : transaction.error,
+      );
+    });
+  }
+
+  close() {
+    this.database.close();
+  }
+
+  ask(mode, body) {
+    return new Promise((done, fail) => {
+      const request = body(this.database.transaction('rows', mode).objectStore('rows'));
+      request.onsuccess = () => done(request.result);
+      request.onerror = () => fail(request.error);
+    });
+  }
+}
+
+/** The same for as long as the page lasts: for tests, and where a browser has no IndexedDB. */
+export class MemoryStore {
+  rows = new Map();
+
+  async head() { return this.rows.get('head') ?? NEW_HEAD; }
+  async get(name) { return this.rows.get(name); }
+  async list(prefix) { return new Map([...this.rows].filter(([name]) => name.startsWith(prefix))); }
+
+  async commit(revision, changes, head) {
+    if ((this.rows.get('head') ?? NEW_HEAD).revision !== revision) return false;
+    for (const [name, value] of changes) {
+      if (value === null) this.rows.delete(name); else this.rows.set(name, value);
+    }
+    this.rows.set('head', {...head, revision: revision + 1});
+    return true;
+  }
+
+  close() {}
+}
+
+/** Seals a value for its name, so that no row can be put in the place of another. */
+async function seal(key, name, value) {
+  const iv = crypto.getRandomValues(new Uint8Array(12));
+  const data = await crypto.subtle.encrypt({name: 'AES-GCM', iv, additionalData: utf8(name)}, key, utf8(JSON.stringify(value)));
+  return {iv, data: new Uint8Array(data)};
+}
+
+/** The value; undefined if the row is not there, or was not sealed with this key for this name. */
+async function unseal(key, name, row) {
+  if (!row || !key) return undefined;
+  try {
+    const data = await crypto.subtle.decrypt({name: 'AES-GCM', iv: row.iv, additionalData: utf8(name)}, key, row.data);
+    return JSON.parse(text(new Uint8Array(data)));
+  } catch (error) {
+    if (error.name === 'OperationError') return undefined;
+    throw error;
+  }
+}
+
+const newKey = () => crypto.subtle.generateKey({name: 'AES-GCM', length: 256}, false, ['encrypt', 'decrypt']);
+
+/** One change to come: reads of one revision, and what is to be written. */
+class Draft {
+  constructor(store, head, key) {
+    Object.assign(this, {store, head: {...head}, key, changes: new Map()});
+  }
+
+  async row(name) {
+    return this.changes.has(name) ? this.changes.get(name) : await this.store.get(name);
+  }
+
+  async read(name) {
+    return unseal(this.key, name, await this.row(name));
+  }
+
+  /** Seals and writes; `clear` is what can be read without the key. */
+  async write(name, value, clear = {}) {
+    this.changes.set(name, {...clear, ...await seal(this.key, name, value)});
+  }
+
+  writeClear(name, value) {
+    this.changes.set(name, value);
+  }
+
+  remove(name) {
+    this.changes.set(name, null);
+  }
+
+  async names(prefix) {
+    const names = new Set((await this.store.list(prefix)).keys());
+    for (const [name, value] of this.changes) {
+      if (!name.startsWith(prefix)) continue;
+      if (value === null) names.delete(name); else names.add(name);
+    }
+    return [...names];
+  }
+}
+
+// MARK: - The kept inbox
+
+/** What is kept: beyond it the oldest give up their payloads, which can still be fetched one by one, and then go. */
+const MAXIMUM = {count: 10_000, bytes: 16 << 20, tombstones: 2000};
+
+const entryName = id => `entry/${id}`;
+const goneName = id => `gone/${id}`;
+
+const packed = item => ({...item, createdAt: item.createdAt?.toISOString() ?? null, expiresAt: item.expiresAt?.toISOString() ?? null});
+const unpacked = item => {
+  const time = value => value === null ? null : new Date(value);
+  return {...item, payload: item.payload, createdAt: time(item.createdAt), expiresAt: time(item.expiresAt)};
+};
+const isPast = (item, time) => item.expiresAt !== null && time !== null && item.expiresAt.getTime() <= time;
+const inOrder = (one, other) => (one.createdAt?.getTime() ?? 0) - (other.createdAt?.getTime() ?? 0) || one.id - other.id;
+
+/** Changes of the inbox in a draft. Each of them has a number, which consumers of changes go by. */
+const inbox = {
+  /** Keeps an item, and says whether anything of it is new. */
+  async put(draft, item, {tag = null, date}) {
+    const name = entryName(item.id), old = await draft.read(name), wanted = packed(item);
+    const isSame = old !== undefined && JSON.stringify(old.item) === JSON.stringify(wanted);
+    const change = isSame ? (await draft.row(name)).change : draft.head.change += 1;
+    await draft.write(name, {item: wanted, tag, date}, {change});
+    draft.remove(goneName(item.id));
+    return !isSame;
+  },
+
+  async remove(draft, id) {
+    if (!await draft.row(entryName(id))) return false;
+    draft.remove(entryName(id));
+    inbox.bury(draft, id);
+    return true;
+  },
+
+  /** Notes for consumers that an id is no longer shown. */
+  bury(draft, id) {
+    draft.writeClear(goneName(id), {id, change: draft.head.change += 1});
+  },
+
+  /**
+   * Merges a page; false, and nothing is changed, if the cursor is no longer `after`.
+   *
+   * What the user has read or dismissed here, and the server has not been told yet, stays so.
+   */
+  async merge(draft, page, {after, replaces, pending, date}) {
+    if ((await draft.read('cursor'))?.cursor !== after) return false;
+    if (replaces) {
+      const staying = new Set(page.items.map(({item}) => entryName(item.id)));
+      for (const name of await draft.names('entry/')) {
+        if (!staying.has(name)) await inbox.remove(draft, Number(name.slice(6)));
+      }
+    }
+    for (const {item, isKept} of page.items) {
+      if (pending.dismissed.has(item.id)) continue;
+      const kept = isKept ? item : withoutPayload(item);
+      await inbox.put(draft, {...kept, isRead: pending.read.get(item.id) ?? item.isRead}, {date});
+    }
+    for (const id of page.deleted) {
+      draft.remove(entryName(id));
+      inbox.bury(draft, id);
+    }
+    await draft.write('cursor', {cursor: page.cursor, date});
+    return true;
+  },
+
+  /** Deletes what has expired by the server's time, which alone deletes. */
+  async expire(draft, entries, time) {
+    if (time === null) return;
+    for (const {item} of entries) if (isPast(item, time * 1000)) await inbox.remove(draft, item.id);
+  },
+
+  /** Keeps to the bounds. */
+  async shrink(draft, entries) {
+    let count = entries.length, bytes = entries.reduce((sum, entry) => sum + entry.size, 0);
+    if (count > MAXIMUM.count || bytes > MAXIMUM.bytes) {
+      for (const entry of entries) {
+        if (count > MAXIMUM.count) {
+          await inbox.remove(draft, entry.item.id);
+          [count, bytes] = [count - 1, bytes - entry.size];
+        } else if (bytes > MAXIMUM.bytes && entry.item.hasPayload) {
+          await draft.write(entryName(entry.item.id), {item: packed(withoutPayload(entry.item)), tag: null, date: entry.date}, {change: entry.change});
+          bytes -= entry.size;
+        }
+      }
+    }
+    const graves = [...(await draft.store.list('gone/')).values()].sort((one, other) => one.change - other.change);
+    for (const grave of graves.slice(0, Math.max(0, graves.length - MAXIMUM.tombstones))) {
+      draft.remove(goneName(grave.id));
+      draft.head.floor = Math.max(draft.head.floor, grave.change);
+    }
+  },
+
+  /** Everything of the account goes but what is still to be told to the server. */
+  async clear(draft) {
+    for (const prefix of ['entry/', 'gone/', 'outbox/']) for (const name of await draft.names(prefix)) draft.remove(name);
+    for (const name of ['cursor', 'session', 'registration', 'stream']) draft.remove(name);
+    Object.assign(draft.head, {change: 0, floor: 0});
+  },
+};
+
+// MARK: - The client
+
+const DEFAULTS = {
+  app: null, keys: [], tolerance: 300, timeout: 30, maximumBody: 8 << 20, limit: 500, name: '',
+  title: null, icon: null, page: null, placeholder: 'New message. Open to read.', worker: 'sealpost-worker.js', scope: undefined,
+  // What tests choose.
+  fetch: null, store: null, now: null, makeToken: randomToken,
+};
+/** What the worker must know, too. Nothing of it is secret. */
+const SHARED = ['server', 'app', 'keys', 'tolerance', 'title', 'icon', 'page', 'placeholder'];
+const DAY = 86_400_000;
+
+/**
+ * A device's side of the API, for one account in one browser: register, collect, read, dismiss, send.
+ *
+ * All values are kept in IndexedDB, sealed with a key that no script can export. Any number of tabs and the worker may use it at once.
+ * Calls throw `SealpostError`.
+ */
+export class Sealpost {
+  /**
+   * Opens what is kept; needs no network.
+   *
+   * - `server`: where the API is; the page's own origin by default. A page of another origin must be in `server.allowedOrigins`.
+   * - `keys`: public keys that answers must be signed by, the first one being asked for. None: `MyToken` alone tells its answers.
+   * - `app`: where the server sends for several apps. `tolerance`: how far clocks may be apart, in seconds. `timeout`: for each call.
+   * - `token`: called when a token is needed and none is kept, or the kept one ends or is refused. It returns the answer of
+   *   `POST /api/sessions`, or such a `{Token, ExpiresAt}` of the app's own backend.
+   * - `title`, `icon`, `placeholder`, `page`: what the worker's notifications show, and which page a click opens.
+   * - `worker`, `scope`: the service worker's file and scope. `name`: where one origin has several accounts, a name for each.
+   */
+  static async open(options = {}) {
+    if (!globalThis.crypto?.subtle) throw new SealpostError('unavailable', 'This page was not loaded over https.');
+    const settings = {...DEFAULTS, server: globalThis.location?.origin, ...options};
+    settings.server = new URL(settings.server, globalThis.location?.href).href;
+    settings.page = settings.page ?? globalThis.location?.href.replace(/#.*/, '') ?? null;
+    settings.title = settings.title ?? globalThis.location?.hostname ?? 'Sealpost';
+    const push = new Sealpost(settings, await storeOf(settings));
+    await push.#begin();
+    // What a sign-out without a network has left; it keeps nobody waiting.
+    push.finishSigningOut().catch(error => console.warn(error));
+    return push;
+  }
+
+  /** For the worker: with the settings that the page has last opened it with; null before that. */
+  static async reopen(name = '', options = {}) {
+    const store = await storeOf({name, ...options});
+    const kept = await store.get('settings');
+    if (!kept) return null;
+    const push = new Sealpost({...DEFAULTS, ...kept, name, ...options}, store);
+    await push.#begin();
+    return push;
+  }
+
+  #settings; #store; #keys; #api; #epoch = ''; #renewal = null; #cache = {revision: -1, entries: new Map()};
+  #channel = null; #channelName; #sent = null;
+
+  /** Use `open`. */
+  constructor(settings, store) {
+    this.#settings = settings;
+    this.#store = store;
+    this.#channelName = `sealpost ${settings.name}`;
+    /** The name of the account that is signed in; null if there is none. */
+    this.account = null;
+  }
+
+  get settings() { return this.#settings; }
+
+  /** Whether the account is still the one that this client was opened for. */
+  async isCurrent() {
+    const [head, settings] = await Promise.all([this.#store.head(), this.#store.get('settings')]);
+    return head.epoch === this.#epoch && SHARED.every(name => JSON.stringify(settings[name]) === JSON.stringify(this.#settings[name]));
+  }
+
+  async #begin() {
+    const {server, tolerance, timeout, maximumBody, makeToken} = this.#settings;
+    this.#keys = await importKeys(this.#settings.keys);
+    const fetch = this.#settings.fetch ?? ((...request) => globalThis.fetch(...request));
+    this.#api = new Conversation({server, keys: this.#keys, tolerance, timeout, maximumBody, fetch, now: () => this.#now(), makeToken});
+    await this.#change(async draft => {
+      const kept = await draft.row('settings');
+      // What was kept of another server or app is not this one's; what was believed without signatures is not read by who demands them.
+      const isAnother = kept && ['server', 'app'].some(name => kept[name] !== this.#settings[name]);
+      const isWeaker = kept && kept.keys.length === 0 && this.#settings.keys.length > 0;
+      if (isAnother) {
+        await this.#endSession(draft, kept);
+      } else if (isWeaker) {
+        for (const prefix of ['entry/', 'gone/']) for (const name of await draft.names(prefix)) draft.remove(name);
+        draft.remove('cursor');
+        draft.head.floor = draft.head.change;
+      }
+      // An inbox whose key is gone cannot be read by anybody: all of it goes.
+      if (draft.isDamaged) await inbox.clear(draft);
+      const account = isAnother || draft.isDamaged ? null : kept?.account ?? null;
+      const settings = {...Object.fromEntries(SHARED.map(name => [name, this.#settings[name]])), account};
+      if (JSON.stringify(settings) !== JSON.stringify(kept)) draft.writeClear('settings', settings);
+      this.#epoch = draft.head.epoch ||= crypto.randomUUID();
+      this.account = account;
+    }, {isAnyEpoch: true});
+  }
+
+  // MARK: Signing in and out
+
+  /**
+   * Exchanges the password for a token, which is kept, sealed; the password is not. Another account's values go.
+   *
+   * The password is shown only to a server that has answered, and whose answer has passed the checks: no portal gets to see it.
+   */
+  async signIn(username, password) {
+    await this.#api.ask('GET', '/api/sessions/current');
+    const authorization = `Basic ${base64(utf8(`${username}:${password}`))}`;
+    const session = readSession(await this.#api.call('POST', '/api/sessions', {authorization, isRepeatable: false}));
+    await this.useToken(session.token, {account: username, expiresAt: session.expiresAt});
+  }
+
+  /** Signs in with a token that the app has got otherwise. `account` must stand for one user only. */
+  async useToken(token, {account, expiresAt = null}) {
+    let isAnother = false;
+    await this.#change(async draft => {
+      const settings = await draft.row('settings');
+      isAnother = settings.account !== null && settings.account !== account;
+      if (isAnother) await this.#endSession(draft, settings);
+      draft.writeClear('settings', {...settings, account});
+      await draft.write('session', {token, expiresAt: expiresAt?.getTime() ?? null});
+      this.#epoch = draft.head.epoch ||= crypto.randomUUID();
+      this.account = account;
+    }, {isAnyEpoch: true});
+    this.#announce();
+    if (!isAnother) return;
+    await this.#closeNotifications(null);
+    await this.finishSigningOut();
+  }
+
+  /**
+   * Deletes all that is kept of the account, ends every writer of it, and ends the device and the token at the server.
+   *
+   * The first two are done when this returns, with or without a network. Returns whether the server has been told; if not, that is
+   * kept, and done as soon as it can be reached: at the next start of the page, and with each event of the worker.
+   */
+  async signOut() {
+    await this.#change(async draft => {
+      const settings = await draft.row('settings');
+      await this.#endSession(draft, settings);
+      draft.writeClear('settings', {...settings, account: null});
+    }, {isAnyEpoch: true});
+    this.account = null;
+    this.#announce();
+    await Promise.all([this.#unsubscribe(), this.#closeNotifications(null)]);
+    return this.finishSigningOut();
+  }
+
+  /** Tells the server of sign-outs that it has not heard of yet. Whether none is left. */
+  async finishSigningOut() {
+    let isDone = true;
+    for (const name of (await this.#store.list('ending/')).keys()) {
+      const ending = await this.#read(name);
+      try {
+        if (ending) await this.#tellEnd(ending);
+        await this.#change(async draft => draft.remove(name), {isAnyEpoch: true});
+      } catch (error) {
+        if (!(error instanceof SealpostError)) throw error;
+        isDone = false;
+      }
+    }
+    if (!isDone) await this.#wakeWorkerLater();
+    return isDone;
+  }
+
+  async #tellEnd({server, keys, token, registrations}) {
+    const api = Object.assign(Object.create(Conversation.prototype), this.#api, {base: server, keys: await importKeys(keys)});
+    const authorization = `Bearer ${token}`;
+    for (const path of [...registrations.map(id => `/api/register/${id}`), '/api/sessions/current']) {
+      try {
+        await api.call('DELETE', path, {authorization});
+      } catch (error) {
+        // A token that is dead has no devices to end; those of the account go when their pushes are refused.
+        if (error.leavesWhatIsKept) throw error;
+      }
+    }
+  }
+
+  /** Makes what is kept unreadable, and a note of what the server must be told. Nobody writes any more who has begun before. */
+  async #endSession(draft, settings) {
+    const [session, registration, stream] = await Promise.all(['session', 'registration', 'stream'].map(name => draft.read(name)));
+    const endings = await Promise.all((await draft.names('ending/')).map(async name => [name, await draft.read(name)]));
+    await inbox.clear(draft);
+    draft.key = await newKey();
+    draft.writeClear('key', draft.key);
+    for (const [name, ending] of endings) if (ending) await draft.write(name, ending); else draft.remove(name);
+    if (session) {
+      const registrations = [registration?.id, stream?.id].filter(Boolean);
+      const server = settings.server.replace(/\/+$/, '');
+      await draft.write(`ending/${crypto.randomUUID()}`, {server, keys: settings.keys, token: session.token, registrations});
+    }
+    draft.head.epoch = crypto.randomUUID();
+    this.#epoch = draft.head.epoch;
+  }
+
+  // MARK: What is kept
+
+  /** The inbox as it is kept, at once and without a network; `date` is when it was last known to be right, null if never. */
+  async kept() {
+    return this.#inboxOf(await this.#entries(), {isFresh: false});
+  }
+
+  async #inboxOf(entries, {isFresh, unkept = new Map(), failure = null}) {
+    const now = this.#now();
+    const notifications = entries.map(({item}) => unkept.get(item.id) ?? item).filter(item => !isPast(item, now));
+    const date = (await this.#read('cursor'))?.date ?? null;
+    return {notifications, unreadCount: notifications.filter(item => !item.isRead).length, isFresh, failure, date: date === null ? null : new Date(date)};
+  }
+
+  /**
+   * What has changed since a mark: `arrived`, the items that are new or changed; `deleted`, the ids to stop showing; the next `mark`.
+   *
+   * Nothing is lost between two calls, whoever has fetched it and whatever has failed in between. Without a mark, or if it is too old,
+   * `isWhole` is true and `arrived` is the whole inbox.
+   */
+  async changes(mark = null) {
+    let head, entries, rows;
+    // All of one revision: a mark beyond what was read would lose what is in between.
+    do {
+      head = await this.#store.head();
+      [entries, rows] = [await this.#entries(), await this.#store.list('gone/')];
+    } while ((await this.#store.head()).revision !== head.revision);
+    const [epoch, number] = (mark ?? '').split('/');
+    const isWhole = epoch !== head.epoch || !(Number(number) >= head.floor);
+    const since = isWhole ? 0 : Number(number);
+    const now = this.#now();
+    const arrived = entries.filter(({change, item}) => change > since && !isPast(item, now)).map(({item}) => item);
+    const graves = isWhole ? [] : [...rows.values()];
+    const deleted = graves.filter(({change}) => change > since).map(({id}) => id).sort((one, other) => one - other);
+    return {arrived, deleted, isWhole, mark: `${head.epoch}/${head.change}`};
+  }
+
+  /** The changes as they come, from this tab, from others and from the worker. Ends with `signal`. */
+  async *updates({mark, signal} = {}) {
+    const channel = new BroadcastChannel(this.#channelName);
+    let ring = () => {}, isRung = false;
+    channel.onmessage = () => { isRung = true; ring(); };
+    const end = () => ring();
+    signal?.addEventListener('abort', end);
+    try {
+      mark ??= (await this.changes()).mark;
+      while (!signal?.aborted) {
+        const changes = await this.changes(mark);
+        if (changes.isWhole || changes.mark !== mark) yield changes;
+        mark = changes.mark;
+        if (!isRung && !signal?.aborted) await new Promise(done => { ring = done; });
+        isRung = false;
+      }
+    } finally {
+      signal?.removeEventListener('abort', end);
+      channel.close();
+    }
+  }
+
+  // MARK: Collecting
+
+  /**
+   * Fetches what has changed since the last time, after what is still to be sent.
+   *
+   * `isFresh` is true if the server has just said that this is the inbox. If the network fails or interferes, it is false, `failure`
+   * says why, and `date` is when the inbox was last known to be right; where nothing is kept, the call throws instead.
+   */
+  async sync() {
+    const deadline = this.#api.deadline(4), unkept = new Map();
+    let restart = null;
+    try {
+      // What the server does not take now does not keep the user from what is new.
+      await this.#drain().catch(error => { if (error.code === 'offline' || !error.leavesWhatIsKept) throw error; });
+      for (let pages = 0; ; pages += 1) {
+        // Far more pages than an inbox has: somebody answers `More` for ever.
+        if (pages === 1000) throw interference('unexpectedBody', 'a last page', 'more pages than an inbox has', {status: 200, path: '/api/notifications'});
+        const step = await this.#advance(restart === 'next', unkept, deadline);
+        if (step === 'done') break;
+        if (step === 'restart' && restart) throw new SealpostError('problem', 'The server does not know its own cursor.', {problem: {code: 'invalid-cursor', status: 400}});
+        restart = step === 'restart' ? 'next' : restart && 'done';
+      }
+      return await this.#inboxOf(await this.#entries(), {isFresh: true, unkept});
+    } catch (failure) {
+      if (!failure.leavesWhatIsKept) throw failure;
+      const kept = await this.#inboxOf(await this.#entries(), {isFresh: false, unkept, failure});
+      if (kept.date === null) throw failure;
+      return kept;
+    }
+  }
+
+  /** One page: fetched, checked and merged. */
+  async #advance(isRestart, unkept, deadline) {
+    const kept = (await this.#read('cursor'))?.cursor, cursor = isRestart ? undefined : kept;
+    const query = [['limit', String(this.#settings.limit)]];
+    if (this.#settings.app) query.push(['app', this.#settings.app]);
+    if (cursor !== undefined) query.push(['since', cursor]);
+    let answer;
+    try {
+      // If nothing follows a cursor, the server's answer has that cursor as its tag.
+      answer = await this.#call('GET', '/api/notifications', {query, condition: cursor === undefined ? null : `"${cursor}"`, deadline});
+    } catch (error) {
+      if (error.problem?.code === 'invalid-cursor' && cursor !== undefined) return 'restart';
+      throw error;
+    }
+    const page = answer.status === 304 ? null : readPage(answer);
+    // Unseals what is kept once, and not with each page.
+    await this.#entries();
+    const isMerged = await this.#change(async draft => {
+      if (page) {
+        const pending = await this.#pending(draft);
+        if (!await inbox.merge(draft, page, {after: kept, replaces: isRestart, pending, date: this.#now()})) return false;
+      } else {
+        if ((await draft.read('cursor'))?.cursor !== cursor) return false;
+        await draft.write('cursor', {cursor, date: this.#now()});
+      }
+      await inbox.expire(draft, await this.#entriesOf(draft), answer.time);
+      return true;
+    });
+    if (isMerged && page) for (const {item, isKept} of page.items) if (isKept) unkept.delete(item.id); else unkept.set(item.id, item);
+    this.#announce();
+    // Another tab was faster: go on from its cursor.
+    if (!isMerged) return 'more';
+    if (page?.hasMore) return 'more';
+    await this.#change(async draft => inbox.shrink(draft, await this.#entriesOf(draft)));
+    return 'done';
+  }
+
+  /**
+   * Fetches a notification by its id, as `{item, isFresh, date, failure}`.
+   *
+   * If the network fails or interferes, what is kept is given with its date. If the server says that it is gone, what is kept goes, and
+   * the call throws. A payload that may be read only once (`isReadOnce`) comes this way and is not kept; the server gives it for a
+   * minute: show it, then call `confirmTaken`.
+   */
+  async notification(id) {
+    const name = entryName(id), kept = await this.#read(name);
+    try {
+      const answer = await this.#call('GET', `/api/notifications/${checked(id)}`, {condition: kept?.item.hasPayload ? kept.tag : null});
+      if (answer.status === 304) {
+        await this.#change(async draft => {
+          const row = await draft.row(name);
+          if (row) await draft.write(name, {...kept, date: this.#now()}, {change: row.change});
+        });
+        return {item: unpacked(kept.item), isFresh: true, date: null, failure: null};
+      }
+      return {item: await this.#take(answer, id), isFresh: true, date: null, failure: null};
+    } catch (failure) {
+      if (isGone(failure)) await this.#forget([id]);
+      if (!failure.leavesWhatIsKept || !kept?.item.hasPayload || isPast(unpacked(kept.item), this.#now())) throw failure;
+      const date = Math.max(kept.date, (await this.#read('cursor'))?.date ?? 0);
+      return {item: unpacked(kept.item), isFresh: false, date: new Date(date), failure};
+    }
+  }
+
+  /**
+   * For the worker: the item of a push, or null if there is none any more. It is kept for the page.
+   *
+   * It is asked for as a list of one, which has no payload of what may be read once: else its minute would begin before its reader is there.
+   */
+  async collect(id) {
+    const query = [['ids', String(checked(id))]];
+    if (this.#settings.app) query.push(['app', this.#settings.app]);
+    const answer = await this.#call('GET', '/api/notifications', {query}), page = readPage(answer, {ids: [id]});
+    const [found] = page.items;
+    if (!found) {
+      await this.#forget([id]);
+      return null;
+    }
+    await this.#change(async draft => {
+      const pending = await this.#pending(draft);
+      if (pending.dismissed.has(id)) return;
+      const item = found.isKept ? found.item : withoutPayload(found.item);
+      await inbox.put(draft, {...item, isRead: pending.read.get(id) ?? item.isRead}, {date: this.#now()});
+    });
+    this.#announce();
+    return found.item;
+  }
+
+  /** Keeps the item of an answer, if that is allowed. */
+  async #take(answer, id) {
+    const item = readItem(answer, id), isKept = !answer.isNoStore && !item.isReadOnce && !item.isNeverStored && item.hasPayload;
+    await this.#change(async draft => {
+      if (isKept) return void await inbox.put(draft, item, {tag: answer.tag, date: this.#now()});
+      // Its entry stays, without the payload, and so does the change's number: nothing has changed for consumers but what is kept.
+      const row = await draft.row(entryName(id));
+      if (row) await draft.write(entryName(id), {item: packed(withoutPayload(item)), tag: null, date: this.#now()}, {change: row.change});
+    });
+    this.#announce();
+    return item;
+  }
+
+  async #forget(ids) {
+    await this.#change(async draft => { for (const id of ids) await inbox.remove(draft, id); });
+    this.#announce();
+    await this.#closeNotifications(ids);
+  }
+
+  // MARK: Reading, dismissing, sending
+
+  /** Marks one notification, or several, as read or not: at once here, and at the server when it can be reached. Whether it was told. */
+  async markRead(ids, isRead = true) {
+    const wanted = [ids].flat().map(checked);
+    await this.#change(async draft => {
+      for (const id of wanted) {
+        const kept = await draft.read(entryName(id));
+        if (kept) await inbox.put(draft, {...unpacked(kept.item), isRead}, {date: kept.date});
+      }
+      // The server marks as many in one request; not as "not read", which is for one.
+      const size = isRead ? 500 : 1;
+      for (let start = 0; start < wanted.length; start += size) {
+        await this.#enqueue(draft, {kind: 'read', ids: wanted.slice(start, start + size), isRead});
+      }
+    });
+    this.#announce();
+    if (isRead) await this.#closeNotifications(wanted);
+    return this.#tell();
+  }
+
+  /** Dismisses a notification on all of the user's devices: at once here, and at the server when it can be reached. Whether it was told. */
+  async dismiss(id) {
+    await this.#change(async draft => {
+      await inbox.remove(draft, checked(id));
+      await this.#enqueue(draft, {kind: 'dismiss', ids: [id]});
+    });
+    this.#announce();
+    await this.#closeNotifications([id]);
+    return this.#tell();
+  }
+
+  /** Confirms that a payload that may be read only once has arrived, so that it is erased at once. */
+  async confirmTaken(id) {
+    try {
+      await this.#call('POST', `/api/notifications/${checked(id)}/taken`);
+    } catch (error) {
+      if (!isGone(error)) throw error;
+    }
+    await this.#forget([id]);
+  }
+
+  /**
+   * Sends any JSON value to the account's own devices, when the server can be reached, and once: the key stays the same for all tries.
+   *
+   * Returns its id, or null if it waits in the `outbox`. A refusal throws, and the message is then no longer there.
+   */
+  async send(payload) {
+    const key = crypto.randomUUID();
+    let name;
+    await this.#change(async draft => { name = await this.#enqueue(draft, {kind: 'send', ids: [], payload, key}); });
+    await this.#tell();
+    const left = await this.#read(name);
+    if (!left) return this.#sent?.name === name ? this.#sent.id : null;
+    if (!left.failure) return null;
+    await this.discard(key);
+    throw new SealpostError('problem', left.failure.title, {problem: left.failure});
+  }
+
+  /** What waits to be told to the server, the oldest first. `failure` says why something will not be tried again; `discard` it then. */
+  async outbox() {
+    const rows = [...(await this.#store.list('outbox/')).keys()];
+    return (await Promise.all(rows.map(name => this.#read(name)))).filter(Boolean);
+  }
+
+  /** Gives up a message that waits, by its `key`. */
+  async discard(key) {
+    await this.#change(async draft => {
+      for (const name of await draft.names('outbox/')) if ((await draft.read(name))?.key === key) draft.remove(name);
+    });
+  }
+
+  async #enqueue(draft, call) {
+    // What was wanted of the same notification before no longer counts.
+    for (const name of call.ids.length === 1 ? await draft.names('outbox/') : []) {
+      const before = await draft.read(name);
+      if (before?.ids.length === 1 && before.ids[0] === call.ids[0] && before.kind === 'read') draft.remove(name);
+    }
+    const number = draft.head.order = (draft.head.order ?? 0) + 1;
+    const name = `outbox/${String(number).padStart(12, '0')}`;
+    await draft.write(name, {...call, date: this.#now(), firstTry: null, failure: null});
+    return name;
+  }
+
+  async #pending(draft) {
+    const pending = {read: new Map(), dismissed: new Set()};
+    for (const name of (await draft.names('outbox/')).sort()) {
+      const call = await draft.read(name);
+      if (call?.kind === 'read') for (const id of call.ids) pending.read.set(id, call.isRead);
+      if (call?.kind === 'dismiss') pending.dismissed.add(call.ids[0]);
+    }
+    return pending;
+  }
+
+  /** Tells the server what waits. Whether nothing is left. */
+  async #tell() {
+    try {
+      await this.#drain();
+      return true;
+    } catch (error) {
+      if (!error.leavesWhatIsKept && error.code !== 'unauthorized') throw error;
+      await this.#wakeWorkerLater();
+      return false;
+    }
+  }
+
+  /** Sends what waits, in its order; throws what stops it. One tab or worker at a time: each call may be repeated, but need not be. */
+  async #drain() {
+    const drain = async () => {
+      for (const name of [...(await this.#store.list('outbox/')).keys()].sort()) {
+        const call = await this.#read(name);
+        if (call && !call.failure) await this.#deliver(name, call);
+      }
+    };
+    return globalThis.navigator?.locks ? navigator.locks.request(`${this.#channelName} outbox`, drain) : drain();
+  }
+
+  async #deliver(name, call) {
+    // The server remembers a key for 24 hours. Later a message that may have arrived would be sent twice.
+    const isLate = call.kind === 'send' && call.firstTry !== null && this.#now() - call.firstTry > 23 * 3_600_000;
+    if (isLate) return this.#fail(name, call, {code: 'uncertain', title: 'It is not known whether this was sent.', status: 0});
+    if (call.kind === 'send' && call.firstTry === null) {
+      await this.#change(async draft => { if (await draft.row(name)) await draft.write(name, {...call, firstTry: this.#now()}); });
+    }
+    try {
+      const answer = await this.#request(call);
+      if (call.kind === 'send') this.#sent = {name, id: readItem(answer).id};
+    } catch (error) {
+      if (error.code !== 'problem' || error.leavesWhatIsKept) throw error;
+      if (isGone(error) && call.ids.length === 1) await this.#forget(call.ids);
+      else if (call.kind === 'send') return this.#fail(name, call, error.problem);
+    }
+    await this.#change(async draft => draft.remove(name));
+  }
+
+  #request({kind, ids, isRead, payload, key}) {
+    if (ids.length > 1) return this.#call('POST', '/api/notifications/read', {body: {Ids: ids}});
+    const path = `/api/notifications/${ids[0]}`;
+    if (kind === 'read') return this.#call('PATCH', path, {body: {Read: isRead}});
+    if (kind === 'dismiss') return this.#call('DELETE', path);
+    // An object would be taken for an order: a string is the payload itself.
+    const body = typeof payload === 'string' ? payload : {Payload: payload, ...(this.#settings.app ? {App: this.#settings.app} : {})};
+    const query = this.#settings.app && typeof payload === 'string' ? [['app', this.#settings.app]] : [];
+    return this.#call('POST', '/api/notifications', {body, query, key});
+  }
+
+  async #fail(name, call, failure) {
+    await this.#change(async draft => { if (await draft.row(name)) await draft.write(name, {...call, failure}); });
+  }
+
+  // MARK: Registering
+
+  /**
+   * Asks for permission, subscribes and registers. Call it when the user has asked for it, by a click: browsers demand that.
+   *
+   * `tags` are the topics of this device. Throws `denied` if the user does not allow it, `unavailable` if the browser has no Web Push.
+   */
+  async enablePush({tags = []} = {}) {
+    if (!isPushAvailable()) throw new SealpostError('unavailable', 'This browser has no Web Push for this page.');
+    if (await Notification.requestPermission() !== 'granted') throw new SealpostError('denied', 'Notifications are not allowed.');
+    await this.startWorker();
+    return this.#subscribe(tags);
+  }
+
+  /** Registers again if the browser's subscription or the server's key has changed, or a week has passed. Call it at each start. */
+  async refresh() {
+    const kept = await this.#read('registration');
+    if (!kept || !isPushAvailable() || Notification.permission !== 'granted') return null;
+    const subscription = await (await this.#worker())?.pushManager.getSubscription();
+    const age = this.#now() - kept.date, isSame = subscription && kept.handle === JSON.stringify(subscription.toJSON());
+    // A clock that was set back does not make a registration younger.
+    if (isSame && age >= 0 && age < 7 * DAY) return kept.id;
+    return this.#subscribe(kept.tags);
+  }
+
+  /** The id of this device's registration; null if it has none. */
+  async registrationID() {
+    return (await this.#read('registration'))?.id ?? null;
+  }
+
+  /** Ends this device's registration and its subscription. Ending it again does nothing. */
+  async disablePush() {
+    const kept = await this.#read('registration');
+    await this.#unsubscribe();
+    if (!kept) return;
+    try {
+      await this.#call('DELETE', `/api/register/${kept.id}`);
+    } catch (error) {
+      if (!isGone(error)) throw error;
+    }
+    await this.#change(async draft => draft.remove('registration'));
+  }
+
+  /** Installs the worker, which also sends what waits; pages that never ask for push call it at their start. */
+  async startWorker() {
+    const {worker, scope, name} = this.#settings;
+    const url = new URL(worker, location.href);
+    if (name) url.searchParams.set('name', name);
+    const registered = await navigator.serviceWorker.register(url, {scope, type: 'module', updateViaCache: 'none'});
+    // Otherwise nothing would ever be ready.
+    if (!location.href.startsWith(registered.scope)) {
+      throw new SealpostError('unavailable', `The worker of ${registered.scope} is not that of this page: put its file beside the page, or above it.`);
+    }
+    await navigator.serviceWorker.ready;
+  }
+
+  async #subscribe(tags) {
+    const query = this.#settings.app ? [['app', this.#settings.app]] : [];
+    const answer = await this.#call('GET', '/api/webpush/key', {query}), key = member(answer.json, 'key');
+    if (typeof key !== 'string') throw unexpected(answer, 'a key');
+    const {pushManager} = await this.#worker();
+    let subscription = await pushManager.getSubscription();
+    const bound = subscription?.options?.applicationServerKey;
+    // A subscription is bound to its key: the push service refuses pushes that are signed with another.
+    if (bound && base64URL(new Uint8Array(bound)) !== key) {
+      await subscription.unsubscribe();
+      subscription = null;
+    }
+    subscription ??= await pushManager.subscribe({userVisibleOnly: true, applicationServerKey: key});
+    const handle = subscription.toJSON();
+    return this.#register('registration', {Platform: 'webpush', Handle: handle, Tags: tags}, {handle: JSON.stringify(handle), tags});
+  }
+
+  /** Registers under the kept id; if the server says that it is no longer good, under a new one, once. */
+  async #register(name, body, details) {
+    if (this.#settings.app) body.App = this.#settings.app;
+    const put = id => this.#call('PUT', `/api/register/${id}`, {body});
+    let id = (await this.#read(name))?.id ?? await this.#requestID();
+    try {
+      await put(id);
+    } catch (error) {
+      if (error.problem?.code !== 'registration-gone') throw error;
+      id = await this.#requestID();
+      await put(id);
+    }
+    await this.#change(async draft => draft.write(name, {id, date: this.#now(), ...details}));
+    return id;
+  }
+
+  async #requestID() {
+    const answer = await this.#call('POST', '/api/register'), id = answer.json;
+    // It becomes a part of a path.
+    if (typeof id !== 'string' || !/^[A-Za-z0-9_.-]{1,128}$/.test(id) || /^\.{1,2}$/.test(id)) throw unexpected(answer, 'a registration id');
+    return id;
+  }
+
+  async #unsubscribe() {
+    // Without a network it is done here all the same; the push service hears of it later.
+    try {
+      await (await (await this.#worker())?.pushManager?.getSubscription())?.unsubscribe();
+    } catch (error) {
+      if (!(error instanceof DOMException)) throw error;
+    }
+  }
+
+  /** This page's registration of a worker, or the worker's own; undefined if there is none. */
+  async #worker() {
+    if (globalThis.registration?.pushManager) return globalThis.registration;
+    return globalThis.navigator?.serviceWorker?.getRegistration?.(this.#settings.scope ?? undefined);
+  }
+
+  /** Takes back what the worker has shown of some ids, or of all. */
+  async #closeNotifications(ids) {
+    const worker = await this.#worker();
+    if (!worker?.getNotifications) return;
+    for (const shown of await worker.getNotifications()) {
+      if (ids ? ids.some(id => shown.tag === `sealpost ${id}`) : shown.tag.startsWith('sealpost')) shown.close();
+    }
+    if (!ids) await navigator.clearAppBadge?.().catch(() => {});
+  }
+
+  /** Has the browser wake the worker when there is a network again, where it can. */
+  async #wakeWorkerLater() {
+    try {
+      await (await this.#worker())?.sync?.register('sealpost');
+    } catch (error) {
+      // The user, or the browser, does not allow it: the next start of the page does the same.
+      if (!(error instanceof DOMException)) throw error;
+    }
+  }
+
+  // MARK: Events
+
+  /**
+   * Notifications as they arrive, without Web Push: over server-sent events, for as long as the page is open.
+   *
+   * Gives each as `{id, item}`, the item being null if it could not be fetched or is gone; the inbox and `updates` have them, too.
+   * Connects again, later and later, until `signal` ends it.
+   */
+  async *events({signal, silence = 45} = {}) {
+    let last = null, pause = 0;
+    let device = null;
+    while (!signal?.aborted) {
+      try {
+        device ??= await this.#register('stream', {Platform: 'stream'}, {});
+        for await (const event of this.#stream(device, last, signal, silence)) {
+          pause = 0;
+          if (event.id === undefined) continue;
+          last = String(event.id);
+          yield {id: event.id, item: await this.collect(event.id).catch(error => {
+            if (!error.leavesWhatIsKept) throw error;
+            return null;
+          })};
+        }
+      } catch (error) {
+        if (signal?.aborted) return;
+        if (error.problem?.status === 404) device = null;
+        else if (!error.leavesWhatIsKept) throw error;
+        pause = Math.min(60_000, Math.max(2000, pause * 2, (error.retryAfter ?? 0) * 1000));
+      }
+      await new Promise(done => {
+        const timer = setTimeout(done, Math.max(2000, pause));
+        signal?.addEventListener('abort', () => { clearTimeout(timer); done(); }, {once: true});
+      });
+    }
+  }
+
+  /** One stream to its end. Streams are not signed: what is fetched for their ids is. */
+  async *#stream(device, last, signal, silence) {
+    const authorization = await this.#authorization();
+    const request = {method: 'GET', path: '/api/stream', query: queryOf([['device', device]]), token: this.#settings.makeToken(), condition: null};
+    const limit = new AbortController(), end = () => limit.abort();
+    let timer = setTimeout(end, this.#settings.timeout * 1000);
+    signal?.addEventListener('abort', end);
+    try {
+      const response = await this.#api.send(request, {authorization, lastEvent: last, signal: limit.signal}), answer = headOf(response);
+      checkHead(request, answer);
+      if (answer.status !== 200) {
+        Object.assign(answer, await this.#api.receive(response, limit.signal));
+        success(await checkAnswer(request, answer, {keys: this.#keys, tolerance: this.#settings.tolerance, now: this.#now() / 1000}));
+      }
+      if (!/^text\/event-stream\b/.test(answer.field('content-type') ?? '')) {
+        throw interference('unexpectedBody', 'an event stream', printable(answer.field('content-type') ?? 'no type'), {status: answer.status, path: request.path});
+      }
+      const lines = new EventLines(), reader = response.body.getReader();
+      for (;;) {
+        const {done, value} = await reader.read().catch(() => { throw offline('The stream has ended.'); });
+        if (done) return;
+        clearTimeout(timer);
+        // The server shows every 15 seconds that the stream lives.
+        timer = setTimeout(end, silence * 1000);
+        yield {};
+        for (const id of lines.take(value)) yield {id};
+      }
+    } finally {
+      clearTimeout(timer);
+      signal?.removeEventListener('abort', end);
+      limit.abort();
+    }
+  }
+
+  // MARK: Calls
+
+  /** A call with the account's token; if the server refuses it, once more with another. */
+  async #call(method, path, options = {}) {
+    const authorization = await this.#authorization();
+    const epoch = this.#epoch;
+    try {
+      return await this.#api.call(method, path, {...options, authorization});
+    } catch (error) {
+      if (error.code !== 'unauthorized' || epoch !== this.#epoch) throw error;
+      const renewed = await this.#authorization(authorization);
+      if (renewed === null) throw error;
+      return this.#api.call(method, path, {...options, authorization: renewed});
+    }
+  }
+
+  /** The field that signs a request in; with `refused`, another one than that, or null if there is none. */
+  async #authorization(refused = null) {
+    const head = await this.#store.head();
+    if (this.account === null || head.epoch !== this.#epoch) throw new SealpostError('signedOut', 'Nobody is signed in.');
+    const session = await this.#read('session'), kept = session && `Bearer ${session.token}`;
+    // A tenth of a minute is for the way. Without a provider the token is used to its end.
+    const isEnding = session?.expiresAt && session.expiresAt - this.#now() < 60_000;
+    if (kept && kept !== refused && !(isEnding && this.#settings.token)) return kept;
+    if (!this.#settings.token) {
+      if (refused !== null) return null;
+      throw new SealpostError('unauthorized', 'There is no token.');
+    }
+    this.#renewal ??= this.#renew().finally(() => { this.#renewal = null; });
+    return this.#renewal;
+  }
+
+  async #renew() {
+    const given = await this.#settings.token();
+    const session = readSession({json: typeof given === 'string' ? {Token: given, ExpiresAt: null} : given, status: 200, path: '/api/sessions'});
+    await this.#change(async draft => draft.write('session', {token: session.token, expiresAt: session.expiresAt?.getTime() ?? null}));
+    return `Bearer ${session.token}`;
+  }
+
+  // MARK: Rows
+
+  #now() {
+    return this.#settings.now?.() ?? Date.now();
+  }
+
+  async #read(name) {
+    const [key, row] = await Promise.all([this.#store.get('key'), this.#store.get(name)]);
+    return unseal(key, name, row);
+  }
+
+  /**
+   * Makes one change, in one transaction, and again from the start if another was faster.
+   *
+   * Throws `signedOut`, and changes nothing, if the account has ended since this client was opened.
+   */
+  async #change(body, {isAnyEpoch = false} = {}) {
+    for (;;) {
+      const head = await this.#store.head();
+      if (!isAnyEpoch && (head.epoch !== this.#epoch || this.account === null)) {
+        this.account = null;
+        throw new SealpostError('signedOut', 'The account has signed out.');
+      }
+      let key = await this.#store.get('key');
+      const draft = new Draft(this.#store, head, key);
+      if (!key) {
+        draft.key = await newKey();
+        draft.isDamaged = head.revision > 0;
+        draft.writeClear('key', draft.key);
+      }
+      const result = await body(draft);
+      if (draft.changes.size === 0 || await this.#store.commit(head.revision, draft.changes, draft.head)) return result;
+    }
+  }
+
+  /** All entries, the oldest first. Only those that have changed are unsealed again. */
+  async #entries() {
+    const head = await this.#store.head();
+    if (this.#cache.revision !== head.revision) {
+      const [key, rows] = await Promise.all([this.#store.get('key'), this.#store.list('entry/')]);
+      this.#cache = {revision: head.revision, entries: await this.#unsealAll(rows, key)};
+    }
+    return [...this.#cache.entries.values()].sort((one, other) => inOrder(one.item, other.item));
+  }
+
+  /** The same as a draft will leave them. */
+  async #entriesOf(draft) {
+    const rows = await draft.store.list('entry/');
+    for (const [name, row] of draft.changes) {
+      if (!name.startsWith('entry/')) continue;
+      if (row === null) rows.delete(name); else rows.set(name, row);
+    }
+    return [...(await this.#unsealAll(rows, draft.key)).values()].sort((one, other) => inOrder(one.item, other.item));
+  }
+
+  async #unsealAll(rows, key) {
+    const all = await Promise.all([...rows].map(async ([name, row]) => {
+      const known = this.#cache.entries.get(name);
+      if (known && base64(known.iv) === base64(row.iv)) return [name, known];
+      const value = await unseal(key, name, row);
+      // A row that cannot be read is not shown; the next page that names it replaces it.
+      return value && [name, {item: unpacked(value.item), date: value.date, tag: value.tag, change: row.change, size: row.data.length, iv: row.iv}];
+    }));
+    return new Map(all.filter(Boolean));
+  }
+
+  #announce() {
+    if (typeof BroadcastChannel === 'undefined') return;
+    this.#channel ??= new BroadcastChannel(this.#channelName);
+    this.#channel.postMessage('changed');
+  }
+
+  /** Lets go of the database; calls fail from then on. */
+  close() {
+    this.#channel?.close();
+    this.#store.close();
+  }
+}
+
+async function storeOf({store, name}) {
+  if (store) return store;
+  if (typeof indexedDB === 'undefined') throw new SealpostError('unavailable', 'This browser has no IndexedDB.');
+  return IndexedStore.open(name ? `sealpost ${name}` : 'sealpost');
+}
+
+/** Whether this page can be pushed to. On an iPhone that needs it to be on the home screen. */
+export const isPushAvailable = () =>
+  typeof Notification !== 'undefined' && (typeof PushManager !== 'undefined') && Boolean(globalThis.navigator?.serviceWorker ?? globalThis.registration);
+
+function readSession(answer) {
+  const token = member(answer.json, 'token'), end = member(answer.json, 'expiresat');
+  if (typeof token !== 'string' || token === '') throw unexpected(answer, 'a session');
+  return {token, expiresAt: typeof end === 'string' && !Number.isNaN(Date.parse(end)) ? new Date(end) : null};
+}
+
+/** An id, which becomes a part of a path. */
+function checked(id) {
+  if (!Number.isSafeInteger(id)) throw new TypeError(`${String(id).slice(0, 40)} is no id of a notification`);
+  return id;
+}
+
+/** The ids in an event stream (WHATWG HTML section 9.2.6), however it comes in pieces. */
+export class EventLines {
+  #decoder = new TextDecoder();
+  #rest = '';
+  #data = [];
+
+  take(bytes) {
+    const lines = (this.#rest + this.#decoder.decode(bytes, {stream: true})).split(/\r\n|\n|\r(?!$)/), ids = [];
+    this.#rest = lines.pop();
+    // Something that never ends a line is no stream of ours.
+    if (this.#rest.length > 65_536) throw offline('The stream has a line without an end.');
+    for (const line of lines) {
+      if (line.startsWith('data:')) this.#data.push(line.slice(5).trim());
+      if (line !== '' || this.#data.length === 0) continue;
+      const id = pushedID(this.#data.join('\n'));
+      if (id !== null) ids.push(id);
+      this.#data = [];
+    }
+    return ids;
+  }
+}
+
+/** The id that a push names, `{"secureId":"4711"}`; null for any other text. */
+export function pushedID(message) {
+  try {
+    const id = member(JSON.parse(message), 'secureid');
+    return /^[0-9]{1,15}$/.test(String(id)) ? Number(id) : null;
+  } catch {
+    return null;
+  }
+}

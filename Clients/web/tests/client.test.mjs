@@ -1,0 +1,382 @@
+// What a client does over time: nothing lost between pages, what waits for a network, tokens that end, signing out.
+
+import assert from 'node:assert/strict';
+import {randomInt, webcrypto} from 'node:crypto';
+import {test} from 'node:test';
+
+import {EventLines, MemoryStore, Sealpost, pushedID} from '../sealpost.js';
+import {FakeServer} from './fake-server.mjs';
+
+// Debian's Node has it under another name.
+globalThis.crypto ??= webcrypto;
+
+const lost = () => { throw new TypeError('Failed to fetch'); };
+
+/** A client that is signed in, which the test closes by itself. */
+async function clientOf(t, server, {store = new MemoryStore(), isIn = true, ...options} = {}) {
+  const push = await Sealpost.open({server: 'https://push.example', fetch: server.fetch, store, timeout: 5, ...options});
+  t.after(() => push.close());
+  if (isIn && !push.account) await push.useToken('spt_first', {account: 'alice'});
+  return push;
+}
+
+const ids = items => items.map(({id}) => id);
+
+test('what the first page has brought is told, though the second never came', async t => {
+  const server = new FakeServer(), push = await clientOf(t, server, {limit: 2});
+  const {mark} = await push.changes();
+  for (let count = 0; count < 5; count += 1) server.post(`payload ${count}`);
+  let pages = 0;
+  server.before = ({method}) => { if (method === 'GET' && (pages += 1) > 1) lost(); };
+  const inbox = await push.sync();
+  assert.deepEqual([inbox.isFresh, inbox.failure.code, ids(inbox.notifications)], [false, 'offline', [1, 2]]);
+  const first = await push.changes(mark);
+  assert.deepEqual(ids(first.arrived), [1, 2]);
+  server.before = () => {};
+  await push.sync();
+  const second = await push.changes(first.mark);
+  assert.deepEqual([ids(second.arrived), second.isWhole], [[3, 4, 5], false]);
+  assert.deepEqual(ids((await push.changes(mark)).arrived), [1, 2, 3, 4, 5]);
+});
+
+test('without a network the inbox is there with its date, and before there is one the call throws', async t => {
+  const server = new FakeServer();
+  let now = 1_800_000_000_000;
+  const push = await clientOf(t, server, {now: () => now});
+  server.before = lost;
+  await assert.rejects(push.sync(), {code: 'offline'});
+  server.before = () => {};
+  server.post('kept');
+  await push.sync();
+  now += 60_000;
+  server.before = lost;
+  const inbox = await push.sync();
+  assert.deepEqual([inbox.isFresh, inbox.date.getTime(), inbox.notifications[0].payload], [false, now - 60_000, 'kept']);
+  // The server's own refusal for now leaves what is kept, too.
+  server.before = () => {};
+  server.after = (response, {headers}) => new Response('{"type":"urn:sealpost:problem:busy","title":"busy","status":503}', {status: 503, headers: response.headers});
+  assert.equal((await push.sync()).failure.code, 'busy');
+});
+
+test('a notification is kept by its tag, and one that is gone is kept no more', async t => {
+  const server = new FakeServer(), push = await clientOf(t, server), id = server.post('one');
+  assert.equal((await push.notification(id)).item.payload, 'one');
+  server.before = lost;
+  const kept = await push.notification(id);
+  assert.deepEqual([kept.item.payload, kept.isFresh, kept.failure.code], ['one', false, 'offline']);
+  server.before = () => {};
+  server.delete(id);
+  await assert.rejects(push.notification(id), error => error.problem.status === 404);
+  assert.deepEqual((await push.kept()).notifications, []);
+});
+
+test('what is read, dismissed and sent without a network is told later, once, and no older page undoes it', async t => {
+  const server = new FakeServer(), push = await clientOf(t, server);
+  const [read, gone] = [server.post('to read'), server.post('to dismiss')];
+  await push.sync();
+  // The server takes nothing for a while, and lists both as they were.
+  server.isBusy = true;
+  assert.equal(await push.markRead(read), false);
+  assert.equal(await push.dismiss(gone), false);
+  assert.equal(await push.send({text: 'to send'}), null);
+  server.change(read, {Title: 'changed'});
+  server.change(gone, {Title: 'changed'});
+  server.post('new');
+  assert.equal((await push.sync()).isFresh, true);
+  let inbox = await push.kept();
+  assert.deepEqual(inbox.notifications.map(({id, isRead}) => [id, isRead]), [[read, true], [gone + 1, false]]);
+  server.isBusy = false;
+  // An answer is lost after the server has acted.
+  let answers = 0;
+  server.after = (_, {path, method}) => { if (method === 'POST' && path === '/api/notifications' && (answers += 1) <= 2) lost(); };
+  await push.sync();
+  assert.equal((await push.outbox()).length, 1);
+  await push.sync();
+  inbox = await push.kept();
+  assert.equal((await push.outbox()).length, 0);
+  assert.equal([...server.items.values()].filter(({Payload}) => Payload?.text === 'to send').length, 1);
+  assert.deepEqual([server.items.get(read).Read, server.items.has(gone)], [true, false]);
+});
+
+test('many are marked in one request', async t => {
+  const server = new FakeServer(), push = await clientOf(t, server);
+  for (let count = 0; count < 600; count += 1) server.post('x');
+  await push.sync();
+  server.requests = [];
+  assert.equal(await push.markRead(ids((await push.kept()).notifications)), true);
+  assert.deepEqual(server.requests, ['POST /api/notifications/read', 'POST /api/notifications/read']);
+  assert.equal((await push.kept()).unreadCount, 0);
+});
+
+test('a message that may have arrived is not sent again after the server has forgotten its key', async t => {
+  const server = new FakeServer();
+  let now = 1_800_000_000_000;
+  const push = await clientOf(t, server, {now: () => now});
+  server.after = lost;
+  assert.equal(await push.send('perhaps'), null);
+  now += 24 * 3_600_000;
+  server.after = response => response;
+  await push.sync();
+  const [left] = await push.outbox();
+  assert.equal(left.failure.code, 'uncertain');
+  assert.equal(server.requests.filter(request => request === 'POST /api/notifications').length, 2);
+  await push.discard(left.key);
+  assert.deepEqual(await push.outbox(), []);
+});
+
+test('a refusal of a message is thrown to its sender', async t => {
+  const server = new FakeServer(), push = await clientOf(t, server);
+  server.after = (response, {method}) => {
+    if (method !== 'POST') return response;
+    return new Response('{"type":"urn:sealpost:problem:payload-too-large","title":"too large","status":413}', {status: 413, headers: response.headers});
+  };
+  await assert.rejects(push.send('much'), error => error.problem.code === 'payload-too-large');
+  assert.deepEqual(await push.outbox(), []);
+});
+
+test('a token that is refused or about to end is renewed, once for all that wait', async t => {
+  const server = new FakeServer();
+  let renewals = 0;
+  const push = await clientOf(t, server, {token: async () => {
+    renewals += 1;
+    server.tokens.add(`spt_renewed_${renewals}`);
+    return {Token: `spt_renewed_${renewals}`, ExpiresAt: new Date(Date.now() + 30_000).toISOString()};
+  }});
+  server.tokens.delete('spt_first');
+  const id = server.post('one');
+  const found = await Promise.all([push.notification(id), push.notification(id), push.notification(id)]);
+  assert.deepEqual(found.map(({item}) => item.payload), ['one', 'one', 'one']);
+  assert.equal(renewals, 1);
+  // It ends in half a minute.
+  await push.notification(id);
+  assert.equal(renewals, 2);
+});
+
+test('a password is shown only to a server whose answer has passed the checks', async t => {
+  const server = new FakeServer(), push = await clientOf(t, server, {isIn: false}), shown = [];
+  server.before = ({headers}) => { if (headers.Authorization) shown.push(headers.Authorization); };
+  server.after = () => new Response('<html>Welcome</html>');
+  await assert.rejects(push.signIn('alice', 'pässword'), error => error.interference.kind === 'missingEcho');
+  assert.deepEqual(shown, []);
+  server.after = response => response;
+  await push.signIn('alice', 'pässword');
+  assert.deepEqual([push.account, shown], ['alice', [`Basic ${Buffer.from('alice:pässword').toString('base64')}`]]);
+});
+
+test('without a way to renew, a dead token is unauthorized, and what is kept stays', async t => {
+  const server = new FakeServer(), push = await clientOf(t, server);
+  server.post('kept');
+  await push.sync();
+  server.tokens.clear();
+  await assert.rejects(push.sync(), error => error.code === 'unauthorized' && error.advice === 'signIn');
+  assert.equal((await push.kept()).notifications.length, 1);
+});
+
+test('signing out ends every writer, leaves nothing, and is told to the server when it can be', async t => {
+  const server = new FakeServer(), store = new MemoryStore(), push = await clientOf(t, server, {store});
+  const other = await clientOf(t, server, {store});
+  server.post('secret');
+  await push.sync();
+  // A page is on its way while the other tab signs out.
+  let release;
+  const waiting = new Promise(done => { release = done; });
+  server.after = async (response, {path, method}) => {
+    if (method === 'DELETE') lost();
+    if (path === '/api/notifications') await waiting;
+  };
+  server.post('late');
+  const late = other.sync();
+  assert.equal(await push.signOut(), false);
+  release();
+  await assert.rejects(late, {code: 'signedOut'});
+  assert.deepEqual((await push.kept()).notifications, []);
+  assert.deepEqual([...(await store.list('')).keys()].filter(name => !/^(ending\/.*|head|key|settings)$/.test(name)), []);
+  await assert.rejects(push.sync(), {code: 'signedOut'});
+  const third = await clientOf(t, server, {store, isIn: false});
+  await assert.rejects(other.markRead(1), {code: 'signedOut'});
+  await assert.rejects(third.markRead(1), {code: 'signedOut'});
+  assert.equal((await store.list('outbox/')).size, 0);
+  assert.equal(server.tokens.has('spt_first'), false, 'the server has acted, and its answer was lost');
+  server.after = response => response;
+  server.tokens.add('spt_first');
+  // The next start of the page tells it.
+  const again = await clientOf(t, server, {store, isIn: false});
+  assert.equal(await again.finishSigningOut(), true);
+  assert.deepEqual([server.tokens.has('spt_first'), (await store.list('ending/')).size], [false, 0]);
+});
+
+test("another account sees nothing of the one before, whose session is ended", async t => {
+  const server = new FakeServer(), store = new MemoryStore(), push = await clientOf(t, server, {store});
+  server.post("alice's");
+  await push.sync();
+  const {mark} = await push.changes();
+  server.tokens.add('spt_bob');
+  await push.useToken('spt_bob', {account: 'bob'});
+  assert.deepEqual((await push.kept()).notifications, []);
+  const changes = await push.changes(mark);
+  assert.deepEqual([changes.isWhole, changes.arrived], [true, []]);
+  assert.deepEqual([...server.tokens], ['spt_bob']);
+});
+
+test('what was believed without signatures is not read by who demands them', async t => {
+  const server = new FakeServer(), store = new MemoryStore(), push = await clientOf(t, server, {store});
+  server.post('believed');
+  await push.sync();
+  const strict = await clientOf(t, server, {store, keys: ['gUZkDwJJOvT7xU_jM4jnXcLJN64LdyfMKyr7G3UZmj4']});
+  assert.deepEqual([strict.account, (await strict.kept()).notifications], ['alice', []]);
+  await assert.rejects(strict.sync(), error => error.interference.kind === 'signature');
+});
+
+test('an inbox whose key is lost goes as a whole', async t => {
+  const server = new FakeServer(), store = new MemoryStore(), push = await clientOf(t, server, {store});
+  server.post('one');
+  await push.sync();
+  store.rows.delete('key');
+  const again = await clientOf(t, server, {store, isIn: false});
+  assert.deepEqual([again.account, (await again.kept()).notifications], [null, []]);
+  assert.equal((await store.list('entry/')).size, 0);
+});
+
+test('of two commits after the same revision the second is refused, and a slower page does not move the cursor back', async t => {
+  const server = new FakeServer(), store = new MemoryStore();
+  const {revision, ...head} = await store.head();
+  assert.deepEqual([await store.commit(revision, new Map([['a', 1]]), head), await store.commit(revision, new Map([['a', 2]]), head)], [true, false]);
+  assert.equal(await store.get('a'), 1);
+  const slow = await clientOf(t, server, {store}), fast = await clientOf(t, server, {store}), id = server.post('to be dismissed');
+  let isFirst = true;
+  server.after = async (response, {method}) => {
+    if (method !== 'GET' || !isFirst) return;
+    isFirst = false;
+    server.delete(id);
+    await fast.sync();
+    server.requests = [];
+  };
+  assert.deepEqual((await slow.sync()).notifications, []);
+  assert.deepEqual(server.requests, ['GET /api/notifications'], 'from where the other has come to');
+});
+
+test('no row can be put in the place of another', async t => {
+  const server = new FakeServer(), store = new MemoryStore(), push = await clientOf(t, server, {store});
+  const [one, two] = [server.post('one'), server.post('two')];
+  await push.sync();
+  store.rows.set(`entry/${one}`, store.rows.get(`entry/${two}`));
+  const again = await clientOf(t, server, {store});
+  assert.deepEqual((await again.kept()).notifications.map(({payload}) => payload), ['two']);
+});
+
+test('of a portal that sends without an end nothing is read, and of too long an answer no more than the bound', async t => {
+  const server = new FakeServer(), push = await clientOf(t, server, {maximumBody: 100_000});
+  let pulled = 0;
+  const endless = headers => new Response(new ReadableStream({
+    pull(controller) { pulled += 1; controller.enqueue(new Uint8Array(65_536)); },
+  }, {highWaterMark: 0}), {headers});
+  server.after = () => endless({});
+  await assert.rejects(push.sync(), error => error.interference.kind === 'missingEcho');
+  assert.equal(pulled, 0);
+  server.after = response => endless(response.headers);
+  await assert.rejects(push.sync(), error => error.interference.kind === 'oversized');
+  assert.equal(pulled, 2);
+});
+
+test('a server that does not answer is offline when the time is up', async t => {
+  const server = new FakeServer(), push = await clientOf(t, server, {timeout: 0.1});
+  server.fetch = undefined;
+  const silent = await clientOf(t, {fetch: (_, {signal}) => new Promise((_, fail) => signal.addEventListener('abort', () => fail(signal.reason)))}, {timeout: 0.1});
+  await assert.rejects(silent.sync(), {code: 'offline'});
+});
+
+test('a push of what may be read once is collected without its payload, and stays to be read', async t => {
+  const server = new FakeServer(), push = await clientOf(t, server), id = server.post(undefined, {ReadOnce: true});
+  const item = await push.collect(id);
+  assert.deepEqual([item.isReadOnce, item.hasPayload, ids((await push.kept()).notifications)], [true, false, [id]]);
+  assert.deepEqual(server.requests, ['GET /api/notifications']);
+  assert.equal(await push.collect(4711), null);
+});
+
+test('updates tell what another client of the same store has changed', async t => {
+  const server = new FakeServer(), store = new MemoryStore(), page = await clientOf(t, server, {store, name: 'updates'});
+  const worker = await clientOf(t, server, {store, name: 'updates'}), end = new AbortController();
+  const told = [];
+  const done = (async () => {
+    for await (const {arrived, deleted} of page.updates({signal: end.signal})) {
+      told.push(...ids(arrived), ...deleted.map(id => -id));
+      if (told.includes(-1)) end.abort();
+    }
+  })();
+  await new Promise(next => setImmediate(next));
+  const id = server.post('pushed');
+  await worker.collect(id);
+  await worker.dismiss(id);
+  await done;
+  assert.equal(told.at(-1), -id);
+});
+
+test('page and worker over one store, with failures anywhere: nothing is lost or doubled, and changes agree with the inbox', async t => {
+  const server = new FakeServer(), store = new MemoryStore();
+  let chance = 0;
+  const commit = store.commit.bind(store);
+  // A crash before or after the commit: the caller never learns which.
+  store.commit = async (...change) => {
+    if (chance > 0 && randomInt(40) === 0) throw new Error('crash');
+    const result = await commit(...change);
+    if (chance > 0 && randomInt(40) === 0) throw new Error('crash');
+    return result;
+  };
+  server.before = () => { if (chance > 0 && randomInt(8) === 0) lost(); };
+  server.after = response => { if (chance > 0 && randomInt(8) === 0) lost(); return response; };
+  const clients = [await clientOf(t, server, {store, limit: 3}), await clientOf(t, server, {store, limit: 3})];
+  const seen = new Map();
+  let mark = null;
+
+  async function consume() {
+    const changes = await clients[0].changes(mark);
+    if (changes.isWhole) seen.clear();
+    for (const item of changes.arrived) seen.set(item.id, item.isRead);
+    for (const id of changes.deleted) seen.delete(id);
+    mark = changes.mark;
+    const kept = (await clients[0].kept()).notifications;
+    assert.deepEqual(new Map([...seen].sort(([one], [other]) => one - other)), new Map(kept.map(item => [item.id, item.isRead]).sort(([one], [other]) => one - other)));
+  }
+
+  chance = 1;
+  for (let step = 0; step < 3000; step += 1) {
+    const push = clients[randomInt(2)], all = [...server.items.keys()], id = all[randomInt(Math.max(1, all.length))];
+    const steps = [
+      () => server.post(`payload ${step}`), () => server.post(`payload ${step}`), () => id && server.delete(id),
+      () => id && server.change(id, {Read: !server.items.get(id).Read}), () => push.sync(), () => push.sync(), () => id && push.collect(id),
+      () => id && push.markRead(id, randomInt(2) === 0), () => id && randomInt(3) === 0 && push.dismiss(id),
+      async () => {
+        // To the end of both, whichever fails.
+        for (const {reason} of await Promise.allSettled(clients.map(client => client.sync()))) if (reason) throw reason;
+      },
+    ];
+    try {
+      await steps[randomInt(steps.length)]();
+    } catch (error) {
+      if (error.message !== 'crash' && error.code !== 'offline' && !(error.problem?.status === 404)) throw error;
+    }
+    if (step % 10 === 0) await consume();
+  }
+  chance = 0;
+  const {notifications, isFresh} = await clients[0].sync();
+  await consume();
+  assert.equal(isFresh, true);
+  assert.deepEqual(await clients[0].outbox(), []);
+  assert.deepEqual(
+    notifications.map(item => [item.id, item.payload, item.isRead]),
+    [...server.items.values()].map(item => [item.Id, item.Payload, item.Read]).sort(([one], [other]) => one - other),
+  );
+});
+
+test('an event stream is read however it comes in pieces, and a push names an id or nothing', () => {
+  const text = 'retry: 2000\n\n:\n\nid: 7\ndata: {"secureId":"7"}\n\nid: 8\r\ndata: {"secureId":"8"}\r\n\r\ndata: nonsense\n\n';
+  for (let size = 1; size < text.length; size += 1) {
+    const lines = new EventLines(), found = [];
+    for (let start = 0; start < text.length; start += size) found.push(...lines.take(new TextEncoder().encode(text.slice(start, start + size))));
+    assert.deepEqual(found, [7, 8], `in pieces of ${size}`);
+  }
+  for (const message of ['', '{}', '{"secureId":"x"}', '{"secureId":-1}', '[]', 'null', '{"secureId":"1/../2"}', '{"secureId":"99999999999999999999"}']) {
+    assert.equal(pushedID(message), null, message);
+  }
+  assert.equal(pushedID('{"secureId":"4711","alert":{"badge":3}}'), 4711);
+});

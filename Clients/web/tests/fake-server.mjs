@@ -1,0 +1,102 @@
+// A server in memory, for one account, without signatures: as `fetch` for a client.
+
+import {echoOf} from '../sealpost.js';
+
+export class FakeServer {
+  items = new Map();
+  /** The ids in the order of their changes; a cursor is a place in it. */
+  log = [];
+  devices = new Set();
+  tokens = new Set(['spt_first']);
+  /** All requests, as `GET /api/notifications`. */
+  requests = [];
+  /** Whether it takes nothing for now. */
+  isBusy = false;
+  keys = new Map();
+  /** Called with each request before it is acted on, and with its answer after; what it throws is a network's failure. */
+  before = () => {};
+  after = response => response;
+  #next = 1;
+
+  post(payload, more = {}) {
+    const id = this.#next++;
+    this.items.set(id, {Id: id, Payload: payload, Read: false, CreatedAt: '2027-01-15T08:00:00Z', ExpiresAt: '2100-01-16T08:00:00Z', ...more});
+    this.log.push(id);
+    return id;
+  }
+
+  change(id, members) {
+    Object.assign(this.items.get(id), members);
+    this.log.push(id);
+  }
+
+  delete(id) {
+    if (this.items.delete(id)) this.log.push(id);
+  }
+
+  /** As `fetch`. */
+  fetch = async (url, options = {}) => {
+    const {pathname, searchParams} = new URL(url), {method = 'GET', headers = {}} = options;
+    const request = {method, path: pathname, query: searchParams, headers, body: options.body && JSON.parse(options.body)};
+    options.signal?.throwIfAborted();
+    await this.before(request);
+    this.requests.push(`${method} ${pathname}`);
+    const [status, body, fields = {}] = this.#answer(request);
+    const text = body === undefined ? null : JSON.stringify(body);
+    const response = new Response(text, {status, headers: {MyToken: echoOf(headers.MyToken), 'Content-Type': 'application/json', ...fields}});
+    return await this.after(response, request) ?? response;
+  };
+
+  #answer({method, path, query, headers, body}) {
+    const problem = (status, code) => [status, {type: `urn:sealpost:problem:${code}`, title: code, status}];
+    if (method === 'POST' && path === '/api/sessions') {
+      const token = `spt_${this.tokens.size}`;
+      this.tokens.add(token);
+      return [200, {Token: token, ExpiresAt: '2100-01-01T00:00:00Z'}];
+    }
+    const token = headers.Authorization?.replace('Bearer ', '');
+    if (!this.tokens.has(token)) return problem(401, 'invalid-token');
+    if (this.isBusy && method !== 'GET') return problem(503, 'busy');
+    const [, , kind, name, action] = path.split('/');
+    if (kind === 'sessions') return this.tokens.delete(token), [204];
+    if (kind === 'register') return this.#register(method, name, problem);
+    if (method === 'GET' && !name) return this.#list(query, headers, problem);
+    if (name === 'read') {
+      const read = body.Ids.filter(id => this.items.has(id));
+      for (const id of read) this.change(id, {Read: true});
+      return [200, {Read: read}];
+    }
+    if (method === 'POST' && !name) {
+      const key = headers['Idempotency-Key'];
+      if (!this.keys.has(key)) this.keys.set(key, this.post(typeof body === 'string' ? body : body.Payload));
+      return [201, this.items.get(this.keys.get(key))];
+    }
+    const id = Number(name), item = this.items.get(id);
+    if (!item) return problem(404, 'not-found');
+    if (action === 'taken' || method === 'DELETE') return this.delete(id), [204];
+    if (method === 'PATCH') this.change(id, body);
+    return [200, item, {ETag: `"${id}-${item.Read}"`}];
+  }
+
+  #register(method, name, problem) {
+    if (method === 'POST') return this.devices.add(`device-${this.devices.size}`), [200, `device-${this.devices.size - 1}`];
+    if (method === 'PUT') return this.devices.has(name) ? [200] : problem(410, 'registration-gone');
+    if (method === 'DELETE') return this.devices.delete(name), [200];
+    return [200, [...this.devices]];
+  }
+
+  #list(query, headers, problem) {
+    if (query.has('ids')) {
+      return [200, {Notifications: query.get('ids').split(',').map(id => this.items.get(Number(id))).filter(Boolean), Deleted: [], More: false}];
+    }
+    const since = query.get('since'), start = since === null ? 0 : Number(since.slice(1));
+    if (!(start <= this.log.length)) return problem(400, 'invalid-cursor');
+    if (since !== null && start === this.log.length && headers['If-None-Match'] === `"${since}"`) return [304, undefined, {ETag: `"${since}"`}];
+    const end = Math.min(this.log.length, start + Number(query.get('limit')));
+    const ids = [...new Set(this.log.slice(start, end))];
+    return [200, {
+      Notifications: ids.filter(id => this.items.has(id)).map(id => this.items.get(id)),
+      Deleted: since === null ? [] : ids.filter(id => !this.items.has(id)), Cursor: `c${end}`, More: end < this.log.length,
+    }];
+  }
+}

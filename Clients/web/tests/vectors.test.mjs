@@ -1,0 +1,198 @@
+// The vectors that every client is tested with, through the module that pages use: docs/vectors/README.md says what they are.
+
+import assert from 'node:assert/strict';
+import {randomInt, webcrypto} from 'node:crypto';
+import {readFileSync} from 'node:fs';
+import {test} from 'node:test';
+
+import {
+  GREATEST_TOKEN, MemoryStore, Sealpost, acceptSignature, checkAnswer, digestField, digestMatches, echoOf, importKeys, randomToken, readItem,
+  readPage, signatureBase, success,
+} from '../sealpost.js';
+
+// Debian's Node has it under another name.
+globalThis.crypto ??= webcrypto;
+
+const folder = process.env.SEALPOST_VECTORS ?? new URL('../../../docs/vectors', import.meta.url).pathname;
+const read = name => JSON.parse(readFileSync(`${folder}/${name}.json`, 'utf8'));
+const {pinned, acceptSignature: asked, toleranceSeconds} = read('keys');
+const keys = await importKeys([pinned.publicKey]);
+const bytesOf = ({body, bodyBase64}) => new Uint8Array(Buffer.from(bodyBase64 ?? body ?? '', bodyBase64 === undefined ? 'utf8' : 'base64'));
+
+/** An answer of a vector as the module takes it: a browser joins the lines of a field, and takes blanks away. */
+function answerOf(answer) {
+  const headers = new Headers(answer.fields.map(([name, value]) => [name, value]));
+  return {status: answer.status, field: name => headers.get(name), body: bytesOf(answer), end: answer.end};
+}
+
+/** What the client makes of an answer to a call: `accepted`, or the kind of interference. */
+async function verdict(call, request, answer, options) {
+  try {
+    const checked = await checkAnswer(request, answer, options);
+    if (checked.status !== 304) {
+      try {
+        success(checked);
+        if (call === 'list') readPage(checked); else readItem(checked, 7);
+      } catch (error) {
+        if (!error.problem) throw error;
+      }
+    }
+    return 'accepted';
+  } catch (error) {
+    if (error.code !== 'interference') throw error;
+    return error.interference.kind;
+  }
+}
+
+test('the echo of each token is right, and nothing else is a token', () => {
+  const {echoes, refused, factor, summand, smallest, greatest} = read('echo');
+  for (const {token, echo} of echoes) assert.equal(echoOf(token), echo);
+  for (const text of refused) assert.equal(echoOf(text), null, text);
+  assert.deepEqual([factor, summand, smallest, greatest], [17, 3, 0, GREATEST_TOKEN]);
+  for (let count = 0; count < 1000; count += 1) assert.notEqual(echoOf(randomToken()), null);
+});
+
+test('digests are made and compared as the server does it', async () => {
+  const {contents, comparisons} = read('digests');
+  for (const content of contents) {
+    assert.equal(await digestField(content.zeros ? new Uint8Array(content.zeros) : bytesOf(content)), content.field, content.name);
+  }
+  const body = bytesOf(comparisons);
+  for (const {name, field, matches} of comparisons.fields) assert.equal(await digestMatches(field.trim(), body), matches, name);
+});
+
+test('a key is known by its thumbprint, and asked for by it', () => {
+  assert.equal(keys[0].id, pinned.keyid);
+  assert.equal(acceptSignature(keys[0].id), asked);
+});
+
+test('the base of each signature is that of the server, and the signature is verified', async () => {
+  const {now, vectors} = read('signatures');
+  for (const {name, request, answer, base, signature} of vectors) {
+    const given = answerOf(answer), validator = given.field(answer.status === 304 ? 'etag' : 'content-digest');
+    const created = Number(/created=(\d+)/.exec(given.field('signature-input'))[1]);
+    const parameters = [
+      {key: 'created', kind: 'integer', value: created}, {key: 'keyid', kind: 'string', value: pinned.keyid}, {key: 'alg', kind: 'string', value: 'ed25519'},
+    ];
+    assert.equal(signatureBase(request, {status: answer.status, validator}, parameters), base, name);
+    const bytes = new Uint8Array(Buffer.from(signature, 'base64'));
+    assert.equal(await crypto.subtle.verify({name: 'Ed25519'}, keys[0].key, bytes, new TextEncoder().encode(base)), true, name);
+    // A client makes no other tokens than whole numbers of the range.
+    if (echoOf(request.token) !== null) await checkAnswer(request, given, {keys, tolerance: toleranceSeconds, now});
+  }
+});
+
+test('each interference is named as it is due, with signatures and without', async () => {
+  const {cases} = read('interference');
+  for (const {name, call, deviceTime, request, answer, verdict: due} of cases) {
+    for (const [kind, pins] of [['signed', keys], ['unsigned', []]]) {
+      const found = await verdict(call, request, answerOf(answer), {keys: pins, tolerance: toleranceSeconds, now: deviceTime});
+      assert.equal(found, due[kind], `${name}, ${kind}`);
+    }
+  }
+});
+
+test('a changed byte in any of 1,000 sampled answers is refused', async () => {
+  const {now, vectors: all} = read('signatures'), vectors = all.filter(({request}) => echoOf(request.token) !== null);
+  const signed = ['mytoken', 'signature-input', 'signature'];
+  let refused = 0;
+  for (let count = 0; count < 1000; count += 1) {
+    const {name, request, answer} = vectors[randomInt(vectors.length)], given = answerOf(answer);
+    const fields = [...signed, answer.status === 304 ? 'etag' : 'content-digest'];
+    const places = [['status'], ...fields.map(field => ['field', field]), ...['method', 'path', 'query', 'token'].map(part => ['request', part])];
+    // Half of all samples change the content, if there is any.
+    const [kind, part] = given.body.length > 0 && randomInt(2) ? ['body'] : places[randomInt(places.length)];
+    const asked = {...request}, changed = {...given};
+    if (kind === 'body') {
+      changed.body = given.body.slice();
+      changed.body[randomInt(changed.body.length)] ^= 1 << randomInt(8);
+    } else if (kind === 'status') {
+      changed.status = given.status === 200 ? 404 : 200;
+    } else if (kind === 'request') {
+      asked[part] = spoiled(request[part] ?? '');
+    } else {
+      const value = spoiled(given.field(part));
+      changed.field = field => field === part ? value : given.field(field);
+    }
+    await assert.rejects(
+      checkAnswer(asked, changed, {keys, tolerance: toleranceSeconds, now}), error => error.code === 'interference', `${name}: ${kind} ${part}`,
+    );
+    refused += 1;
+  }
+  assert.equal(refused, 1000);
+});
+
+/** A text with one character that is another one; of an empty one, a text. */
+function spoiled(text) {
+  if (text === '') return 'x';
+  const place = randomInt(text.length), code = text.charCodeAt(place);
+  const others = [...'abcXYZ019"();=:,/'].filter(other => other.charCodeAt(0) !== code);
+  return text.slice(0, place) + others[randomInt(others.length)] + text.slice(place + 1);
+}
+
+for (const [kind, pins] of [['signed', [pinned.publicKey]], ['unsigned', []]]) {
+  for (const {name, steps} of read('histories').histories) {
+    test(`history, ${kind}: ${name}`, () => follow(steps, pins));
+  }
+}
+
+/** Has a client sync through the steps, and compares what it keeps and shows after each. */
+async function follow(steps, pins) {
+  let number = -1, clock = null, mark = null, push;
+  const now = () => clock ?? steps[Math.max(0, number)].deviceTime * 1000;
+
+  /** What the step has left is compared before the next one is asked for. */
+  async function compare(step) {
+    // A clock at the beginning of time hides nothing.
+    clock = 0;
+    const all = (await push.kept()).notifications;
+    clock = null;
+    const kept = all.map(item => ({
+      Id: item.id, ...(item.hasPayload ? {Payload: item.payload} : {}), Read: item.isRead,
+      CreatedAt: rfc3339(item.createdAt), ExpiresAt: rfc3339(item.expiresAt), ...(item.isReadOnce ? {ReadOnce: true} : {}), ...(item.isNeverStored ? {Store: 'never'} : {}),
+    })).sort((one, other) => one.Id - other.Id);
+    assert.deepEqual(kept.map(({Store, ...item}) => item), step.kept.map(({Store, ...item}) => item), 'kept');
+    assert.deepEqual((await push.kept()).notifications.map(({id}) => id), step.shown, 'shown');
+    clock = 0;
+    const changes = await push.changes(mark);
+    clock = null;
+    assert.deepEqual(changes.arrived.map(({id}) => id).sort((one, other) => one - other), step.arrived, 'arrived');
+    assert.deepEqual(changes.deleted, step.deleted, 'deleted');
+    mark = changes.mark;
+  }
+
+  async function fetch(url, options) {
+    if (number >= 0) await compare(steps[number]);
+    number += 1;
+    const {request, answer} = steps[number], {pathname, search} = new URL(url);
+    assert.equal(pathname + search, request.path + (request.query === null ? '' : `?${request.query}`));
+    assert.equal(options.headers['If-None-Match'] ?? null, request.condition);
+    // All signed answers are `no-store`; one who goes by the token alone takes that for the sender's word.
+    const headers = answer.fields.filter(([name]) => pins.length > 0 || name !== 'Cache-Control');
+    return new Response([204, 304].includes(answer.status) ? null : bytesOf(answer), {status: answer.status, headers});
+  }
+
+  const limit = Number(new URLSearchParams(steps[0].request.query).get('limit'));
+  push = await Sealpost.open({
+    server: 'https://push.example', keys: pins, store: new MemoryStore(), fetch, now, limit, makeToken: () => '1000',
+    // The clock of the device is wrong in one of them, and that is not what these are about.
+    tolerance: 1_000_000,
+  });
+  try {
+    await push.useToken('spt_test', {account: 'alice'});
+    mark = (await push.changes()).mark;
+    while (number < steps.length - 1) {
+      const {notifications, isFresh, failure} = await push.sync();
+      assert.deepEqual([failure, isFresh], [null, true]);
+      const step = steps[number];
+      assert.equal(step.next, 'done');
+      const withPayload = new Set((await push.kept()).notifications.filter(item => item.hasPayload).map(({id}) => id));
+      assert.deepEqual(notifications.filter(item => item.hasPayload && !withPayload.has(item.id)).map(({id}) => id), step.unkept, 'unkept');
+      if (number === steps.length - 1) await compare(step);
+    }
+  } finally {
+    push.close();
+  }
+}
+
+const rfc3339 = time => time.toISOString().replace('.000Z', 'Z');

@@ -1,0 +1,140 @@
+// A page of messages: shown at once from what is kept, then from the server, and pushed to when it is closed.
+
+import {ADVICE, Sealpost, SealpostError, isPushAvailable} from './sealpost/sealpost.js';
+import settings from './settings.js';
+
+const by = id => document.getElementById(id);
+const push = await Sealpost.open({...settings, worker: 'worker.js', icon: 'icon.svg'});
+
+// MARK: What is shown
+
+/** The inbox, which may be out of date, and then says so. */
+function show(inbox) {
+  const isIn = push.account !== null;
+  by('entry').hidden = isIn;
+  by('inbox').hidden = by('sign-out').hidden = !isIn;
+  by('who').textContent = push.account ?? '';
+  by('count').hidden = inbox.unreadCount === 0;
+  by('count').textContent = `${inbox.unreadCount} new`;
+  document.title = inbox.unreadCount > 0 ? `(${inbox.unreadCount}) Messages` : 'Messages';
+  navigator.setAppBadge?.(inbox.unreadCount).catch(() => {});
+  keepingFocus(() => by('list').replaceChildren(...[...inbox.notifications].reverse().map(elementOf)));
+  by('empty').hidden = inbox.notifications.length > 0 || inbox.date === null;
+}
+
+/** Draws the list anew. Who is on a button of a message stays there, or goes to the next message if that one is gone. */
+function keepingFocus(draw) {
+  const focused = document.activeElement, item = focused?.closest('.item');
+  const place = item ? [...by('list').children].indexOf(item) : -1, button = item ? [...item.querySelectorAll('button')].indexOf(focused) : -1;
+  draw();
+  if (button < 0) return;
+  const next = document.getElementById(item.id) ?? by('list').children[Math.min(place, by('list').children.length - 1)];
+  (next?.querySelectorAll('button')[button] ?? by('inbox').querySelector('h1')).focus();
+}
+
+/** How old the inbox is, and why. */
+function showAge({date, failure}) {
+  by('age').classList.toggle('old', failure !== null);
+  const time = date?.toLocaleString([], {dateStyle: 'medium', timeStyle: 'short'});
+  by('age').textContent = date === null ? '' : failure ? `As of ${time}. ${ADVICE[failure.advice]}` : `Up to date, ${time}`;
+}
+
+function elementOf(item) {
+  const text = typeof item.payload === 'string' ? item.payload : item.payload?.text;
+  const element = make('li', {className: item.isRead ? 'item' : 'item new', id: `m${item.id}`});
+  const top = make('div', {className: 'top'});
+  top.append(make('span', {textContent: item.isRead ? 'Read' : 'New'}), timeOf(item.createdAt));
+  const row = make('div', {className: 'row'});
+  if (item.isReadOnce && !item.hasPayload) row.append(button('Open once', () => openOnce(item, element)));
+  row.append(
+    button(item.isRead ? 'Mark as new' : 'Mark as read', () => push.markRead(item.id, !item.isRead)),
+    button('Dismiss', () => push.dismiss(item.id)),
+  );
+  const shown = item.hasPayload ? text ?? JSON.stringify(item.payload) : item.isReadOnce ? 'This message can be opened once.' : 'Open to read.';
+  element.append(top, make('p', {className: 'text', textContent: shown}), row);
+  return element;
+}
+
+async function openOnce(item, element) {
+  const {item: {payload}} = await push.notification(item.id);
+  element.querySelector('.text').textContent = typeof payload === 'string' ? payload : payload?.text ?? JSON.stringify(payload);
+  element.querySelector('.row').replaceChildren(button('Done', () => push.confirmTaken(item.id)));
+}
+
+const make = (tag, properties) => Object.assign(document.createElement(tag), properties);
+function timeOf(date) {
+  return make('time', {dateTime: date?.toISOString() ?? '', textContent: date?.toLocaleString([], {dateStyle: 'medium', timeStyle: 'short'}) ?? ''});
+}
+
+function button(label, action) {
+  const element = make('button', {type: 'button', className: 'quiet', textContent: label});
+  // Not switched off meanwhile: that would take the focus away, and each of these may be done twice.
+  element.onclick = () => attempt(action);
+  return element;
+}
+
+// MARK: What is done
+
+/** Does something that may fail, and says what the user can do then. */
+async function attempt(action, control) {
+  const isFocused = control !== undefined && control === document.activeElement;
+  by('notice').hidden = true;
+  if (control) control.disabled = true;
+  try {
+    await action();
+  } catch (error) {
+    if (!(error instanceof SealpostError)) throw error;
+    by('notice').textContent = error.code === 'denied' ? 'Notifications are not allowed for this site. Change that in the browser’s settings.'
+      : error.code === 'unauthorized' && push.account === null ? 'The name or the password is wrong.' : ADVICE[error.advice];
+    by('notice').hidden = false;
+  } finally {
+    if (control) control.disabled = false;
+    if (isFocused && document.activeElement === document.body) control.focus();
+  }
+}
+
+async function sync() {
+  const inbox = await push.sync();
+  show(inbox);
+  showAge(inbox);
+  by('said').textContent = inbox.failure ? ADVICE[inbox.failure.advice] : 'Up to date';
+}
+
+async function start() {
+  await push.startWorker();
+  await sync();
+  await push.refresh();
+  by('offer').hidden = !isPushAvailable() || await push.registrationID() !== null;
+}
+
+by('brand').textContent = settings.title;
+by('sign-in').onsubmit = event => {
+  event.preventDefault();
+  attempt(async () => {
+    await push.signIn(by('name').value, by('password').value);
+    by('password').value = '';
+    show(await push.kept());
+    by('inbox').querySelector('h1').focus();
+    await start();
+  }, event.submitter);
+};
+by('sign-out').onclick = () => attempt(() => push.signOut(), by('sign-out'));
+by('refresh').onclick = () => attempt(sync, by('refresh'));
+by('enable').onclick = () => attempt(async () => {
+  await push.enablePush();
+  by('offer').hidden = true;
+}, by('enable'));
+addEventListener('online', () => attempt(sync));
+navigator.serviceWorker?.addEventListener('message', ({data}) => {
+  if (data?.sealpost === 'open' && data.id !== null) location.hash = `m${data.id}`;
+});
+
+const first = await push.kept();
+show(first);
+showAge(first);
+if (push.account !== null) attempt(start);
+for await (const change of push.updates()) {
+  const inbox = await push.kept();
+  show(inbox);
+  if (push.account === null) showAge({date: null, failure: null});
+}

@@ -1,0 +1,742 @@
+"""Has Chromium use the client for browsers, `Clients/web`, and the sample page, behind proxies that meddle in each way.
+
+The daemon is the real one, and so is the browser; pages come over TLS, and pushes are handed to the service worker over the DevTools
+protocol. What the page and its worker show is compared with what was sent. This program fails
+
+- where the first launch of `examples/web` does not lead to a registered device and to the message that was sent;
+- where an interference is not named as it is due, with pinned keys and without, or anything but the sent payload is shown with pinned keys:
+  by the page, by the worker's notifications, by what is kept;
+- where the page shows nothing without a network, does not say how old it is, or forgets what was done then;
+- where signing out without a network leaves anything readable, is forgotten, or does not end device and token at the server;
+- where a payload or a token lies unsealed in the browser's databases;
+- where the page breaks a rule of `console`'s: names, contrast, headings, the width of a phone, in both themes.
+"""
+
+import base64
+import json
+import os
+import pathlib
+import re
+import shutil
+import socket
+import ssl
+import tempfile
+import threading
+import time
+
+from sealpost_e2e import api, chromium, processes, rig, tls
+from sealpost_e2e.programs.console import RULES
+
+SIZES = {"phone": (390, 844), "desk": (1000, 760)}
+THEMES = ("light", "dark")
+SECRET = "a secret text"
+# What the proxies of the matrix write where they write something of their own.
+FORGERIES = ("forged text", "invented", "Welcome", "Advertisement")
+TYPES = {"html": "text/html; charset=utf-8", "js": "text/javascript", "css": "text/css", "svg": "image/svg+xml", "webmanifest": "application/manifest+json"}
+PLACEHOLDER = "New message. Open to read."
+
+# Each chain of proxies in scripts/proxies, the first one being the one that the browser sees, what its variable HOW is, and what a client
+# must find: of a single notification and of the list, without pinned keys and with them. "truth" is the right payload, "belief" a wrong
+# one that nobody can tell without signatures. A cache is asked twice. They are those of `ProxyInterferenceTests`.
+NONE = ("truth", "truth")
+MATRIX = [
+    (["nginx-cache.conf"], "", ("wrongEcho", "wrongEcho"), ("wrongEcho", "wrongEcho")),
+    (["varnish-cache.vcl"], "", ("wrongEcho", "wrongEcho"), ("wrongEcho", "wrongEcho")),
+    (["haproxy-cache.cfg"], "", ("wrongEcho", "wrongEcho"), ("wrongEcho", "wrongEcho")),
+    (["squid-cache.conf", "nginx-public.conf"], "", ("wrongEcho", "wrongEcho"), ("wrongEcho", "wrongEcho")),
+    (["nginx-rewrite.conf"], "", ("belief", "belief"), ("signature", "signature")),
+    (["haproxy-meddle.cfg"], "rewrite", ("belief", "belief"), ("signature", "signature")),
+    (["haproxy-meddle.cfg"], "inject", NONE, ("signature", "signature")),
+    (["haproxy-meddle.cfg"], "cut", ("truncated", "truncated"), ("truncated", "truncated")),
+    (["nginx-chunk.conf", "haproxy-meddle.cfg"], "cut", ("truncated", "truncated"), ("truncated", "truncated")),
+    (["nginx-unsized.conf", "haproxy-meddle.cfg"], "cut", ("notJSON", "notJSON"), ("signature", "signature")),
+    (["haproxy-meddle.cfg"], "shorten", ("notJSON", "notJSON"), ("signature", "signature")),
+    (["haproxy-meddle.cfg"], "empty", ("unexpectedBody", "unexpectedBody"), ("signature", "signature")),
+    (["haproxy-strip.cfg"], "^mytoken$", ("missingEcho", "missingEcho"), ("missingEcho", "missingEcho")),
+    (["haproxy-strip.cfg"], "^signature$", NONE, ("signature", "signature")),
+    (["haproxy-strip.cfg"], "^signature-input$", NONE, ("signature", "signature")),
+    (["haproxy-strip.cfg"], "^content-digest$", NONE, ("signature", "signature")),
+    (["haproxy-detour.cfg"], "", ("unexpectedBody", "unexpectedBody"), ("signature", "signature")),
+    (["nginx-portal.conf"], "", ("missingEcho", "missingEcho"), ("missingEcho", "missingEcho")),
+    (["nginx-redirect.conf"], "", ("redirect", "redirect"), ("redirect", "redirect")),
+    (["haproxy-refuse.cfg"], "401", ("missingEcho", "missingEcho"), ("missingEcho", "missingEcho")),
+    (["haproxy-refuse.cfg"], "500", ("missingEcho", "missingEcho"), ("missingEcho", "missingEcho")),
+    (["haproxy-unchanged.cfg"], "", ("missingEcho", "missingEcho"), ("missingEcho", "missingEcho")),
+    (["haproxy-inventor.cfg"], "", ("belief", "belief"), ("signature", "signature")),
+    (["haproxy-upper.cfg"], "", NONE, NONE),
+    (["haproxy-strip.cfg"], "^etag$", NONE, NONE),
+    (["nginx-gzip.conf"], "", NONE, NONE),
+]
+NOTICES = {"nginx": "epoll", "haproxy": "Loading success", "varnish": "Listening", "squid": "Accepting reverse-proxy"}
+
+
+class Wrong(Exception):
+    """The client does not do as it should."""
+
+
+# MARK: The site
+
+
+class Front:
+    """An origin over TLS: files of a folder, and behind them the API, byte for byte as the next proxy or the daemon sends it."""
+
+    def __init__(self, context, folder=None):
+        self.context, self.folder = context, folder
+        # Where the API is; with None the connection is closed, as on a bad network. `isUp` is for all of it.
+        self.upstream, self.isUp = None, True
+        self.socket = socket.create_server(("127.0.0.1", 0), backlog=128)
+        self.port = self.socket.getsockname()[1]
+        threading.Thread(target=self.accept, daemon=True).start()
+
+    def accept(self):
+        while True:
+            connection, _ = self.socket.accept()
+            threading.Thread(target=self.serve, args=[connection], daemon=True).start()
+
+    def serve(self, connection):
+        """One request of a connection. What ends early on the way ends early here."""
+        try:
+            if not self.isUp:
+                return connection.close()
+            with self.context.wrap_socket(connection, server_side=True) as secure:
+                head, body = self.read(secure)
+                path = head.split(b" ", 2)[1].decode().split("?")[0]
+                if self.folder and not path.startswith(("/api/", "/.well-known/", "/healthz")):
+                    return secure.sendall(self.file(path))
+                if self.upstream is None:
+                    return
+                with socket.create_connection(self.upstream, timeout=30) as upstream:
+                    upstream.sendall(head + body)
+                    while piece := upstream.recv(65536):
+                        secure.sendall(piece)
+        except (OSError, ValueError):
+            pass  # The browser, or a proxy, has gone.
+
+    def read(self, secure):
+        """A request's head, which asks for the end of the connection, and its body."""
+        data = b""
+        while b"\r\n\r\n" not in data:
+            piece = secure.recv(65536)
+            if not piece:
+                raise ValueError("no request")
+            data += piece
+        head, _, body = data.partition(b"\r\n\r\n")
+        lines = [line for line in head.split(b"\r\n") if not line.lower().startswith(b"connection:")]
+        length = next((int(line.split(b":")[1]) for line in lines if line.lower().startswith(b"content-length:")), 0)
+        while len(body) < length:
+            body += secure.recv(65536)
+        return b"\r\n".join([*lines, b"Connection: close", b"", b""]), body
+
+    def file(self, path):
+        path = self.folder / (path + "index.html" if path.endswith("/") else path).lstrip("/")
+        if not path.is_file():
+            return b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+        body = path.read_bytes()
+        head = f"HTTP/1.1 200 OK\r\nContent-Type: {TYPES[path.suffix[1:]]}\r\nContent-Length: {len(body)}\r\nCache-Control: no-cache\r\nConnection: close\r\n\r\n"
+        return head.encode() + body
+
+
+class Site(rig.Rig):
+    """A daemon with senders for browsers and streams, the sample page on an origin of its own, and proxies between both."""
+
+    def __init__(self, sealpost):
+        super().__init__(sealpost)
+        self.add_user("anna")
+        self.chain = []
+        certificate, key = tls.make_certificate(self.folder)
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(certificate, key)
+        self.page = Front(context, self.copy_page())
+        # The API on another origin, as for pages that are not its own.
+        self.other = Front(context)
+        self.origin = f"https://app.example:{self.page.port}"
+        self.first = f"https://first.example:{self.page.port}"
+        self.configuration = self.folder / "sealpost.yaml"
+        self.configuration.write_text(
+            f'server: {{allowedOrigins: ["{self.origin}"]}}\nstream: {{heartbeat: 1}}\n'
+            'senders:\n  webpush: {type: webpush, subject: "mailto:ops@example.com"}\n  stream: {type: stream}\n'
+        )
+        self.direct()
+
+    def copy_page(self):
+        """The page as an app has it: `examples/web`, and the client in a folder of its own."""
+        folder = self.folder / "page"
+        shutil.copytree(rig.ROOT / "examples/web", folder)
+        (folder / "sealpost").mkdir()
+        for name in ("sealpost.js", "sealpost-worker.js"):
+            shutil.copy(rig.ROOT / "Clients/web" / name, folder / "sealpost")
+        # The README's own lines, as they stand there.
+        first = folder / "first"
+        first.mkdir()
+        for name in ("sealpost.js", "sealpost-worker.js"):
+            shutil.copy(rig.ROOT / "Clients/web" / name, first)
+        # The sample page allows itself no other origins.
+        (folder / "plain.html").write_text('<!doctype html><html lang="en"><title>Plain</title><body>Plain</body></html>')
+        return folder
+
+    def serve(self):
+        process = self.start_daemon("--config", self.configuration)
+        processes.wait_for_line(process, "serving")
+        connection = self.connect()
+        self.keys = [key["x"] for key in api.ask(connection, "GET", "/.well-known/sealpost-keys")["keys"]]
+        settings = {"title": "Clinic", "keys": self.keys}
+        (self.folder / "page/settings.js").write_text(f"export default {json.dumps(settings)};\n")
+        page, script = re.search(r"<!-- first launch -->\n```html\n(.*?)```.*?```js\n(.*?)```", (rig.ROOT / "README.md").read_text(), re.S).groups()
+        lines = [line for line in script.splitlines() if line.strip()]
+        if len(lines) > 20:
+            raise Wrong(f"the README's first launch has {len(lines)} lines")
+        (self.folder / "page/first/index.html").write_text(f'<!doctype html><html lang="en"><title>First</title>{page}<script type="module" src="app.js"></script>')
+        (self.folder / "page/first/app.js").write_text(f"const KEYS = {json.dumps(self.keys)};\n{script}")
+        return process
+
+    def direct(self):
+        """No proxy in between."""
+        for process in reversed(self.chain):
+            process.terminate()
+            process.wait(timeout=30)
+        self.chain = []
+        self.set_upstream(("127.0.0.1", self.port))
+
+    def set_upstream(self, address):
+        self.page.upstream = self.other.upstream = address
+
+    def interpose(self, files, how):
+        """Puts proxies in between, the first of which the browser sees."""
+        self.direct()
+        upstream = self.port
+        for number, file in reversed(list(enumerate(files))):
+            port, folder = processes.free_port(), self.folder / f"layer-{number}"
+            shutil.rmtree(folder, ignore_errors=True)
+            folder.mkdir()
+            kind = file.split("-")[0]
+            process = self.start(
+                [rig.ROOT / "scripts/proxy", kind, f"127.0.0.1:{port}", f"127.0.0.1:{upstream}", folder, rig.ROOT / "scripts/proxies" / file],
+                env=os.environ | {"HOW": how},
+            )
+            processes.wait_for_line(process, NOTICES[kind])
+            # What it says later is not waited for.
+            threading.Thread(target=process.stderr.read, daemon=True).start()
+            self.chain.append(process)
+            upstream = port
+        self.set_upstream(("127.0.0.1", upstream))
+
+    def post(self, order, **options):
+        connection = self.connect()
+        id = api.post(connection, order, **options)
+        connection.close()
+        return id
+
+    def ask(self, method, path, **options):
+        connection = self.connect()
+        answer = api.ask(connection, method, path, **options)
+        connection.close()
+        return answer
+
+
+# MARK: The browser
+
+# A headless browser has no push service: its subscription is made up, and all else is real.
+SUBSCRIPTION = """
+const bytes = (text) => text.replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '');
+PushManager.prototype.getSubscription = async function () { return globalThis.subscription ?? null };
+PushManager.prototype.subscribe = async function ({applicationServerKey}) {
+    const pair = await crypto.subtle.generateKey({name: 'ECDH', namedCurve: 'P-256'}, true, ['deriveBits']);
+    const point = new Uint8Array(await crypto.subtle.exportKey('raw', pair.publicKey));
+    const text = data => bytes(btoa(String.fromCharCode(...data)));
+    const binary = atob(applicationServerKey.replaceAll('-', '+').replaceAll('_', '/'));
+    const json = {endpoint: 'https://updates.push.services.mozilla.com/wpush/v2/' + crypto.randomUUID(), expirationTime: null,
+        keys: {p256dh: text(point), auth: text(crypto.getRandomValues(new Uint8Array(16)))}};
+    return globalThis.subscription = {...json, toJSON: () => json, unsubscribe: async () => { globalThis.subscription = null; return true },
+        options: {applicationServerKey: Uint8Array.from(binary, character => character.charCodeAt(0)).buffer}};
+};
+"""
+
+
+class Visitor:
+    """The sample page in a tab, in a size and a theme."""
+
+    def __init__(self, browser, site, size="phone", theme="light", origin=None):
+        self.browser, self.site, self.size = browser, site, SIZES[size]
+        self.origin = origin or site.origin
+        self.registration = None
+        self.page = chromium.Page(browser)
+        browser.watchers.append(self.watch)
+        self.errors = []
+        for domain in ("Runtime", "Log", "ServiceWorker"):
+            self.page.call(f"{domain}.enable")
+        self.page.call("Page.addScriptToEvaluateOnNewDocument", source=SUBSCRIPTION)
+        width, height = self.size
+        self.page.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
+        self.page.call("Emulation.setScrollbarsHidden", hidden=True)
+        self.page.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": theme}])
+
+    def watch(self, session, method, parameters):
+        if session != self.page.session:
+            return
+        if method == "ServiceWorker.workerRegistrationUpdated":
+            for registration in parameters["registrations"]:
+                if not registration["isDeleted"] and registration["scopeURL"].startswith(self.origin):
+                    self.registration = registration["registrationId"]
+        elif method == "Runtime.exceptionThrown":
+            self.errors.append(json.dumps(parameters["exceptionDetails"])[:600])
+        elif method == "Runtime.consoleAPICalled" and parameters["type"] == "error":
+            self.errors.append(json.dumps(parameters["args"])[:600])
+
+    def open(self, path="/"):
+        self.page.navigate(self.origin + path)
+
+    def ask(self, script):
+        return self.page.evaluate(script)
+
+    def until(self, script, what, seconds=20):
+        """Waits until an expression on the page is true."""
+        deadline = time.monotonic() + seconds
+        while not (found := self.ask(script)):
+            if time.monotonic() > deadline:
+                raise Wrong(f"{what} did not come; the page says: {self.ask('document.body.innerText')!r}, {self.errors}")
+            time.sleep(0.05)
+        return found
+
+    def has(self, text, seconds=20):
+        self.until(f"document.body.innerText.includes({json.dumps(text)})", repr(text), seconds)
+
+    def click(self, label):
+        script = f"[...document.querySelectorAll('button')].find(button => button.checkVisibility() && button.textContent === {json.dumps(label)})"
+        self.until(f"Boolean({script})", f"the button {label!r}")
+        self.ask(f"{script}.click()")
+
+    def sign_in(self, name="alice"):
+        self.has("Sign in")
+        self.ask(f"document.getElementById('name').value = {json.dumps(name)}; document.getElementById('password').value = {json.dumps(api.PASSWORD)}")
+        self.ask("document.querySelector('#sign-in button').click()")
+
+    def push(self, id, data=None):
+        """Hands a push to the worker, and waits for what it shows: the texts of its notification."""
+        before = self.shown()
+        self.page.call(
+            "ServiceWorker.deliverPushMessage", origin=self.origin, registrationId=self.registration,
+            data=json.dumps({"secureId": str(id)}) if data is None else data,
+        )
+        deadline = time.monotonic() + 40
+        while (now := self.shown()) == before:
+            if time.monotonic() > deadline:
+                raise Wrong(f"the worker has shown nothing for a push: {now}")
+            time.sleep(0.05)
+        return next(one for one in now if one not in before)
+
+    def shown(self):
+        """The notifications that are shown: title, body, tag."""
+        return self.ask(
+            "navigator.serviceWorker.ready.then(ready => ready.getNotifications())"
+            ".then(all => all.map(({title, body, tag}) => ({title, body, tag})))"
+        )
+
+    def clear(self):
+        self.ask("navigator.serviceWorker.ready.then(ready => ready.getNotifications()).then(all => all.forEach(one => one.close()))")
+        self.until("navigator.serviceWorker.ready.then(ready => ready.getNotifications()).then(all => all.length === 0)", "an end of notifications")
+
+    def judge(self, what):
+        """Looks for broken rules on the page as it is drawn. The least contrast."""
+        found = self.ask(RULES)
+        if found["wrong"]:
+            raise Wrong(f"{what}: {found['wrong']}")
+        return found["least"]
+
+    def shoot(self, path):
+        self.ask("document.activeElement.blur(); scrollTo(0, 0)")
+        clip = {"x": 0, "y": 0, "width": self.size[0], "height": self.size[1], "scale": 1}
+        path.write_bytes(base64.b64decode(self.page.call("Page.captureScreenshot", format="png", clip=clip)["data"]))
+
+    def close(self):
+        if self.errors:
+            raise Wrong(f"errors on the page: {self.errors}")
+        self.browser.watchers.remove(self.watch)
+        self.page.close()
+
+
+# MARK: Flows
+
+
+def first_launch(visitor, site):
+    """Signs in, is shown what is there, turns on notifications, and is pushed to."""
+    id = site.post({"Payload": SECRET})
+    visitor.open()
+    visitor.sign_in()
+    visitor.has(SECRET)
+    visitor.has("Up to date")
+    visitor.click("Turn on notifications")
+    visitor.until("document.getElementById('offer').hidden", "a registration")
+    devices = site.ask("GET", "/api/register")
+    if "webpush" not in json.dumps(devices):
+        raise Wrong(f"the browser is not registered: {devices}")
+    processes.wait_until(lambda: visitor.registration is not None, 20, "the worker's registration")
+    second = site.post({"Payload": "your result is there"})
+    found = visitor.push(second)
+    if (found["body"], found["title"]) != ("your result is there", "Clinic"):
+        raise Wrong(f"the worker shows {found}")
+    # The page has it from the worker, and has asked for nothing.
+    visitor.has("your result is there")
+    visitor.has("2 new")
+    return id
+
+
+def launch_as_written(browser, site):
+    """The lines of the README, in a page of their own: from signing in to a message that was pushed."""
+    visitor = Visitor(browser, site, origin=site.first)
+    id = site.post({"Payload": "by the README"})
+    visitor.open("/first/")
+    visitor.has("Sign in")
+    visitor.ask(f"document.querySelector('form').user.value = 'alice'; document.querySelector('form').password.value = {json.dumps(api.PASSWORD)}")
+    visitor.click("Sign in")
+    visitor.has("by the README")
+    visitor.click("Notify me")
+    processes.wait_until(lambda: visitor.registration is not None, 20, "the worker's registration")
+    visitor.until("import('/first/sealpost.js').then(({Sealpost}) => Sealpost.reopen()).then(push => push.registrationID())", "a registration")
+    second = site.post({"Payload": "and pushed"})
+    if (found := visitor.push(second))["body"] != "and pushed":
+        raise Wrong(f"the README's worker shows {found}")
+    visitor.has("and pushed")
+    for each in (id, second):
+        site.ask("DELETE", f"/api/notifications/{each}")
+    visitor.close()
+
+
+def read_and_dismiss(visitor, site, id):
+    visitor.ask(f"document.querySelector('#m{id} .quiet').click()")
+    visitor.until(f"document.querySelector('#m{id}.item:not(.new)') !== null", "a read message")
+    processes.wait_until(lambda: site.ask("GET", f"/api/notifications/{id}")["Read"], 20, "the mark at the server")
+    gone = site.post({"Payload": "to be dismissed"})
+    visitor.click("Check now")
+    visitor.has("to be dismissed")
+    visitor.ask(f"[...document.querySelectorAll('#m{gone} .quiet')].at(-1).focus(); document.activeElement.click()")
+    visitor.until(f"document.getElementById('m{gone}') === null", "the end of a dismissed message")
+    visitor.until("document.activeElement.textContent === 'Dismiss'", "the focus on the next message")
+    processes.wait_until(lambda: not site.ask("GET", f"/api/notifications?ids={gone}")["Notifications"], 20, "the dismissal at the server")
+
+
+def read_once(visitor, site):
+    """A push of what may be read once shows that there is something, and takes nothing: its reader opens it later."""
+    id = site.post({"Payload": "only once", "ReadOnce": True})
+    if (found := visitor.push(id))["body"] != PLACEHOLDER:
+        raise Wrong(f"of a payload that may be read once, the worker shows {found}")
+    visitor.has("This message can be opened once.")
+    visitor.click("Open once")
+    visitor.has("only once")
+    visitor.click("Done")
+    visitor.until(f"document.getElementById('m{id}') === null", "the end of what was read once")
+
+
+# A client with a store of its own, which keeps nothing of others: what it makes of the list and of one notification.
+TRIAL = """(async () => {
+    const {Sealpost} = await import('/sealpost/sealpost.js');
+    const push = await Sealpost.open({name: %(name)s, keys: %(keys)s, timeout: 15, title: 'Clinic', ...%(more)s});
+    if (!push.account) await push.useToken(%(token)s, {account: 'alice'});
+    const outcome = async (call) => {
+        try {
+            const {payload, failure} = await call();
+            return failure ? failure.interference?.kind ?? failure.code : payload === %(secret)s ? 'truth' : 'belief';
+        } catch (error) {
+            return error.interference?.kind ?? error.code ?? String(error);
+        }
+    };
+    const found = [
+        await outcome(async () => { const {item, failure} = await push.notification(%(id)s); return {payload: item.payload, failure} }),
+        await outcome(async () => {
+            const {notifications, failure} = await push.sync();
+            return {payload: notifications.find(({id}) => id === %(id)s)?.payload, failure};
+        }),
+    ];
+    const kept = await push.kept();
+    push.close();
+    return {found, kept: JSON.stringify(kept.notifications), date: kept.date};
+})()"""
+
+
+def trial(visitor, site, name, keys, id, more=None):
+    names = {"name": name, "keys": keys, "token": site.token, "id": id, "secret": SECRET, "more": more or {}}
+    return visitor.ask(TRIAL % {key: json.dumps(value) for key, value in names.items()})
+
+
+def meet_proxies(visitor, site, id):
+    """Each chain of proxies, for clients with keys and without, that keep nothing yet and that keep the truth; and the worker."""
+    named, pushes = {}, 0
+    for number, (files, how, *due) in enumerate(MATRIX):
+        what = " before ".join(files) + (f" {how}" if how else "")
+        for keys, wanted, kind in ((None, due[0], "echo"), (site.keys, due[1], "signatures")):
+            keeper = f"keeper {number} {kind}"
+            first = trial(visitor, site, keeper, keys or [], id)
+            if first["found"] != ["truth", "truth"]:
+                raise Wrong(f"without a proxy: {first}")
+            site.interpose(files, how)
+            if "wrongEcho" in wanted:
+                # A cache is filled by the first who asks.
+                trial(visitor, site, f"filler {number} {kind}", keys or [], id)
+            result = trial(visitor, site, f"trial {number} {kind}", keys or [], id)
+            if result["found"] != list(wanted):
+                raise Wrong(f"{what}, {kind}: {result['found']}, not {wanted}")
+            for finding in result["found"]:
+                named[finding] = named.get(finding, 0) + 1
+            # Who has kept the truth is shown that, with its date, whatever comes.
+            again = trial(visitor, site, keeper, keys or [], id)
+            if kind == "signatures" and (SECRET not in again["kept"] or any(text in again["kept"] + result["kept"] for text in FORGERIES)):
+                raise Wrong(f"{what}, {kind}: kept is {again['kept']}, {result['kept']}")
+            if kind == "signatures" and any(finding == "belief" for finding in again["found"] + result["found"]):
+                raise Wrong(f"{what}, {kind}: a wrong payload was believed")
+            if kind == "signatures":
+                pushes += push_through(visitor, site, id, wanted, what)
+            site.direct()
+    return named, pushes
+
+
+def push_through(visitor, site, id, wanted, what):
+    """The worker behind the proxies, as the page's own account with pinned keys: the payload, or the placeholder, and nothing else."""
+    visitor.clear()
+    found = visitor.push(id)
+    due = {"truth": SECRET, "wrongEcho": None}.get(wanted[1], PLACEHOLDER)
+    # A cache may have nothing for this address yet.
+    if found["body"] not in ((SECRET, PLACEHOLDER) if due is None else (due,)) or found["title"] != "Clinic":
+        raise Wrong(f"{what}: the worker shows {found}")
+    return 1
+
+
+def cross_origins(visitor, site, id):
+    """A page whose API is on another origin: all the same, and what the browser withholds is named."""
+    visitor.open("/plain.html")
+    more = {"server": f"https://push.example:{site.other.port}"}
+    for keys in ([], site.keys):
+        found = trial(visitor, site, f"cross {len(keys)}", keys, id, more)["found"]
+        if found != ["truth", "truth"]:
+            raise Wrong(f"from another origin: {found}")
+    for files, wanted in ((["nginx-portal.conf"], "missingEcho"), (["haproxy-meddle.cfg"], "signature"), (["haproxy-meddle.cfg cut"], "truncated")):
+        file, _, how = files[0].partition(" ")
+        site.interpose([file], how or "rewrite")
+        found = trial(visitor, site, f"cross {file} {how}", site.keys, id, more)["found"]
+        if found != [wanted, wanted]:
+            raise Wrong(f"from another origin, {file} {how}: {found}, not {wanted}")
+    site.direct()
+    site.set_upstream(None)
+    found = trial(visitor, site, "cross down", site.keys, id, more)["found"]
+    site.direct()
+    if found != ["offline", "offline"]:
+        raise Wrong(f"from another origin, without an answer: {found}")
+    visitor.open()
+
+
+def try_store(visitor):
+    """The browser's database: of two commits after the same revision the second is refused, and writes nothing."""
+    found = visitor.ask(
+        """import('/sealpost/sealpost.js').then(async ({IndexedStore}) => {
+            const [one, other] = [await IndexedStore.open('trial of the store'), await IndexedStore.open('trial of the store')];
+            const {revision, ...head} = await one.head();
+            const results = await Promise.all([one.commit(revision, new Map([['a', 1]]), head), other.commit(revision, new Map([['a', 2]]), head)]);
+            return [results, await other.get('a'), (await other.head()).revision - revision, [...(await one.list('a')).keys()]];
+        })"""
+    )
+    if found != [[True, False], 1, 1, ["a"]]:
+        raise Wrong(f"two commits at once: {found}")
+
+
+def follow_events(visitor, site):
+    """Without Web Push: a message arrives over server-sent events, and once more after the connection was lost."""
+    visitor.ask(
+        """(async () => {
+            const {Sealpost} = await import('/sealpost/sealpost.js');
+            const push = await Sealpost.open({name: 'events', keys: %s, title: 'Clinic'});
+            await push.useToken(%s, {account: 'alice'});
+            globalThis.events = [];
+            globalThis.eventsEnd = new AbortController();
+            globalThis.eventsDone = (async () => {
+                for await (const {item} of push.events({signal: eventsEnd.signal})) events.push(item?.payload ?? null);
+            })();
+        })()""" % (json.dumps(site.keys), json.dumps(site.token))
+    )
+    processes.wait_until(lambda: '"stream"' in json.dumps(site.ask("GET", "/api/register")), 20, "a stream's registration")
+    site.post({"Payload": "by event"})
+    visitor.until("events.includes('by event')", "an event")
+    site.set_upstream(None)
+    site.post({"Payload": "missed"})
+    site.direct()
+    visitor.until("events.includes('missed')", "what was missed", 40)
+    visitor.ask("eventsEnd.abort(); eventsDone")
+
+
+def go_offline(visitor, site, id):
+    """Everything is unreachable: the page is there with its date, and what is done then is done later."""
+    site.page.isUp = False
+    late = site.post({"Payload": "while you were away"})
+    visitor.open()
+    visitor.has(SECRET)
+    visitor.has("There is no connection.")
+    visitor.has("As of ")
+    visitor.ask(f"document.querySelector('#m{id} .quiet').click()")
+    visitor.until(f"document.querySelector('#m{id}.item.new') !== null", "a message that is new again")
+    if not site.ask("GET", f"/api/notifications/{id}")["Read"]:
+        raise Wrong("the server knows of what was done without a network")
+    visitor.clear()
+    if (found := visitor.push(late))["body"] != PLACEHOLDER:
+        raise Wrong(f"without a network the worker shows {found}")
+    # Reads what was marked before, and goes to the network with it.
+    visitor.open()
+    visitor.until(f"document.querySelector('#m{id}.item.new') !== null", "what was done, after a reload")
+    site.page.isUp = True
+    visitor.click("Check now")
+    visitor.has("while you were away")
+    visitor.has("Up to date")
+    processes.wait_until(lambda: not site.ask("GET", f"/api/notifications/{id}")["Read"], 20, "what was done, at the server")
+
+
+def sign_out(visitor, site, profile):
+    """Without a network: all is gone here at once, and at the server when there is one."""
+    token = visitor.ask(
+        """import('/sealpost/sealpost.js').then(async ({Sealpost}) => {
+            const push = await Sealpost.reopen();
+            const id = await push.registrationID();
+            push.close();
+            return id;
+        })"""
+    )
+    if not token or token not in json.dumps(site.ask("GET", "/api/register")):
+        raise Wrong("the page's device is not registered")
+    site.page.isUp = False
+    visitor.click("Sign out")
+    visitor.has("Password")
+    if SECRET in visitor.ask("document.body.textContent"):
+        raise Wrong("a message is still on the page")
+    if left := visitor.shown():
+        raise Wrong(f"after signing out, these notifications are shown: {left}")
+    rows = visitor.ask(
+        """new Promise(done => {
+            const opening = indexedDB.open('sealpost');
+            opening.onsuccess = () => {
+                opening.result.transaction('rows').objectStore('rows').getAllKeys().onsuccess = event => { opening.result.close(); done(event.target.result) };
+            };
+        })"""
+    )
+    if left := [name for name in rows if name.startswith(("entry/", "cursor", "session", "registration", "outbox/"))]:
+        raise Wrong(f"after signing out, these are left: {left}")
+    if not any(name.startswith("ending/") for name in rows):
+        raise Wrong(f"the sign-out is forgotten: {rows}")
+    if token not in json.dumps(site.ask("GET", "/api/register")):
+        raise Wrong("the device has ended without a network")
+    site.page.isUp = True
+    visitor.open()
+    processes.wait_until(lambda: token not in json.dumps([one for one in site.ask("GET", "/api/register") if not one.get("RetiredAt")]), 20, "the end of the device")
+    visitor.until(
+        """new Promise(done => {
+            const opening = indexedDB.open('sealpost');
+            opening.onsuccess = () => {
+                opening.result.transaction('rows').objectStore('rows').getAllKeys().onsuccess = event => {
+                    opening.result.close();
+                    done(!event.target.result.some(name => name.startsWith('ending/')));
+                };
+            };
+        })""",
+        "the end of the sign-out",
+    )
+    if (found := visitor.push(1))["body"] != PLACEHOLDER:
+        raise Wrong(f"signed out, the worker shows {found}")
+
+
+def search_profile(profile, site):
+    """Looks for what must be sealed in all databases of the browser, but for the notifications that it shows."""
+    searched = 0
+    for path in pathlib.Path(profile).rglob("*"):
+        if not path.is_file() or not {"IndexedDB", "Local Storage", "Session Storage", "CacheStorage"} & set(path.parts):
+            continue
+        content = path.read_bytes()
+        searched += len(content)
+        for secret in (SECRET, "your result is there", "spt_"):
+            if secret.encode() in content or secret.encode("utf-16-le") in content:
+                raise Wrong(f"{secret!r} is unsealed in {path.name}")
+    if searched < 10_000:
+        raise Wrong("the browser's databases are empty, so that nothing was searched")
+    return searched
+
+
+def look(browser, site, folder):
+    """Pictures and rules of each state, in each size and theme. The least contrast."""
+    least, messages = 21, ("Your result is in. Please call us to talk it over.", "Tuesday, 24 November, 9:30, Dr Frank", "Your prescription is ready.")
+    anna = {"credentials": api.basic("anna")}
+    ids = [site.post({"Payload": text}, **anna) for text in messages]
+    site.ask("PATCH", f"/api/notifications/{ids[0]}", body={"Read": True}, **anna)
+    for size in SIZES:
+        for theme in THEMES:
+            visitor = Visitor(browser, site, size, theme)
+            visitor.open()
+            visitor.has("Password")
+            states = {"sign-in": visitor.judge("sign in")}
+            visitor.sign_in("anna")
+            visitor.has("Turn on notifications")
+            visitor.has("Up to date")
+            states["inbox"] = visitor.judge("inbox")
+            if folder:
+                visitor.shoot(folder / f"inbox-{size}-{theme}.png")
+            site.page.isUp = False
+            visitor.open()
+            visitor.has("There is no connection.")
+            states["offline"] = visitor.judge("offline")
+            if folder:
+                visitor.shoot(folder / f"offline-{size}-{theme}.png")
+            site.page.isUp = True
+            visitor.open()
+            visitor.has("Up to date")
+            site.interpose(["nginx-portal.conf"], "")
+            visitor.click("Check now")
+            visitor.has("This network wants something of you first.")
+            states["portal"] = visitor.judge("portal")
+            site.direct()
+            visitor.click("Sign out")
+            visitor.has("Password")
+            if folder:
+                visitor.shoot(folder / f"sign-in-{size}-{theme}.png")
+            visitor.close()
+            least = min(least, *states.values())
+    return least
+
+
+# MARK: The run
+
+
+def add_options(parser):
+    parser.add_argument("--chromium", default="chromium", help="the browser (chromium)")
+    parser.add_argument("--screenshots", metavar="FOLDER", type=pathlib.Path, help="write pictures of the page into this folder")
+
+
+def run(options):
+    if options.screenshots:
+        options.screenshots.mkdir(parents=True, exist_ok=True)
+    with Site(options.sealpost) as site, tempfile.TemporaryDirectory(prefix="sealpost-browser-", ignore_cleanup_errors=True) as profile:
+        daemon = site.serve()
+        connection = site.connect()
+        site.token = api.sign_in(connection, "alice").removeprefix("Bearer ")
+        connection.close()
+        try:
+            with chromium.Chromium(profile, options.chromium) as browser:
+                for origin in (site.origin, site.first):
+                    browser.call("Browser.grantPermissions", permissions=["notifications"], origin=origin)
+                go_through(browser, site, profile, options)
+        except Wrong as wrong:
+            raise SystemExit(f"web-client: {wrong}") from None
+        finally:
+            site.direct()
+        processes.terminate(daemon)
+
+
+def go_through(browser, site, profile, options):
+    launch_as_written(browser, site)
+    visitor = Visitor(browser, site)
+    id = first_launch(visitor, site)
+    read_and_dismiss(visitor, site, id)
+    read_once(visitor, site)
+    named, pushes = meet_proxies(visitor, site, id)
+    cross_origins(visitor, site, id)
+    try_store(visitor)
+    follow_events(visitor, site)
+    go_offline(visitor, site, id)
+    searched = search_profile(profile, site)
+    sign_out(visitor, site, profile)
+    visitor.close()
+    least = look(browser, site, options.screenshots)
+    print(f"behind {len(MATRIX)} chains of proxies, with pinned keys and without: {dict(sorted(named.items()))}; {pushes} pushes, none of them shown wrong")
+    print(f"offline, events, other origins and signing out as they should be; {searched} bytes of the browser's databases hold nothing unsealed")
+    print(f"{len(SIZES) * len(THEMES)} sizes and themes judged, the least contrast {least:.2f}")
