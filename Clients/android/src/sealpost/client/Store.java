@@ -19,6 +19,7 @@ import javax.crypto.spec.SecretKeySpec;
 public final class Store {
     private static final String KEYS = "keys";
     private static final String KEYS_PLACE = "sealpost keys 1";
+    private static final String SECRETS = "secrets";
 
     private final File folder;
     private final Sealer outer;
@@ -87,6 +88,44 @@ public final class Store {
             }
         }
         return keys;
+    }
+
+    /**
+     * Keeps a short secret of the app beside what clients keep, such as the token of a session; null removes it.
+     *
+     * <p>Signing out does not remove it, as a store may have several accounts.
+     */
+    public void putSecret(String name, @Nullable String secret) throws PushException {
+        File file = secretFile(name);
+        try {
+            if (secret == null) {
+                file.delete();
+                return;
+            }
+            File parent = file.getParentFile();
+            if (!parent.mkdir() && !parent.isDirectory()) throw new IOException("a folder cannot be made");
+            File made = new File(parent, "." + Files.hexadecimal(Files.random(8)));
+            Files.write(made, sealer().seal(secret.getBytes(StandardCharsets.UTF_8), SECRETS + name));
+            if (!made.renameTo(file)) throw new IOException("a file cannot be named");
+        } catch (GeneralSecurityException | IOException error) {
+            throw storage(error);
+        }
+    }
+
+    /** A secret that was kept under this name; null if there is none. */
+    public @Nullable String secret(String name) throws PushException {
+        try {
+            byte[] secret = sealer().open(Files.read(secretFile(name)), SECRETS + name);
+            return secret == null ? null : new String(secret, StandardCharsets.UTF_8);
+        } catch (FileNotFoundException none) {
+            return null;
+        } catch (GeneralSecurityException | IOException error) {
+            throw storage(error);
+        }
+    }
+
+    private File secretFile(String name) throws PushException {
+        return new File(new File(folder(), SECRETS), Files.hexadecimal(Arrays.copyOf(mac(SECRETS + name), 16)));
     }
 
     byte[] mac(String text) throws PushException {

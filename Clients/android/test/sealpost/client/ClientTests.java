@@ -192,6 +192,18 @@ public final class ClientTests {
         });
     }
 
+    public static void aSecretIsKeptSealed() throws Exception {
+        try (TestFolder folder = new TestFolder()) {
+            Check.equal(folder.store().secret("token"), null, "before");
+            folder.store().putSecret("token", "spt_secret text");
+            Check.equal(folder.store().secret("token"), "spt_secret text", "in another process");
+            Check.equal(folder.store().secret("Token"), null, "another name");
+            search(folder.file, "spt_", "token");
+            folder.store().putSecret("token", null);
+            Check.equal(folder.store().secret("token"), null, "afterwards");
+        }
+    }
+
     public static void nothingReadableIsOnTheDisk() throws Exception {
         with((server, folder) -> {
             long id = server.add("a secret text");
