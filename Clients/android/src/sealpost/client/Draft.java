@@ -128,6 +128,14 @@ final class Draft {
         fresh.put(kept.item.id(), kept);
     }
 
+    /** Whether a new content is the outbox's, which nobody else has. */
+    boolean isOfOutbox(int number) {
+        for (Index.Task task : index.outbox) {
+            if (task.payload != null && task.payload.commit == commit && task.payload.number == number) return true;
+        }
+        return false;
+    }
+
     List<Index.Place> places() {
         return places(index);
     }

@@ -38,9 +38,14 @@ final class Files {
 
     /** Writes a new file to the disk. */
     static void write(File file, byte[] content) throws IOException {
+        write(file, content, true);
+    }
+
+    /** Writes a new file. Without a sync it may be damaged after a loss of power, though not after a crash of the process. */
+    static void write(File file, byte[] content, boolean isSynced) throws IOException {
         try (FileOutputStream out = new FileOutputStream(file)) {
             out.write(content);
-            out.getFD().sync();
+            if (isSynced) out.getFD().sync();
         }
     }
 

@@ -226,7 +226,7 @@ public final class ClientTests {
 
     public static void fiveThousandEntriesHaveASmallIndex() throws Exception {
         with((server, folder) -> {
-            char[] text = new char[4096];
+            char[] text = new char[256];
             Arrays.fill(text, 'x');
             for (int count = 0; count < 5000; count++) server.add(new String(text));
             PushClient client = server.client(folder.store());

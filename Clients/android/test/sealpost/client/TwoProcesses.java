@@ -71,7 +71,7 @@ public final class TwoProcesses {
         List<Process> processes = new ArrayList<>();
         List<Thread> readers = new ArrayList<>();
         for (String name : NAMES) start(name, processes, readers);
-        long end = System.nanoTime() + (1500 + random.nextInt(4000)) * 1_000_000L;
+        long end = System.nanoTime() + (400 + random.nextInt(1500)) * 1_000_000L;
         while (System.nanoTime() < end) {
             change(random.nextInt(8));
             Thread.sleep(random.nextInt(30));
