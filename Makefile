@@ -1,9 +1,9 @@
 # The two commands that matter: `make demo` and `make test`. Each installs what is missing and works on a bare machine.
 
 PACKAGES = libssl-dev libsqlite3-dev libcurl4-openssl-dev libargon2-dev libnghttp2-dev libpq-dev zlib1g-dev
-TEST_PACKAGES = curl haproxy nginx-light nodejs openssl postgresql python3 strace
+TEST_PACKAGES = curl default-jdk-headless haproxy nginx-light nodejs openssl postgresql python3 strace
 DEB_PACKAGES = chrpath debhelper lintian po-debconf python3
-E2E_PACKAGES = $(TEST_PACKAGES) $(DEB_PACKAGES) chromium etcd-server gcc iproute2 mmdebstrap nghttp2-client prometheus \
+E2E_PACKAGES = $(TEST_PACKAGES) $(DEB_PACKAGES) chromium etcd-server gcc iproute2 kotlin mmdebstrap nghttp2-client prometheus \
 	slowhttptest squid varnish wrk
 BENCH_PACKAGES = curl nginx-light openssl postgresql python3 wrk
 # Optimising across modules and linking the standard library in saves a tenth of the processor time of a request each. The
@@ -106,8 +106,8 @@ sanitize: packages test-packages
 # caches of others, thousands of hostile, of idle and of busy connections, thousands of requests to each operation of
 # openapi.json, hostile pages in a browser, a million deliveries with faults, a provider down for hours, a search for secrets
 # in all that leaves, senders behind a Squid, payloads that are read once over a proxy that cuts answers off, schemas of the
-# past, guesses at passwords and at who has one, the moves of hostile users, a Prometheus whose alerts fire and clear, and the
-# Debian package in a fresh Debian.
+# past, guesses at passwords and at who has one, the moves of hostile users, a Prometheus whose alerts fire and clear, the
+# Debian package in a fresh Debian, and the client for Android behind the proxies, and in two processes that are killed.
 e2e: release e2e-packages
 	SEALPOST_TEST_PROXIES=all swift test --filter EndToEnd
 	SEALPOST_TEST_FLIPS=10000 SEALPOST_TEST_ID_BITS=16 swift test --filter 'BitFlip|GuessedID'
@@ -144,6 +144,9 @@ e2e: release e2e-packages
 	scripts/e2e run events .build/release/sealpost
 	scripts/e2e run prometheus .build/release/sealpost
 	scripts/e2e run package .build/release/sealpost
+	scripts/android-client check
+	scripts/android-client processes 10000
+	scripts/e2e run android-client .build/release/sealpost
 	$(MAKE) sanitize
 
 format:

@@ -1,0 +1,65 @@
+package sealpost.client;
+
+/** An answer that was checked: the server's own, to this very request. */
+final class Answer {
+    final Request request;
+    final int status;
+    /** The body; null if it is empty. */
+    final @Nullable Json json;
+
+    final @Nullable String tag;
+    /**
+     * Whether the sender, or the server's configuration, forbids keeping it.
+     *
+     * <p>Unknown, and false, where answers are signed: there every answer has {@code no-store}, for the caches of proxies.
+     */
+    final boolean isNoStore;
+
+    final long retryAfterSeconds;
+    /** The server's time: of the signature, or of {@code Date} where answers are not signed; null if neither tells. */
+    final @Nullable Long serverTime;
+
+    Answer(
+            Request request,
+            RawAnswer raw,
+            @Nullable Json json,
+            boolean isNoStore,
+            long retryAfterSeconds,
+            @Nullable Long serverTime) {
+        this.request = request;
+        this.status = raw.status;
+        this.json = json;
+        this.tag = raw.field("etag");
+        this.isNoStore = isNoStore;
+        this.retryAfterSeconds = retryAfterSeconds;
+        this.serverTime = serverTime;
+    }
+
+    /** The answer if it is a success or 304; the server's refusals are thrown. */
+    Answer success() throws PushException {
+        if (status >= 200 && status <= 299 || status == 304) return this;
+        Problem problem = Problem.read(json, status);
+        if (problem == null) throw unexpected("a problem of status " + status);
+        throw PushException.of(problem, retryAfterSeconds);
+    }
+
+    /** The requested notification. */
+    Item item(@Nullable Long id) throws PushException {
+        Item item = json == null ? null : Item.read(json);
+        if (item == null) throw unexpected("a notification");
+        if (id != null && item.id() != id) {
+            throw interference(Interference.Kind.WRONG_ID, Long.toString(id), Long.toString(item.id()));
+        }
+        return item;
+    }
+
+    /** An interference: the JSON of the body is not what this call returns. */
+    PushException unexpected(String expected) {
+        String seen = json == null ? null : json.kind().name().toLowerCase(java.util.Locale.ROOT);
+        return interference(Interference.Kind.UNEXPECTED_BODY, expected, seen);
+    }
+
+    PushException interference(Interference.Kind kind, String expected, @Nullable String seen) {
+        return PushException.of(new Interference(kind, expected, seen, status, request.path));
+    }
+}

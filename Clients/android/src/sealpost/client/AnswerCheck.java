@@ -1,0 +1,127 @@
+package sealpost.client;
+
+import java.util.Arrays;
+import java.util.List;
+import java.util.Locale;
+import sealpost.client.Interference.Kind;
+
+/**
+ * Tells the server's own answers from everything else.
+ *
+ * <p>Without a network: its caller gives it the request and the answer. The checks and their order are those of
+ * {@code docs/vectors}.
+ */
+final class AnswerCheck {
+    /** Null where answers are told by {@code MyToken} alone. */
+    private final @Nullable ResponseVerifier verifier;
+
+    AnswerCheck(@Nullable ResponseVerifier verifier) {
+        this.verifier = verifier;
+    }
+
+    /** Throws an interference for anything that the server has not said to this request. */
+    Answer answer(Request request, MyToken token, RawAnswer raw, long now) throws PushException {
+        isNoRedirect(request, raw);
+        isEchoed(request, raw, token);
+        isWhole(request, raw);
+        Long time;
+        if (verifier == null) time = Times.fromHttp(raw.field("date"));
+        else time = isSigned(verifier, request, token, raw, now);
+        if (raw.status == 304) isNotModified(request, raw);
+        Json json = json(request, raw);
+        return new Answer(request, raw, json, verifier == null && isNoStore(raw), retryAfter(raw), time);
+    }
+
+    /** A redirect is neither followed nor believed, even if it echoes the token. */
+    private static void isNoRedirect(Request request, RawAnswer raw) throws PushException {
+        if (raw.status < 300 || raw.status > 399 || raw.status == 304) return;
+        throw interference(request, raw, Kind.REDIRECT, "an answer", "a redirect");
+    }
+
+    private static void isEchoed(Request request, RawAnswer raw, MyToken token) throws PushException {
+        String echo = raw.field("mytoken");
+        if (echo == null || echo.isEmpty()) throw interference(request, raw, Kind.MISSING_ECHO, token.echo(), null);
+        if (!echo.equals(token.echo())) throw interference(request, raw, Kind.WRONG_ECHO, token.echo(), printable(echo));
+    }
+
+    private static void isWhole(Request request, RawAnswer raw) throws PushException {
+        long announced = raw.announcedLength(request);
+        String count = raw.body.length + " bytes";
+        if (raw.end == RawAnswer.End.OVERSIZED) {
+            throw interference(request, raw, Kind.OVERSIZED, "an answer of the API", "more than " + count);
+        }
+        if (raw.end == RawAnswer.End.CUT || announced >= 0 && announced != raw.body.length) {
+            String expected = announced < 0 ? "an end" : announced + " bytes";
+            throw interference(request, raw, Kind.TRUNCATED, expected, count);
+        }
+    }
+
+    private static long isSigned(
+            ResponseVerifier verifier, Request request, MyToken token, RawAnswer raw, long now) throws PushException {
+        try {
+            return verifier.verify(request, token, raw, now);
+        } catch (SignatureFailure failure) {
+            String seen = printable(String.valueOf(failure.getMessage()));
+            switch (failure.reason) {
+                case INSUFFICIENT_COVERAGE:
+                    String expected = "a signature over method, path and query, too";
+                    throw interference(request, raw, Kind.INSUFFICIENT_COVERAGE, expected, seen);
+                case STALE:
+                    throw interference(request, raw, Kind.WRONG_CLOCK, "clocks that agree", seen);
+                default:
+                    throw interference(request, raw, Kind.SIGNATURE, "a signature by a pinned key", seen);
+            }
+        }
+    }
+
+    /** A 304 answers a request with a condition, and repeats its validator. */
+    private static void isNotModified(Request request, RawAnswer raw) throws PushException {
+        String seen = raw.field("etag");
+        if (request.tag != null && seen != null && opaque(seen).equals(opaque(request.tag))) return;
+        String expected = request.tag == null ? "an answer without a condition" : printable(request.tag);
+        String found = request.tag == null ? "304" : seen == null ? null : printable(seen);
+        throw interference(request, raw, Kind.UNEXPECTED_NOT_MODIFIED, expected, found);
+    }
+
+    private static @Nullable Json json(Request request, RawAnswer raw) throws PushException {
+        if (raw.body.length == 0) return null;
+        try {
+            return Json.read(raw.body);
+        } catch (JsonException error) {
+            String type = raw.field("content-type");
+            String seen = raw.body.length + " bytes of " + (type == null ? "no type" : printable(type));
+            throw interference(request, raw, Kind.NOT_JSON, "JSON", seen);
+        }
+    }
+
+    private static boolean isNoStore(RawAnswer raw) {
+        String value = raw.field("cache-control");
+        if (value == null) return false;
+        List<String> directives = Arrays.asList(value.toLowerCase(Locale.ROOT).split("[ \t]*,[ \t]*"));
+        return directives.contains("no-store");
+    }
+
+    /** Seconds, which the server sends; a date counts as no field. */
+    private static long retryAfter(RawAnswer raw) {
+        String value = raw.field("retry-after");
+        if (value == null || !value.matches("[0-9]{1,9}")) return -1;
+        return Long.parseLong(value);
+    }
+
+    /** A tag as the server made it: proxies that compress mark it as weak, or append the coding's name. */
+    private static String opaque(String tag) {
+        String opaque = tag.startsWith("W/") ? tag.substring(2) : tag;
+        return opaque.endsWith("-gzip\"") ? opaque.substring(0, opaque.length() - 6) + '"' : opaque;
+    }
+
+    /** For a log: short, and no control characters. */
+    private static String printable(String text) {
+        String start = text.length() > 80 ? text.substring(0, 80) : text;
+        return start.replaceAll("[^ -~]", "?");
+    }
+
+    private static PushException interference(
+            Request request, RawAnswer raw, Kind kind, String expected, @Nullable String seen) {
+        return PushException.of(new Interference(kind, expected, seen, raw.status, request.path));
+    }
+}

@@ -1,0 +1,84 @@
+package sealpost.client;
+
+import java.util.Locale;
+
+/** Sends requests with credentials and a {@code MyToken} of their own, and returns checked answers. */
+final class Api {
+    private final Options options;
+    private final Credentials credentials;
+    private final AnswerCheck check;
+    private final Transport transport;
+    /** Whether the server has taken the password after a challenge; later requests have it unasked (RFC 7617 section 2.2). */
+    private volatile boolean isLetIn = false;
+
+    private volatile @Nullable String last;
+
+    Api(Options options, Credentials credentials) {
+        this.options = options;
+        this.credentials = credentials;
+        this.check = options.check();
+        this.transport = new Transport(options);
+    }
+
+    /** The server's answer if it is a success or 304; its refusals are thrown. */
+    Answer call(Request request, Deadline deadline) throws PushException {
+        boolean isHeldBack = credentials.isAskedFirst() && !isLetIn;
+        String authorization = credentials.authorization(null);
+        if (authorization == null) throw unauthorized();
+        Answer answer = ask(request, isHeldBack ? null : authorization, deadline);
+        last = authorization;
+        if (answer.status != 401) return answer.success();
+        // Once: a refused credential is not tried again.
+        String next = isHeldBack ? authorization : credentials.authorization(authorization);
+        if (next == null || !isHeldBack && next.equals(authorization)) return answer.success();
+        Answer second = ask(request, next, deadline);
+        last = next;
+        if (second.status != 401) isLetIn = true;
+        return second.success();
+    }
+
+    /** What the session is ended with; null if there is nothing. Not being able to tell must not keep anybody signed in. */
+    @Nullable String lastAuthorization() {
+        try {
+            String current = credentials.authorization(null);
+            return current == null ? last : current;
+        } catch (PushException unavailable) {
+            return last;
+        }
+    }
+
+    /** The same with a credential of the past, which is not renewed. */
+    Answer call(Request request, String authorization, Deadline deadline) throws PushException {
+        return ask(request, authorization, deadline).success();
+    }
+
+    /** One request, or two if the connection was lost under the first. */
+    private Answer ask(Request request, @Nullable String authorization, Deadline deadline) throws PushException {
+        try {
+            return askOnce(request, authorization, deadline);
+        } catch (Transport.Lost first) {
+            if (!request.isRepeatable) throw offline(first);
+        }
+        try {
+            return askOnce(request, authorization, deadline);
+        } catch (Transport.Lost second) {
+            throw offline(second);
+        }
+    }
+
+    private Answer askOnce(Request request, @Nullable String authorization, Deadline deadline)
+            throws PushException, Transport.Lost {
+        MyToken token = MyToken.random();
+        RawAnswer raw = transport.exchange(request, token, authorization, deadline);
+        return check.answer(request, token, raw, options.now());
+    }
+
+    private static PushException offline(Transport.Lost error) {
+        String message = String.format(Locale.ROOT, "the connection was lost: %s", error.getMessage());
+        return PushException.of(PushException.Reason.OFFLINE, message, error);
+    }
+
+    private static PushException unauthorized() {
+        return PushException.of(PushException.Reason.UNAUTHORIZED, "there is no token", null);
+    }
+}

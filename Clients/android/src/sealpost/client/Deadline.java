@@ -1,0 +1,21 @@
+package sealpost.client;
+
+/** When a call has to be over, whatever it is waiting for. */
+final class Deadline {
+    private final long end;
+
+    Deadline(long millis) {
+        end = System.nanoTime() + millis * 1_000_000;
+    }
+
+    /** Throws when nothing is left. */
+    int remainingMillis() throws PushException {
+        long left = (end - System.nanoTime()) / 1_000_000;
+        if (left <= 0) throw passed();
+        return (int) Math.min(left, Integer.MAX_VALUE);
+    }
+
+    static PushException passed() {
+        return PushException.of(PushException.Reason.DEADLINE, "the answer did not come within the deadline", null);
+    }
+}

@@ -1,0 +1,155 @@
+package sealpost.client;
+
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+
+/** The next state of an account, until it is committed. */
+final class Draft {
+    /** Beyond it the oldest entries give up their payloads, which can still be fetched one by one. */
+    private static final long MAXIMUM_UNITS = (32 << 20) / 256;
+
+    final long commit;
+    final Index index;
+    /** What is new, by the number of its file. */
+    final TreeMap<Integer, byte[]> contents = new TreeMap<>();
+
+    private final Account.Snapshot base;
+    private final Map<Long, Kept> fresh = new LinkedHashMap<>();
+    private int next = 0;
+
+    Draft(Account.Snapshot base, long commit) {
+        this.base = base;
+        this.commit = commit;
+        this.index = base.index.copy();
+    }
+
+    boolean isChanged() {
+        return !index.equals(base.index);
+    }
+
+    /** An entry as it will be; null if there is none that can be read. */
+    @Nullable Kept entry(long id) throws PushException {
+        Kept kept = fresh.get(id);
+        if (kept != null || !index.entries.containsKey(id)) return kept;
+        return base.entry(id);
+    }
+
+    void put(Kept kept) {
+        long id = kept.item.id();
+        Index.Place old = index.entries.remove(id);
+        if (old != null && old.commit == commit) contents.remove(old.number);
+        index.entries.put(id, add(kept.encode()));
+        index.deletions.remove(id);
+        index.earliestExpiry = Math.min(index.earliestExpiry, kept.item.expiresMillis());
+        fresh.put(id, kept);
+    }
+
+    /** Deletes an entry. One that is not there is told as deleted, too. */
+    void remove(long id) {
+        Index.Place old = index.entries.remove(id);
+        if (old != null && old.commit == commit) contents.remove(old.number);
+        fresh.remove(id);
+        index.deletions.remove(id);
+        index.deletions.put(id, commit);
+    }
+
+    /** Deletes what has ended by the server's time. The device's clock never deletes anything. */
+    void expire(@Nullable Long serverTime) throws PushException {
+        if (serverTime == null || serverTime < index.earliestExpiry) return;
+        long earliest = Long.MAX_VALUE;
+        for (long id : new ArrayList<>(index.entries.keySet())) {
+            Kept kept = entry(id);
+            if (kept == null) continue;
+            if (kept.item.expiresMillis() <= serverTime) remove(id);
+            else earliest = Math.min(earliest, kept.item.expiresMillis());
+        }
+        index.earliestExpiry = earliest;
+    }
+
+    /** Keeps a content of the outbox. */
+    Index.Place add(byte[] content) {
+        int number = next++;
+        contents.put(number, content);
+        return Index.Place.of(commit, number, content);
+    }
+
+    /** Whether nothing has happened to an entry since a commit, so that an answer to a request of that time is its latest state. */
+    boolean isUntouched(long id, long since) {
+        Index.Place place = index.entries.get(id);
+        Long deleted = index.deletions.get(id);
+        return (place == null || place.commit <= since) && (deleted == null || deleted <= since)
+                && index.forgottenUpTo <= since;
+    }
+
+    boolean wasDeletedAfter(long id, long since) {
+        Long deleted = index.deletions.get(id);
+        return deleted != null && deleted > since && deleted < commit;
+    }
+
+    /** Keeps to the limits. */
+    void finish() throws PushException {
+        shrink();
+        while (index.deletions.size() > Index.MAXIMUM_DELETIONS) forgetDeletion();
+        while (index.encode().length > Index.MAXIMUM_BYTES && !index.entries.isEmpty()) {
+            List<Long> ids = new ArrayList<>(index.entries.keySet());
+            for (long id : ids.subList(0, ids.size() / 32 + 1)) remove(id);
+            while (index.deletions.size() > Index.MAXIMUM_DELETIONS) forgetDeletion();
+        }
+    }
+
+    private void forgetDeletion() {
+        Map.Entry<Long, Long> oldest = index.deletions.entrySet().iterator().next();
+        index.forgottenUpTo = Math.max(index.forgottenUpTo, oldest.getValue());
+        index.deletions.remove(oldest.getKey());
+    }
+
+    private void shrink() throws PushException {
+        long units = 0;
+        for (Index.Place place : index.entries.values()) units += place.units;
+        for (Map.Entry<Long, Index.Place> entry : new LinkedHashMap<>(index.entries).entrySet()) {
+            if (units <= MAXIMUM_UNITS) return;
+            Kept kept = entry(entry.getKey());
+            if (kept == null || kept.item.payload() == null) continue;
+            replaceInPlace(new Kept(kept.item.withoutPayload(), null, kept.date));
+            units -= entry.getValue().units - index.entries.get(entry.getKey()).units;
+        }
+    }
+
+    /** Another content of an entry, which keeps its turn. */
+    private void replaceInPlace(Kept kept) {
+        Index.Place old = index.entries.get(kept.item.id());
+        if (old != null && old.commit == commit) contents.remove(old.number);
+        index.entries.put(kept.item.id(), add(kept.encode()));
+        fresh.put(kept.item.id(), kept);
+    }
+
+    /** Whether a new content is the outbox's, which nobody else has. */
+    boolean isOfOutbox(int number) {
+        for (Index.Task task : index.outbox) {
+            if (task.payload != null && task.payload.commit == commit && task.payload.number == number) return true;
+        }
+        return false;
+    }
+
+    List<Index.Place> places() {
+        return places(index);
+    }
+
+    /** All contents that an index names. */
+    static List<Index.Place> places(Index index) {
+        List<Index.Place> places = new ArrayList<>(index.entries.values());
+        for (Index.Task task : index.outbox) {
+            if (task.payload != null) places.add(task.payload);
+        }
+        return places;
+    }
+
+    Set<Long> ids() {
+        return new HashSet<>(index.entries.keySet());
+    }
+}

@@ -1,0 +1,134 @@
+package sealpost.client;
+
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.OutputStream;
+import java.net.HttpURLConnection;
+import java.net.SocketException;
+import java.net.SocketTimeoutException;
+import java.net.URL;
+import java.util.concurrent.Callable;
+import javax.net.ssl.HttpsURLConnection;
+import javax.net.ssl.SSLSocketFactory;
+
+/** One request and its answer: no redirects, no caches, and no body of an answer that does not echo the token. */
+final class Exchange implements Callable<RawAnswer> {
+    private final Options options;
+    private final @Nullable SSLSocketFactory sockets;
+    private final Request request;
+    private final MyToken token;
+    private final @Nullable String authorization;
+    private final int timeoutMillis;
+    private volatile @Nullable HttpURLConnection connection;
+    private volatile boolean isCancelled = false;
+
+    Exchange(
+            Options options,
+            @Nullable SSLSocketFactory sockets,
+            Request request,
+            MyToken token,
+            @Nullable String authorization,
+            int timeoutMillis) {
+        this.options = options;
+        this.sockets = sockets;
+        this.request = request;
+        this.token = token;
+        this.authorization = authorization;
+        this.timeoutMillis = timeoutMillis;
+    }
+
+    /** Ends the exchange from another thread. May take a while, so not the caller's. */
+    void cancel() {
+        isCancelled = true;
+        HttpURLConnection connection = this.connection;
+        if (connection != null) connection.disconnect();
+    }
+
+    @Override
+    public RawAnswer call() throws IOException {
+        HttpURLConnection connection = open();
+        this.connection = connection;
+        if (isCancelled) throw new SocketTimeoutException("cancelled");
+        Json body = request.body;
+        if (body != null) {
+            // In memory, and not as a stream: the JDK does not show the body of a 401 to a stream.
+            connection.setDoOutput(true);
+            try (OutputStream out = connection.getOutputStream()) {
+                out.write(body.bytes());
+            }
+        }
+        int status = connection.getResponseCode();
+        if (status < 100 || status > 599) throw new IOException("the answer is not HTTP");
+        RawAnswer answer = new RawAnswer(status);
+        for (int index = 0; connection.getHeaderField(index) != null; index++) {
+            String name = connection.getHeaderFieldKey(index);
+            if (name != null) answer.add(name, connection.getHeaderField(index));
+        }
+        // A portal may have much to say that nobody will believe.
+        if (token.echo().equals(answer.field("mytoken"))) readBody(connection, answer);
+        else connection.disconnect();
+        return answer;
+    }
+
+    private HttpURLConnection open() throws IOException {
+        HttpURLConnection connection = options.connections().open(new URL(options.base() + request.target()));
+        if (sockets != null && connection instanceof HttpsURLConnection) {
+            ((HttpsURLConnection) connection).setSSLSocketFactory(sockets);
+        }
+        connection.setConnectTimeout(timeoutMillis);
+        connection.setReadTimeout(timeoutMillis);
+        connection.setInstanceFollowRedirects(false);
+        connection.setUseCaches(false);
+        connection.setAllowUserInteraction(false);
+        connection.setRequestMethod(request.method);
+        connection.setRequestProperty(MyToken.FIELD, token.toString());
+        // The platform's own would tell the device's model.
+        connection.setRequestProperty("User-Agent", "Sealpost");
+        connection.setRequestProperty("Accept", "application/json");
+        // The digest is over the body as the server sent it, so nothing on the way may compress it.
+        connection.setRequestProperty("Accept-Encoding", "identity");
+        set(connection, "Accept-Signature", options.acceptSignature());
+        set(connection, "Authorization", authorization);
+        set(connection, "If-None-Match", request.tag);
+        set(connection, "Idempotency-Key", request.idempotencyKey);
+        if (request.body != null) connection.setRequestProperty("Content-Type", "application/json");
+        return connection;
+    }
+
+    private static void set(HttpURLConnection connection, String name, @Nullable String value) {
+        if (value != null) connection.setRequestProperty(name, value);
+    }
+
+    private void readBody(HttpURLConnection connection, RawAnswer answer) throws IOException {
+        if (answer.status == 204 || answer.status == 304 || request.method.equals("HEAD")) return;
+        ByteArrayOutputStream body = new ByteArrayOutputStream();
+        try (InputStream in = answer.status >= 400 ? connection.getErrorStream() : connection.getInputStream()) {
+            byte[] piece = new byte[16_384];
+            int count;
+            while (in != null && (count = in.read(piece)) >= 0) {
+                int room = options.maximumAnswer() - body.size();
+                body.write(piece, 0, Math.min(count, room));
+                if (count > room) {
+                    answer.end = RawAnswer.End.OVERSIZED;
+                    connection.disconnect();
+                    break;
+                }
+            }
+        } catch (SocketTimeoutException late) {
+            // The device gave up, not the peer.
+            throw late;
+        } catch (IOException end) {
+            if (isCancelled || isOfDevice(end)) throw end;
+            answer.end = RawAnswer.End.CUT;
+        }
+        answer.body = body.toByteArray();
+    }
+
+    /** Whether the device has lost its network, as in a handover, and nobody has cut the answer. */
+    private static boolean isOfDevice(IOException error) {
+        String message = String.valueOf(error.getMessage()).toLowerCase(java.util.Locale.ROOT);
+        if (message.contains("connection abort") || message.contains("unreachable")) return true;
+        return error instanceof SocketException && !message.contains("reset") && !message.contains("broken pipe");
+    }
+}

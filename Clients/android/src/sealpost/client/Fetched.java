@@ -1,0 +1,43 @@
+package sealpost.client;
+
+import java.util.Date;
+
+/** A value, and its age if it may be out of date. */
+public final class Fetched<T> {
+    private final T value;
+    private final @Nullable Date asOf;
+    private final @Nullable PushException failure;
+
+    private Fetched(T value, @Nullable Date asOf, @Nullable PushException failure) {
+        this.value = value;
+        this.asOf = asOf;
+        this.failure = failure;
+    }
+
+    static <T> Fetched<T> fresh(T value) {
+        return new Fetched<>(value, null, null);
+    }
+
+    static <T> Fetched<T> kept(T value, @Nullable Date asOf, PushException failure) {
+        return new Fetched<>(value, asOf, failure);
+    }
+
+    public T value() {
+        return value;
+    }
+
+    /** Whether the server has just sent the value, or has just said that it is unchanged. */
+    public boolean isFresh() {
+        return failure == null;
+    }
+
+    /** When a kept value was last known to be right; null for a fresh one, and for an inbox that was never whole. */
+    public @Nullable Date asOf() {
+        return asOf;
+    }
+
+    /** Why the value is not fresh; null if it is. */
+    public @Nullable PushException failure() {
+        return failure;
+    }
+}

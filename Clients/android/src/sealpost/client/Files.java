@@ -1,0 +1,105 @@
+package sealpost.client;
+
+import java.io.ByteArrayOutputStream;
+import java.io.File;
+import java.io.FileInputStream;
+import java.io.FileOutputStream;
+import java.io.IOException;
+import java.security.SecureRandom;
+
+/** The few moves of files that the store is made of; {@code java.nio.file} came with API level 26. */
+final class Files {
+    private static final SecureRandom RANDOM = new SecureRandom();
+    /** Folders that are being made. */
+    static final String MADE = "t-";
+    /** Folders that are being removed. */
+    static final String REMOVED = "x-";
+
+    private Files() {}
+
+    static byte[] random(int count) {
+        byte[] bytes = new byte[count];
+        RANDOM.nextBytes(bytes);
+        return bytes;
+    }
+
+    static String hexadecimal(byte[] bytes) {
+        StringBuilder text = new StringBuilder();
+        for (byte next : bytes) text.append(Character.forDigit(next >> 4 & 15, 16)).append(Character.forDigit(next & 15, 16));
+        return text.toString();
+    }
+
+    /** A new folder in this one, which only its maker knows. */
+    static File makeFolder(File parent) throws IOException {
+        File folder = new File(parent, MADE + hexadecimal(random(8)));
+        if (!folder.mkdir()) throw new IOException("a folder cannot be made");
+        return folder;
+    }
+
+    /** Writes a new file to the disk. */
+    static void write(File file, byte[] content) throws IOException {
+        write(file, content, true);
+    }
+
+    /** Writes a new file. Without a sync it may be damaged after a loss of power, though not after a crash of the process. */
+    static void write(File file, byte[] content, boolean isSynced) throws IOException {
+        try (FileOutputStream out = new FileOutputStream(file)) {
+            out.write(content);
+            if (isSynced) out.getFD().sync();
+        }
+    }
+
+    /** Throws {@link java.io.FileNotFoundException} if it is not there. */
+    static byte[] read(File file) throws IOException {
+        try (FileInputStream in = new FileInputStream(file)) {
+            ByteArrayOutputStream content = new ByteArrayOutputStream();
+            byte[] piece = new byte[16_384];
+            int count;
+            while ((count = in.read(piece)) >= 0) content.write(piece, 0, count);
+            return content.toByteArray();
+        }
+    }
+
+    /**
+     * Gives a folder with its files a name, if no other has it: of several processes at once, one gets true.
+     *
+     * <p>rename(2) of a folder fails if there is one with files under the new name.
+     */
+    static boolean claim(File made, File name) {
+        return made.renameTo(name);
+    }
+
+    /** Takes a folder out of the way in one step, and then removes it. */
+    static void remove(File folder) {
+        File removed = new File(folder.getParentFile(), REMOVED + hexadecimal(random(8)));
+        if (folder.getName().startsWith(REMOVED)) removed = folder;
+        else if (!folder.renameTo(removed)) return;
+        removeAll(removed);
+    }
+
+    private static void removeAll(File folder) {
+        File[] files = folder.listFiles();
+        if (files != null) {
+            for (File file : files) {
+                if (!file.delete()) removeAll(file);
+            }
+        }
+        // What is left of it goes at the next start.
+        folder.delete();
+    }
+
+    /** Removes what crashes have left: folders that were being removed, and those that were being made long ago. */
+    static void sweep(File parent, long now) {
+        for (String name : names(parent)) {
+            File file = new File(parent, name);
+            boolean isOld = Math.abs(now - file.lastModified()) > 600_000;
+            if (name.startsWith(REMOVED) || name.startsWith(MADE) && isOld) remove(file);
+        }
+    }
+
+    /** The names in a folder; none if it is not there. */
+    static String[] names(File folder) {
+        String[] names = folder.list();
+        return names == null ? new String[0] : names;
+    }
+}

@@ -1,0 +1,114 @@
+package sealpost.client;
+
+import java.util.Date;
+
+/** A notification as its recipient collects it. */
+public final class Item {
+    private final long id;
+    private final Json json;
+    private final boolean isRead;
+    private final long createdAt;
+    private final long expiresAt;
+
+    private Item(long id, Json json, boolean isRead, long createdAt, long expiresAt) {
+        this.id = id;
+        this.json = json;
+        this.isRead = isRead;
+        this.createdAt = createdAt;
+        this.expiresAt = expiresAt;
+    }
+
+    /** Null if {@code Id} or {@code Read} is missing or of another type. */
+    static @Nullable Item read(Json json) {
+        Json id = json.get("Id");
+        Json read = json.get("Read");
+        if (id == null || read == null) return null;
+        Long number = id.integer();
+        Boolean isRead = read.bool();
+        if (number == null || isRead == null) return null;
+        Long created = Times.fromRfc3339(text(json, "CreatedAt"));
+        Long expires = Times.fromRfc3339(text(json, "ExpiresAt"));
+        return new Item(
+                number, json, isRead, created == null ? Long.MIN_VALUE : created, expires == null ? Long.MAX_VALUE : expires);
+    }
+
+    private static @Nullable String text(Json json, String name) {
+        Json member = json.get(name);
+        return member == null ? null : member.string();
+    }
+
+    /** The {@code secureId} of the push. */
+    public long id() {
+        return id;
+    }
+
+    /** The secret: a string, or any other JSON value. Null where it may be read once, or must not be kept. */
+    public @Nullable Json payload() {
+        return json.get("Payload");
+    }
+
+    /** The payload if it is a string. */
+    public @Nullable String text() {
+        return text(json, "Payload");
+    }
+
+    public boolean isRead() {
+        return isRead;
+    }
+
+    /** When the server accepted it. */
+    public Date createdAt() {
+        return new Date(createdAt);
+    }
+
+    /** When the server deletes the payload. */
+    public Date expiresAt() {
+        return new Date(expiresAt);
+    }
+
+    /** Whether the payload can be read only once: show it, and call {@link PushClient#confirmTaken}. */
+    public boolean isReadOnce() {
+        return json.isTrue("ReadOnce");
+    }
+
+    /** Whether its sender has forbidden to keep the payload. */
+    boolean isNeverStored() {
+        return "never".equals(text(json, "Store"));
+    }
+
+    long createdMillis() {
+        return createdAt;
+    }
+
+    long expiresMillis() {
+        return expiresAt;
+    }
+
+    Json json() {
+        return json;
+    }
+
+    Item withoutPayload() {
+        return new Item(id, json.without("Payload").without("Store"), isRead, createdAt, expiresAt);
+    }
+
+    Item read(boolean isRead) {
+        return new Item(id, json.replacing("Read", Json.of(isRead)), isRead, createdAt, expiresAt);
+    }
+
+    @Override
+    public boolean equals(Object other) {
+        return other instanceof Item && json.equals(((Item) other).json);
+    }
+
+    @Override
+    public int hashCode() {
+        return json.hashCode();
+    }
+
+    /** Without the payload, so that it may be logged. */
+    @Override
+    public String toString() {
+        return "notification " + id + (isRead ? ", read" : "");
+    }
+}

@@ -1,0 +1,224 @@
+package sealpost.client;
+
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+
+/**
+ * A JSON value, exactly as it was sent: members keep their order and numbers their digits.
+ *
+ * <p>{@code org.json} would do with a number what a double does, and takes texts that are no JSON.
+ */
+public final class Json {
+    /** What a value is. */
+    public enum Kind {
+        NULL,
+        BOOLEAN,
+        NUMBER,
+        STRING,
+        ARRAY,
+        OBJECT
+    }
+
+    private final Kind kind;
+    /** The digits of a number, the characters of a string, {@code true} or {@code false}; else empty. */
+    private final String text;
+
+    private final List<Json> elements;
+    private final List<String> names;
+
+    private Json(Kind kind, String text, List<String> names, List<Json> elements) {
+        this.kind = kind;
+        this.text = text;
+        this.names = names;
+        this.elements = elements;
+    }
+
+    static final Json NULL = leaf(Kind.NULL, "");
+
+    /** A string. */
+    public static Json of(String text) {
+        return leaf(Kind.STRING, text);
+    }
+
+    /** A number without a fraction. */
+    public static Json of(long number) {
+        return number(Long.toString(number));
+    }
+
+    /** {@code true} or {@code false}. */
+    public static Json of(boolean value) {
+        return leaf(Kind.BOOLEAN, Boolean.toString(value));
+    }
+
+    /** An array. */
+    public static Json array(List<Json> elements) {
+        return new Json(Kind.ARRAY, "", Collections.<String>emptyList(), Collections.unmodifiableList(elements));
+    }
+
+    /** An object without members; {@link #with} adds them. */
+    public static Json object() {
+        return new Json(Kind.OBJECT, "", Collections.<String>emptyList(), Collections.<Json>emptyList());
+    }
+
+    /** The same object with one member more, at its end. */
+    public Json with(String name, Json value) {
+        List<String> names = new ArrayList<>(this.names);
+        List<Json> elements = new ArrayList<>(this.elements);
+        names.add(name);
+        elements.add(value);
+        return object(names, elements);
+    }
+
+    static Json number(String digits) {
+        return leaf(Kind.NUMBER, digits);
+    }
+
+    static Json object(List<String> names, List<Json> values) {
+        return new Json(Kind.OBJECT, "", Collections.unmodifiableList(names), Collections.unmodifiableList(values));
+    }
+
+    private static Json leaf(Kind kind, String text) {
+        return new Json(kind, text, Collections.<String>emptyList(), Collections.<Json>emptyList());
+    }
+
+    /** Reads one JSON text in UTF-8, exactly as RFC 8259 defines it, nested at most 64 deep. */
+    public static Json read(byte[] bytes) throws JsonException {
+        return new JsonReader(bytes).text();
+    }
+
+    public Kind kind() {
+        return kind;
+    }
+
+    /** The characters of a string; null for anything else. */
+    public @Nullable String string() {
+        return kind == Kind.STRING ? text : null;
+    }
+
+    /** The truth of a Boolean; null for anything else. */
+    public @Nullable Boolean bool() {
+        return kind == Kind.BOOLEAN ? Boolean.valueOf(text) : null;
+    }
+
+    /** The value of a number without a fraction; null for anything else, and beyond 64 bits. */
+    public @Nullable Long integer() {
+        if (kind != Kind.NUMBER) return null;
+        try {
+            return Long.valueOf(text);
+        } catch (NumberFormatException fraction) {
+            return null;
+        }
+    }
+
+    /** The digits of a number, as they were sent; null for anything else. */
+    public @Nullable String digits() {
+        return kind == Kind.NUMBER ? text : null;
+    }
+
+    /** The elements of an array, the values of an object's members; empty for anything else. */
+    public List<Json> elements() {
+        return elements;
+    }
+
+    /** The names of an object's members, in the order of {@link #elements}. */
+    public List<String> names() {
+        return names;
+    }
+
+    /** The value of a member, the last of that name; null if there is none. */
+    public @Nullable Json get(String name) {
+        int index = names.lastIndexOf(name);
+        return index < 0 ? null : elements.get(index);
+    }
+
+    /** The same object without a member. */
+    Json without(String name) {
+        List<String> left = new ArrayList<>();
+        List<Json> values = new ArrayList<>();
+        for (int index = 0; index < names.size(); index++) {
+            if (names.get(index).equals(name)) continue;
+            left.add(names.get(index));
+            values.add(elements.get(index));
+        }
+        return object(left, values);
+    }
+
+    /** The same object with another value of a member that it has. */
+    Json replacing(String name, Json value) {
+        List<Json> values = new ArrayList<>(elements);
+        int index = names.lastIndexOf(name);
+        if (index >= 0) values.set(index, value);
+        return object(names, values);
+    }
+
+    boolean isTrue(String name) {
+        Json member = get(name);
+        return member != null && Boolean.TRUE.equals(member.bool());
+    }
+
+    /** The JSON text. */
+    @Override
+    public String toString() {
+        StringBuilder out = new StringBuilder();
+        write(out);
+        return out.toString();
+    }
+
+    byte[] bytes() {
+        return toString().getBytes(StandardCharsets.UTF_8);
+    }
+
+    @Override
+    public boolean equals(Object other) {
+        return other instanceof Json && toString().equals(other.toString());
+    }
+
+    @Override
+    public int hashCode() {
+        return toString().hashCode();
+    }
+
+    private void write(StringBuilder out) {
+        switch (kind) {
+            case NULL:
+                out.append("null");
+                break;
+            case BOOLEAN:
+            case NUMBER:
+                out.append(text);
+                break;
+            case STRING:
+                quote(text, out);
+                break;
+            default:
+                boolean isObject = kind == Kind.OBJECT;
+                out.append(isObject ? '{' : '[');
+                for (int index = 0; index < elements.size(); index++) {
+                    if (index > 0) out.append(',');
+                    if (isObject) {
+                        quote(names.get(index), out);
+                        out.append(':');
+                    }
+                    elements.get(index).write(out);
+                }
+                out.append(isObject ? '}' : ']');
+        }
+    }
+
+    private static void quote(String text, StringBuilder out) {
+        out.append('"');
+        for (int index = 0; index < text.length(); index++) {
+            char next = text.charAt(index);
+            if (next == '"' || next == '\\') {
+                out.append('\\').append(next);
+            } else if (next < 0x20) {
+                out.append("\\u00").append(Character.forDigit(next >> 4, 16)).append(Character.forDigit(next & 15, 16));
+            } else {
+                out.append(next);
+            }
+        }
+        out.append('"');
+    }
+}

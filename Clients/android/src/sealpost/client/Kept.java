@@ -1,0 +1,46 @@
+package sealpost.client;
+
+import java.io.ByteArrayInputStream;
+import java.io.ByteArrayOutputStream;
+import java.io.DataInputStream;
+import java.io.DataOutputStream;
+import java.io.IOException;
+
+/** The content of an entry: a notification, its validator, and when it was last known to be right. */
+final class Kept {
+    final Item item;
+    final @Nullable String tag;
+    final long date;
+
+    Kept(Item item, @Nullable String tag, long date) {
+        this.item = item;
+        this.tag = tag;
+        this.date = date;
+    }
+
+    byte[] encode() {
+        ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+        try (DataOutputStream out = new DataOutputStream(bytes)) {
+            out.writeLong(date);
+            out.writeUTF(tag == null ? "" : tag);
+            out.write(item.json().bytes());
+        } catch (IOException never) {
+            throw new IllegalStateException("memory can be written", never);
+        }
+        return bytes.toByteArray();
+    }
+
+    /** Null for a form of another version. */
+    static @Nullable Kept decode(byte[] bytes) {
+        try (DataInputStream in = new DataInputStream(new ByteArrayInputStream(bytes))) {
+            long date = in.readLong();
+            String tag = in.readUTF();
+            byte[] json = new byte[in.available()];
+            in.readFully(json);
+            Item item = Item.read(Json.read(json));
+            return item == null ? null : new Kept(item, tag.isEmpty() ? null : tag, date);
+        } catch (IOException | JsonException other) {
+            return null;
+        }
+    }
+}

@@ -1,0 +1,181 @@
+package sealpost.client;
+
+import java.io.IOException;
+import java.net.HttpURLConnection;
+import java.net.MalformedURLException;
+import java.net.URL;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import javax.net.ssl.X509TrustManager;
+
+/** The server, how its answers are told from others, and settings with a default. */
+public final class Options {
+    /** The time, which tests choose. */
+    interface Clock {
+        long millis();
+    }
+
+    private final String base;
+    private final List<SignatureKey> signatureKeys = new ArrayList<>();
+    private @Nullable Verifier verifier;
+    private long toleranceMillis = 300_000;
+    private long deadlineMillis = 30_000;
+    private int maximumAnswer = 4 << 20;
+    private @Nullable String app;
+    private final Set<String> pins = new HashSet<>();
+    private @Nullable X509TrustManager trustManager;
+    private Connections connections = new Connections() {
+        @Override
+        public HttpURLConnection open(URL url) throws IOException {
+            return (HttpURLConnection) url.openConnection();
+        }
+    };
+    private Clock clock = new Clock() {
+        @Override
+        public long millis() {
+            return System.currentTimeMillis();
+        }
+    };
+
+    /**
+     * The server's URL, which may have a path, as behind a proxy that serves several.
+     *
+     * @throws IllegalArgumentException if it is no URL of HTTP with a host
+     */
+    public Options(String server) {
+        try {
+            URL url = new URL(server);
+            String scheme = url.getProtocol();
+            if (!scheme.equals("https") && !scheme.equals("http") || url.getHost().isEmpty()) {
+                throw new IllegalArgumentException("the server's URL is not one of HTTP with a host");
+            }
+            String path = url.getPath();
+            while (path.endsWith("/")) path = path.substring(0, path.length() - 1);
+            base = scheme + "://" + url.getHost() + (url.getPort() < 0 ? "" : ":" + url.getPort()) + path;
+        } catch (MalformedURLException error) {
+            throw new IllegalArgumentException("the server's URL cannot be read", error);
+        }
+    }
+
+    /**
+     * The keys of the server: each answer must be signed by one of them, also over method, path and query of its request.
+     *
+     * <p>Requests ask for the first; put a new key behind it before the server signs with it. Without keys {@code MyToken}
+     * alone tells the server's answers.
+     *
+     * @param verifier {@link PlatformVerifier#find} where that is not null, else that of a library
+     * @throws IllegalArgumentException if the verifier refuses a right signature, or takes a wrong one
+     */
+    public Options signatureKeys(Verifier verifier, SignatureKey... keys) {
+        if (!PlatformVerifier.works(verifier)) throw new IllegalArgumentException("the verifier does not verify Ed25519");
+        if (keys.length == 0) throw new IllegalArgumentException("there is no key to verify with");
+        this.verifier = verifier;
+        signatureKeys.clear();
+        signatureKeys.addAll(Arrays.asList(keys));
+        return this;
+    }
+
+    /** How far the clocks of server and device may be apart where answers are signed; 300 unless set. */
+    public Options toleranceSeconds(int seconds) {
+        toleranceMillis = seconds * 1000L;
+        return this;
+    }
+
+    /** How long one call may take, with all of its requests; 30 seconds unless set. */
+    public Options deadlineMillis(long millis) {
+        deadlineMillis = millis;
+        return this;
+    }
+
+    /** How many bytes an answer may have, 4 MiB unless set: more than any of a server with its default bounds. */
+    public Options maximumAnswer(int bytes) {
+        maximumAnswer = bytes;
+        return this;
+    }
+
+    /** The app that this client is of, where the server sends for several. */
+    public Options app(String name) {
+        app = name;
+        return this;
+    }
+
+    /**
+     * Takes only certificates of the server itself that have one of these keys, and that the platform trusts.
+     *
+     * <p>For keys of a certificate authority use {@code <pin-set>} of Android's Network Security Configuration.
+     *
+     * @param sha256 the SHA-256 of a SubjectPublicKeyInfo in base64, as in RFC 7469
+     */
+    public Options pins(String... sha256) {
+        for (String pin : sha256) {
+            byte[] hash = Base64.fromStandard(pin);
+            if (hash == null || hash.length != 32) throw new IllegalArgumentException("a pin is 32 bytes in base64");
+            pins.add(pin);
+        }
+        return this;
+    }
+
+    /** Decides on certificates in the platform's place, such as with a private authority. */
+    public Options trustManager(X509TrustManager manager) {
+        trustManager = manager;
+        return this;
+    }
+
+    /** Opens the connections. */
+    public Options connections(Connections connections) {
+        this.connections = connections;
+        return this;
+    }
+
+    Options clock(Clock clock) {
+        this.clock = clock;
+        return this;
+    }
+
+    String base() {
+        return base;
+    }
+
+    boolean isSigned() {
+        return verifier != null;
+    }
+
+    @Nullable String acceptSignature() {
+        return signatureKeys.isEmpty() ? null : ResponseVerifier.acceptSignature(signatureKeys.get(0).id());
+    }
+
+    AnswerCheck check() {
+        return new AnswerCheck(verifier == null ? null : new ResponseVerifier(signatureKeys, verifier, toleranceMillis));
+    }
+
+    Deadline deadline() {
+        return new Deadline(deadlineMillis);
+    }
+
+    int maximumAnswer() {
+        return maximumAnswer;
+    }
+
+    @Nullable String app() {
+        return app;
+    }
+
+    Set<String> pins() {
+        return pins;
+    }
+
+    @Nullable X509TrustManager trustManager() {
+        return trustManager;
+    }
+
+    Connections connections() {
+        return connections;
+    }
+
+    long now() {
+        return clock.millis();
+    }
+}

@@ -1,0 +1,227 @@
+package sealpost.client;
+
+import java.util.ArrayList;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Set;
+import java.util.UUID;
+import sealpost.client.Index.Task;
+
+/**
+ * What the user did without waiting for the network: it is kept, shown as done, and told the server by the next {@link
+ * PushClient#refresh} or {@link #flush}.
+ *
+ * <p>Each task has a key that stays the same however often it is tried, also after a crash, so that nothing is sent twice.
+ */
+public final class Outbox {
+    private static final int MAXIMUM_TASKS = 500;
+    /** The server remembers the key of what was sent for a day. */
+    private static final long REMEMBERED = 23 * 3_600_000L;
+
+    private final PushClient client;
+
+    Outbox(PushClient client) {
+        this.client = client;
+    }
+
+    /** A task that the server has refused, or of which nobody knows any more whether it was done. */
+    public static final class Failed {
+        private final String key;
+        private final @Nullable Problem problem;
+
+        Failed(String key, @Nullable Problem problem) {
+            this.key = key;
+            this.problem = problem;
+        }
+
+        /** What {@link Outbox#send} has returned. */
+        public String key() {
+            return key;
+        }
+
+        /** Why the server refuses it; null if it was tried more than 23 hours ago, and may have arrived. */
+        public @Nullable Problem problem() {
+            return problem;
+        }
+    }
+
+    /** Marks a notification as read or as not read. */
+    public void markRead(long id, boolean isRead) throws PushException {
+        add(new Task(isRead ? Task.Kind.READ : Task.Kind.UNREAD, key(), id, null, 0), null);
+    }
+
+    /** Dismisses a notification on all of the user's devices. */
+    public void dismiss(long id) throws PushException {
+        add(new Task(Task.Kind.DISMISS, key(), id, null, 0), null);
+    }
+
+    /** Sends a payload to the caller's own devices. The key of the task. */
+    public String send(Json payload) throws PushException {
+        Task task = new Task(Task.Kind.SEND, key(), 0, null, 0);
+        add(task, payload);
+        return task.key;
+    }
+
+    /** How many tasks wait. */
+    public int count() throws PushException {
+        return client.account.read().index.outbox.size();
+    }
+
+    private static String key() {
+        return UUID.randomUUID().toString();
+    }
+
+    private void add(final Task task, final @Nullable Json payload) throws PushException {
+        client.account.change(new Account.Change<Void>() {
+            @Override
+            public @Nullable Void make(Draft draft) throws PushException {
+                List<Task> tasks = draft.index.outbox;
+                if (payload == null) {
+                    // What was to be told of it before does not matter any more.
+                    for (Task other : new ArrayList<>(tasks)) {
+                        if (other.payload == null && other.id == task.id) tasks.remove(other);
+                    }
+                }
+                if (tasks.size() >= MAXIMUM_TASKS) {
+                    throw PushException.of(PushException.Reason.STORAGE, "the outbox is full", null);
+                }
+                tasks.add(payload == null
+                        ? task
+                        : new Task(task.kind, task.key, 0, draft.add(payload.bytes()), 0));
+                return null;
+            }
+        });
+    }
+
+    /**
+     * Tells the server all that waits, in its order. Throws when the network fails; the rest then goes on waiting.
+     *
+     * @return what will never be done
+     */
+    public List<Failed> flush() throws PushException {
+        return flush(client.options.deadline());
+    }
+
+    List<Failed> flush(Deadline deadline) throws PushException {
+        List<Failed> failed = new ArrayList<>();
+        // Others may add to it all the time.
+        for (int count = 0; count < 2 * MAXIMUM_TASKS; count++) {
+            List<Task> tasks = client.account.read().index.outbox;
+            if (tasks.isEmpty()) return failed;
+            Task task = tasks.get(0);
+            try {
+                perform(task, tasks, deadline);
+            } catch (PushException error) {
+                Problem problem = error.problem();
+                if (error.reason() != PushException.Reason.PROBLEM || problem == null || !isFinal(problem)) throw error;
+                finish(task.key);
+                failed.add(new Failed(task.key, problem));
+                continue;
+            }
+            if (task.kind == Task.Kind.SEND && isUncertain(task)) failed.add(new Failed(task.key, null));
+        }
+        return failed;
+    }
+
+    private boolean isUncertain(Task task) {
+        return task.triedAt != 0 && Math.abs(client.options.now() - task.triedAt) > REMEMBERED;
+    }
+
+    /** Whether the server will never take it. */
+    private static boolean isFinal(Problem problem) {
+        boolean isInUse = problem.code().equals("idempotency-key-in-use");
+        return problem.status() >= 400 && problem.status() < 500 && problem.status() != 408 && !isInUse;
+    }
+
+    private void perform(Task task, List<Task> tasks, Deadline deadline) throws PushException {
+        switch (task.kind) {
+            case READ:
+                List<Task> same = new ArrayList<>();
+                for (Task other : tasks) {
+                    if (other.kind != Task.Kind.READ) break;
+                    same.add(other);
+                }
+                Set<Long> ids = new LinkedHashSet<>();
+                for (Task other : same) ids.add(other.id);
+                client.markRead(new ArrayList<>(ids), keys(same), deadline);
+                break;
+            case UNREAD:
+                try {
+                    client.mark(task.id, false, task.key, deadline);
+                } catch (PushException error) {
+                    if (!error.isGone()) throw error;
+                    client.forget(task.id, task.key);
+                }
+                break;
+            case DISMISS:
+                client.dismiss(task.id, task.key, deadline);
+                break;
+            default:
+                if (isUncertain(task)) finish(task.key);
+                else send(task, deadline);
+        }
+    }
+
+    private static Set<String> keys(List<Task> tasks) {
+        Set<String> keys = new LinkedHashSet<>();
+        for (Task task : tasks) keys.add(task.key);
+        return keys;
+    }
+
+    private void send(Task task, Deadline deadline) throws PushException {
+        byte[] payload = task.payload == null ? null : client.account.read().content(task.payload);
+        if (payload != null) {
+            tried(task.key);
+            try {
+                client.post(Json.read(payload), task.key, deadline);
+            } catch (JsonException damaged) {
+                throw Store.storage(damaged);
+            }
+        } else if (isThere(task.key)) {
+            // Damaged: it cannot be sent.
+            finish(task.key);
+            return;
+        }
+        finish(task.key);
+    }
+
+    private boolean isThere(String key) throws PushException {
+        for (Task task : client.account.read().index.outbox) {
+            if (task.key.equals(key)) return true;
+        }
+        return false;
+    }
+
+    /** Remembers that the server may have got it. */
+    private void tried(final String key) throws PushException {
+        final long now = client.options.now();
+        client.account.change(new Account.Change<Void>() {
+            @Override
+            public @Nullable Void make(Draft draft) {
+                List<Task> tasks = draft.index.outbox;
+                for (int index = 0; index < tasks.size(); index++) {
+                    Task task = tasks.get(index);
+                    if (!task.key.equals(key) || task.triedAt != 0) continue;
+                    tasks.set(index, new Task(task.kind, task.key, task.id, task.payload, now));
+                }
+                return null;
+            }
+        });
+    }
+
+    private void finish(final String key) throws PushException {
+        client.account.change(new Account.Change<Void>() {
+            @Override
+            public @Nullable Void make(Draft draft) {
+                finish(draft, key);
+                return null;
+            }
+        });
+    }
+
+    static void finish(Draft draft, @Nullable String key) {
+        for (Task task : new ArrayList<>(draft.index.outbox)) {
+            if (task.key.equals(key)) draft.index.outbox.remove(task);
+        }
+    }
+}

@@ -1,0 +1,52 @@
+package sealpost.client;
+
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+
+/** One answer to {@code GET /api/notifications}. */
+final class Page {
+    final List<Kept> kept = new ArrayList<>();
+    /** Items whose payload is shown this once, and not kept. */
+    final Map<Long, Item> unkept = new LinkedHashMap<>();
+
+    final List<Long> deleted = new ArrayList<>();
+    final String cursor;
+    final boolean hasMore;
+
+    /** Throws an interference if the body has another form. */
+    Page(Answer answer, long now) throws PushException {
+        Json json = answer.json;
+        Json items = json == null ? null : json.get("Notifications");
+        Json ids = json == null ? null : json.get("Deleted");
+        Json cursor = json == null ? null : json.get("Cursor");
+        Json more = json == null ? null : json.get("More");
+        if (items == null || items.kind() != Json.Kind.ARRAY || ids == null || ids.kind() != Json.Kind.ARRAY
+                || cursor == null || cursor.string() == null || more == null || more.bool() == null) {
+            throw answer.unexpected("a list of notifications");
+        }
+        this.cursor = cursor.string();
+        this.hasMore = more.bool();
+        List<Item> read = new ArrayList<>();
+        boolean hasReason = false;
+        for (Json element : items.elements()) {
+            Item item = Item.read(element);
+            if (item == null) throw answer.unexpected("a list of notifications");
+            read.add(item);
+            hasReason |= item.isReadOnce() || item.isNeverStored();
+        }
+        // If the answer must not be kept and none of its items is a reason for that, no payload of the page is.
+        boolean keepsNothing = answer.isNoStore && !hasReason;
+        for (Item item : read) {
+            boolean isKept = !keepsNothing && !item.isReadOnce() && !item.isNeverStored();
+            kept.add(new Kept(isKept ? item : item.withoutPayload(), null, now));
+            if (!isKept && item.payload() != null) unkept.put(item.id(), item);
+        }
+        for (Json element : ids.elements()) {
+            Long id = element.integer();
+            if (id == null) throw answer.unexpected("a list of ids");
+            deleted.add(id);
+        }
+    }
+}

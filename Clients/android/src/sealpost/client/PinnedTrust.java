@@ -1,0 +1,102 @@
+package sealpost.client;
+
+import java.net.Socket;
+import java.security.GeneralSecurityException;
+import java.security.KeyStore;
+import java.security.cert.CertificateException;
+import java.security.cert.X509Certificate;
+import java.util.Set;
+import javax.net.ssl.SSLContext;
+import javax.net.ssl.SSLEngine;
+import javax.net.ssl.SSLSocketFactory;
+import javax.net.ssl.TrustManager;
+import javax.net.ssl.TrustManagerFactory;
+import javax.net.ssl.X509ExtendedTrustManager;
+import javax.net.ssl.X509TrustManager;
+
+/** What the platform trusts, if the server's own certificate has a pinned key. Decides before anything is sent. */
+final class PinnedTrust extends X509ExtendedTrustManager {
+    private final X509TrustManager trusted;
+    private final Set<String> pins;
+
+    private PinnedTrust(X509TrustManager trusted, Set<String> pins) {
+        this.trusted = trusted;
+        this.pins = pins;
+    }
+
+    /** Null if the platform alone decides. */
+    static @Nullable SSLSocketFactory sockets(Options options) throws GeneralSecurityException {
+        X509TrustManager manager = options.trustManager();
+        if (manager == null && options.pins().isEmpty()) return null;
+        if (manager == null) manager = platform();
+        SSLContext context = SSLContext.getInstance("TLS");
+        context.init(null, new TrustManager[] {options.pins().isEmpty() ? manager : new PinnedTrust(manager, options.pins())}, null);
+        return context.getSocketFactory();
+    }
+
+    private static X509TrustManager platform() throws GeneralSecurityException {
+        TrustManagerFactory factory = TrustManagerFactory.getInstance(TrustManagerFactory.getDefaultAlgorithm());
+        factory.init((KeyStore) null);
+        for (TrustManager manager : factory.getTrustManagers()) {
+            if (manager instanceof X509TrustManager) return (X509TrustManager) manager;
+        }
+        throw new GeneralSecurityException("the platform trusts nobody");
+    }
+
+    /**
+     * The first certificate only: that of the peer, who has shown that it holds the key.
+     *
+     * <p>Others in the chain are what the peer has sent, and need not be part of the way to a trusted root.
+     */
+    private void comparePins(X509Certificate[] chain) throws CertificateException {
+        String pin = Base64.standard(Hashes.sha256(chain[0].getPublicKey().getEncoded()));
+        if (!pins.contains(pin)) throw new CertificateException("the certificate has no pinned key");
+    }
+
+    @Override
+    public void checkServerTrusted(X509Certificate[] chain, String type) throws CertificateException {
+        trusted.checkServerTrusted(chain, type);
+        comparePins(chain);
+    }
+
+    /** With the socket, by which Android knows the host, and what is configured for that. */
+    @Override
+    public void checkServerTrusted(X509Certificate[] chain, String type, Socket socket) throws CertificateException {
+        if (trusted instanceof X509ExtendedTrustManager) {
+            ((X509ExtendedTrustManager) trusted).checkServerTrusted(chain, type, socket);
+        } else {
+            trusted.checkServerTrusted(chain, type);
+        }
+        comparePins(chain);
+    }
+
+    @Override
+    public void checkServerTrusted(X509Certificate[] chain, String type, SSLEngine engine) throws CertificateException {
+        if (trusted instanceof X509ExtendedTrustManager) {
+            ((X509ExtendedTrustManager) trusted).checkServerTrusted(chain, type, engine);
+        } else {
+            trusted.checkServerTrusted(chain, type);
+        }
+        comparePins(chain);
+    }
+
+    @Override
+    public void checkClientTrusted(X509Certificate[] chain, String type) throws CertificateException {
+        trusted.checkClientTrusted(chain, type);
+    }
+
+    @Override
+    public void checkClientTrusted(X509Certificate[] chain, String type, Socket socket) throws CertificateException {
+        trusted.checkClientTrusted(chain, type);
+    }
+
+    @Override
+    public void checkClientTrusted(X509Certificate[] chain, String type, SSLEngine engine) throws CertificateException {
+        trusted.checkClientTrusted(chain, type);
+    }
+
+    @Override
+    public X509Certificate[] getAcceptedIssuers() {
+        return trusted.getAcceptedIssuers();
+    }
+}

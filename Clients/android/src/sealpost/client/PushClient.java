@@ -1,0 +1,434 @@
+package sealpost.client;
+
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.Collections;
+import java.util.Comparator;
+import java.util.Date;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.CopyOnWriteArrayList;
+
+/**
+ * A device's side of Sealpost, for one account of one server.
+ *
+ * <pre>{@code
+ * PushClient client = new PushClient(
+ *     new Options("https://push.example.org").signatureKeys(verifier, new SignatureKey(PINNED)),
+ *     Credentials.token(tokens, "alice"),
+ *     new Store(new File(context.getNoBackupFilesDir(), "sealpost"), keystoreKey));
+ * show(client.kept());                          // at once, without network
+ * Fetched<Inbox> inbox = client.refresh();      // everything missed
+ * }</pre>
+ *
+ * <p>Calls block and may run at once on any number of threads. Each ends within {@link Options#deadlineMillis}. An answer that
+ * does not echo its request's {@code MyToken}, or is not signed though keys are pinned, is an {@link Interference}.
+ */
+public final class PushClient {
+    private static final long WEEK = 7 * 86_400_000L;
+
+    final Options options;
+    final Api api;
+    final Account account;
+    private final Store store;
+    private final Outbox outbox = new Outbox(this);
+    private final List<Runnable> listeners = new CopyOnWriteArrayList<>();
+
+    /** What is kept belongs to server, account and app, and to whether answers are signed. */
+    public PushClient(Options options, Credentials credentials, Store store) {
+        this.options = options;
+        this.api = new Api(options, credentials);
+        this.store = store;
+        String app = options.app() == null ? "" : options.app();
+        String proof = options.isSigned() ? "signed" : "echoed";
+        this.account = new Account(store, options.base() + '\n' + credentials.account() + '\n' + app + '\n' + proof);
+    }
+
+    // What is kept
+
+    /** The kept inbox, at once and without network. */
+    public Inbox kept() throws PushException {
+        return inbox(Collections.<Long, Item>emptyMap());
+    }
+
+    /** A kept notification with its payload; null if there is none. */
+    public @Nullable Item kept(long id) throws PushException {
+        Account.Snapshot now = account.read();
+        Kept kept = now.entry(id);
+        if (kept == null || kept.item.payload() == null) return null;
+        List<Item> shown = shown(Collections.singletonList(kept.item), now.index);
+        return shown.isEmpty() ? null : shown.get(0);
+    }
+
+    /**
+     * What has changed since a consumer of that name has confirmed changes, by whichever process of the app.
+     *
+     * <p>The first time it is everything. Nothing is lost between pages or in a crash: it is told again until confirmed.
+     */
+    public Changes changes(String consumer) throws PushException {
+        Account.Snapshot now = account.read();
+        Long mark = now.index.marks.get(consumer);
+        long since = mark == null ? 0 : mark;
+        // Where deletions of that time are no longer known, only all that is there tells what is not.
+        boolean isEverything = now.index.forgottenUpTo > since;
+        Set<Long> arrived = new HashSet<>();
+        for (Map.Entry<Long, Index.Place> entry : now.index.entries.entrySet()) {
+            if (isEverything || entry.getValue().commit > since) arrived.add(entry.getKey());
+        }
+        Set<Long> deleted = new HashSet<>();
+        for (Map.Entry<Long, Long> entry : now.index.deletions.entrySet()) {
+            if (entry.getValue() > since) deleted.add(entry.getKey());
+        }
+        return new Changes(consumer, now.commit, arrived, deleted, isEverything);
+    }
+
+    /** Remembers that a consumer has taken these changes. */
+    public void confirm(final Changes changes) throws PushException {
+        account.change(new Account.Change<Void>() {
+            @Override
+            public @Nullable Void make(Draft draft) {
+                Long mark = draft.index.marks.get(changes.consumer);
+                if (mark == null || mark < changes.upTo) draft.index.marks.put(changes.consumer, changes.upTo);
+                return null;
+            }
+        });
+    }
+
+    /** Calls back after each change that this client has made, on the thread of that call. */
+    public void addListener(Runnable listener) {
+        listeners.add(listener);
+    }
+
+    public void removeListener(Runnable listener) {
+        listeners.remove(listener);
+    }
+
+    // Network
+
+    /**
+     * Tells the server what waits in the outbox, and fetches all changes.
+     *
+     * <p>When the network fails or interferes, or the server is busy, the inbox is the kept one, and the result says why.
+     */
+    public Fetched<Inbox> refresh() throws PushException {
+        Deadline deadline = options.deadline();
+        Refresh refresh = new Refresh(this, deadline);
+        try {
+            outbox.flush(deadline);
+            refresh.run();
+            return Fetched.fresh(inbox(refresh.unkept));
+        } catch (PushException error) {
+            if (!error.leavesWhatIsKept()) throw error;
+            Inbox kept = inbox(refresh.unkept);
+            return Fetched.kept(kept, kept.completeAt(), error);
+        } finally {
+            tell();
+        }
+    }
+
+    /**
+     * Fetches a notification by the id of its push.
+     *
+     * <p>If the server cannot be reached, it is the kept one; if it says that it is gone, it is deleted here, too, and the call
+     * throws. A payload that may be read once is not kept, and the server gives it again for one minute only: show or store
+     * it, then call {@link #confirmTaken}.
+     */
+    public Fetched<Item> notification(long id) throws PushException {
+        final Account.Snapshot before = account.read();
+        Kept kept = before.entry(id);
+        if (kept != null && kept.item.payload() == null) kept = null;
+        Request request = new Request("GET", Paths.notification(id));
+        request.tag = kept == null ? null : kept.tag;
+        long now = options.now();
+        try {
+            Answer answer = api.call(request, options.deadline());
+            if (answer.status == 304 && kept != null) return Fetched.fresh(kept.item);
+            Item item = answer.item(id);
+            take(answer, item, before.commit, null, now);
+            return Fetched.fresh(item);
+        } catch (PushException error) {
+            if (error.isGone()) {
+                forget(id, null);
+                throw error;
+            }
+            Item item = error.leavesWhatIsKept() ? kept(id) : null;
+            if (item == null) throw error;
+            long date = Math.max(kept == null ? 0 : kept.date, account.read().index.completeAt);
+            return Fetched.kept(item, date == 0 ? null : new Date(date), error);
+        } finally {
+            tell();
+        }
+    }
+
+    /**
+     * Confirms that a payload that may be read once has arrived, so that it is erased at once.
+     *
+     * <p>Without it the server erases it a minute after the first fetch.
+     */
+    public void confirmTaken(long id) throws PushException {
+        try {
+            api.call(new Request("POST", Paths.taken(id)), options.deadline());
+        } catch (PushException error) {
+            if (!error.isGone()) throw error;
+        }
+        forget(id, null);
+        tell();
+    }
+
+    /** Marks a notification as read or not, now; {@link Outbox#markRead} does not wait for the network. */
+    public Item markRead(long id, boolean isRead) throws PushException {
+        return mark(id, isRead, null, options.deadline());
+    }
+
+    /** Marks up to 500 notifications as read in one request, and returns the ids that are read now. */
+    public Set<Long> markRead(Collection<Long> ids) throws PushException {
+        return markRead(new ArrayList<>(ids), Collections.<String>emptySet(), options.deadline());
+    }
+
+    /** Dismisses a notification on all of the user's devices, now; {@link Outbox#dismiss} does not wait for the network. */
+    public void dismiss(long id) throws PushException {
+        dismiss(id, null, options.deadline());
+        tell();
+    }
+
+    /**
+     * Sends a payload to the caller's own devices, now, and returns the stored notification.
+     *
+     * @param key the same each time that this is tried, such as a random UUID; the server remembers it for 24 hours
+     */
+    public Item send(Json payload, String key) throws PushException {
+        return post(payload, key, options.deadline());
+    }
+
+    /** What need not wait for the network. */
+    public Outbox outbox() {
+        return outbox;
+    }
+
+    // Device and session
+
+    /**
+     * Registers this device, and returns the id that the server knows it by.
+     *
+     * @param platform the name of one of the server's senders, such as {@code fcm}
+     * @param handle the provider's token for this device
+     */
+    public String register(String platform, String handle, Collection<String> tags) throws PushException {
+        return new Registration(this, platform, handle, tags).register(options.deadline());
+    }
+
+    /** The same, if something has changed or a week has passed; without a request otherwise. Call it at each start. */
+    public String refreshRegistration(String platform, String handle, Collection<String> tags) throws PushException {
+        Registration registration = new Registration(this, platform, handle, tags);
+        String current = registration.current(WEEK);
+        return current == null ? registration.register(options.deadline()) : current;
+    }
+
+    /** Exchanges the password for a token, which expires and can be revoked. */
+    public Session signIn() throws PushException {
+        Request request = new Request("POST", Paths.SESSIONS);
+        request.isRepeatable = false;
+        Answer answer = api.call(request, options.deadline());
+        Session session = Session.read(answer.json);
+        if (session == null) throw answer.unexpected("a session");
+        return session;
+    }
+
+    /**
+     * Signs out: at once on this device, in all of its processes, and at the server as soon as it can be reached.
+     *
+     * <p>All that is kept is removed, and every later call of this account's clients is {@link
+     * PushException.Reason#SIGNED_OUT}. What ends session and device at the server is kept until it has done so.
+     *
+     * @return whether the server knows; if not, call {@link #finishSignOuts} when there is a network
+     */
+    public boolean signOut() throws PushException {
+        String registration = account.read().index.registration;
+        String authorization = api.lastAuthorization();
+        SignOut signOut = new SignOut(store, options);
+        if (authorization != null) signOut.keep(authorization, registration);
+        account.remove();
+        tell();
+        return finishSignOuts(options, store);
+    }
+
+    /** Tells the server of sign-outs that it does not know yet. Whether all of them are done. */
+    public static boolean finishSignOuts(Options options, Store store) throws PushException {
+        SignOut signOut = new SignOut(store, options);
+        try {
+            signOut.finish(options.deadline());
+        } catch (PushException error) {
+            if (!error.leavesWhatIsKept()) throw error;
+        }
+        return signOut.count() == 0;
+    }
+
+    // For the outbox, whose tasks end with the commit of what they have done
+
+    Item mark(long id, boolean isRead, @Nullable String task, Deadline deadline) throws PushException {
+        long before = account.read().commit;
+        long now = options.now();
+        Request request = new Request("PATCH", Paths.notification(id));
+        request.body = Json.object().with("Read", Json.of(isRead));
+        Answer answer = api.call(request, deadline);
+        Item item = answer.item(id);
+        take(answer, item, before, task, now);
+        tell();
+        return item;
+    }
+
+    Set<Long> markRead(List<Long> ids, final Set<String> tasks, Deadline deadline) throws PushException {
+        if (ids.isEmpty()) return new HashSet<>();
+        final long before = account.read().commit;
+        List<Json> numbers = new ArrayList<>();
+        for (long id : ids) numbers.add(Json.of(id));
+        Request request = new Request("POST", Paths.READ);
+        request.body = Json.object().with("Ids", Json.array(numbers));
+        Answer answer = api.call(request, deadline);
+        Json elements = answer.json == null ? null : answer.json.get("Read");
+        if (elements == null || elements.kind() != Json.Kind.ARRAY) throw answer.unexpected("a list of ids");
+        final Set<Long> read = new HashSet<>();
+        for (Json element : elements.elements()) {
+            Long id = element.integer();
+            if (id == null || !ids.contains(id)) throw answer.unexpected("ids of these");
+            read.add(id);
+        }
+        account.change(new Account.Change<Void>() {
+            @Override
+            public @Nullable Void make(Draft draft) throws PushException {
+                for (long id : read) {
+                    Kept kept = draft.isUntouched(id, before) ? draft.entry(id) : null;
+                    if (kept != null && !kept.item.isRead()) draft.put(new Kept(kept.item.read(true), null, kept.date));
+                }
+                for (String task : tasks) Outbox.finish(draft, task);
+                return null;
+            }
+        });
+        tell();
+        return read;
+    }
+
+    void dismiss(long id, @Nullable String task, Deadline deadline) throws PushException {
+        try {
+            api.call(new Request("DELETE", Paths.notification(id)), deadline);
+        } catch (PushException error) {
+            if (!error.isGone()) throw error;
+        }
+        forget(id, task);
+    }
+
+    Item post(Json payload, String key, Deadline deadline) throws PushException {
+        Request request = new Request("POST", Paths.NOTIFICATIONS);
+        if (options.app() != null) request.parameter("app", options.app());
+        request.idempotencyKey = '"' + key + '"';
+        // A string is the short form; anything else needs the long one, whose answer has another form.
+        request.body = payload.kind() == Json.Kind.STRING ? payload : Json.object().with("Payload", payload);
+        Answer answer = api.call(request, deadline);
+        Json json = answer.json;
+        if (json != null && json.get("Read") == null && json.get("Id") != null) json = json.with("Read", Json.of(false));
+        Item item = json == null ? null : Item.read(json);
+        if (item == null) throw answer.unexpected("a notification");
+        return item;
+    }
+
+    void forget(final long id, final @Nullable String task) throws PushException {
+        account.change(new Account.Change<Void>() {
+            @Override
+            public @Nullable Void make(Draft draft) {
+                if (draft.index.entries.containsKey(id)) draft.remove(id);
+                Outbox.finish(draft, task);
+                return null;
+            }
+        });
+    }
+
+    // Private
+
+    /** Keeps the item of an answer as far as that is allowed, unless something newer was kept meanwhile. */
+    private void take(
+            final Answer answer, final Item item, final long before, final @Nullable String task, final long now)
+            throws PushException {
+        final boolean isKept =
+                !answer.isNoStore && !item.isReadOnce() && !item.isNeverStored() && item.payload() != null;
+        account.change(new Account.Change<Void>() {
+            @Override
+            public @Nullable Void make(Draft draft) throws PushException {
+                Outbox.finish(draft, task);
+                boolean isOver = answer.serverTime != null && item.expiresMillis() <= answer.serverTime;
+                if (isOver || !draft.isUntouched(item.id(), before)) return null;
+                Kept kept = isKept
+                        ? new Kept(item, answer.tag, now)
+                        : new Kept(item.withoutPayload(), null, now);
+                Kept old = draft.entry(item.id());
+                // Of the same content only the validator is new, which is no change to tell of.
+                if (old != null && old.item.equals(kept.item) && old.tag != null) return null;
+                draft.put(kept);
+                return null;
+            }
+        });
+    }
+
+    /** What is shown: without what has ended by the device's clock, and with what waits in the outbox done. */
+    private Inbox inbox(Map<Long, Item> instead) throws PushException {
+        for (int attempt = 0; ; attempt++) {
+            Account.Snapshot now = account.read();
+            List<Item> items = new ArrayList<>();
+            List<Long> missing = new ArrayList<>();
+            for (long id : now.index.entries.keySet()) {
+                Kept kept = now.entry(id);
+                if (kept == null) missing.add(id);
+                else items.add(instead.containsKey(id) ? instead.get(id) : kept.item);
+            }
+            // A commit may have replaced some while they were read. If none has, they are damaged.
+            boolean isConclusive = missing.isEmpty() || account.read().commit == now.commit;
+            if (!isConclusive && attempt < 100) continue;
+            if (!missing.isEmpty()) fetchAgain(missing, now.commit);
+            return new Inbox(shown(items, now.index), now.index.completeAt);
+        }
+    }
+
+    /** Gives up entries that cannot be read, and the cursor with them, so that the next refresh fetches all. */
+    private void fetchAgain(final List<Long> ids, final long commit) throws PushException {
+        account.change(new Account.Change<Void>() {
+            @Override
+            public @Nullable Void make(Draft draft) {
+                for (long id : ids) {
+                    Index.Place place = draft.index.entries.get(id);
+                    if (place == null || place.commit > commit) continue;
+                    draft.index.entries.remove(id);
+                    draft.index.cursor = null;
+                }
+                return null;
+            }
+        });
+    }
+
+    private List<Item> shown(List<Item> items, Index index) {
+        Map<Long, Index.Task.Kind> tasks = new HashMap<>();
+        for (Index.Task task : index.outbox) tasks.put(task.id, task.kind);
+        List<Item> shown = new ArrayList<>();
+        long now = options.now();
+        for (Item item : items) {
+            Index.Task.Kind kind = tasks.get(item.id());
+            if (item.expiresMillis() <= now || kind == Index.Task.Kind.DISMISS) continue;
+            if (kind == Index.Task.Kind.READ) shown.add(item.read(true));
+            else if (kind == Index.Task.Kind.UNREAD) shown.add(item.read(false));
+            else shown.add(item);
+        }
+        Collections.sort(shown, new Comparator<Item>() {
+            @Override
+            public int compare(Item one, Item other) {
+                int order = Long.compare(one.createdMillis(), other.createdMillis());
+                return order != 0 ? order : Long.compare(one.id(), other.id());
+            }
+        });
+        return shown;
+    }
+
+    private void tell() {
+        for (Runnable listener : listeners) listener.run();
+    }
+}

@@ -1,0 +1,112 @@
+package sealpost.client;
+
+/** Why a call failed, by what an app shows. */
+public final class PushException extends Exception {
+    private static final long serialVersionUID = 1;
+
+    /** What an app shows, and does. */
+    public enum Reason {
+        /** There is no network, or the server cannot be reached: show what is kept, with its date. */
+        OFFLINE,
+        /** The answer did not come within the deadline: as offline. */
+        DEADLINE,
+        /** Something between device and server answers in its place: as offline, and say so. */
+        INTERFERENCE,
+        /** The device's clock is wrong: ask the user to set it. */
+        WRONG_CLOCK,
+        /** The certificate is not the server's: another network may help. */
+        UNTRUSTED,
+        /** The password or the token is no longer valid: sign in again. */
+        UNAUTHORIZED,
+        /** This client has signed out: make a new one to sign in again. */
+        SIGNED_OUT,
+        /** The server refuses for now: wait for {@link #retryAfterSeconds}. */
+        BUSY,
+        /** The server refuses this call; {@link #problem} says why. */
+        PROBLEM,
+        /** The store cannot be read or written: a full disk, or a device that was not unlocked yet. */
+        STORAGE
+    }
+
+    private final Reason reason;
+    private final transient @Nullable Interference interference;
+    private final transient @Nullable Problem problem;
+    private final long retryAfterSeconds;
+
+    private PushException(
+            Reason reason,
+            String message,
+            @Nullable Throwable cause,
+            @Nullable Interference interference,
+            @Nullable Problem problem,
+            long retryAfterSeconds) {
+        super(message, cause);
+        this.reason = reason;
+        this.interference = interference;
+        this.problem = problem;
+        this.retryAfterSeconds = retryAfterSeconds;
+    }
+
+    static PushException of(Reason reason, String message, @Nullable Throwable cause) {
+        return new PushException(reason, message, cause, null, null, -1);
+    }
+
+    static PushException of(Interference interference) {
+        Reason reason = Reason.INTERFERENCE;
+        if (interference.kind() == Interference.Kind.WRONG_CLOCK) reason = Reason.WRONG_CLOCK;
+        if (interference.kind() == Interference.Kind.UNTRUSTED_KEY) reason = Reason.UNTRUSTED;
+        return new PushException(reason, interference.toString(), null, interference, null, -1);
+    }
+
+    static PushException of(Problem problem, long retryAfterSeconds) {
+        Reason reason = Reason.PROBLEM;
+        if (problem.status() == 401) reason = Reason.UNAUTHORIZED;
+        if (problem.status() == 429 || problem.status() == 503) reason = Reason.BUSY;
+        return new PushException(reason, problem.toString(), null, null, problem, retryAfterSeconds);
+    }
+
+    static PushException signedOut() {
+        return of(Reason.SIGNED_OUT, "this client has signed out", null);
+    }
+
+    public Reason reason() {
+        return reason;
+    }
+
+    /** What the answer failed on; null for other reasons. */
+    public @Nullable Interference interference() {
+        return interference;
+    }
+
+    /** The server's own words; null if it has said nothing. */
+    public @Nullable Problem problem() {
+        return problem;
+    }
+
+    /** How long the server asks to wait; negative if it does not say. */
+    public long retryAfterSeconds() {
+        return retryAfterSeconds;
+    }
+
+    /** Whether the network failed, or the answer was not the server's own, so that what is kept is the best there is. */
+    boolean leavesWhatIsKept() {
+        switch (reason) {
+            case OFFLINE:
+            case DEADLINE:
+            case INTERFERENCE:
+            case WRONG_CLOCK:
+            case UNTRUSTED:
+                return true;
+            case BUSY:
+                return true;
+            case PROBLEM:
+                return problem != null && problem.status() >= 500;
+            default:
+                return false;
+        }
+    }
+
+    boolean isGone() {
+        return problem != null && (problem.status() == 404 || problem.status() == 410);
+    }
+}

@@ -1,0 +1,45 @@
+package sealpost.client;
+
+import java.util.Map;
+
+/**
+ * The data of a push, such as {@code RemoteMessage.getData()}.
+ *
+ * <p>It went through the networks of others: nothing in it is a secret, and nothing in it is to be shown as a text.
+ */
+public final class PushMessage {
+    private final long id;
+    private final Map<String, String> data;
+
+    private PushMessage(long id, Map<String, String> data) {
+        this.id = id;
+        this.data = data;
+    }
+
+    /** Null for a push that names no notification, such as one of another service of the app. */
+    public static @Nullable PushMessage read(Map<String, String> data) {
+        String id = data.get("secureId");
+        if (id == null || !id.matches("-?[0-9]{1,19}")) return null;
+        try {
+            return new PushMessage(Long.parseLong(id), data);
+        } catch (NumberFormatException tooGreat) {
+            return null;
+        }
+    }
+
+    /** For {@link PushClient#notification}. */
+    public long id() {
+        return id;
+    }
+
+    /** A name that the sender has chosen, such as {@code titleKey} or {@code channel}: look it up among the app's own. */
+    public @Nullable String name(String key) {
+        return data.get(key);
+    }
+
+    /** The number for a badge; negative if the push has none. */
+    public int badge() {
+        String badge = data.get("badge");
+        return badge == null || !badge.matches("[0-9]{1,9}") ? -1 : Integer.parseInt(badge);
+    }
+}

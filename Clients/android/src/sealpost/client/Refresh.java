@@ -1,0 +1,123 @@
+package sealpost.client;
+
+import java.util.HashMap;
+import java.util.Map;
+import java.util.Set;
+
+/** Collects all that has changed since the cursor: page after page, each in one commit with its cursor. */
+final class Refresh {
+    /** Far more pages than an inbox has: ends the loop if somebody answers {@code More} for ever. */
+    private static final int MAXIMUM_PAGES = 1000;
+
+    private final PushClient client;
+    private final Deadline deadline;
+    /** Payloads that must not be kept, and are shown this once. */
+    final Map<Long, Item> unkept = new HashMap<>();
+
+    private boolean isBeginning = false;
+    private boolean hasBegunAnew = false;
+
+    Refresh(PushClient client, Deadline deadline) {
+        this.client = client;
+        this.deadline = deadline;
+    }
+
+    void run() throws PushException {
+        for (int count = 0; count < MAXIMUM_PAGES; count++) {
+            if (!step()) return;
+        }
+        throw PushException.of(new Interference(
+                Interference.Kind.UNEXPECTED_BODY, "a last page", "more pages than an inbox has", 200, Paths.NOTIFICATIONS));
+    }
+
+    /** Fetches one page and merges it. Whether there is more to do. */
+    private boolean step() throws PushException {
+        Account.Snapshot before = client.account.read();
+        String cursor = isBeginning ? null : before.index.cursor;
+        long now = client.options.now();
+        Answer answer;
+        try {
+            answer = client.api.call(request(client.options, cursor), deadline);
+        } catch (PushException error) {
+            boolean isUnknown = error.problem() != null && error.problem().code().equals("invalid-cursor");
+            // Once: after a page of this call, a restart could repeat for ever.
+            if (!isUnknown || cursor == null || hasBegunAnew) throw error;
+            isBeginning = true;
+            hasBegunAnew = true;
+            return true;
+        }
+        return merge(answer, before, now);
+    }
+
+    static Request request(Options options, @Nullable String cursor) {
+        Request request = new Request("GET", Paths.NOTIFICATIONS).parameter("limit", "500");
+        if (options.app() != null) request.parameter("app", options.app());
+        if (cursor != null) {
+            request.parameter("since", cursor);
+            // If nothing follows a cursor, the server's answer has that cursor as its tag.
+            request.tag = '"' + cursor + '"';
+        }
+        return request;
+    }
+
+    /**
+     * Merges an answer to a request that was made upon this state, unless another call has moved the cursor meanwhile.
+     *
+     * @return whether there is more to do
+     */
+    boolean merge(final Answer answer, final Account.Snapshot before, final long now) throws PushException {
+        final String replaced = before.index.cursor;
+        final boolean isRestart = isBeginning;
+        isBeginning = false;
+        if (answer.status == 304) {
+            client.account.change(new Account.Change<Void>() {
+                @Override
+                public @Nullable Void make(Draft draft) throws PushException {
+                    if (replaced == null || !replaced.equals(draft.index.cursor)) return null;
+                    draft.index.completeAt = now;
+                    draft.expire(answer.serverTime);
+                    return null;
+                }
+            });
+            return false;
+        }
+        final Page page = new Page(answer, now);
+        boolean isMerged = client.account.change(new Account.Change<Boolean>() {
+            @Override
+            public Boolean make(Draft draft) throws PushException {
+                String current = draft.index.cursor;
+                if (current == null ? replaced != null : !current.equals(replaced)) return false;
+                merge(draft, page, before.commit, isRestart, answer.serverTime, now);
+                return true;
+            }
+        });
+        if (!isMerged) return true;
+        unkept.putAll(page.unkept);
+        for (long id : page.deleted) unkept.remove(id);
+        return page.hasMore;
+    }
+
+    private static void merge(
+            Draft draft, Page page, long before, boolean isRestart, @Nullable Long serverTime, long now)
+            throws PushException {
+        if (isRestart) {
+            Set<Long> left = draft.ids();
+            for (Kept kept : page.kept) left.remove(kept.item.id());
+            for (long id : left) draft.remove(id);
+        }
+        for (Kept kept : page.kept) {
+            // What was dismissed while the request was on its way does not come back.
+            if (!draft.wasDeletedAfter(kept.item.id(), before)) draft.put(kept);
+        }
+        for (long id : page.deleted) draft.remove(id);
+        draft.index.cursor = page.cursor;
+        if (!page.hasMore) draft.index.completeAt = now;
+        draft.expire(serverTime);
+    }
+
+    /** For test vectors: the next answer is to a request without the cursor. */
+    Refresh beginAnew() {
+        isBeginning = true;
+        return this;
+    }
+}

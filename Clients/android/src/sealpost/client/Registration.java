@@ -1,0 +1,102 @@
+package sealpost.client;
+
+import java.nio.charset.StandardCharsets;
+import java.security.MessageDigest;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collection;
+import java.util.Collections;
+import java.util.List;
+
+/** Registers this device, and registers it anew only when something has changed. */
+final class Registration {
+    private final PushClient client;
+    private final String platform;
+    private final String handle;
+    private final List<String> tags;
+
+    Registration(PushClient client, String platform, String handle, Collection<String> tags) {
+        this.client = client;
+        this.platform = platform;
+        this.handle = handle;
+        this.tags = new ArrayList<>(tags);
+    }
+
+    /** The id that the server knows it by; null if something has changed, or the interval has passed. */
+    @Nullable String current(long intervalMillis) throws PushException {
+        Index index = client.account.read().index;
+        if (index.registration == null || !Arrays.equals(index.fingerprint, fingerprint())) return null;
+        long age = client.options.now() - index.registeredAt;
+        // A clock that was set back does not make a registration younger.
+        return age >= 0 && age < intervalMillis ? index.registration : null;
+    }
+
+    String register(Deadline deadline) throws PushException {
+        String id = client.account.read().index.registration;
+        if (id == null) id = requestId(handle, deadline);
+        try {
+            put(id, deadline);
+        } catch (PushException error) {
+            if (error.problem() == null || !error.problem().code().equals("registration-gone")) throw error;
+            keep(null);
+            id = requestId(null, deadline);
+            put(id, deadline);
+        }
+        keep(id);
+        return id;
+    }
+
+    private String requestId(@Nullable String handle, Deadline deadline) throws PushException {
+        Request request = new Request("POST", Paths.REGISTER);
+        if (handle != null) request.parameter("handle", handle);
+        Answer answer = client.api.call(request, deadline);
+        String id = answer.json == null ? null : answer.json.string();
+        // Checked because it becomes a part of a path.
+        if (id == null || !id.matches("[A-Za-z0-9_.-]{1,128}") || id.equals(".") || id.equals("..")) {
+            throw answer.unexpected("a registration id");
+        }
+        return id;
+    }
+
+    private void put(String id, Deadline deadline) throws PushException {
+        List<Json> names = new ArrayList<>();
+        for (String tag : tags) names.add(Json.of(tag));
+        Json body = Json.object()
+                .with("Platform", Json.of(platform))
+                .with("Handle", Json.of(handle))
+                .with("Tags", Json.array(names));
+        if (client.options.app() != null) body = body.with("App", Json.of(client.options.app()));
+        Request request = new Request("PUT", Paths.registration(id));
+        request.body = body;
+        client.api.call(request, deadline);
+    }
+
+    private void keep(final @Nullable String id) throws PushException {
+        final long now = client.options.now();
+        client.account.change(new Account.Change<Void>() {
+            @Override
+            public @Nullable Void make(Draft draft) {
+                draft.index.registration = id;
+                draft.index.fingerprint = id == null ? new byte[0] : fingerprint();
+                draft.index.registeredAt = now;
+                return null;
+            }
+        });
+    }
+
+    /** Tells whether platform, handle or tags have changed, and reveals nothing of them. */
+    private byte[] fingerprint() {
+        List<String> texts = new ArrayList<>(tags);
+        Collections.sort(texts);
+        texts.add(0, handle);
+        texts.add(0, platform);
+        MessageDigest hash = Hashes.digest();
+        for (String text : texts) {
+            byte[] bytes = text.getBytes(StandardCharsets.UTF_8);
+            // The length in front separates the texts: any separator may occur in one.
+            hash.update((bytes.length + ":").getBytes(StandardCharsets.US_ASCII));
+            hash.update(bytes);
+        }
+        return hash.digest();
+    }
+}

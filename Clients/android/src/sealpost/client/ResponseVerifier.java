@@ -1,0 +1,182 @@
+package sealpost.client;
+
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import sealpost.client.FieldDictionary.Bare;
+import sealpost.client.FieldDictionary.Item;
+import sealpost.client.FieldDictionary.Member;
+import sealpost.client.FieldDictionary.Parameters;
+import sealpost.client.SignatureFailure.Reason;
+
+/** Verifies signed answers (RFC 9421) with pinned keys, over exactly the components that the client asks for. */
+final class ResponseVerifier {
+    /** Status and content of the answer; token, method, path and query of the request. */
+    private static final List<String> COMPONENTS = Arrays.asList(
+            "\"@status\"",
+            "\"content-digest\"",
+            "\"mytoken\";req",
+            "\"@method\";req",
+            "\"@path\";req",
+            "\"@query\";req");
+
+    private final Map<String, SignatureKey> keys = new HashMap<>();
+    private final Verifier verifier;
+    private final long toleranceMillis;
+
+    ResponseVerifier(List<SignatureKey> keys, Verifier verifier, long toleranceMillis) {
+        for (SignatureKey key : keys) this.keys.put(key.id(), key);
+        this.verifier = verifier;
+        this.toleranceMillis = toleranceMillis;
+    }
+
+    /** The value of {@code Accept-Signature} that asks for what is demanded here. */
+    static String acceptSignature(String keyId) {
+        return "sig=" + list(200) + ";keyid=" + Bare.string(keyId).spelling;
+    }
+
+    /**
+     * When the server made the signature, in milliseconds; throws unless it is right and current.
+     *
+     * <p>The algorithm is always the key's. Signatures by other keys are ignored.
+     */
+    long verify(Request request, MyToken token, RawAnswer answer, long now) throws SignatureFailure {
+        FieldDictionary inputs = StructuredField.dictionary(present(answer, "signature-input"), "Signature-Input");
+        if (inputs.hasRepeated()) throw failure("a label appears twice");
+        int index = indexOfKnown(inputs);
+        Member input = inputs.members.get(index);
+        byte[] signature = signature(answer, inputs.keys.get(index));
+        checkCoverage(input, answer.status);
+        Parameters parameters = input.parameters;
+        if (parameters.hasRepeated()) throw failure("a parameter appears twice");
+        Bare algorithm = parameters.get("alg");
+        if (algorithm != null && !algorithm.isString("ed25519")) throw failure("the algorithm is not the key's");
+        String base = base(request, token, answer, input);
+        SignatureKey key = keys.get(keyId(input));
+        if (key == null || !verifier.verify(key.bytes(), base.getBytes(StandardCharsets.US_ASCII), signature)) {
+            throw failure("the signature is not over this answer to this request");
+        }
+        return time(parameters, now);
+    }
+
+    /** The one signature by a key that is pinned. */
+    private int indexOfKnown(FieldDictionary inputs) throws SignatureFailure {
+        int found = -1;
+        for (int index = 0; index < inputs.members.size(); index++) {
+            Member member = inputs.members.get(index);
+            if (member.list == null) throw failure("Signature-Input has no list under " + inputs.keys.get(index));
+            if (!keys.containsKey(keyId(member))) continue;
+            if (found >= 0) throw failure("two signatures are by keys we know");
+            found = index;
+        }
+        if (found < 0) throw failure("no signature is by a key we know");
+        return found;
+    }
+
+    private static @Nullable String keyId(Member input) {
+        Bare id = input.parameters.get("keyid");
+        return id == null ? null : id.string;
+    }
+
+    private static byte[] signature(RawAnswer answer, String label) throws SignatureFailure {
+        FieldDictionary signatures = StructuredField.dictionary(answer.lines("signature"), "Signature");
+        if (signatures.hasRepeated()) throw failure("a signature appears twice");
+        Member member = signatures.get(label);
+        if (member == null) throw failure("there is no Signature " + label);
+        byte[] bytes = member.item == null ? null : member.item.value.bytes;
+        if (bytes == null) throw failure("the Signature " + label + " is not of bytes");
+        return bytes;
+    }
+
+    private static List<String> components(int status) {
+        List<String> components = new ArrayList<>(COMPONENTS);
+        if (status == 304) components.set(1, "\"etag\"");
+        return components;
+    }
+
+    private static String list(int status) {
+        StringBuilder list = new StringBuilder("(");
+        for (String component : components(status)) list.append(list.length() > 1 ? " " : "").append(component);
+        return list.append(')').toString();
+    }
+
+    private static void checkCoverage(Member input, int status) throws SignatureFailure {
+        List<String> covered = new ArrayList<>();
+        if (input.list != null) {
+            for (Item item : input.list) covered.add(item.text());
+        }
+        List<String> demanded = components(status);
+        if (covered.equals(demanded)) return;
+        boolean isLess = covered.size() < demanded.size() && new HashSet<>(demanded).containsAll(covered);
+        throw new SignatureFailure(
+                isLess ? Reason.INSUFFICIENT_COVERAGE : Reason.OTHER,
+                "the signature is over " + input.listText() + ", not " + list(status));
+    }
+
+    /** What is signed: a line for each component, and one for the parameters. */
+    static String base(Request request, MyToken token, RawAnswer answer, Member input) throws SignatureFailure {
+        String[] values = {
+            String.format(java.util.Locale.ROOT, "%03d", answer.status),
+            validator(answer),
+            token.toString(),
+            request.method,
+            request.path.isEmpty() ? "/" : request.path,
+            '?' + request.query()
+        };
+        StringBuilder base = new StringBuilder();
+        List<String> components = components(answer.status);
+        for (int index = 0; index < values.length; index++) {
+            for (int at = 0; at < values[index].length(); at++) {
+                char next = values[index].charAt(at);
+                if (next > 0x7E || next < 0x20 && next != '\t') {
+                    throw failure(components.get(index) + " is not of printable ASCII");
+                }
+            }
+            base.append(components.get(index)).append(": ").append(values[index]).append('\n');
+        }
+        return base + "\"@signature-params\": " + input.listText() + input.parameters.text();
+    }
+
+    /** The digest, which must match the content, or the {@code ETag} of a 304, which must have no content. */
+    private static String validator(RawAnswer answer) throws SignatureFailure {
+        if (answer.status == 304) {
+            if (answer.body.length > 0) throw failure("a 304 has a content");
+            return StructuredField.value(present(answer, "etag"));
+        }
+        List<String> lines = present(answer, Hashes.CONTENT_DIGEST);
+        byte[] hash = Hashes.contentDigest(lines);
+        if (!Arrays.equals(hash, Hashes.sha256(answer.body))) throw failure("the content is not that of the digest");
+        return StructuredField.value(lines);
+    }
+
+    private long time(Parameters parameters, long now) throws SignatureFailure {
+        Bare created = parameters.get("created");
+        if (created == null || created.kind != Bare.Kind.INTEGER) {
+            throw failure("the signature does not say when it was made");
+        }
+        long age = now - created.integer * 1000;
+        // The time is in whole seconds: a part of one must not count against a clock that is just within.
+        if (age < -toleranceMillis || age >= toleranceMillis + 1000) {
+            throw new SignatureFailure(Reason.STALE, "the signature was made " + age / 1000 + " s ago");
+        }
+        Bare expires = parameters.get("expires");
+        if (expires == null) return created.integer * 1000;
+        if (expires.kind != Bare.Kind.INTEGER) throw failure("the signature's end is no time");
+        if (now > expires.integer * 1000) throw new SignatureFailure(Reason.STALE, "the signature has expired");
+        return created.integer * 1000;
+    }
+
+    private static List<String> present(RawAnswer answer, String name) throws SignatureFailure {
+        List<String> lines = answer.lines(name);
+        if (lines.isEmpty()) throw failure("there is no " + name);
+        return lines;
+    }
+
+    private static SignatureFailure failure(String description) {
+        return new SignatureFailure(Reason.OTHER, description);
+    }
+}

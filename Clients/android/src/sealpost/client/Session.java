@@ -1,0 +1,31 @@
+package sealpost.client;
+
+import java.util.Date;
+
+/** The token that signing in returns: keep it sealed, and forget the password. */
+public final class Session {
+    private final String token;
+    private final Date expiresAt;
+
+    private Session(String token, Date expiresAt) {
+        this.token = token;
+        this.expiresAt = expiresAt;
+    }
+
+    static @Nullable Session read(@Nullable Json json) {
+        Json token = json == null ? null : json.get("Token");
+        Json end = json == null ? null : json.get("ExpiresAt");
+        String text = token == null ? null : token.string();
+        Long time = end == null ? null : Times.fromRfc3339(end.string());
+        return text == null || time == null ? null : new Session(text, new Date(time));
+    }
+
+    public String token() {
+        return token;
+    }
+
+    /** The token is invalid from then on. */
+    public Date expiresAt() {
+        return new Date(expiresAt.getTime());
+    }
+}

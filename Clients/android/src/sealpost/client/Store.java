@@ -1,0 +1,145 @@
+package sealpost.client;
+
+import java.io.File;
+import java.io.FileNotFoundException;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.security.GeneralSecurityException;
+import java.util.Arrays;
+import javax.crypto.Mac;
+import javax.crypto.SecretKey;
+import javax.crypto.spec.SecretKeySpec;
+
+/**
+ * Where clients keep what was verified: sealed files in a folder of their own, one folder inside for each account.
+ *
+ * <p>Two processes may use one folder at the same time, without a lock, and either may be killed at any moment. Nothing
+ * kept is needed to work: what is lost or damaged is fetched again, except for what waits in an outbox.
+ */
+public final class Store {
+    private static final String KEYS = "keys";
+    private static final String KEYS_PLACE = "sealpost keys 1";
+    private static final String SECRETS = "secrets";
+
+    private final File folder;
+    private final Sealer outer;
+    private @Nullable Sealer sealer;
+    private byte[] nameKey = {};
+
+    /**
+     * @param folder of this store alone, in the app's private storage and excluded from backup
+     * @param key of AES with 256 bits, such as one of the Android Keystore, which is asked once at the start of a process.
+     *     Without it what is kept is lost: it is removed at the next start.
+     */
+    public Store(File folder, SecretKey key) {
+        this.folder = folder;
+        this.outer = new Sealer(key);
+    }
+
+    /** The folder of an account, whose name cannot be guessed without the key. */
+    File account(String name) throws PushException {
+        prepare();
+        return new File(folder, "a-" + Files.hexadecimal(Arrays.copyOf(mac(name), 16)));
+    }
+
+    File folder() throws PushException {
+        prepare();
+        return folder;
+    }
+
+    Sealer sealer() throws PushException {
+        return prepare();
+    }
+
+    /** Reads the keys of the files, which are sealed under the app's; or makes them. */
+    private synchronized Sealer prepare() throws PushException {
+        if (sealer != null) return sealer;
+        try {
+            if (!folder.isDirectory() && !folder.mkdirs() && !folder.isDirectory()) throw new IOException("no folder");
+            // An app that backs up all of its files by mistake, and a user with a file manager, see sealed ones at most.
+            Files.sweep(folder, System.currentTimeMillis());
+            byte[] keys = null;
+            for (int attempt = 0; keys == null && attempt < 10; attempt++) keys = readKeys();
+            if (keys == null) throw new IOException("the keys cannot be made");
+            nameKey = Arrays.copyOfRange(keys, 32, 64);
+            sealer = new Sealer(new SecretKeySpec(keys, 0, 32, "AES"));
+            return sealer;
+        } catch (GeneralSecurityException | IOException error) {
+            throw storage(error);
+        }
+    }
+
+    private @Nullable byte[] readKeys() throws GeneralSecurityException, IOException {
+        File place = new File(folder, KEYS);
+        byte[] sealed;
+        try {
+            sealed = Files.read(new File(place, KEYS));
+        } catch (FileNotFoundException none) {
+            File made = Files.makeFolder(folder);
+            Files.write(new File(made, KEYS), outer.seal(Files.random(64), KEYS_PLACE));
+            if (!Files.claim(made, place)) Files.remove(made);
+            return null;
+        }
+        byte[] keys = outer.open(sealed, KEYS_PLACE);
+        if (keys == null) {
+            // The app's key was lost, and with it all that is here.
+            for (String name : Files.names(folder)) {
+                if (!name.startsWith(Files.MADE)) Files.remove(new File(folder, name));
+            }
+        }
+        return keys;
+    }
+
+    /**
+     * Keeps a short secret of the app beside what clients keep, such as the token of a session; null removes it.
+     *
+     * <p>Signing out does not remove it, as a store may have several accounts.
+     */
+    public void putSecret(String name, @Nullable String secret) throws PushException {
+        File file = secretFile(name);
+        try {
+            if (secret == null) {
+                file.delete();
+                return;
+            }
+            File parent = file.getParentFile();
+            if (!parent.mkdir() && !parent.isDirectory()) throw new IOException("a folder cannot be made");
+            File made = new File(parent, "." + Files.hexadecimal(Files.random(8)));
+            Files.write(made, sealer().seal(secret.getBytes(StandardCharsets.UTF_8), SECRETS + name));
+            if (!made.renameTo(file)) throw new IOException("a file cannot be named");
+        } catch (GeneralSecurityException | IOException error) {
+            throw storage(error);
+        }
+    }
+
+    /** A secret that was kept under this name; null if there is none. */
+    public @Nullable String secret(String name) throws PushException {
+        try {
+            byte[] secret = sealer().open(Files.read(secretFile(name)), SECRETS + name);
+            return secret == null ? null : new String(secret, StandardCharsets.UTF_8);
+        } catch (FileNotFoundException none) {
+            return null;
+        } catch (GeneralSecurityException | IOException error) {
+            throw storage(error);
+        }
+    }
+
+    private File secretFile(String name) throws PushException {
+        return new File(new File(folder(), SECRETS), Files.hexadecimal(Arrays.copyOf(mac(SECRETS + name), 16)));
+    }
+
+    byte[] mac(String text) throws PushException {
+        prepare();
+        try {
+            Mac mac = Mac.getInstance("HmacSHA256");
+            mac.init(new SecretKeySpec(nameKey, "HmacSHA256"));
+            return mac.doFinal(text.getBytes(StandardCharsets.UTF_8));
+        } catch (GeneralSecurityException error) {
+            throw storage(error);
+        }
+    }
+
+    static PushException storage(Exception error) {
+        return PushException.of(PushException.Reason.STORAGE, "the store cannot be used: " + error.getMessage(), error);
+    }
+}

@@ -1,0 +1,127 @@
+package sealpost.client;
+
+import java.io.IOException;
+import java.net.ConnectException;
+import java.net.NoRouteToHostException;
+import java.net.SocketTimeoutException;
+import java.net.UnknownHostException;
+import java.security.GeneralSecurityException;
+import java.security.cert.CertPathValidatorException;
+import java.security.cert.CertificateException;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.FutureTask;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.ThreadFactory;
+import java.util.concurrent.ThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import javax.net.ssl.SSLPeerUnverifiedException;
+import javax.net.ssl.SSLSocketFactory;
+
+/**
+ * Makes exchanges within a deadline, on threads of its own.
+ *
+ * <p>A connection has limits for connecting and for each read only: a name server that does not answer, and a peer that
+ * sends a byte now and then, would hold a caller for ever.
+ */
+final class Transport {
+    private static final int THREADS = 4;
+
+    /** Shared, and without threads while nothing is asked. */
+    private static final ThreadPoolExecutor POOL = new ThreadPoolExecutor(
+            THREADS, THREADS, 5, TimeUnit.SECONDS, new LinkedBlockingQueue<Runnable>(), new ThreadFactory() {
+                @Override
+                public Thread newThread(Runnable work) {
+                    Thread thread = new Thread(work, "sealpost");
+                    thread.setDaemon(true);
+                    return thread;
+                }
+            });
+
+    static {
+        POOL.allowCoreThreadTimeOut(true);
+    }
+
+    /** The connection ended before any of the answer arrived: the server may or may not have acted. */
+    static final class Lost extends IOException {
+        private static final long serialVersionUID = 1;
+
+        Lost(IOException cause) {
+            super(cause.getMessage(), cause);
+        }
+    }
+
+    private final Options options;
+    private final @Nullable SSLSocketFactory sockets;
+
+    Transport(Options options) {
+        this.options = options;
+        try {
+            sockets = PinnedTrust.sockets(options);
+        } catch (GeneralSecurityException error) {
+            throw new IllegalStateException("the platform has no TLS", error);
+        }
+    }
+
+    RawAnswer exchange(Request request, MyToken token, @Nullable String authorization, Deadline deadline)
+            throws PushException, Lost {
+        int millis = deadline.remainingMillis();
+        final Exchange exchange = new Exchange(options, sockets, request, token, authorization, millis);
+        FutureTask<RawAnswer> task = new FutureTask<>(exchange);
+        POOL.execute(task);
+        try {
+            return task.get(millis, TimeUnit.MILLISECONDS);
+        } catch (TimeoutException late) {
+            abandon(exchange, task);
+            throw Deadline.passed();
+        } catch (InterruptedException interrupted) {
+            abandon(exchange, task);
+            Thread.currentThread().interrupt();
+            throw PushException.of(PushException.Reason.DEADLINE, "the call was interrupted", interrupted);
+        } catch (ExecutionException error) {
+            throw failure(request, error.getCause());
+        }
+    }
+
+    private static void abandon(final Exchange exchange, FutureTask<RawAnswer> task) {
+        POOL.remove(task);
+        task.cancel(false);
+        // A disconnect may wait for what the other thread holds.
+        Thread thread = new Thread("sealpost-cancel") {
+            @Override
+            public void run() {
+                exchange.cancel();
+            }
+        };
+        thread.setDaemon(true);
+        thread.start();
+    }
+
+    private PushException failure(Request request, @Nullable Throwable cause) throws Lost {
+        if (!(cause instanceof IOException)) {
+            return PushException.of(PushException.Reason.OFFLINE, "the request could not be sent: " + cause, cause);
+        }
+        IOException error = (IOException) cause;
+        if (error instanceof SocketTimeoutException) return Deadline.passed();
+        if (isOfCertificate(error)) {
+            String expected = options.pins().isEmpty() ? "a trusted certificate" : "a trusted certificate with a pinned key";
+            return PushException.of(new Interference(
+                    Interference.Kind.UNTRUSTED_KEY, expected, "another certificate", 0, request.path));
+        }
+        boolean isUnsent = error instanceof ConnectException || error instanceof UnknownHostException
+                || error instanceof NoRouteToHostException || error instanceof javax.net.ssl.SSLHandshakeException;
+        if (!isUnsent) throw new Lost(error);
+        return PushException.of(PushException.Reason.OFFLINE, "the server cannot be reached: " + error.getMessage(), error);
+    }
+
+    private static boolean isOfCertificate(Throwable error) {
+        for (Throwable cause = error; cause != null; cause = cause.getCause()) {
+            if (cause instanceof CertificateException || cause instanceof CertPathValidatorException
+                    || cause instanceof SSLPeerUnverifiedException) {
+                return true;
+            }
+        }
+        // Of the host's name, which HttpsURLConnection compares itself.
+        return error instanceof IOException && String.valueOf(error.getMessage()).startsWith("HTTPS hostname wrong");
+    }
+}

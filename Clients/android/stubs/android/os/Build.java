@@ -1,0 +1,9 @@
+package android.os;
+
+/** A stub for snippets. */
+public class Build {
+    /** A stub for snippets. */
+    public static class VERSION {
+        public static final int SDK_INT = Integer.parseInt("24");
+    }
+}

@@ -1,0 +1,6 @@
+package androidx.work;
+
+/** A stub for snippets. */
+public enum BackoffPolicy {
+    EXPONENTIAL
+}

@@ -1,0 +1,7 @@
+package androidx.work;
+
+/** A stub for snippets. */
+public enum ExistingWorkPolicy {
+    KEEP,
+    REPLACE
+}

@@ -1,0 +1,4 @@
+package androidx.work;
+
+/** A stub for snippets. */
+public final class WorkerParameters {}

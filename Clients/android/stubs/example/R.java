@@ -1,0 +1,15 @@
+package example;
+
+/** The app's own names, as its build makes them. */
+public final class R {
+    /** Texts. */
+    public static final class string {
+        public static final int results = 1;
+        public static final int something_to_read = 2;
+    }
+
+    /** Pictures. */
+    public static final class drawable {
+        public static final int bell = 1;
+    }
+}

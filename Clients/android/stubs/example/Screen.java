@@ -1,0 +1,13 @@
+package example;
+
+import java.util.Date;
+import sealpost.client.Inbox;
+import sealpost.client.Nullable;
+import sealpost.client.PushException;
+
+/** What the app shows; its own matter. */
+public final class Screen {
+    private Screen() {}
+
+    public static void show(Inbox inbox, @Nullable Date asOf, @Nullable PushException why) {}
+}

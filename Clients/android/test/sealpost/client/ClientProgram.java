@@ -1,0 +1,138 @@
+package sealpost.client;
+
+import java.io.BufferedReader;
+import java.io.File;
+import java.io.FileInputStream;
+import java.io.InputStreamReader;
+import java.security.KeyStore;
+import java.security.cert.Certificate;
+import java.security.cert.CertificateFactory;
+import java.util.Arrays;
+import java.util.Collections;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import javax.net.ssl.TrustManager;
+import javax.net.ssl.TrustManagerFactory;
+import javax.net.ssl.X509TrustManager;
+
+/**
+ * A client for {@code scripts/e2e run android-client}: one command a line, one line of JSON for each.
+ *
+ * <p>Arguments: the certificate to trust. A command is JSON: {@code server}, {@code keys}, {@code client} (a name: the same name
+ * is the same folder, and a new one has kept nothing), {@code call}, {@code id}, {@code user}, {@code pins}.
+ */
+public final class ClientProgram {
+    private final X509TrustManager trust;
+    private final TestFolder folder;
+    private final Map<String, PushClient> clients = new HashMap<>();
+
+    private ClientProgram(X509TrustManager trust, TestFolder folder) {
+        this.trust = trust;
+        this.folder = folder;
+    }
+
+    public static void main(String[] arguments) throws Exception {
+        JdkMethods.allowPatch();
+        try (TestFolder folder = new TestFolder();
+                BufferedReader in = new BufferedReader(new InputStreamReader(System.in))) {
+            ClientProgram program = new ClientProgram(trust(new File(arguments[0])), folder);
+            String line;
+            while ((line = in.readLine()) != null) {
+                Json command = Json.read(line.getBytes(java.nio.charset.StandardCharsets.UTF_8));
+                System.out.println(program.outcome(command));
+                System.out.flush();
+            }
+        }
+    }
+
+    private static X509TrustManager trust(File file) throws Exception {
+        KeyStore keys = KeyStore.getInstance(KeyStore.getDefaultType());
+        keys.load(null, null);
+        try (FileInputStream in = new FileInputStream(file)) {
+            Certificate certificate = CertificateFactory.getInstance("X.509").generateCertificate(in);
+            keys.setCertificateEntry("test", certificate);
+        }
+        TrustManagerFactory factory = TrustManagerFactory.getInstance(TrustManagerFactory.getDefaultAlgorithm());
+        factory.init(keys);
+        for (TrustManager manager : factory.getTrustManagers()) {
+            if (manager instanceof X509TrustManager) return (X509TrustManager) manager;
+        }
+        throw new IllegalStateException("no trust manager");
+    }
+
+    private PushClient client(Json command) {
+        String name = command.get("client").string();
+        PushClient known = clients.get(name);
+        if (known != null) return known;
+        Options options = new Options(command.get("server").string()).deadlineMillis(10_000);
+        if (!command.isTrue("distrusts")) options.trustManager(trust);
+        List<Json> keys = command.get("keys").elements();
+        SignatureKey[] pinned = new SignatureKey[keys.size()];
+        for (int index = 0; index < pinned.length; index++) pinned[index] = new SignatureKey(keys.get(index).string());
+        if (pinned.length > 0) options.signatureKeys(PlatformVerifier.find(), pinned);
+        if (command.get("pin") != null) options.pins(command.get("pin").string());
+        Credentials credentials = Credentials.basic(command.get("user").string(), "correct horse battery");
+        Store store = new Store(new File(folder.file, name), TestFolder.KEY);
+        PushClient client = new PushClient(options, credentials, store);
+        clients.put(name, client);
+        return client;
+    }
+
+    private Json outcome(Json command) throws Exception {
+        try {
+            return call(client(command), command.get("call").string(), command);
+        } catch (PushException error) {
+            Json outcome = Json.object().with("reason", Json.of(error.reason().name()));
+            if (error.interference() != null) outcome = outcome.with("kind", Json.of(error.interference().kind().label()));
+            return outcome.with("message", Json.of(String.valueOf(error.getMessage())));
+        }
+    }
+
+    private static Json call(PushClient client, String call, Json command) throws PushException {
+        Json outcome = Json.object();
+        switch (call) {
+            case "notification": {
+                Fetched<Item> item = client.notification(command.get("id").integer());
+                return fetched(outcome.with("value", item.value().json()), item);
+            }
+            case "sync": {
+                Fetched<Inbox> inbox = client.refresh();
+                java.util.List<Json> items = new java.util.ArrayList<>();
+                for (Item item : inbox.value().items()) items.add(item.json());
+                return fetched(outcome.with("value", Json.array(items)), inbox);
+            }
+            case "markRead":
+                return outcome.with("value", client.markRead(command.get("id").integer(), true).json());
+            case "unread":
+                return outcome.with("value", client.markRead(command.get("id").integer(), false).json());
+            case "markAllRead": {
+                java.util.List<Json> read = new java.util.ArrayList<>();
+                for (long id : client.markRead(Collections.singleton(command.get("id").integer()))) read.add(Json.of(id));
+                return outcome.with("value", Json.array(read));
+            }
+            case "register":
+                return outcome.with("value", Json.of(client.register("stream", "0123456789abcdef", Arrays.<String>asList())));
+            case "send":
+                return outcome.with("value", client.send(command.get("payload"), command.get("key").string()).json());
+            case "dismiss":
+                client.dismiss(command.get("id").integer());
+                return outcome.with("value", Json.of(true));
+            case "later": {
+                client.outbox().markRead(command.get("id").integer(), true);
+                return outcome.with("value", Json.of(client.outbox().send(command.get("payload"))));
+            }
+            case "signOut":
+                return outcome.with("value", Json.of(client.signOut()));
+            default:
+                throw new IllegalArgumentException(call);
+        }
+    }
+
+    private static Json fetched(Json outcome, Fetched<?> fetched) {
+        if (fetched.isFresh()) return outcome;
+        PushException failure = fetched.failure();
+        Json kept = outcome.with("kept", Json.of(failure.reason().name()));
+        return failure.interference() == null ? kept : kept.with("kind", Json.of(failure.interference().kind().label()));
+    }
+}

@@ -1,0 +1,325 @@
+package sealpost.client;
+
+import java.io.File;
+import java.io.FileOutputStream;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.net.Socket;
+import java.net.URL;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collections;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.atomic.AtomicInteger;
+import javax.crypto.spec.SecretKeySpec;
+
+/** A client, its store and a server that signs. */
+public final class ClientTests {
+    private ClientTests() {}
+
+    private interface Test {
+        void run(ModelServer server, TestFolder folder) throws Exception;
+    }
+
+    private static void with(Test test) throws Exception {
+        try (ModelServer server = new ModelServer();
+                TestFolder folder = new TestFolder()) {
+            test.run(server, folder);
+        }
+    }
+
+    public static void theInboxIsKeptAndShownWithoutANetwork() throws Exception {
+        with((server, folder) -> {
+            long id = server.add("a secret text");
+            PushClient client = server.client(folder.store());
+            Check.that(client.kept().items().isEmpty() && !client.kept().wasEverComplete(), "nothing at first");
+            Check.equal(client.refresh().value().items().get(0).text(), "a secret text", "what was collected");
+            Check.that(client.refresh().isFresh(), "304 is fresh");
+            server.close();
+            PushClient other = server.client(folder.store());
+            Check.equal(other.kept().items(), client.kept().items(), "the kept inbox");
+            Fetched<Inbox> inbox = other.refresh();
+            Check.that(!inbox.isFresh() && inbox.asOf() != null, "a kept inbox has a date");
+            Check.equal(inbox.failure().reason(), PushException.Reason.OFFLINE, "why");
+            Fetched<Item> item = other.notification(id);
+            Check.that(!item.isFresh() && item.asOf() != null, "a kept item has a date");
+            Check.equal(item.value().text(), "a secret text", "the kept item");
+            Check.fails(() -> other.notification(1), PushException.Reason.OFFLINE);
+        });
+    }
+
+    public static void aClockSetAheadHidesAndNeverDeletes() throws Exception {
+        with((server, folder) -> {
+            server.add("still good");
+            long[] ahead = {0};
+            Options options = server.options().clock(() -> System.currentTimeMillis() + ahead[0]);
+            PushClient client = new PushClient(options, Credentials.token("spt_first", "alice"), folder.store());
+            Check.equal(client.refresh().value().items().size(), 1, "as it is");
+            ahead[0] = 100L * 366 * 86_400_000;
+            Check.equal(client.kept().items().size(), 0, "a century later");
+            Check.equal(client.refresh().failure().reason(), PushException.Reason.WRONG_CLOCK, "what is wrong");
+            ahead[0] = 0;
+            Check.equal(client.kept().items().size(), 1, "put right");
+        });
+    }
+
+    public static void changesAreToldUntilTheyAreConfirmed() throws Exception {
+        with((server, folder) -> {
+            server.pageSize = 2;
+            List<Long> ids = new ArrayList<>();
+            for (int count = 0; count < 5; count++) ids.add(server.add("text " + count));
+            PushClient client = server.client(folder.store());
+            client.refresh();
+            Changes first = client.changes("shown");
+            Check.equal(first.arrived(), new HashSet<>(ids), "all pages");
+            Check.equal(server.client(folder.store()).changes("shown").arrived(), first.arrived(), "told again");
+            client.confirm(first);
+            server.put(ids.get(1), null);
+            client.refresh();
+            Changes second = client.changes("shown");
+            Check.equal(second.deleted(), Collections.singleton(ids.get(1)), "deleted");
+            Check.that(second.arrived().isEmpty(), "nothing arrived");
+            Check.equal(client.changes("another").arrived().size(), 4, "another consumer has a mark of its own");
+        });
+    }
+
+    public static void theOutboxIsShownAsDoneAndSentOnce() throws Exception {
+        with((server, folder) -> {
+            long read = server.add("one");
+            long dismissed = server.add("two");
+            PushClient client = server.client(folder.store());
+            client.refresh();
+            // Most answers are lost, but not what they answer.
+            server.loseOneIn = 2;
+            client.outbox().markRead(read, true);
+            client.outbox().dismiss(dismissed);
+            String key = client.outbox().send(Json.of("sent from here"));
+            Inbox inbox = client.kept();
+            Check.equal(inbox.items().size(), 1, "dismissed at once");
+            Check.that(inbox.items().get(0).isRead(), "read at once");
+            PushClient later = server.client(folder.store());
+            Check.equal(later.outbox().count(), 3, "it waits on the disk");
+            for (int count = 0; later.outbox().count() > 0 && count < 50; count++) later.refresh();
+            server.loseOneIn = 0;
+            Check.that(later.refresh().isFresh(), "fresh in the end");
+            Check.equal(server.sentByKey.keySet(), Collections.singleton('"' + key + '"'), "sent with its key");
+            Check.that(server.entries.get(read).json.isTrue("Read"), "the server knows what was read");
+            Check.that(server.entries.get(dismissed).isDeleted, "the server knows what was dismissed");
+            Check.equal(later.kept().items().size(), 2, "what was sent has come back");
+        });
+    }
+
+    public static void aTokenIsRenewedOnce() throws Exception {
+        with((server, folder) -> {
+            server.add("text");
+            AtomicInteger renewals = new AtomicInteger();
+            TokenProvider provider = refused -> {
+                if (refused == null) return renewals.get() == 0 ? "spt_first" : "spt_second";
+                renewals.incrementAndGet();
+                return "spt_second";
+            };
+            PushClient client = new PushClient(server.options(), Credentials.token(provider, "alice"), folder.store());
+            Check.that(client.refresh().isFresh(), "the first token");
+            server.token = "spt_second";
+            Check.that(client.refresh().isFresh(), "the second token");
+            Check.equal(renewals.get(), 1, "renewals");
+            server.token = "spt_third";
+            PushException error = Check.fails(client::refresh, PushException.Reason.UNAUTHORIZED);
+            Check.equal(error.problem().code(), "invalid-token", "the server's words");
+        });
+    }
+
+    public static void signingOutOfflineEndsAllWritersAndTheServerLater() throws Exception {
+        with((server, folder) -> {
+            server.add("text");
+            PushClient client = server.client(folder.store());
+            PushClient other = server.client(folder.store());
+            client.register("fcm", "handle", Collections.<String>emptyList());
+            client.refresh();
+            other.refresh();
+            // There is no network.
+            Options nowhere = server.options().connections(url -> {
+                throw new java.net.UnknownHostException("no network");
+            });
+            PushClient offline = new PushClient(nowhere, Credentials.token("spt_first", "alice"), folder.store());
+            offline.kept();
+            Check.that(!offline.signOut(), "the server does not know yet");
+            Check.fails(client::refresh, PushException.Reason.SIGNED_OUT);
+            Check.fails(other::kept, PushException.Reason.SIGNED_OUT);
+            Check.fails(offline::kept, PushException.Reason.SIGNED_OUT);
+            Check.fails(() -> other.outbox().dismiss(1), PushException.Reason.SIGNED_OUT);
+            for (File file : folder.file.listFiles()) Check.that(!file.getName().startsWith("a-"), "nothing is kept");
+            server.log.clear();
+            Check.that(PushClient.finishSignOuts(server.options(), folder.store()), "the server knows");
+            Check.equal(server.log, Arrays.asList("DELETE /api/register/device-1", "DELETE /api/sessions/current"), "told");
+            // Whoever signs in again begins anew, and the clients of before stay out.
+            PushClient again = server.client(folder.store());
+            Check.equal(again.refresh().value().items().size(), 1, "again");
+            Check.fails(other::kept, PushException.Reason.SIGNED_OUT);
+        });
+    }
+
+    public static void aLostKeyLeavesNoOrphansAndADamagedFileIsFetchedAgain() throws Exception {
+        with((server, folder) -> {
+            for (int count = 0; count < 5; count++) server.add("text " + count);
+            PushClient client = server.client(folder.store());
+            client.refresh();
+            File entry = null;
+            for (File account : folder.file.listFiles()) {
+                for (File commit : account.isDirectory() ? account.listFiles() : new File[0]) {
+                    if (new File(commit, "3").exists()) entry = new File(commit, "3");
+                }
+            }
+            Check.that(entry != null, "each entry is a file");
+            byte[] bytes = Files.read(entry);
+            bytes[bytes.length / 2] ^= 1;
+            try (FileOutputStream out = new FileOutputStream(entry)) {
+                out.write(bytes);
+            }
+            Check.equal(client.kept().items().size(), 4, "without the damaged");
+            Check.equal(client.refresh().value().items().size(), 5, "fetched again");
+            byte[] other = new byte[32];
+            other[0] = 1;
+            PushClient lost = server.client(new Store(folder.file, new SecretKeySpec(other, "AES")));
+            Check.equal(lost.kept().items().size(), 0, "nothing opens");
+            // The keys, the mark of the sign-in, and nothing else.
+            Check.equal(TestFolder.count(folder.file), 2, "files");
+        });
+    }
+
+    public static void aSecretIsKeptSealed() throws Exception {
+        try (TestFolder folder = new TestFolder()) {
+            Check.equal(folder.store().secret("token"), null, "before");
+            folder.store().putSecret("token", "spt_secret text");
+            Check.equal(folder.store().secret("token"), "spt_secret text", "in another process");
+            Check.equal(folder.store().secret("Token"), null, "another name");
+            search(folder.file, "spt_", "token");
+            folder.store().putSecret("token", null);
+            Check.equal(folder.store().secret("token"), null, "afterwards");
+        }
+    }
+
+    public static void nothingReadableIsOnTheDisk() throws Exception {
+        with((server, folder) -> {
+            long id = server.add("a secret text");
+            PushClient client = server.client(folder.store());
+            client.refresh();
+            client.outbox().send(Json.of("another secret text"));
+            search(folder.file, "secret text", "alice", "device-1", Long.toString(id), "Payload");
+        });
+    }
+
+    private static void search(File file, String... words) throws IOException {
+        for (String word : words) Check.that(!file.getName().contains(word), file + " tells " + word);
+        if (file.isDirectory()) {
+            for (File inner : file.listFiles()) search(inner, words);
+            return;
+        }
+        String content = new String(Files.read(file), StandardCharsets.ISO_8859_1);
+        for (String word : words) Check.that(!content.contains(word), file + " holds " + word);
+    }
+
+    public static void fiveThousandEntriesHaveASmallIndex() throws Exception {
+        with((server, folder) -> {
+            char[] text = new char[256];
+            Arrays.fill(text, 'x');
+            for (int count = 0; count < 5000; count++) server.add(new String(text));
+            PushClient client = server.client(folder.store());
+            Check.that(client.refresh().isFresh(), "fresh");
+            Account.Snapshot state = client.account.read();
+            Check.equal(state.index.entries.size(), 5000, "entries");
+            Check.that(state.index.encode().length <= Index.MAXIMUM_BYTES, "the index has " + state.index.encode().length);
+            // One more, by its id: one entry is written, and none but it is read.
+            long id = server.add("the latest");
+            int files = TestFolder.count(folder.file);
+            Check.equal(client.notification(id).value().text(), "the latest", "by its id");
+            Check.that(TestFolder.count(folder.file) <= files + 2, "files");
+        });
+    }
+
+    public static void aDeadlineHoldsAgainstADrippingPeer() throws Exception {
+        try (ServerSocket listener = new ServerSocket(0, 5, InetAddress.getLoopbackAddress());
+                TestFolder folder = new TestFolder()) {
+            Thread peer = new Thread(() -> {
+                try (Socket socket = listener.accept()) {
+                    byte[] head = "HTTP/1.1 200 OK\r\nX-Slow: ".getBytes(StandardCharsets.US_ASCII);
+                    socket.getOutputStream().write(head);
+                    while (true) {
+                        socket.getOutputStream().write('x');
+                        Thread.sleep(20);
+                    }
+                } catch (IOException | InterruptedException over) {
+                    // The client has gone.
+                }
+            });
+            peer.setDaemon(true);
+            peer.start();
+            Options options = new Options("http://127.0.0.1:" + listener.getLocalPort()).deadlineMillis(500);
+            PushClient client = new PushClient(options, Credentials.token("spt_", "alice"), folder.store());
+            long start = System.nanoTime();
+            Check.fails(() -> client.notification(7), PushException.Reason.DEADLINE);
+            Check.that(System.nanoTime() - start < 5_000_000_000L, "half a second, with room for a busy machine");
+        }
+    }
+
+    public static void nothingOfAPortalIsReadAndNoMoreThanTheBound() throws Exception {
+        long[] sent = {0};
+        try (ServerSocket listener = new ServerSocket(0, 5, InetAddress.getLoopbackAddress());
+                TestFolder folder = new TestFolder()) {
+            Thread peer = new Thread(() -> {
+                while (true) {
+                    try (Socket socket = listener.accept()) {
+                        socket.getInputStream().read(new byte[4096]);
+                        byte[] head = "HTTP/1.1 200 OK\r\nContent-Length: 67108864\r\n\r\n".getBytes(StandardCharsets.US_ASCII);
+                        socket.getOutputStream().write(head);
+                        for (int count = 0; count < 1024; count++) {
+                            socket.getOutputStream().write(new byte[65_536]);
+                            sent[0] += 65_536;
+                        }
+                    } catch (IOException cut) {
+                        if (listener.isClosed()) return;
+                    }
+                }
+            });
+            peer.setDaemon(true);
+            peer.start();
+            Options options = new Options("http://127.0.0.1:" + listener.getLocalPort());
+            PushClient client = new PushClient(options, Credentials.token("spt_", "alice"), folder.store());
+            PushException error = Check.fails(() -> client.notification(7), PushException.Reason.INTERFERENCE);
+            Check.equal(error.interference().kind(), Interference.Kind.MISSING_ECHO, "the kind");
+            Check.that(sent[0] < 32 << 20, "a portal's 64 MiB are not read: " + sent[0]);
+        }
+    }
+
+    public static void aPushNamesItsNotification() {
+        Map<String, String> data = new HashMap<>();
+        Check.equal(PushMessage.read(data), null, "of another service");
+        data.put("secureId", "4711");
+        data.put("badge", "3");
+        PushMessage push = PushMessage.read(data);
+        Check.that(push != null && push.id() == 4711 && push.badge() == 3 && push.name("channel") == null, "the parts");
+        for (String id : new String[] {"", "x", "99999999999999999999", "1.5", "../1"}) {
+            data.put("secureId", id);
+            Check.equal(PushMessage.read(data), null, "the id " + id);
+        }
+    }
+
+    public static void aVerifierThatTakesEverythingIsRefused() throws Exception {
+        SignatureKey key = new SignatureKey("JrQLj5P_89iXES9-vFgrIy29clF9CC_oPPsw3c5D0bs");
+        for (Verifier verifier : new Verifier[] {(a, b, c) -> true, (a, b, c) -> false}) {
+            try {
+                new Options("https://push.example").signatureKeys(verifier, key);
+                throw new AssertionError("it was taken");
+            } catch (IllegalArgumentException expected) {
+                Check.that(expected.getMessage().contains("verifier"), "the message");
+            }
+        }
+        Check.equal(new Options("https://push.example:444/a/").base(), "https://push.example:444/a", "the base");
+        Check.that(new URL("https://push.example").getHost().length() > 0, "a host");
+    }
+}

@@ -1,0 +1,76 @@
+package sealpost.client;
+
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.TreeSet;
+
+/** One history of {@code histories.json}, given to a client's store answer by answer. */
+final class History {
+    private History() {}
+
+    static void run(Json history, TestFolder folder, Vectors vectors) throws Exception {
+        long[] deviceTime = {0};
+        Options options = new Options("https://push.example").clock(() -> deviceTime[0]);
+        PushClient client = new PushClient(options, Credentials.token("spt_", "alice"), folder.store());
+        AnswerCheck check = new AnswerCheck(vectors.verifier());
+        int number = 0;
+        for (Json step : history.get("steps").elements()) {
+            String name = history.get("name").string() + ", step " + ++number;
+            deviceTime[0] = step.get("deviceTime").integer() * 1000;
+            apply(step, client, check, deviceTime[0], name);
+        }
+        // Another client of the same folder sees the same.
+        PushClient other = new PushClient(options, Credentials.token("spt_", "alice"), folder.store());
+        Check.equal(other.kept().items(), client.kept().items(), "what is on the disk");
+    }
+
+    private static void apply(Json step, PushClient client, AnswerCheck check, long now, String name) throws Exception {
+        Request request = Vectors.request(step.get("request"));
+        Refresh refresh = new Refresh(client, client.options.deadline());
+        if (step.get("restarts").bool()) refresh.beginAnew();
+        // Verified by the server's clock, as one that is a day ahead would refuse the answer.
+        long serverTime = step.get("serverTime").integer() * 1000;
+        Answer answer =
+                check.answer(request, Vectors.token(step.get("request")), Vectors.answer(step.get("answer")), serverTime);
+        String next;
+        try {
+            next = refresh.merge(answer.success(), client.account.read(), now) ? "more" : "done";
+        } catch (PushException error) {
+            Check.equal(error.problem() == null ? null : error.problem().code(), "invalid-cursor", name);
+            next = "restart";
+        }
+        Account.Snapshot state = client.account.read();
+        Check.equal(next, step.get("next").string(), name + ": what is next");
+        Check.equal(state.index.cursor, step.get("cursor").string(), name + ": the cursor");
+        Check.equal(kept(state), items(step.get("kept")), name + ": kept");
+        List<Long> shown = new ArrayList<>();
+        for (Item item : client.kept().items()) shown.add(item.id());
+        Check.equal(shown, ids(step.get("shown")), name + ": shown");
+        List<Long> unkept = new ArrayList<>(new TreeSet<>(refresh.unkept.keySet()));
+        Check.equal(unkept, ids(step.get("unkept")), name + ": shown this once");
+        Changes changes = client.changes("test");
+        Check.equal(new ArrayList<>(new TreeSet<>(changes.arrived())), ids(step.get("arrived")), name + ": arrived");
+        Check.equal(new ArrayList<>(new TreeSet<>(changes.deleted())), ids(step.get("deleted")), name + ": deleted");
+        client.confirm(changes);
+        Check.that(client.changes("test").isEmpty(), name + ": nothing is told twice");
+    }
+
+    private static List<String> kept(Account.Snapshot state) throws PushException {
+        List<String> items = new ArrayList<>();
+        for (long id : new TreeSet<>(state.index.entries.keySet())) items.add(state.entry(id).item.json().toString());
+        return items;
+    }
+
+    private static List<String> items(Json array) {
+        List<String> items = new ArrayList<>();
+        for (Json item : array.elements()) items.add(item.toString());
+        return items;
+    }
+
+    private static List<Long> ids(Json array) {
+        Long[] ids = new Long[array.elements().size()];
+        for (int index = 0; index < ids.length; index++) ids[index] = array.elements().get(index).integer();
+        return Arrays.asList(ids);
+    }
+}

@@ -1,0 +1,19 @@
+package sealpost.client;
+
+import java.lang.reflect.Field;
+import java.net.HttpURLConnection;
+import java.util.Arrays;
+
+/** What the JDK lacks, and Android has: HttpURLConnection with PATCH. */
+final class JdkMethods {
+    private JdkMethods() {}
+
+    /** Puts PATCH in the place of TRACE; needs {@code --add-opens java.base/java.net=ALL-UNNAMED}. */
+    static void allowPatch() throws ReflectiveOperationException {
+        Field field = HttpURLConnection.class.getDeclaredField("methods");
+        field.setAccessible(true);
+        String[] methods = (String[]) field.get(null);
+        int index = Arrays.asList(methods).indexOf("TRACE");
+        if (index >= 0) methods[index] = "PATCH";
+    }
+}

@@ -1,0 +1,271 @@
+package sealpost.client;
+
+import com.sun.net.httpserver.HttpExchange;
+import com.sun.net.httpserver.HttpServer;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.nio.charset.StandardCharsets;
+import java.security.KeyFactory;
+import java.security.KeyPair;
+import java.security.KeyPairGenerator;
+import java.security.PrivateKey;
+import java.security.Signature;
+import java.security.spec.PKCS8EncodedKeySpec;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Random;
+import java.util.TreeMap;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+
+/**
+ * A server of one user in memory, which signs: notifications, lists with cursors, read, dismiss, send once for each key,
+ * registrations and sessions. It can lose answers, forget cursors and refuse tokens.
+ */
+final class ModelServer implements AutoCloseable {
+    /** How the user's notification stands, and the number of its last change. */
+    static final class Entry {
+        Json json;
+        long version;
+        long changedAt;
+        boolean isDeleted;
+    }
+
+    final TreeMap<Long, Entry> entries = new TreeMap<>();
+    final Map<String, Long> sentByKey = new HashMap<>();
+    final List<String> log = new ArrayList<>();
+    final String pinned;
+    volatile int pageSize = 500;
+    volatile String token = "spt_first";
+    volatile int loseOneIn = 0;
+    volatile int forgetOneIn = 0;
+    volatile String ttl = "2099-01-01T00:00:00Z";
+
+    private final HttpServer server;
+    private final ExecutorService threads = Executors.newFixedThreadPool(4);
+    private final Random random = new Random(7);
+    private final PrivateKey key;
+    private final SignatureKey publicKey;
+    private long version = 0;
+    private long nextId = 1000;
+    private int epoch = 0;
+
+    static {
+        // Head and body are two packets, of which the second would wait for the acknowledgement of the first.
+        System.setProperty("sun.net.httpserver.nodelay", "true");
+    }
+
+    ModelServer() throws Exception {
+        KeyPair pair = KeyPairGenerator.getInstance("Ed25519").generateKeyPair();
+        byte[] encoded = pair.getPublic().getEncoded();
+        pinned = Base64.url(Arrays.copyOfRange(encoded, encoded.length - 32, encoded.length));
+        publicKey = new SignatureKey(pinned);
+        key = KeyFactory.getInstance("Ed25519").generatePrivate(new PKCS8EncodedKeySpec(pair.getPrivate().getEncoded()));
+        server = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 64);
+        server.setExecutor(threads);
+        server.createContext("/", this::handle);
+        server.start();
+    }
+
+    String url() {
+        return "http://127.0.0.1:" + server.getAddress().getPort();
+    }
+
+    Options options() {
+        return new Options(url()).signatureKeys(PlatformVerifier.find(), new SignatureKey(pinned));
+    }
+
+    PushClient client(Store store) {
+        return new PushClient(options(), Credentials.token("spt_first", "alice"), store);
+    }
+
+    synchronized long add(String payload) {
+        long id = nextId += 1 + random.nextInt(1000);
+        put(id, Json.object()
+                .with("Id", Json.of(id))
+                .with("Payload", Json.of(payload))
+                .with("Read", Json.of(false))
+                .with("CreatedAt", Json.of("2027-01-15T08:00:00Z"))
+                .with("ExpiresAt", Json.of(ttl)));
+        return id;
+    }
+
+    synchronized void put(long id, Json json) {
+        Entry entry = entries.computeIfAbsent(id, none -> new Entry());
+        entry.json = json;
+        entry.isDeleted = json == null;
+        entry.version = ++version;
+        entry.changedAt = System.currentTimeMillis();
+    }
+
+    synchronized void forgetCursors() {
+        epoch++;
+    }
+
+    @Override
+    public void close() {
+        server.stop(0);
+        threads.shutdownNow();
+    }
+
+    private void handle(HttpExchange exchange) throws IOException {
+        byte[] body = exchange.getRequestBody().readAllBytes();
+        int status;
+        Json answer;
+        Map<String, String> fields = new HashMap<>();
+        synchronized (this) {
+            log.add(exchange.getRequestMethod() + " " + exchange.getRequestURI().getRawPath());
+            try {
+                Object[] result = answer(exchange, body.length == 0 ? null : Json.read(body), fields);
+                status = (Integer) result[0];
+                answer = (Json) result[1];
+            } catch (JsonException error) {
+                throw new IOException(error);
+            }
+            // The connection is closed.
+            if (loseOneIn > 0 && random.nextInt(loseOneIn) == 0) throw new IOException("the answer is lost");
+        }
+        send(exchange, status, answer == null ? new byte[0] : answer.bytes(), fields);
+    }
+
+    private void send(HttpExchange exchange, int status, byte[] body, Map<String, String> fields) throws IOException {
+        String token = exchange.getRequestHeaders().getFirst("MyToken");
+        fields.put("MyToken", new MyToken(Integer.parseInt(token)).echo());
+        String validator = status == 304 ? "\"etag\"" : "\"content-digest\"";
+        if (status != 304) fields.put("Content-Digest", "sha-256=:" + Base64.standard(Hashes.sha256(body)) + ":");
+        String query = exchange.getRequestURI().getRawQuery();
+        String input = "(\"@status\" " + validator + " \"mytoken\";req \"@method\";req \"@path\";req \"@query\";req);created="
+                + System.currentTimeMillis() / 1000 + ";keyid=\"" + publicKey.id() + "\"";
+        String base = "\"@status\": " + status + "\n" + validator + ": "
+                + (status == 304 ? fields.get("ETag") : fields.get("Content-Digest")) + "\n\"mytoken\";req: " + token
+                + "\n\"@method\";req: " + exchange.getRequestMethod() + "\n\"@path\";req: "
+                + exchange.getRequestURI().getRawPath() + "\n\"@query\";req: ?" + (query == null ? "" : query)
+                + "\n\"@signature-params\": " + input;
+        fields.put("Signature-Input", "sig=" + input);
+        fields.put("Signature", "sig=:" + Base64.standard(sign(base)) + ":");
+        fields.forEach((name, value) -> exchange.getResponseHeaders().set(name, value));
+        exchange.sendResponseHeaders(status, body.length == 0 ? -1 : body.length);
+        if (body.length > 0) exchange.getResponseBody().write(body);
+        exchange.close();
+    }
+
+    private byte[] sign(String base) throws IOException {
+        try {
+            Signature signature = Signature.getInstance("Ed25519");
+            signature.initSign(key);
+            signature.update(base.getBytes(StandardCharsets.US_ASCII));
+            return signature.sign();
+        } catch (java.security.GeneralSecurityException error) {
+            throw new IOException(error);
+        }
+    }
+
+    private static Object[] problem(int status, String code) {
+        return new Object[] {
+            status,
+            Json.object()
+                    .with("type", Json.of("urn:sealpost:problem:" + code))
+                    .with("title", Json.of(code))
+                    .with("status", Json.of(status))
+        };
+    }
+
+    private Object[] answer(HttpExchange exchange, Json body, Map<String, String> fields) {
+        String path = exchange.getRequestURI().getRawPath();
+        String method = exchange.getRequestMethod();
+        if (!("Bearer " + token).equals(exchange.getRequestHeaders().getFirst("Authorization"))) {
+            return problem(401, "invalid-token");
+        }
+        if (path.equals("/api/register") && method.equals("POST")) return new Object[] {200, Json.of("device-1")};
+        if (path.startsWith("/api/register/")) return new Object[] {200, Json.object()};
+        if (path.equals("/api/sessions/current")) return new Object[] {204, null};
+        if (path.equals("/api/notifications/read")) {
+            List<Json> read = new ArrayList<>();
+            for (Json id : body.get("Ids").elements()) {
+                Entry entry = entries.get(id.integer());
+                if (entry == null || entry.isDeleted) continue;
+                if (!entry.json.isTrue("Read")) put(id.integer(), entry.json.replacing("Read", Json.of(true)));
+                read.add(id);
+            }
+            return new Object[] {200, Json.object().with("Read", Json.array(read))};
+        }
+        if (path.equals("/api/notifications") && method.equals("POST")) {
+            String key = exchange.getRequestHeaders().getFirst("Idempotency-Key");
+            Long id = sentByKey.get(key);
+            if (id == null) {
+                id = add(body.string());
+                sentByKey.put(key, id);
+            }
+            return new Object[] {200, Json.object().with("Id", Json.of(id)).with("Read", Json.of(false))};
+        }
+        if (path.equals("/api/notifications")) return list(exchange, fields);
+        Entry entry = entries.get(Long.parseLong(path.substring("/api/notifications/".length())));
+        if (entry == null || entry.isDeleted) return problem(404, "not-found");
+        long id = entry.json.get("Id").integer();
+        if (method.equals("DELETE")) {
+            put(id, null);
+            return new Object[] {204, null};
+        }
+        if (method.equals("PATCH")) put(id, entry.json.replacing("Read", body.get("Read")));
+        String tag = "\"i" + id + "-" + entry.version + "\"";
+        fields.put("ETag", tag);
+        boolean isSame = tag.equals(exchange.getRequestHeaders().getFirst("If-None-Match"));
+        return isSame && method.equals("GET") ? new Object[] {304, null} : new Object[] {200, entry.json};
+    }
+
+    private Object[] list(HttpExchange exchange, Map<String, String> fields) {
+        String query = exchange.getRequestURI().getRawQuery();
+        int start = query.indexOf("since=");
+        long since = 0;
+        if (start >= 0) {
+            String cursor = query.substring(start + 6);
+            if (!cursor.startsWith("e" + epoch + "v")) return problem(400, "invalid-cursor");
+            if (forgetOneIn > 0 && random.nextInt(forgetOneIn) == 0) {
+                epoch++;
+                return problem(400, "invalid-cursor");
+            }
+            since = version(cursor);
+        }
+        TreeMap<Long, Map.Entry<Long, Entry>> changed = new TreeMap<>();
+        for (Map.Entry<Long, Entry> entry : entries.entrySet()) {
+            boolean isMeant = start >= 0 || !entry.getValue().isDeleted;
+            if (entry.getValue().version > since && isMeant) changed.put(entry.getValue().version, entry);
+        }
+        List<Json> items = new ArrayList<>();
+        List<Json> deleted = new ArrayList<>();
+        long end = version;
+        boolean hasMore = false;
+        for (Map.Entry<Long, Map.Entry<Long, Entry>> next : changed.entrySet()) {
+            if (items.size() + deleted.size() == pageSize) {
+                hasMore = true;
+                break;
+            }
+            end = next.getKey();
+            if (next.getValue().getValue().isDeleted) deleted.add(Json.of(next.getValue().getKey()));
+            else items.add(next.getValue().getValue().json);
+        }
+        if (!hasMore) end = version;
+        String cursor = String.format(Locale.ROOT, "e%dv%d", epoch, end);
+        if (start >= 0 && changed.isEmpty() && end == since) {
+            fields.put("ETag", '"' + cursor + '"');
+            if (fields.get("ETag").equals(exchange.getRequestHeaders().getFirst("If-None-Match"))) return new Object[] {304, null};
+        }
+        return new Object[] {
+            200,
+            Json.object()
+                    .with("Notifications", Json.array(items))
+                    .with("Deleted", Json.array(deleted))
+                    .with("Cursor", Json.of(cursor))
+                    .with("More", Json.of(hasMore))
+        };
+    }
+
+    static long version(String cursor) {
+        return Long.parseLong(cursor.substring(cursor.indexOf('v') + 1));
+    }
+}

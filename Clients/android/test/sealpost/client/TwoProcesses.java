@@ -1,0 +1,209 @@
+package sealpost.client;
+
+import java.io.BufferedReader;
+import java.io.File;
+import java.io.IOException;
+import java.io.InputStreamReader;
+import java.lang.management.ManagementFactory;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collections;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Random;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+
+/**
+ * Two processes over one folder, killed at any moment, with a server that loses answers and forgets cursors: nothing is lost,
+ * nothing is there twice, no date is wrong, and cursor and inbox agree.
+ *
+ * <p>Arguments: how many steps, and a seed.
+ */
+public final class TwoProcesses {
+    private static final String[] NAMES = {"app", "worker"};
+
+    private final ModelServer server = new ModelServer();
+    private final TestFolder folder;
+    private final Random random;
+    private final AtomicInteger steps = new AtomicInteger();
+    private final Set<String> sent = Collections.synchronizedSet(new HashSet<String>());
+    private final Set<Long> read = Collections.synchronizedSet(new TreeSet<Long>());
+    private final Set<Long> dismissed = Collections.synchronizedSet(new TreeSet<Long>());
+    private int kills = 0;
+
+    private TwoProcesses(TestFolder folder, long seed) throws Exception {
+        this.folder = folder;
+        this.random = new Random(seed);
+    }
+
+    public static void main(String[] arguments) throws Exception {
+        JdkMethods.allowPatch();
+        int wanted = Integer.parseInt(arguments[0]);
+        try (TestFolder folder = new TestFolder()) {
+            TwoProcesses test = new TwoProcesses(folder, Long.parseLong(arguments[1]));
+            try (ModelServer server = test.server) {
+                server.pageSize = 7;
+                test.run(wanted);
+            }
+        }
+    }
+
+    private void run(int wanted) throws Exception {
+        for (int count = 0; count < 20; count++) server.add("first " + count);
+        while (steps.get() < wanted) {
+            server.loseOneIn = 8;
+            server.forgetOneIn = 60;
+            round();
+            check();
+        }
+        end();
+        System.out.println(steps + " steps of two processes, " + kills + " kills, " + sent.size() + " sent, " + read.size()
+                + " read, " + dismissed.size() + " dismissed: nothing was lost or doubled");
+    }
+
+    /** Both run while things happen at the server, and are killed. */
+    private void round() throws Exception {
+        List<Process> processes = new ArrayList<>();
+        List<Thread> readers = new ArrayList<>();
+        for (String name : NAMES) start(name, processes, readers);
+        long end = System.nanoTime() + (400 + random.nextInt(1500)) * 1_000_000L;
+        while (System.nanoTime() < end) {
+            change(random.nextInt(8));
+            Thread.sleep(random.nextInt(30));
+            // One alone, too, while the other goes on.
+            if (random.nextInt(150) == 0) {
+                processes.get(0).destroyForcibly().waitFor();
+                kills++;
+                start(NAMES[0], processes, readers);
+                processes.remove(0);
+                Collections.reverse(processes);
+            }
+        }
+        for (Process process : processes) {
+            kills++;
+            process.destroyForcibly();
+        }
+        for (Process process : processes) Check.that(process.waitFor(10, TimeUnit.SECONDS), "a killed process ends");
+        for (Thread reader : readers) reader.join();
+    }
+
+    private void change(int what) {
+        synchronized (server) {
+            List<Long> ids = new ArrayList<>();
+            for (Map.Entry<Long, ModelServer.Entry> entry : server.entries.entrySet()) {
+                if (!entry.getValue().isDeleted) ids.add(entry.getKey());
+            }
+            if (ids.size() < 30 || what < 4 && ids.size() < 45) {
+                server.add("text " + random.nextLong());
+                return;
+            }
+            long id = ids.get(random.nextInt(ids.size()));
+            if (what < 7) server.put(id, null);
+            else server.put(id, server.entries.get(id).json.replacing("Read", Json.of(true)));
+        }
+    }
+
+    private void start(String name, List<Process> processes, List<Thread> readers) throws IOException {
+        List<String> command = new ArrayList<>(Arrays.asList(
+                System.getProperty("java.home") + "/bin/java", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xshare:auto",
+                "--add-opens", "java.base/java.net=ALL-UNNAMED", "-cp", ManagementFactory.getRuntimeMXBean().getClassPath(),
+                Worker.class.getName(), server.url(), server.pinned, folder.file.getPath(), name,
+                Long.toString(random.nextLong())));
+        ProcessBuilder builder = new ProcessBuilder(command);
+        builder.redirectError(ProcessBuilder.Redirect.INHERIT);
+        Process process = builder.start();
+        processes.add(process);
+        Thread reader = new Thread(() -> listen(process));
+        reader.start();
+        readers.add(reader);
+    }
+
+    private void listen(Process process) {
+        try (BufferedReader lines = new BufferedReader(new InputStreamReader(process.getInputStream()))) {
+            String line;
+            while ((line = lines.readLine()) != null) {
+                String[] words = line.split(" ");
+                if (words[0].equals("step")) steps.incrementAndGet();
+                if (words[0].equals("sent") && words.length == 2) sent.add('"' + words[1] + '"');
+                if (words[0].equals("read") && words.length == 2) read.add(Long.parseLong(words[1]));
+                if (words[0].equals("dismissed") && words.length == 2) dismissed.add(Long.parseLong(words[1]));
+            }
+        } catch (IOException killed) {
+            // What it has said last is lost with it.
+        }
+    }
+
+    private PushClient client() {
+        return server.client(new Store(new File(folder.file, "store"), TestFolder.KEY));
+    }
+
+    /** What holds whenever the processes are killed. */
+    private void check() throws Exception {
+        Account.Snapshot state = client().account.read();
+        if (state.index.cursor == null) return;
+        synchronized (server) {
+            // An epoch that the server has forgotten says nothing of its numbers, but the numbers go on.
+            long version = ModelServer.version(state.index.cursor);
+            for (Map.Entry<Long, ModelServer.Entry> entry : server.entries.entrySet()) {
+                ModelServer.Entry known = entry.getValue();
+                Kept kept = state.entry(entry.getKey());
+                boolean isWholePage = known.version <= version;
+                boolean isOfDate = known.changedAt < state.index.completeAt && isWholePage;
+                if (isWholePage && known.isDeleted) Check.that(kept == null, "not deleted: " + entry.getKey());
+                if (isWholePage && !known.isDeleted) Check.that(kept != null, "lost: " + entry.getKey() + " at " + state.index.cursor);
+                if (isOfDate && kept != null) Check.equal(kept.item.json(), known.json, "as of the date");
+            }
+            for (long id : state.index.entries.keySet()) {
+                Check.that(state.entry(id) != null, "an entry without a content: " + id);
+                Check.that(server.entries.containsKey(id), "invented: " + id);
+            }
+        }
+    }
+
+    /** With a good network everything arrives, once. */
+    private void end() throws Exception {
+        server.loseOneIn = 0;
+        server.forgetOneIn = 0;
+        PushClient client = client();
+        Check.that(client.refresh().isFresh() && client.refresh().isFresh(), "fresh in the end");
+        Check.equal(client.outbox().count(), 0, "what waits");
+        check();
+        synchronized (server) {
+            Set<String> texts = new HashSet<>();
+            Map<Long, Json> live = new HashMap<>();
+            for (Map.Entry<Long, ModelServer.Entry> entry : server.entries.entrySet()) {
+                ModelServer.Entry known = entry.getValue();
+                if (known.isDeleted) continue;
+                live.put(entry.getKey(), known.json);
+                Check.that(texts.add(known.json.get("Payload").string()), "sent twice: " + known.json);
+            }
+            Map<Long, Json> kept = new HashMap<>();
+            for (Item item : client.kept().items()) kept.put(item.id(), item.json());
+            Check.equal(kept, live, "the inbox");
+            for (String key : sent) Check.that(server.sentByKey.containsKey(key), "never sent: " + key);
+            for (long id : read) {
+                ModelServer.Entry entry = server.entries.get(id);
+                Check.that(entry == null || entry.isDeleted || entry.json.isTrue("Read"), "not read: " + id);
+            }
+            for (long id : dismissed) {
+                Check.that(!server.entries.containsKey(id) || server.entries.get(id).isDeleted, "not dismissed: " + id);
+            }
+            for (String name : NAMES) checkShown(client, name, kept.keySet());
+        }
+        check();
+    }
+
+    /** What a consumer has shown, with the changes that it has not taken yet, is what there is. */
+    private void checkShown(PushClient client, String name, Set<Long> kept) throws Exception {
+        Changes changes = client.changes(name);
+        Set<Long> shown = changes.isEverything() ? new TreeSet<Long>() : Worker.shown(new File(folder.file, "shown-" + name));
+        shown.removeAll(changes.deleted());
+        shown.addAll(changes.arrived());
+        Check.equal(shown, new TreeSet<>(kept), "what " + name + " shows");
+    }
+}

@@ -1,0 +1,167 @@
+package sealpost.client;
+
+import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
+import java.util.Collections;
+import java.util.HashSet;
+import java.util.Random;
+import java.util.Set;
+import java.util.TreeSet;
+
+/** All vectors, and a byte of each that is changed. */
+public final class VectorTests {
+    private static final Vectors VECTORS = new Vectors();
+
+    private VectorTests() {}
+
+    public static void theEchoIsThatOfTheVectors() {
+        Json file = Vectors.read("echo");
+        Check.equal((long) MyToken.GREATEST, file.get("greatest").integer(), "the greatest token");
+        for (Json vector : file.get("echoes").elements()) {
+            MyToken token = new MyToken(Integer.parseInt(vector.get("token").string()));
+            Check.equal(token.toString(), vector.get("token").string(), "the token");
+            Check.equal(token.echo(), vector.get("echo").string(), "the echo");
+        }
+        for (int count = 0; count < 1000; count++) {
+            int value = Integer.parseInt(MyToken.random().toString());
+            Check.that(value >= 0 && value <= MyToken.GREATEST, "a random token is in the range");
+        }
+    }
+
+    public static void digestsAreThoseOfTheVectors() {
+        Json file = Vectors.read("digests");
+        for (Json vector : file.get("contents").elements()) {
+            Json zeros = vector.get("zeros");
+            byte[] body = zeros == null ? Vectors.body(vector) : new byte[zeros.integer().intValue()];
+            Check.that(Hashes.matches(Collections.singletonList(vector.get("field").string()), body), vector.get("name").string());
+        }
+        byte[] body = file.get("comparisons").get("body").string().getBytes(StandardCharsets.UTF_8);
+        for (Json vector : file.get("comparisons").get("fields").elements()) {
+            boolean matches = Hashes.matches(Collections.singletonList(vector.get("field").string()), body);
+            Check.equal(matches, vector.get("matches").bool(), "a digest " + vector.get("name").string());
+        }
+    }
+
+    public static void basesAndSignaturesAreThoseOfTheVectors() throws Exception {
+        Json file = Vectors.read("signatures");
+        long now = file.get("now").integer() * 1000;
+        for (Json vector : file.get("vectors").elements()) {
+            String name = vector.get("name").string();
+            Request request = Vectors.request(vector.get("request"));
+            RawAnswer answer = Vectors.answer(vector.get("answer"));
+            FieldDictionary inputs = StructuredField.dictionary(answer.lines("signature-input"), "Signature-Input");
+            FieldDictionary signatures = StructuredField.dictionary(answer.lines("signature"), "Signature");
+            byte[] signature = signatures.members.get(0).item.value.bytes;
+            Check.equal(Base64.standard(signature), vector.get("signature").string(), "the signature of " + name);
+            String token = vector.get("request").get("token").string();
+            // The client makes no such token, so only the check of the whole is left out.
+            if (Long.parseLong(token) > MyToken.GREATEST) continue;
+            String base = ResponseVerifier.base(request, new MyToken(Integer.parseInt(token)), answer, inputs.members.get(0));
+            Check.equal(base, vector.get("base").string(), "the base of " + name);
+            VECTORS.verifier().verify(request, new MyToken(Integer.parseInt(token)), answer, now);
+        }
+        Check.equal(
+                ResponseVerifier.acceptSignature(VECTORS.pinned.id()), VECTORS.keys.get("acceptSignature").string(), "the demand");
+        Check.equal(VECTORS.pinned.id(), VECTORS.keys.get("pinned").get("keyid").string(), "the key's name");
+    }
+
+    public static void interferenceIsNamedAsInTheVectors() {
+        Set<String> verdicts = new TreeSet<>();
+        for (Json vector : Vectors.read("interference").get("cases").elements()) {
+            for (boolean isSigned : new boolean[] {true, false}) {
+                String due = vector.get("verdict").get(isSigned ? "signed" : "unsigned").string();
+                String name = vector.get("name").string() + (isSigned ? ", signed" : ", unsigned");
+                Check.equal(verdict(vector, isSigned), due, name);
+                verdicts.add(due);
+            }
+        }
+        Check.that(verdicts.size() >= 11, "the vectors have most kinds: " + verdicts);
+    }
+
+    private static String verdict(Json vector, boolean isSigned) {
+        Request request = Vectors.request(vector.get("request"));
+        RawAnswer raw = Vectors.answer(vector.get("answer"));
+        AnswerCheck check = new AnswerCheck(isSigned ? VECTORS.verifier() : null);
+        long now = vector.get("deviceTime").integer() * 1000;
+        try {
+            Answer answer = check.answer(request, Vectors.token(vector.get("request")), raw, now);
+            if (answer.success().status == 304) return "accepted";
+            if (vector.get("call").string().equals("list")) new Page(answer, now);
+            else answer.item(7L);
+            return "accepted";
+        } catch (PushException error) {
+            return error.interference() == null ? "accepted" : error.interference().kind().label();
+        }
+    }
+
+    public static void historiesEndAsInTheVectors() throws Exception {
+        for (Json history : Vectors.read("histories").get("histories").elements()) {
+            try (TestFolder folder = new TestFolder()) {
+                History.run(history, folder, VECTORS);
+            }
+        }
+    }
+
+    public static void aChangedByteInAnyOfAThousandAnswersIsRefused() {
+        Json file = Vectors.read("signatures");
+        long now = file.get("now").integer() * 1000;
+        Random random = new Random(20);
+        AnswerCheck check = new AnswerCheck(VECTORS.verifier());
+        Set<Integer> statuses = new HashSet<>();
+        for (int count = 0; count < 1000; ) {
+            Json vector = file.get("vectors").elements().get(random.nextInt(file.get("vectors").elements().size()));
+            Json request = vector.get("request");
+            if (Long.parseLong(request.get("token").string()) > MyToken.GREATEST) continue;
+            Json changed = spoil(vector.get("answer"), random);
+            if (changed == null) continue;
+            count++;
+            String what = vector.get("name").string() + ": " + changed;
+            try {
+                check.answer(Vectors.request(request), Vectors.token(request), Vectors.answer(changed), now);
+                throw new AssertionError("believed " + what);
+            } catch (PushException error) {
+                Check.that(error.interference() != null, what);
+                statuses.add(vector.get("answer").get("status").integer().intValue());
+            }
+        }
+        Check.that(statuses.containsAll(Arrays.asList(200, 201, 204, 304, 400, 401, 404, 429, 503)), "all statuses: " + statuses);
+    }
+
+    /** Changes one byte of the status, the body, or a field that the signature is about; null if it has none of these. */
+    private static Json spoil(Json answer, Random random) {
+        int part = random.nextInt(6);
+        if (part == 0) {
+            String status = answer.get("status").digits();
+            String other = replaced(status, random, "123456789");
+            return answer.replacing("status", Json.number(other));
+        }
+        if (part == 1) {
+            byte[] body = Vectors.body(answer);
+            if (body.length == 0) return null;
+            body[random.nextInt(body.length)] ^= (byte) (1 << random.nextInt(8));
+            return answer.without("body").without("bodyBase64").with("bodyBase64", Json.of(Base64.standard(body)));
+        }
+        boolean isUnchanged = answer.get("status").integer() == 304;
+        String[] names = {"mytoken", isUnchanged ? "etag" : "content-digest", "signature-input", "signature"};
+        String name = names[part - 2];
+        java.util.List<Json> fields = new java.util.ArrayList<>(answer.get("fields").elements());
+        for (int index = 0; index < fields.size(); index++) {
+            Json field = fields.get(index);
+            if (!field.elements().get(0).string().equalsIgnoreCase(name)) continue;
+            String value = replaced(field.elements().get(1).string(), random, "ABCxyz019:;=\"+/ ");
+            fields.set(index, Json.array(Arrays.asList(field.elements().get(0), Json.of(value))));
+            return answer.replacing("fields", Json.array(fields));
+        }
+        return null;
+    }
+
+    private static String replaced(String text, Random random, String alphabet) {
+        StringBuilder changed = new StringBuilder(text);
+        // Blanks around a value are none of it.
+        while (StructuredField.trimmed(changed.toString()).equals(text)) {
+            changed.replace(0, changed.length(), text);
+            changed.setCharAt(random.nextInt(text.length()), alphabet.charAt(random.nextInt(alphabet.length())));
+        }
+        return changed.toString();
+    }
+}

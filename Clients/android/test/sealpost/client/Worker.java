@@ -1,0 +1,112 @@
+package sealpost.client;
+
+import java.io.File;
+import java.io.FileOutputStream;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Random;
+import java.util.Set;
+import java.util.TreeSet;
+
+/**
+ * One of the processes of {@link TwoProcesses}: takes random steps with a client, and says what it has done, until it is
+ * killed. Arguments: the server, its key, the folder, the name of the process, a seed.
+ */
+public final class Worker {
+    private final PushClient client;
+    private final String name;
+    private final File shownFile;
+    private final Random random;
+
+    private Worker(String[] arguments) {
+        Options options = new Options(arguments[0]).signatureKeys(PlatformVerifier.find(), new SignatureKey(arguments[1]));
+        File folder = new File(arguments[2]);
+        client = new PushClient(options, Credentials.token("spt_first", "alice"), new Store(new File(folder, "store"), TestFolder.KEY));
+        name = arguments[3];
+        shownFile = new File(folder, "shown-" + name);
+        random = new Random(Long.parseLong(arguments[4]));
+    }
+
+    public static void main(String[] arguments) throws Exception {
+        JdkMethods.allowPatch();
+        Worker worker = new Worker(arguments);
+        System.out.println("ready");
+        while (true) {
+            try {
+                worker.step();
+            } catch (PushException error) {
+                // The network is bad on purpose, and so is what comes of it; a store that fails is not.
+                if (error.reason() == PushException.Reason.STORAGE || error.reason() == PushException.Reason.SIGNED_OUT) throw error;
+                if (error.reason() == PushException.Reason.INTERFERENCE) throw error;
+            }
+            System.out.println("step");
+        }
+    }
+
+    private void step() throws Exception {
+        List<Item> items = client.kept().items();
+        Set<Long> ids = new HashSet<>();
+        for (Item item : items) Check.that(ids.add(item.id()), "twice: " + item.id());
+        long id = items.isEmpty() ? 1 : items.get(random.nextInt(items.size())).id();
+        switch (random.nextInt(10)) {
+            case 0:
+                client.outbox().markRead(id, true);
+                System.out.println("read " + id);
+                break;
+            case 1:
+                // Seldom, so that there is something.
+                if (random.nextInt(3) > 0) break;
+                client.outbox().dismiss(id);
+                System.out.println("dismissed " + id);
+                break;
+            case 2:
+                System.out.println("sent " + client.outbox().send(Json.of("from " + name + " " + random.nextLong())));
+                break;
+            case 3:
+                client.outbox().flush();
+                break;
+            case 4:
+                client.notification(id);
+                break;
+            case 5:
+                client.markRead(id, true);
+                break;
+            case 6:
+            case 7:
+                show();
+                break;
+            default:
+                client.refresh();
+        }
+    }
+
+    /** Shows what has changed: writes the ids down, and only then says so. */
+    private void show() throws Exception {
+        Changes changes = client.changes(name);
+        Set<Long> shown = changes.isEverything() ? new TreeSet<Long>() : shown(shownFile);
+        shown.removeAll(changes.deleted());
+        shown.addAll(changes.arrived());
+        File made = new File(shownFile.getPath() + ".new");
+        List<String> lines = new ArrayList<>();
+        for (long id : shown) lines.add(Long.toString(id));
+        try (FileOutputStream out = new FileOutputStream(made)) {
+            out.write(String.join("\n", lines).getBytes(StandardCharsets.US_ASCII));
+        }
+        Check.that(made.renameTo(shownFile), "the list is renamed");
+        client.confirm(changes);
+    }
+
+    /** What was shown; nothing before the first time. */
+    static Set<Long> shown(File file) throws Exception {
+        if (!file.exists()) return new TreeSet<>();
+        String text = new String(Files.read(file), StandardCharsets.US_ASCII);
+        Set<Long> shown = new TreeSet<>();
+        for (String line : text.isEmpty() ? Collections.<String>emptyList() : java.util.Arrays.asList(text.split("\n"))) {
+            shown.add(Long.parseLong(line));
+        }
+        return shown;
+    }
+}

@@ -1,0 +1,207 @@
+"""Proxies that do harm, as `Interferer+all.swift` has them, and a chain of them behind one port with TLS.
+
+A finding is what a client must make of a call: `TRUTH`, nothing is wrong with it; a set, one of these kinds of interference;
+`BELIEF`, something is wrong, and nobody can tell without signatures.
+"""
+
+import random
+import socket
+import ssl
+import threading
+import typing
+
+from sealpost_e2e import processes
+from sealpost_e2e.rig import ROOT
+
+CALLS = ("notification", "sync", "markRead", "markAllRead", "register")
+FETCHES = ("notification", "sync")
+TRUTH, BELIEF = "truth", "belief"
+NOTICES = {"nginx": "epoll", "haproxy": "Loading success", "varnish": "Listening", "squid": "Accepting reverse-proxy"}
+# More than the buffers of a proxy hold, and not to be compressed into them.
+LONG = "secret " + random.Random(1).randbytes(16_000).hex()
+
+
+class Interferer(typing.NamedTuple):
+    """Files in `scripts/proxies`, the first is the one that clients see; and what is to be found of each call."""
+
+    files: tuple
+    how: str
+    # Of the call, and of whether a key is pinned.
+    finding: typing.Callable
+    is_cache: bool = False
+    needs_no_daemon: bool = False
+    payload: str = "a secret text"
+
+    @property
+    def name(self):
+        return " before ".join(self.files) + (f" {self.how}" if self.how else "")
+
+
+def always(*kinds):
+    return lambda call, signed: set(kinds)
+
+
+def seen(signed_kind, *unsigned_kinds):
+    return lambda call, signed: {signed_kind} if signed else set(unsigned_kinds)
+
+
+def rewritten(call, signed):
+    # The other two answers have no text in them.
+    if call in ("markAllRead", "register"):
+        return TRUTH
+    return {"signature"} if signed else BELIEF
+
+
+def unsigned(call, signed):
+    return {"signature"} if signed else TRUTH
+
+
+def cached(call, signed):
+    return {"wrongEcho"} if call in FETCHES else TRUTH
+
+
+CACHES = [
+    # The only one that keeps answers to POST, too.
+    Interferer(("nginx-cache.conf",), "", lambda call, _: TRUTH if call == "markRead" else {"wrongEcho"}, is_cache=True),
+    Interferer(("varnish-cache.vcl",), "", cached, is_cache=True),
+    Interferer(("haproxy-cache.cfg",), "", cached, is_cache=True),
+    # Squid keeps nothing for requests with credentials until somebody has declared it to be public.
+    Interferer(("squid-cache.conf", "nginx-public.conf"), "", cached, is_cache=True),
+    Interferer(
+        ("varnish-stale.vcl",), "", lambda call, _: {"wrongEcho"} if call in FETCHES else {"missingEcho"},
+        is_cache=True, needs_no_daemon=True,
+    ),
+]
+MEDDLERS = [
+    Interferer(("nginx-rewrite.conf",), "", rewritten),
+    Interferer(("haproxy-meddle.cfg",), "rewrite", rewritten),
+    # A member that nobody reads does no harm, but is not the server's.
+    Interferer(
+        ("haproxy-meddle.cfg",), "inject", lambda call, signed: {"signature"} if signed and call != "register" else TRUTH
+    ),
+    Interferer(("haproxy-meddle.cfg",), "cut", always("truncated")),
+    Interferer(("nginx-chunk.conf", "haproxy-meddle.cfg"), "cut", always("truncated")),
+    # Nobody can see where these end too early, but for what is missing.
+    Interferer(("nginx-unsized.conf", "haproxy-meddle.cfg"), "cut", seen("signature", "notJSON", "unexpectedBody")),
+    Interferer(("haproxy-meddle.cfg",), "shorten", seen("signature", "notJSON")),
+    Interferer(("haproxy-meddle.cfg",), "empty", seen("signature", "unexpectedBody")),
+    Interferer(
+        ("nginx-spool.conf",), "", lambda call, _: TRUTH if call in ("markAllRead", "register") else {"truncated"},
+        payload=LONG,
+    ),
+    Interferer(("haproxy-strip.cfg",), "^mytoken$", always("missingEcho")),
+    Interferer(("haproxy-strip.cfg",), "^signature$", unsigned),
+    Interferer(("haproxy-strip.cfg",), "^signature-input$", unsigned),
+    Interferer(("haproxy-strip.cfg",), "^content-digest$", unsigned),
+    Interferer(
+        ("haproxy-detour.cfg",), "",
+        lambda call, signed: TRUTH if call not in FETCHES else {"signature" if signed else "unexpectedBody"},
+    ),
+]
+PORTALS = [
+    Interferer(("nginx-portal.conf",), "", always("missingEcho")),
+    Interferer(("nginx-redirect.conf",), "", always("redirect")),
+    Interferer(("haproxy-refuse.cfg",), "401", always("missingEcho")),
+    Interferer(("haproxy-refuse.cfg",), "500", always("missingEcho")),
+    Interferer(("haproxy-unchanged.cfg",), "", always("missingEcho")),
+    # It knows the rule of MyToken, which is no secret.
+    Interferer(("haproxy-inventor.cfg",), "", lambda call, signed: {"signature"} if signed else BELIEF),
+]
+HARMLESS = [
+    Interferer(("haproxy-upper.cfg",), "", lambda call, signed: TRUTH),
+    Interferer(("haproxy-strip.cfg",), "^etag$", lambda call, signed: TRUTH),
+    Interferer(("nginx-gzip.conf",), "", lambda call, signed: TRUTH),
+]
+ALL = CACHES + MEDDLERS + PORTALS + HARMLESS
+
+
+class Chain:
+    """Proxies one behind the other, at one port, as a phone moves from network to network."""
+
+    def __init__(self, site):
+        self.site = site
+        self.port = processes.free_port()
+        self.running = []
+
+    def replace(self, files, how=""):
+        """Ends those that run and starts others; the first is the one that clients see. `haproxy` alone does no harm."""
+        self.stop()
+        upstream = f"127.0.0.1:{self.site.port}"
+        for number, file in reversed(list(enumerate(files))):
+            port = self.port if number == 0 else processes.free_port()
+            folder = self.site.folder / f"layer-{number}"
+            folder.mkdir(exist_ok=True)
+            kind = file.split("-")[0]
+            own = [] if file == kind else [ROOT / "scripts/proxies" / file]
+            process = self.site.start(
+                [ROOT / "scripts/proxy", kind, f"127.0.0.1:{port}", upstream, folder, *own],
+                env=self.site.environment | {"HOW": how},
+            )
+            processes.wait_for_line(process, NOTICES[kind])
+            drain(process)
+            self.running.append(process)
+            upstream = f"127.0.0.1:{port}"
+
+    def stop(self):
+        for process in reversed(self.running):
+            process.terminate()
+            process.wait(timeout=30)
+        self.running = []
+
+
+def drain(process):
+    """Reads what a proxy goes on to say, which would fill the pipe and stop it."""
+    threading.Thread(target=process.stderr.read, daemon=True).start()
+
+
+class TLSFront:
+    """Ends TLS and passes bytes on to a port, whose connections end as theirs do."""
+
+    def __init__(self, port, certificate, key):
+        self.to = port
+        self.context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        self.context.load_cert_chain(certificate, key)
+        self.listener = socket.create_server(("127.0.0.1", 0), backlog=64)
+        self.port = self.listener.getsockname()[1]
+        threading.Thread(target=self.accept, daemon=True).start()
+
+    def close(self):
+        self.listener.close()
+
+    def accept(self):
+        while True:
+            try:
+                client, _ = self.listener.accept()
+            except OSError:
+                return
+            threading.Thread(target=self.serve, args=(client,), daemon=True).start()
+
+    def serve(self, client):
+        try:
+            client = self.context.wrap_socket(client, server_side=True)
+            server = socket.create_connection(("127.0.0.1", self.to), timeout=60)
+        except OSError:
+            client.close()
+            return
+        there = threading.Thread(target=self.pump, args=(client, server), daemon=True)
+        there.start()
+        self.pump(server, client)
+        # The client's side ends with what the server has sent, whether that was all or not. Not only closed: the other
+        # thread waits for more of it.
+        try:
+            client.shutdown(socket.SHUT_RDWR)
+        except OSError:
+            pass
+        client.close()
+        there.join(timeout=60)
+        server.close()
+
+    @staticmethod
+    def pump(source, target):
+        try:
+            while piece := source.recv(65_536):
+                target.sendall(piece)
+            if not isinstance(target, ssl.SSLSocket):
+                target.shutdown(socket.SHUT_WR)
+        except OSError:
+            pass

@@ -1,0 +1,284 @@
+"""Has the client for Android ask the daemon over TLS, behind proxies that keep, change, cut off and invent answers.
+
+Clients with nothing kept make five calls through each proxy of `Interferer+all.swift`, with a pinned key and without one. With
+a key nothing wrong is believed, and each interference has the name that the other clients give it. A client that has kept
+something shows that, with its date. Each proxy's harm is seen without the client, too, or this program could not fail.
+
+Then, over TLS alone: certificates that are not trusted, and not pinned, are named; what waits in an outbox is sent once; and
+a sign-out ends the registration at the server.
+"""
+
+import http.client
+import itertools
+import json
+import pathlib
+import subprocess
+import tempfile
+
+from sealpost_e2e import api, interferers, processes, rig, tls
+from sealpost_e2e.rig import ROOT
+
+ACCEPT = 'sig=("@status" "content-digest" "mytoken";req "@method";req "@path";req "@query";req)'
+
+
+class Phone:
+    """Clients for Android, all in one process."""
+
+    def __init__(self, folder):
+        self.certificate, self.key = tls.make_certificate(folder)
+        self.server = None
+        self.count = 0
+        self.process = subprocess.Popen(
+            [ROOT / "scripts/android-client", "run", "ClientProgram", self.certificate],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+        )
+
+    def front(self, port):
+        """TLS before a port; the server of all clients that are new from here on."""
+        front = interferers.TLSFront(port, self.certificate, self.key)
+        self.server = f"https://localhost:{front.port}"
+        return front
+
+    def ask(self, client, call, keys, **rest):
+        command = {"server": self.server, "client": client, "call": call, "keys": keys, "user": "alice"} | rest
+        self.process.stdin.write(json.dumps(command) + "\n")
+        self.process.stdin.flush()
+        line = self.process.stdout.readline()
+        if not line:
+            raise SystemExit(f"the client ended with {self.process.wait()}")
+        return json.loads(line)
+
+    def new(self):
+        """The name of a client with nothing kept."""
+        self.count += 1
+        return f"client-{self.count}"
+
+    def end(self):
+        self.process.stdin.close()
+        self.process.wait(timeout=30)
+
+
+class Truth:
+    """What the daemon says, without anything between."""
+
+    def __init__(self, site):
+        self.site = site
+
+    def ask(self, method, path, body=None):
+        connection = self.site.connect()
+        try:
+            return api.ask(connection, method, path, body)
+        finally:
+            connection.close()
+
+    def item(self, id):
+        return self.ask("GET", f"/api/notifications/{id}")
+
+    def inbox(self):
+        return sorted(
+            self.ask("GET", "/api/notifications?limit=500")["Notifications"],
+            key=lambda item: (item["CreatedAt"], item["Id"]),
+        )
+
+    def devices(self):
+        return [device["Id"] for device in self.ask("GET", "/api/register") if not device.get("RetiredAt")]
+
+    def keys(self):
+        return [key["x"] for key in self.ask("GET", "/.well-known/sealpost-keys")["keys"]]
+
+
+def raw(port, path, fields):
+    """An answer as any client sees it: status, fields and body; what there was, if it was cut off."""
+    connection = api.connect(port, timeout=20)
+    try:
+        connection.request("GET", path, headers={"Authorization": api.CREDENTIALS, "MyToken": "1"} | fields)
+        response = connection.getresponse()
+        try:
+            body = response.read()
+        except http.client.IncompleteRead as cut:
+            body = b"CUT" + cut.partial
+        names = {name.lower() for name, _ in response.getheaders()}
+        return response.status, body, names, response.getheader("X-Request-Id"), response.getheaders()
+    finally:
+        connection.close()
+
+
+def harm(interferer, site, chain, id):
+    """What the proxy does to an answer, or nothing."""
+    path = f"/api/notifications/{id}?seen"
+    found = []
+    # Asked as a client of each kind does. An ETag is in the answer only where no signature is asked for.
+    for fields in ({"Accept-Encoding": "gzip"}, {"Accept-Signature": ACCEPT, "Accept-Encoding": "identity"}):
+        if interferer.is_cache:
+            first, second = (raw(chain.port, path, {}) for _ in range(2))
+            if first[3] == second[3] is not None:
+                found.append("repeats")
+            continue
+        own, other = raw(site.port, path, fields), raw(chain.port, path, fields)
+        if own[0] != other[0]:
+            found.append(f"status {other[0]}")
+        if own[1] != other[1]:
+            found.append("another body")
+        for name in ("mytoken", "signature", "signature-input", "content-digest", "etag"):
+            if name in own[2] and name not in other[2]:
+                found.append(f"no {name}")
+        if any(name.isupper() and len(name) > 4 for name, _ in other[4]):
+            found.append("capitals")
+    return found
+
+
+def outcome(phone, truth, call, client, keys, id, may_ask=True):
+    """What became of a call: fresh, wrong, cached, or the kind of an interference."""
+    answer = phone.ask(client, call, keys, id=id)
+    if "kind" in answer and "value" not in answer:
+        return answer["kind"]
+    if "reason" in answer:
+        return f"failed: {answer}"
+    if "kept" in answer:
+        # With nothing kept the inbox is empty, and says why.
+        return answer.get("kind", answer["kept"]) if answer["value"] == [] else "cached"
+    if not may_ask:
+        return "wrong"
+    value = answer["value"]
+    if call == "register":
+        right = value in truth.devices()
+    else:
+        wanted = {
+            "notification": lambda: truth.item(id), "sync": truth.inbox, "markRead": lambda: truth.item(id),
+            "markAllRead": lambda: [id],
+        }
+        right = bare(value) == bare(wanted[call]())
+    return "fresh" if right else "wrong"
+
+
+def bare(value):
+    """Without members that nobody reads."""
+    if isinstance(value, dict):
+        return {name: member for name, member in value.items() if name in ("Id", "Payload", "Read", "CreatedAt", "ExpiresAt")}
+    return [bare(element) for element in value] if isinstance(value, list) else value
+
+
+def visit(options, phone, interferer, signed, failures):
+    """One proxy, one kind of client: a daemon of its own, and everything as in `ProxyInterferenceTests.swift`."""
+    def expect(found, wanted, what):
+        if found != wanted:
+            failures.append(f"{interferer.name}, {'signed' if signed else 'unsigned'}, {what}: {found}, not {wanted}")
+
+    with rig.Rig(options.sealpost, SERVER_TRUSTEDPROXIES="[127.0.0.1]") as site:
+        daemon, _ = site.serve()
+        interferers.drain(daemon)
+        truth = Truth(site)
+        id = truth.ask("POST", "/api/notifications", interferer.payload)["Id"]
+        truth.ask("PATCH", f"/api/notifications/{id}", {"Read": True})
+        chain = interferers.Chain(site)
+        chain.replace(["haproxy"])
+        front = phone.front(chain.port)
+        old = phone.new()
+        keys = truth.keys() if signed else []
+        expect(phone.ask(old, "notification", keys, id=id).get("value", {}).get("Id"), id, "the first fetch")
+        kept = phone.ask(old, "sync", keys).get("value")
+        kept_item = phone.ask(old, "notification", keys, id=id).get("value")
+
+        chain.replace(interferer.files, interferer.how)
+        if interferer.is_cache:
+            # Fetches last: a cache gives up what somebody changes through it (RFC 9111 section 4.4).
+            for call in reversed(interferers.CALLS):
+                expect(outcome(phone, truth, call, phone.new(), keys, id), "fresh", f"the first {call}")
+            phone.ask(old, "sync", keys)
+        if not harm(interferer, site, chain, id):
+            failures.append(f"{interferer.name} does no harm")
+        truth.ask("PATCH", f"/api/notifications/{id}", {"Read": False})
+        truth.ask("POST", "/api/notifications", "a second secret")
+        if interferer.needs_no_daemon:
+            processes.run("kill", "-TERM", daemon.pid)
+            daemon.wait(timeout=60)
+            # What listens for the next daemon must not leave the proxy waiting.
+            site.socket.close()
+
+        if isinstance(interferer.finding("notification", signed), set):
+            shown = phone.ask(old, "notification", keys, id=id)
+            expect((shown.get("value"), "kept" in shown), (kept_item, True), "the kept notification")
+        if isinstance(interferer.finding("sync", signed), set):
+            shown = phone.ask(old, "sync", keys)
+            if interferer.is_cache and "kept" not in shown:
+                # HAProxy and Squid let conditions pass, and keep no 304.
+                expect(bare(shown.get("value")), bare(truth.inbox()), "the inbox past a cache")
+            else:
+                expect((shown.get("value"), "kept" in shown), (kept, True), "the kept inbox")
+        findings = {}
+        for call in interferers.CALLS:
+            finding = interferer.finding(call, signed)
+            found = outcome(phone, truth, call, phone.new(), keys, id, may_ask=not interferer.needs_no_daemon)
+            wanted = {interferers.TRUTH: {"fresh"}, interferers.BELIEF: {"wrong"}}.get(finding) if isinstance(finding, str) else finding
+            findings[call] = found
+            if found not in wanted:
+                failures.append(f"{interferer.name}, {'signed' if signed else 'unsigned'}, {call}: {found}, not {wanted}")
+        print(f"{'signed  ' if signed else 'unsigned'}  {interferer.name:44}", " ".join(findings.values()), flush=True)
+        front.close()
+        chain.stop()
+    return list(findings.values())
+
+
+def certificates_and_outbox(options, phone):
+    """TLS that ends at a front alone: what is not trusted, and what must happen once."""
+    with rig.Rig(options.sealpost) as site:
+        daemon, _ = site.serve()
+        interferers.drain(daemon)
+        truth = Truth(site)
+        id = truth.ask("POST", "/api/notifications", "a secret text")["Id"]
+        front = phone.front(site.port)
+        keys = truth.keys()
+        pin = processes.run(
+            "sh", "-c", f"openssl x509 -in {phone.certificate} -pubkey -noout | openssl pkey -pubin -outform der"
+            " | openssl dgst -sha256 -binary | base64",
+        ).strip()
+        for rest, wanted in (
+            ({"distrusts": True}, "untrustedKey"), ({"pin": "A" * 43 + "="}, "untrustedKey"), ({"pin": pin}, None),
+        ):
+            found = phone.ask(phone.new(), "notification", keys, id=id, **rest).get("kind")
+            if found != wanted:
+                raise SystemExit(f"{rest}: {found}, not {wanted}")
+        client = phone.new()
+        phone.ask(client, "sync", keys)
+        phone.ask(client, "later", keys, id=id, payload="sent later")
+        inbox = phone.ask(client, "sync", keys)["value"]
+        if sorted((item["Payload"], item["Read"]) for item in inbox) != [("a secret text", True), ("sent later", False)]:
+            raise SystemExit(f"the outbox left {inbox}")
+        if phone.ask(client, "unread", keys, id=id)["value"]["Read"] or truth.item(id)["Read"]:
+            raise SystemExit("it is still read")
+        phone.ask(client, "dismiss", keys, id=id)
+        phone.ask(client, "register", keys)
+        if [item["Payload"] for item in truth.inbox()] != ["sent later"] or len(truth.devices()) != 1:
+            raise SystemExit("neither dismissed nor registered")
+        if not phone.ask(client, "signOut", keys)["value"]:
+            raise SystemExit("the server does not know of the sign-out")
+        if truth.devices():
+            raise SystemExit("signed out, and still registered")
+        if phone.ask(client, "sync", keys).get("reason") != "SIGNED_OUT":
+            raise SystemExit("signed out, and still in")
+        front.close()
+
+
+def add_options(parser):
+    parser.add_argument("--only", help="proxies whose name has this")
+
+
+def run(options):
+    processes.run(ROOT / "scripts/android-client", "build")
+    failures, found = [], []
+    with tempfile.TemporaryDirectory(prefix="sealpost-") as folder:
+        phone = Phone(pathlib.Path(folder))
+        certificates_and_outbox(options, phone)
+        for interferer, signed in itertools.product(interferers.ALL, (True, False)):
+            if options.only and options.only not in interferer.name:
+                continue
+            outcomes = visit(options, phone, interferer, signed, failures)
+            if signed and "wrong" in outcomes:
+                failures.append(f"{interferer.name}: something wrong was believed")
+            found += outcomes
+        phone.end()
+    if failures:
+        raise SystemExit("\n".join(failures))
+    named = sum(outcome not in ("fresh", "wrong") for outcome in found)
+    print(f"{len(found)} calls: {named} interferences named, {found.count('fresh')} truths, {found.count('wrong')} believed"
+          " for want of a signature, none of them with one")
