@@ -127,12 +127,13 @@ struct IdempotencyKeys {
         returning key
         """
 
+    /// The comparison with an array has each key looked up: see `DuePush.equal`.
     private static let completion = """
         update idempotency i set request = t.request, notification_id = t.notification_id, created_at = t.created_at,
             expires_at = t.expires_at, recipients = t.recipients, pushes = t.pushes
         from unnest($1::bytea[], $2::bytea[], $3::int8[], $4::int8[], $5::int8[], $6::int8[], $7::int8[])
             as t (key, request, notification_id, created_at, expires_at, recipients, pushes)
-        where i.key = t.key
+        where i.key = any(array[t.key])
         """
 
     private static func stored(_ tx: WriteTransaction, _ keys: [Data]) async throws -> [Data: Stored] {

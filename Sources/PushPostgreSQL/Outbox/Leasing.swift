@@ -81,13 +81,13 @@ struct Leasing {
     static let taking = """
         update push p set owner = $3, attempts = p.attempts + 1
         from unnest($1::int8[], $2::int8[]) as k (notification_id, device)
-        where p.notification_id = k.notification_id and p.device = k.device
+        where \(DuePush.equal("p", "k"))
         """
 
     static let postponing = """
         update push p set owner = null, due_at = k.due_at, reason = $4
         from unnest($1::int8[], $2::int8[], $3::int8[]) as k (notification_id, device, due_at)
-        where p.notification_id = k.notification_id and p.device = k.device
+        where \(DuePush.equal("p", "k"))
         """
 }
 

@@ -106,7 +106,7 @@ extension PostgreSQLStore {
     static let lockKeys = """
         select p.notification_id, p.device, p.owner is not null
         from unnest($1::int8[], $2::int8[]) as k (notification_id, device)
-        join push p on p.notification_id = k.notification_id and p.device = k.device
+        join push p on \(DuePush.equal("p", "k"))
         order by p.notification_id, p.device for update of p
         """
     static let lockDevices = """
@@ -116,6 +116,6 @@ extension PostgreSQLStore {
     static let withdrawal = """
         update push p set is_withdrawn = true, reason = $3
         from unnest($1::int8[], $2::int8[]) as k (notification_id, device)
-        where p.notification_id = k.notification_id and p.device = k.device
+        where \(DuePush.equal("p", "k"))
         """
 }

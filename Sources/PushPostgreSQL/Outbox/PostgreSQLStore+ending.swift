@@ -69,7 +69,7 @@ extension PostgreSQLStore {
             select * from unnest($1::int8[], $2::int8[], $3::text[], $4::text[], $5::text[], $6::int8[], $7::bytea[])
                 as e (notification_id, device, state, reason, provider_id, owner, handle_key)),
         gone as (
-            delete from push p using e where p.notification_id = e.notification_id and p.device = e.device
+            delete from push p using e where \(DuePush.equal("p", "e"))
                 and (e.owner is null or p.owner is null or p.owner = e.owner)
                 and (e.handle_key is null or not exists (
                     select 1 from device v where v.number = p.device and v.retired_at is null and v.claims_for is null

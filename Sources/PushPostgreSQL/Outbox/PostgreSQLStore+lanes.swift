@@ -47,7 +47,7 @@ extension PostgreSQLStore {
         """
         update push p set lane = m.new, due_at = \(now), attempts = 0, owner = null,
             reason = case when p.is_withdrawn then p.reason end
-        from m where p.notification_id = m.notification_id and p.device = m.device
+        from m where \(DuePush.equal("p", "m"))
         returning m.old, m.new
         """
     }
@@ -65,7 +65,7 @@ extension PostgreSQLStore {
         with m as (
             select p.notification_id, p.device, p.lane as old, v.lane as new
             from unnest($1::int8[], $2::int8[]) as k (notification_id, device)
-            join push p on p.notification_id = k.notification_id and p.device = k.device
+            join push p on \(DuePush.equal("p", "k"))
             join device v on v.number = p.device and v.lane <> p.lane)
         \(movement(at: "$3"))
         """

@@ -133,7 +133,7 @@ extension PostgreSQLStore {
     static let reclaim = """
         update push p set owner = null, due_at = $4
         from unnest($1::int8[], $2::int8[], $3::int8[]) as k (notification_id, device, owner)
-        where p.notification_id = k.notification_id and p.device = k.device and p.owner = k.owner
+        where \(DuePush.equal("p", "k")) and p.owner = k.owner
         """
 
     /// Rare, and so without an index, which each lease and each settlement would have to change.
@@ -141,6 +141,6 @@ extension PostgreSQLStore {
 
     static let giveBack = """
         update push p set owner = null from unnest($1::int8[], $2::int8[]) as k (notification_id, device)
-        where p.notification_id = k.notification_id and p.device = k.device and p.owner = $3
+        where \(DuePush.equal("p", "k")) and p.owner = $3
         """
 }

@@ -82,7 +82,7 @@ extension PostgreSQLStore {
     static let lockLeased = """
         select p.notification_id, p.device, p.is_withdrawn, p.reason, coalesce(v.lane <> p.lane, false)
         from unnest($1::int8[], $2::int8[], $3::int8[], $4::int8[]) as k (notification_id, device, owner, attempts)
-        join push p on p.notification_id = k.notification_id and p.device = k.device
+        join push p on \(DuePush.equal("p", "k"))
             and p.owner = k.owner and p.attempts = k.attempts
         left join device v on v.number = p.device
         order by p.notification_id, p.device for update of p
@@ -92,6 +92,6 @@ extension PostgreSQLStore {
         update push p set owner = null, due_at = k.due_at, reason = k.reason, attempts = k.attempts
         from unnest($1::int8[], $2::int8[], $3::int8[], $4::text[], $5::int8[])
             as k (notification_id, device, due_at, reason, attempts)
-        where p.notification_id = k.notification_id and p.device = k.device
+        where \(DuePush.equal("p", "k"))
         """
 }

@@ -46,6 +46,6 @@ extension PostgreSQLStore {
                 and \(DueDelivery.isFree) and \(StreamHolder.ofPush) is null
             order by p.notification_id, p.device for update)
         update push p set owner = null, due_at = null, reason = $3 from left_over l
-        where p.notification_id = l.notification_id and p.device = l.device
+        where \(DuePush.equal("p", "l"))
         """
 }

@@ -56,7 +56,7 @@ extension PostgreSQLStore {
             select notification_id, device from push
             where device = any($1::bigint[]) and owner is null and (due_at is null or due_at > $2)
             order by notification_id, device for update)
-        update push p set due_at = $2 from waiting w where p.notification_id = w.notification_id and p.device = w.device
+        update push p set due_at = $2 from waiting w where \(DuePush.equal("p", "w"))
         """
 
     // MARK: - Private

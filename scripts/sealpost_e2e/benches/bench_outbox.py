@@ -1,8 +1,9 @@
 """How many pushes a second the outbox on PostgreSQL leases and settles, as a ratio to a bare prototype in the same run.
 
   product    its store without senders: two workers lease 500 at a time, and settle them as accepted
-  prototype  two clients of `pgbench -M prepared` with two statements on the same tables: one takes 500, the other moves them to
-             those that are settled. It opens no addresses, keeps no times of devices, counts nothing and fences nobody
+  prototype  two clients of `pgbench -M prepared` with two statements on the same tables: one takes 500 from where it took the last
+             ones, the other moves them to those that are settled. It opens no addresses, keeps no times of devices, counts
+             nothing and fences nobody
 
 A cycle fills the queue, a thousand pushes due each hundredth of a second, and drains it, once with each (only that is timed), and deletes what has expired as the server does. The
 first half of the time goes by as it is; then a session holds a snapshot open until the end, as a report or a dump does, so that
@@ -17,6 +18,7 @@ Fails if
 Bounded by `--seconds` and one cycle.
 """
 
+import os
 import re
 import statistics
 import subprocess
@@ -42,15 +44,16 @@ insert into push (notification_id, device, user_id, lane, is_bulk, due_at)
 # The client's number stands for the process that leases.
 PROTOTYPE = """
 with c as materialized (
-    select notification_id, device from push where lane = '{lane}' and is_bulk and due_at <= {later} and owner is null
-    order by due_at limit {batch} for update skip locked),
+    select notification_id, device, due_at from push
+    where lane = '{lane}' and is_bulk and due_at <= {later} and due_at >= :mark and owner is null order by due_at limit {batch} for update skip locked),
 u as (
     update push p set owner = 1000 + :client_id, attempts = p.attempts + 1 from c
-    where p.notification_id = c.notification_id and p.device = c.device returning p.notification_id, p.device)
-select coalesce(array_agg(notification_id), '{{}}') as notifications, coalesce(array_agg(device), '{{}}') as devices from u \\gset
+    where p.notification_id = any(array[c.notification_id]) and p.device = any(array[c.device])
+    returning p.notification_id, p.device, c.due_at)
+select coalesce(min(due_at), :mark) as mark, coalesce(array_agg(notification_id), '{{}}') as notifications, coalesce(array_agg(device), '{{}}') as devices from u \\gset
 with gone as (
     delete from push p using unnest(:notifications::int8[], :devices::int8[]) as k (notification_id, device)
-    where p.notification_id = k.notification_id and p.device = k.device and p.owner = 1000 + :client_id
+    where p.notification_id = any(array[k.notification_id]) and p.device = any(array[k.device]) and p.owner = 1000 + :client_id
     returning p.notification_id, p.device, p.user_id, p.lane, p.is_bulk, p.attempts)
 insert into push_end (notification_id, device, user_id, lane, is_bulk, state, attempts, settled_at)
     select notification_id, device, user_id, lane, is_bulk, 'accepted', attempts, {later} from gone;
@@ -125,10 +128,13 @@ class Cycles:
         return taken
 
     def drain_with_prototype(self):
-        transactions = -(-self.pushes // BATCH // WORKERS)
+        # The settings of the product's sessions.
+        settings = {"PGOPTIONS": "-c plan_cache_mode=force_generic_plan -c enable_seqscan=off -c jit=off"}
+        transactions = -(-self.pushes // BATCH // WORKERS) + 5
         output = processes.run(
             *self.cluster.command("pgbench"), "-h", self.cluster.folder, "-U", "sealpost", "--no-vacuum", "-M", "prepared",
-            "-c", WORKERS, "-j", WORKERS, "-t", transactions, "-f", self.script, postgresql.NAME, cwd=self.cluster.folder,
+            "-c", WORKERS, "-j", WORKERS, "-t", transactions, "-D", "mark=0", "-f", self.script, postgresql.NAME, cwd=self.cluster.folder,
+            env=os.environ | settings,
         )
         if (left := self.cluster.query("select count(*) from push")[0][0]) != "0":
             raise SystemExit(f"the prototype has left {left} pushes")
