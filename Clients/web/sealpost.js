@@ -1523,7 +1523,9 @@ export class Sealpost {
     if (!isPushAvailable()) throw new SealpostError('unavailable', 'This browser has no Web Push for this page.');
     if (await Notification.requestPermission() !== 'granted') throw new SealpostError('denied', 'Notifications are not allowed.');
     await this.startWorker();
-    return this.#subscribe(tags);
+    const id = await this.#subscribe(tags);
+    await this.#unregister('stream');
+    return id;
   }
 
   /** Registers again if the browser's subscription or the server's key has changed, or a week has passed. Call it at each start. */
@@ -1544,15 +1546,8 @@ export class Sealpost {
 
   /** Ends this device's registration and its subscription. Ending it again does nothing. */
   async disablePush() {
-    const kept = await this.#read('registration');
     await this.#unsubscribe();
-    if (!kept) return;
-    try {
-      await this.#call('DELETE', `/api/register/${kept.id}`);
-    } catch (error) {
-      if (!isGone(error)) throw error;
-    }
-    await this.#change(async draft => draft.remove('registration'));
+    await this.#unregister('registration');
   }
 
   /** Installs the worker, which also sends what waits; pages that never ask for push call it at their start. */
@@ -1599,6 +1594,17 @@ export class Sealpost {
     }
     await this.#change(async draft => draft.write(name, {id, date: this.#now(), ...details}));
     return id;
+  }
+
+  async #unregister(name) {
+    const kept = await this.#read(name);
+    if (!kept) return;
+    try {
+      await this.#call('DELETE', `/api/register/${kept.id}`);
+    } catch (error) {
+      if (!isGone(error)) throw error;
+    }
+    await this.#change(async draft => draft.remove(name));
   }
 
   async #requestID() {
@@ -1649,7 +1655,7 @@ export class Sealpost {
    * Notifications as they arrive, without Web Push: over server-sent events, for as long as the page is open.
    *
    * Gives each as `{id, item}`, the item being null if it could not be fetched or is gone; the inbox and `updates` have them, too.
-   * Connects again, later and later, until `signal` ends it.
+   * Connects again, later and later, until `signal` ends it. End it before `enablePush`, which ends the stream's registration.
    */
   async *events({signal, silence = 45} = {}) {
     let last = null, pause = 0;

@@ -364,11 +364,16 @@ def first_launch(visitor, site):
     visitor.sign_in()
     visitor.has(SECRET)
     visitor.has("Up to date")
+    # Over the event stream, until notifications are turned on.
+    processes.wait_until(lambda: '"stream"' in json.dumps(site.ask("GET", "/api/register")), 20, "a stream's registration")
+    site.post({"Payload": "before any push"})
+    visitor.has("before any push")
     visitor.click("Turn on notifications")
     visitor.until("document.getElementById('offer').hidden", "a registration")
     devices = site.ask("GET", "/api/register")
     if "webpush" not in json.dumps(devices):
         raise Wrong(f"the browser is not registered: {devices}")
+    processes.wait_until(lambda: '"stream"' not in json.dumps(site.ask("GET", "/api/register")), 20, "the end of the stream's registration")
     processes.wait_until(lambda: visitor.registration is not None, 20, "the worker's registration")
     second = site.post({"Payload": "your result is there"})
     found = visitor.push(second)
@@ -376,7 +381,7 @@ def first_launch(visitor, site):
         raise Wrong(f"the worker shows {found}")
     # The page has it from the worker, and has asked for nothing.
     visitor.has("your result is there")
-    visitor.has("2 new")
+    visitor.has("3 new")
     return id
 
 
