@@ -201,7 +201,10 @@ class FieldParser {
     }
     if (this.next === '?') return {kind: 'boolean', value: (this.match(/\?[01]/y) ?? this.fail('invalid boolean')) === '?1'};
     if (this.next === '@') return {kind: 'date', value: (this.match(/@-?[0-9]{1,15}(?![0-9.])/y) ?? this.fail('invalid date')).slice(1)};
-    if (this.next === '%') return {kind: 'display', value: this.match(/%"(?:[\x20\x21\x23\x24\x26-\x7E]|%[0-9a-f]{2})*"/y) ?? this.fail('invalid display string')};
+    if (this.next === '%') {
+      const display = this.match(/%"(?:[\x20\x21\x23\x24\x26-\x7E]|%[0-9a-f]{2})*"/y) ?? this.fail('invalid display string');
+      return {kind: 'display', value: display};
+    }
     if (/[-0-9]/.test(this.next)) {
       const decimal = this.match(/-?[0-9]{1,12}\.[0-9]{1,3}(?![0-9])/y);
       if (decimal) return {kind: 'decimal', value: decimal};
@@ -1240,10 +1243,15 @@ export class Sealpost {
       await this.#drain().catch(error => { if (error.code === 'offline' || !error.leavesWhatIsKept) throw error; });
       for (let pages = 0; ; pages += 1) {
         // Far more pages than an inbox has: somebody answers `More` for ever.
-        if (pages === 1000) throw interference('unexpectedBody', 'a last page', 'more pages than an inbox has', {status: 200, path: '/api/notifications'});
+        if (pages === 1000) {
+          const where = {status: 200, path: '/api/notifications'};
+          throw interference('unexpectedBody', 'a last page', 'more pages than an inbox has', where);
+        }
         const step = await this.#advance(restart === 'next', unkept, deadline);
         if (step === 'done') break;
-        if (step === 'restart' && restart) throw new SealpostError('problem', 'The server does not know its own cursor.', {problem: {code: 'invalid-cursor', status: 400}});
+        if (step === 'restart' && restart) {
+          throw new SealpostError('problem', 'The server does not know its own cursor.', {problem: {code: 'invalid-cursor', status: 400}});
+        }
         restart = step === 'restart' ? 'next' : restart && 'done';
       }
       return await this.#inboxOf(await this.#entries(), {isFresh: true, unkept});
@@ -1699,8 +1707,9 @@ export class Sealpost {
         Object.assign(answer, await this.#api.receive(response, limit.signal));
         success(await checkAnswer(request, answer, {keys: this.#keys, tolerance: this.#settings.tolerance, now: this.#now() / 1000}));
       }
-      if (!/^text\/event-stream\b/.test(answer.field('content-type') ?? '')) {
-        throw interference('unexpectedBody', 'an event stream', printable(answer.field('content-type') ?? 'no type'), {status: answer.status, path: request.path});
+      const type = answer.field('content-type') ?? 'no type';
+      if (!/^text\/event-stream\b/.test(type)) {
+        throw interference('unexpectedBody', 'an event stream', printable(type), {status: answer.status, path: request.path});
       }
       const lines = new EventLines(), reader = response.body.getReader();
       for (;;) {
