@@ -39,7 +39,7 @@ async function client() {
     const push = await opened;
     // The account may have signed out, or another may have signed in, since this worker was started.
     if (push && !await push.isCurrent()) {
-      push.close();
+      // It is not closed: another push may be using it, and it ends with the worker.
       opened = Sealpost.reopen(name, {timeout: TIMEOUT});
       return await opened;
     }

@@ -201,7 +201,10 @@ class FieldParser {
     }
     if (this.next === '?') return {kind: 'boolean', value: (this.match(/\?[01]/y) ?? this.fail('invalid boolean')) === '?1'};
     if (this.next === '@') return {kind: 'date', value: (this.match(/@-?[0-9]{1,15}(?![0-9.])/y) ?? this.fail('invalid date')).slice(1)};
-    if (this.next === '%') return {kind: 'display', value: this.match(/%"(?:[\x20\x21\x23\x24\x26-\x7E]|%[0-9a-f]{2})*"/y) ?? this.fail('invalid display string')};
+    if (this.next === '%') {
+      const display = this.match(/%"(?:[\x20\x21\x23\x24\x26-\x7E]|%[0-9a-f]{2})*"/y) ?? this.fail('invalid display string');
+      return {kind: 'display', value: display};
+    }
     if (/[-0-9]/.test(this.next)) {
       const decimal = this.match(/-?[0-9]{1,12}\.[0-9]{1,3}(?![0-9])/y);
       if (decimal) return {kind: 'decimal', value: decimal};
@@ -1240,10 +1243,15 @@ export class Sealpost {
       await this.#drain().catch(error => { if (error.code === 'offline' || !error.leavesWhatIsKept) throw error; });
       for (let pages = 0; ; pages += 1) {
         // Far more pages than an inbox has: somebody answers `More` for ever.
-        if (pages === 1000) throw interference('unexpectedBody', 'a last page', 'more pages than an inbox has', {status: 200, path: '/api/notifications'});
+        if (pages === 1000) {
+          const where = {status: 200, path: '/api/notifications'};
+          throw interference('unexpectedBody', 'a last page', 'more pages than an inbox has', where);
+        }
         const step = await this.#advance(restart === 'next', unkept, deadline);
         if (step === 'done') break;
-        if (step === 'restart' && restart) throw new SealpostError('problem', 'The server does not know its own cursor.', {problem: {code: 'invalid-cursor', status: 400}});
+        if (step === 'restart' && restart) {
+          throw new SealpostError('problem', 'The server does not know its own cursor.', {problem: {code: 'invalid-cursor', status: 400}});
+        }
         restart = step === 'restart' ? 'next' : restart && 'done';
       }
       return await this.#inboxOf(await this.#entries(), {isFresh: true, unkept});
@@ -1523,7 +1531,9 @@ export class Sealpost {
     if (!isPushAvailable()) throw new SealpostError('unavailable', 'This browser has no Web Push for this page.');
     if (await Notification.requestPermission() !== 'granted') throw new SealpostError('denied', 'Notifications are not allowed.');
     await this.startWorker();
-    return this.#subscribe(tags);
+    const id = await this.#subscribe(tags);
+    await this.#unregister('stream');
+    return id;
   }
 
   /** Registers again if the browser's subscription or the server's key has changed, or a week has passed. Call it at each start. */
@@ -1544,15 +1554,8 @@ export class Sealpost {
 
   /** Ends this device's registration and its subscription. Ending it again does nothing. */
   async disablePush() {
-    const kept = await this.#read('registration');
     await this.#unsubscribe();
-    if (!kept) return;
-    try {
-      await this.#call('DELETE', `/api/register/${kept.id}`);
-    } catch (error) {
-      if (!isGone(error)) throw error;
-    }
-    await this.#change(async draft => draft.remove('registration'));
+    await this.#unregister('registration');
   }
 
   /** Installs the worker, which also sends what waits; pages that never ask for push call it at their start. */
@@ -1599,6 +1602,17 @@ export class Sealpost {
     }
     await this.#change(async draft => draft.write(name, {id, date: this.#now(), ...details}));
     return id;
+  }
+
+  async #unregister(name) {
+    const kept = await this.#read(name);
+    if (!kept) return;
+    try {
+      await this.#call('DELETE', `/api/register/${kept.id}`);
+    } catch (error) {
+      if (!isGone(error)) throw error;
+    }
+    await this.#change(async draft => draft.remove(name));
   }
 
   async #requestID() {
@@ -1649,7 +1663,7 @@ export class Sealpost {
    * Notifications as they arrive, without Web Push: over server-sent events, for as long as the page is open.
    *
    * Gives each as `{id, item}`, the item being null if it could not be fetched or is gone; the inbox and `updates` have them, too.
-   * Connects again, later and later, until `signal` ends it.
+   * Connects again, later and later, until `signal` ends it. End it before `enablePush`, which ends the stream's registration.
    */
   async *events({signal, silence = 45} = {}) {
     let last = null, pause = 0;
@@ -1693,8 +1707,9 @@ export class Sealpost {
         Object.assign(answer, await this.#api.receive(response, limit.signal));
         success(await checkAnswer(request, answer, {keys: this.#keys, tolerance: this.#settings.tolerance, now: this.#now() / 1000}));
       }
-      if (!/^text\/event-stream\b/.test(answer.field('content-type') ?? '')) {
-        throw interference('unexpectedBody', 'an event stream', printable(answer.field('content-type') ?? 'no type'), {status: answer.status, path: request.path});
+      const type = answer.field('content-type') ?? 'no type';
+      if (!/^text\/event-stream\b/.test(type)) {
+        throw interference('unexpectedBody', 'an event stream', printable(type), {status: answer.status, path: request.path});
       }
       const lines = new EventLines(), reader = response.body.getReader();
       for (;;) {

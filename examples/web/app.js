@@ -104,7 +104,24 @@ async function start() {
   await push.startWorker();
   await sync();
   await push.refresh();
-  by('offer').hidden = !isPushAvailable() || await push.registrationID() !== null;
+  const isPushed = await push.registrationID() !== null;
+  by('offer').hidden = !isPushAvailable() || isPushed;
+  if (!isPushed) listen();
+}
+
+let stream = new AbortController();
+
+/** Without Web Push messages come over an event stream, while this page is open. */
+async function listen() {
+  stream.abort();
+  stream = new AbortController();
+  try {
+    // The page is told by `updates`, as of what the worker brings.
+    for await (const {id} of push.events({signal: stream.signal})) console.debug(`message ${id}`);
+  } catch (error) {
+    // A server without streams, or a sign-out: there is still the button.
+    if (!(error instanceof SealpostError)) throw error;
+  }
 }
 
 by('brand').textContent = settings.title;
@@ -118,13 +135,17 @@ by('sign-in').onsubmit = event => {
     await start();
   }, event.submitter);
 };
-by('sign-out').onclick = () => attempt(() => push.signOut(), by('sign-out'));
+by('sign-out').onclick = () => attempt(async () => {
+  stream.abort();
+  await push.signOut();
+}, by('sign-out'));
 by('refresh').onclick = () => attempt(sync, by('refresh'));
 by('enable').onclick = () => attempt(async () => {
+  stream.abort();
   await push.enablePush();
   by('offer').hidden = true;
 }, by('enable'));
-addEventListener('online', () => attempt(sync));
+addEventListener('online', () => { if (push.account !== null) attempt(sync); });
 navigator.serviceWorker?.addEventListener('message', ({data}) => {
   if (data?.sealpost === 'open' && data.id !== null) location.hash = `m${data.id}`;
 });

@@ -368,6 +368,23 @@ test('page and worker over one store, with failures anywhere: nothing is lost or
   );
 });
 
+test('events bring what is pushed, and connect again after a lost stream', async t => {
+  const server = new FakeServer(), push = await clientOf(t, server), end = new AbortController();
+  const [one, two] = [server.post('one'), server.post('two')], told = [], asked = [];
+  server.after = (response, {path, headers}) => {
+    if (path !== '/api/stream') return response;
+    asked.push(headers['Last-Event-ID']);
+    const id = asked.length === 1 ? one : two;
+    return new Response(`retry: 2000\n\nid: ${id}\ndata: {"secureId":"${id}"}\n\n`, {headers: {MyToken: response.headers.get('MyToken'), 'Content-Type': 'text/event-stream'}});
+  };
+  for await (const {id, item} of push.events({signal: end.signal})) {
+    told.push([id, item.payload]);
+    if (told.length === 2) end.abort();
+  }
+  assert.deepEqual([told, asked], [[[one, 'one'], [two, 'two']], [undefined, String(one)]]);
+  assert.equal((await push.kept()).notifications.length, 2);
+});
+
 test('an event stream is read however it comes in pieces, and a push names an id or nothing', () => {
   const text = 'retry: 2000\n\n:\n\nid: 7\ndata: {"secureId":"7"}\n\nid: 8\r\ndata: {"secureId":"8"}\r\n\r\ndata: nonsense\n\n';
   for (let size = 1; size < text.length; size += 1) {

@@ -84,6 +84,8 @@ class Front:
         self.context, self.folder = context, folder
         # Where the API is; with None the connection is closed, as on a bad network. `isUp` is for all of it.
         self.upstream, self.isUp = None, True
+        # The connections to the next proxy that are open.
+        self.relayed = set()
         self.socket = socket.create_server(("127.0.0.1", 0), backlog=128)
         self.port = self.socket.getsockname()[1]
         threading.Thread(target=self.accept, daemon=True).start()
@@ -106,11 +108,20 @@ class Front:
                 if self.upstream is None:
                     return
                 with socket.create_connection(self.upstream, timeout=30) as upstream:
-                    upstream.sendall(head + body)
-                    while piece := upstream.recv(65536):
-                        secure.sendall(piece)
+                    self.relayed.add(upstream)
+                    try:
+                        upstream.sendall(head + body)
+                        while piece := upstream.recv(65536):
+                            secure.sendall(piece)
+                    finally:
+                        self.relayed.discard(upstream)
         except (OSError, ValueError):
             pass  # The browser, or a proxy, has gone.
+
+    def cut(self):
+        """Ends what is under way, as a phone that leaves its network."""
+        for upstream in list(self.relayed):
+            upstream.shutdown(socket.SHUT_RDWR)
 
     def read(self, secure):
         """A request's head, which asks for the end of the connection, and its body."""
@@ -364,11 +375,16 @@ def first_launch(visitor, site):
     visitor.sign_in()
     visitor.has(SECRET)
     visitor.has("Up to date")
+    # Over the event stream, until notifications are turned on.
+    processes.wait_until(lambda: '"stream"' in json.dumps(site.ask("GET", "/api/register")), 20, "a stream's registration")
+    site.post({"Payload": "before any push"})
+    visitor.has("before any push")
     visitor.click("Turn on notifications")
     visitor.until("document.getElementById('offer').hidden", "a registration")
     devices = site.ask("GET", "/api/register")
     if "webpush" not in json.dumps(devices):
         raise Wrong(f"the browser is not registered: {devices}")
+    processes.wait_until(lambda: '"stream"' not in json.dumps(site.ask("GET", "/api/register")), 20, "the end of the stream's registration")
     processes.wait_until(lambda: visitor.registration is not None, 20, "the worker's registration")
     second = site.post({"Payload": "your result is there"})
     found = visitor.push(second)
@@ -376,7 +392,7 @@ def first_launch(visitor, site):
         raise Wrong(f"the worker shows {found}")
     # The page has it from the worker, and has asked for nothing.
     visitor.has("your result is there")
-    visitor.has("2 new")
+    visitor.has("3 new")
     return id
 
 
@@ -554,7 +570,11 @@ def follow_events(visitor, site):
     site.post({"Payload": "by event"})
     visitor.until("events.includes('by event')", "an event")
     site.set_upstream(None)
+    site.page.cut()
     site.post({"Payload": "missed"})
+    time.sleep(1)
+    if visitor.ask("events.includes('missed')"):
+        raise Wrong("an event has come without a network")
     site.direct()
     visitor.until("events.includes('missed')", "what was missed", 40)
     visitor.ask("eventsEnd.abort(); eventsDone")
@@ -585,9 +605,18 @@ def go_offline(visitor, site, id):
     processes.wait_until(lambda: not site.ask("GET", f"/api/notifications/{id}")["Read"], 20, "what was done, at the server")
 
 
-def sign_out(visitor, site, profile):
+# The names of all rows of the page's database.
+ROWS = """new Promise(done => {
+    const opening = indexedDB.open('sealpost');
+    opening.onsuccess = () => {
+        opening.result.transaction('rows').objectStore('rows').getAllKeys().onsuccess = event => { opening.result.close(); done(event.target.result) };
+    };
+})"""
+
+
+def sign_out(visitor, site):
     """Without a network: all is gone here at once, and at the server when there is one."""
-    token = visitor.ask(
+    device = visitor.ask(
         """import('/sealpost/sealpost.js').then(async ({Sealpost}) => {
             const push = await Sealpost.reopen();
             const id = await push.registrationID();
@@ -595,7 +624,11 @@ def sign_out(visitor, site, profile):
             return id;
         })"""
     )
-    if not token or token not in json.dumps(site.ask("GET", "/api/register")):
+
+    def is_registered():
+        return device in json.dumps([one for one in site.ask("GET", "/api/register") if not one.get("RetiredAt")])
+
+    if not device or not is_registered():
         raise Wrong("the page's device is not registered")
     site.page.isUp = False
     visitor.click("Sign out")
@@ -604,35 +637,17 @@ def sign_out(visitor, site, profile):
         raise Wrong("a message is still on the page")
     if left := visitor.shown():
         raise Wrong(f"after signing out, these notifications are shown: {left}")
-    rows = visitor.ask(
-        """new Promise(done => {
-            const opening = indexedDB.open('sealpost');
-            opening.onsuccess = () => {
-                opening.result.transaction('rows').objectStore('rows').getAllKeys().onsuccess = event => { opening.result.close(); done(event.target.result) };
-            };
-        })"""
-    )
+    rows = visitor.ask(ROWS)
     if left := [name for name in rows if name.startswith(("entry/", "cursor", "session", "registration", "outbox/"))]:
         raise Wrong(f"after signing out, these are left: {left}")
     if not any(name.startswith("ending/") for name in rows):
         raise Wrong(f"the sign-out is forgotten: {rows}")
-    if token not in json.dumps(site.ask("GET", "/api/register")):
+    if not is_registered():
         raise Wrong("the device has ended without a network")
     site.page.isUp = True
     visitor.open()
-    processes.wait_until(lambda: token not in json.dumps([one for one in site.ask("GET", "/api/register") if not one.get("RetiredAt")]), 20, "the end of the device")
-    visitor.until(
-        """new Promise(done => {
-            const opening = indexedDB.open('sealpost');
-            opening.onsuccess = () => {
-                opening.result.transaction('rows').objectStore('rows').getAllKeys().onsuccess = event => {
-                    opening.result.close();
-                    done(!event.target.result.some(name => name.startsWith('ending/')));
-                };
-            };
-        })""",
-        "the end of the sign-out",
-    )
+    processes.wait_until(lambda: not is_registered(), 20, "the end of the device")
+    visitor.until(f"{ROWS}.then(rows => !rows.some(name => name.startsWith('ending/')))", "the end of the sign-out")
     if (found := visitor.push(1))["body"] != PLACEHOLDER:
         raise Wrong(f"signed out, the worker shows {found}")
 
@@ -734,7 +749,7 @@ def go_through(browser, site, profile, options):
     follow_events(visitor, site)
     go_offline(visitor, site, id)
     searched = search_profile(profile, site)
-    sign_out(visitor, site, profile)
+    sign_out(visitor, site)
     visitor.close()
     least = look(browser, site, options.screenshots)
     print(f"behind {len(MATRIX)} chains of proxies, with pinned keys and without: {dict(sorted(named.items()))}; {pushes} pushes, none of them shown wrong")
