@@ -400,6 +400,7 @@ public final class PushClient {
                     if (place == null || place.commit > commit) continue;
                     draft.index.entries.remove(id);
                     draft.index.cursor = null;
+                    draft.index.completeAt = 0;
                 }
                 return null;
             }

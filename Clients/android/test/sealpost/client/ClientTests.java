@@ -37,7 +37,7 @@ public final class ClientTests {
         with((server, folder) -> {
             long id = server.add("a secret text");
             PushClient client = server.client(folder.store());
-            Check.that(client.kept().items().isEmpty() && !client.kept().wasEverComplete(), "nothing at first");
+            Check.that(client.kept().items().isEmpty() && !client.kept().isComplete(), "nothing at first");
             Check.equal(client.refresh().value().items().get(0).text(), "a secret text", "what was collected");
             Check.that(client.refresh().isFresh(), "304 is fresh");
             server.close();
@@ -125,12 +125,64 @@ public final class ClientTests {
             };
             PushClient client = new PushClient(server.options(), Credentials.token(provider, "alice"), folder.store());
             Check.that(client.refresh().isFresh(), "the first token");
-            server.token = "spt_second";
+            server.authorization = "Bearer spt_second";
             Check.that(client.refresh().isFresh(), "the second token");
             Check.equal(renewals.get(), 1, "renewals");
-            server.token = "spt_third";
+            server.authorization = "Bearer spt_third";
             PushException error = Check.fails(client::refresh, PushException.Reason.UNAUTHORIZED);
             Check.equal(error.problem().code(), "invalid-token", "the server's words");
+        });
+    }
+
+    public static void aPasswordIsShownOnceTheServerHasAskedForIt() throws Exception {
+        with((server, folder) -> {
+            String basic = "Basic " + Base64.standard("alice:secret".getBytes(StandardCharsets.UTF_8));
+            server.authorization = basic;
+            PushClient client = new PushClient(server.options(), Credentials.challenged("alice", "secret"), folder.store());
+            server.isForged = true;
+            Fetched<Inbox> inbox = client.refresh();
+            Check.equal(inbox.failure().interference().kind(), Interference.Kind.SIGNATURE, "what a forger's 401 is");
+            Check.equal(server.credentials, Collections.singletonList("null"), "a forger is shown nothing");
+            server.isForged = false;
+            server.credentials.clear();
+            Check.that(client.refresh().isFresh() && client.refresh().isFresh(), "the server lets in");
+            Check.equal(server.credentials, Arrays.asList("null", basic, basic), "asked once");
+            server.authorization = "Basic another";
+            server.credentials.clear();
+            Check.fails(client::refresh, PushException.Reason.UNAUTHORIZED);
+            Check.equal(server.credentials, Collections.singletonList(basic), "a refused password is not tried again");
+        });
+    }
+
+    public static void anAnswerBeyondTheBoundIsOversized() throws Exception {
+        with((server, folder) -> {
+            long id = server.add("more than a hundred bytes, with all of its members");
+            PushClient client =
+                    new PushClient(server.options().maximumAnswer(100), Credentials.token("spt_first", "alice"), folder.store());
+            PushException error = Check.fails(() -> client.notification(id), PushException.Reason.INTERFERENCE);
+            Check.equal(error.interference().kind(), Interference.Kind.OVERSIZED, "the kind");
+        });
+    }
+
+    public static void listenersAreToldAndTheAppsOfAnAccountAreApart() throws Exception {
+        with((server, folder) -> {
+            server.add("text");
+            AtomicInteger told = new AtomicInteger();
+            PushClient client = server.client(folder.store());
+            Runnable listener = told::incrementAndGet;
+            client.addListener(listener);
+            client.refresh();
+            Check.equal(told.get(), 1, "told");
+            client.removeListener(listener);
+            client.refresh();
+            Check.equal(told.get(), 1, "not told");
+            Credentials alice = Credentials.token("spt_first", "alice");
+            Credentials bob = Credentials.token("spt_first", "bob");
+            Check.that(new PushClient(server.options().app("bank"), alice, folder.store()).kept().items().isEmpty(), "another app");
+            Check.that(new PushClient(server.options(), bob, folder.store()).kept().items().isEmpty(), "another account");
+            // What was told by its echo alone is not what a key vouches for.
+            Options unsigned = new Options(server.url());
+            Check.that(new PushClient(unsigned, alice, folder.store()).kept().items().isEmpty(), "another proof");
         });
     }
 
