@@ -143,18 +143,18 @@ public final class Outbox {
                 }
                 Set<Long> ids = new LinkedHashSet<>();
                 for (Task other : same) ids.add(other.id);
-                client.markRead(new ArrayList<>(ids), keys(same), deadline);
+                client.notifications.markRead(new ArrayList<>(ids), keys(same), deadline);
                 break;
             case UNREAD:
                 try {
-                    client.mark(task.id, false, task.key, deadline);
+                    client.notifications.mark(task.id, false, task.key, deadline);
                 } catch (PushException error) {
                     if (!error.isGone()) throw error;
-                    client.forget(task.id, task.key);
+                    client.notifications.forget(task.id, task.key);
                 }
                 break;
             case DISMISS:
-                client.dismiss(task.id, task.key, deadline);
+                client.notifications.dismiss(task.id, task.key, deadline);
                 break;
             default:
                 if (isUncertain(task)) finish(task.key);
@@ -173,7 +173,7 @@ public final class Outbox {
         if (payload != null) {
             tried(task.key);
             try {
-                client.post(Json.read(payload), task.key, deadline);
+                client.notifications.post(Json.read(payload), task.key, deadline);
             } catch (JsonException damaged) {
                 throw Store.storage(damaged);
             }
