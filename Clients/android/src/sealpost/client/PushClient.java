@@ -117,7 +117,13 @@ public final class PushClient {
         Deadline deadline = options.deadline();
         Refresh refresh = new Refresh(this, deadline);
         try {
-            outbox.flush(deadline);
+            try {
+                outbox.flush(deadline);
+            } catch (PushException error) {
+                // What the server does not take now must not keep back what it has.
+                boolean isOfTask = error.reason() == PushException.Reason.BUSY || error.reason() == PushException.Reason.PROBLEM;
+                if (!isOfTask) throw error;
+            }
             refresh.run();
             return Fetched.fresh(inbox(refresh.unkept));
         } catch (PushException error) {

@@ -114,6 +114,44 @@ public final class ClientTests {
         });
     }
 
+    public static void whatTheServerRefusesIsToldUntilItIsForgotten() throws Exception {
+        with((server, folder) -> {
+            server.add("text");
+            long[] ahead = {0};
+            // Not signed, so that the clock may be wrong.
+            Options options = new Options(server.url()).clock(() -> System.currentTimeMillis() + ahead[0]);
+            Credentials alice = Credentials.token("spt_first", "alice");
+            PushClient client = new PushClient(options, alice, folder.store());
+            String refused = client.outbox().send(Json.of(true));
+            client.outbox().flush();
+            List<Outbox.Failed> failed = new PushClient(options, alice, folder.store()).outbox().failed();
+            Check.that(failed.size() == 1 && failed.get(0).key().equals(refused), "one has failed");
+            Check.equal(failed.get(0).code(), "payload-too-large", "why");
+            client.outbox().forget(failed.get(0));
+            Check.that(client.outbox().failed().isEmpty(), "forgotten");
+            String waiting = client.outbox().send(Json.of("too soon"));
+            Check.equal(client.refresh().value().items().size(), 1, "what waits keeps nothing back");
+            Check.equal(client.outbox().count(), 1, "it waits");
+            ahead[0] = 24 * 3_600_000;
+            client.outbox().flush();
+            failed = client.outbox().failed();
+            Check.that(failed.size() == 1 && failed.get(0).key().equals(waiting) && failed.get(0).code() == null, "uncertain");
+        });
+    }
+
+    public static void aProviderWithoutANetworkIsOffline() throws Exception {
+        with((server, folder) -> {
+            TokenProvider provider = refused -> {
+                throw new IOException("no network");
+            };
+            PushClient client = new PushClient(server.options(), Credentials.token(provider, "alice"), folder.store());
+            Check.equal(client.refresh().failure().reason(), PushException.Reason.OFFLINE, "why");
+            provider = refused -> null;
+            PushClient other = new PushClient(server.options(), Credentials.token(provider, "alice"), folder.store());
+            Check.fails(other::refresh, PushException.Reason.UNAUTHORIZED);
+        });
+    }
+
     public static void aTokenIsRenewedOnce() throws Exception {
         with((server, folder) -> {
             server.add("text");

@@ -200,6 +200,8 @@ final class ModelServer implements AutoCloseable {
             return new Object[] {200, Json.object().with("Read", Json.array(read))};
         }
         if (path.equals("/api/notifications") && method.equals("POST")) {
+            if (body.string() == null) return problem(413, "payload-too-large");
+            if (body.string().equals("too soon")) return problem(503, "busy");
             String key = exchange.getRequestHeaders().getFirst("Idempotency-Key");
             Long id = sentByKey.get(key);
             if (id == null) {
