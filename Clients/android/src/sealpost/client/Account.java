@@ -27,8 +27,8 @@ final class Account {
 
     private final Store store;
     private final String name;
-    private @Nullable File folder;
-    private @Nullable String signIn;
+    private volatile @Nullable File folder;
+    private volatile @Nullable String signIn;
 
     Account(Store store, String name) {
         this.store = store;

@@ -74,6 +74,8 @@ public final class Credentials {
             return token == null ? null : "Bearer " + token;
         } catch (PushException error) {
             throw error;
+        } catch (java.io.IOException error) {
+            throw PushException.of(PushException.Reason.OFFLINE, "the token provider cannot be reached", error);
         } catch (Exception error) {
             throw PushException.of(PushException.Reason.UNAUTHORIZED, "the token provider has none", error);
         }

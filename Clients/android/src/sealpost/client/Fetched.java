@@ -31,7 +31,7 @@ public final class Fetched<T> {
         return failure == null;
     }
 
-    /** When a kept value was last known to be right; null for a fresh one, and for an inbox that was never whole. */
+    /** When a kept value was last known to be right; null for a fresh one, and for an inbox that is not complete. */
     public @Nullable Date asOf() {
         return asOf;
     }

@@ -24,13 +24,13 @@ public final class Inbox {
         return items;
     }
 
-    /** When it was last known to be complete; null if it never was. */
+    /** When it was last known to be complete; null if it is not yet, as between the pages of a beginning. */
     public @Nullable Date completeAt() {
         return completeAt == null ? null : new Date(completeAt.getTime());
     }
 
-    /** Whether it was ever complete: show "not loaded yet" in place of "nothing here" otherwise. */
-    public boolean wasEverComplete() {
+    /** Whether it is complete as of a time: show "not loaded yet" in place of "nothing here" otherwise. */
+    public boolean isComplete() {
         return completeAt != null;
     }
 

@@ -86,6 +86,8 @@ final class Index {
 
     final LinkedHashMap<String, Long> marks = new LinkedHashMap<>();
     final List<Task> outbox = new ArrayList<>();
+    /** Tasks that will never be done, with the code of the server's refusal, or an empty text. */
+    final LinkedHashMap<String, String> failed = new LinkedHashMap<>();
     @Nullable String registration;
     byte[] fingerprint = {};
     long registeredAt = 0;
@@ -129,6 +131,11 @@ final class Index {
                 out.writeBoolean(task.payload != null);
                 if (task.payload != null) place(out, task.payload);
             }
+            number(out, failed.size());
+            for (Map.Entry<String, String> entry : failed.entrySet()) {
+                out.writeUTF(entry.getKey());
+                out.writeUTF(entry.getValue());
+            }
             text(out, registration);
             number(out, fingerprint.length);
             out.write(fingerprint);
@@ -159,6 +166,7 @@ final class Index {
                 long triedAt = in.readLong();
                 index.outbox.add(new Task(kind, key, id, in.readBoolean() ? place(in) : null, triedAt));
             }
+            for (long count = number(in); count > 0; count--) index.failed.put(in.readUTF(), in.readUTF());
             index.registration = text(in);
             byte[] fingerprint = new byte[(int) Math.min(number(in), 64)];
             in.readFully(fingerprint);

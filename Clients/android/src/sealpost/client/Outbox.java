@@ -3,6 +3,7 @@ package sealpost.client;
 import java.util.ArrayList;
 import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.UUID;
 import sealpost.client.Index.Task;
@@ -15,6 +16,7 @@ import sealpost.client.Index.Task;
  */
 public final class Outbox {
     private static final int MAXIMUM_TASKS = 500;
+    private static final int MAXIMUM_FAILED = 100;
     /** The server remembers the key of what was sent for a day. */
     private static final long REMEMBERED = 23 * 3_600_000L;
 
@@ -27,11 +29,11 @@ public final class Outbox {
     /** A task that the server has refused, or of which nobody knows any more whether it was done. */
     public static final class Failed {
         private final String key;
-        private final @Nullable Problem problem;
+        private final @Nullable String code;
 
-        Failed(String key, @Nullable Problem problem) {
+        Failed(String key, @Nullable String code) {
             this.key = key;
-            this.problem = problem;
+            this.code = code;
         }
 
         /** What {@link Outbox#send} has returned. */
@@ -39,9 +41,9 @@ public final class Outbox {
             return key;
         }
 
-        /** Why the server refuses it; null if it was tried more than 23 hours ago, and may have arrived. */
-        public @Nullable Problem problem() {
-            return problem;
+        /** The code of the server's refusal; null if it was tried more than 23 hours ago, and may have arrived. */
+        public @Nullable String code() {
+            return code;
         }
     }
 
@@ -93,34 +95,48 @@ public final class Outbox {
         });
     }
 
-    /**
-     * Tells the server all that waits, in its order. Throws when the network fails; the rest then goes on waiting.
-     *
-     * @return what will never be done
-     */
-    public List<Failed> flush() throws PushException {
-        return flush(client.options.deadline());
+    /** What will never be done, until it is forgotten. */
+    public List<Failed> failed() throws PushException {
+        List<Failed> failed = new ArrayList<>();
+        for (Map.Entry<String, String> entry : client.account.read().index.failed.entrySet()) {
+            failed.add(new Failed(entry.getKey(), entry.getValue().isEmpty() ? null : entry.getValue()));
+        }
+        return failed;
     }
 
-    List<Failed> flush(Deadline deadline) throws PushException {
-        List<Failed> failed = new ArrayList<>();
+    /** Forgets a failed task, about which the user knows. */
+    public void forget(final Failed failed) throws PushException {
+        client.account.change(new Account.Change<Void>() {
+            @Override
+            public @Nullable Void make(Draft draft) {
+                draft.index.failed.remove(failed.key);
+                return null;
+            }
+        });
+    }
+
+    /**
+     * Tells the server all that waits, in its order. Throws when the network fails, or the server is busy; the rest then goes
+     * on waiting. What the server refuses for good is {@link #failed}.
+     */
+    public void flush() throws PushException {
+        flush(client.options.deadline());
+    }
+
+    void flush(Deadline deadline) throws PushException {
         // Others may add to it all the time.
         for (int count = 0; count < 2 * MAXIMUM_TASKS; count++) {
             List<Task> tasks = client.account.read().index.outbox;
-            if (tasks.isEmpty()) return failed;
+            if (tasks.isEmpty()) return;
             Task task = tasks.get(0);
             try {
                 perform(task, tasks, deadline);
             } catch (PushException error) {
                 Problem problem = error.problem();
                 if (error.reason() != PushException.Reason.PROBLEM || problem == null || !isFinal(problem)) throw error;
-                finish(task.key);
-                failed.add(new Failed(task.key, problem));
-                continue;
+                fail(task.key, problem.code());
             }
-            if (task.kind == Task.Kind.SEND && isUncertain(task)) failed.add(new Failed(task.key, null));
         }
-        return failed;
     }
 
     private boolean isUncertain(Task task) {
@@ -143,21 +159,21 @@ public final class Outbox {
                 }
                 Set<Long> ids = new LinkedHashSet<>();
                 for (Task other : same) ids.add(other.id);
-                client.markRead(new ArrayList<>(ids), keys(same), deadline);
+                client.notifications.markRead(new ArrayList<>(ids), keys(same), deadline);
                 break;
             case UNREAD:
                 try {
-                    client.mark(task.id, false, task.key, deadline);
+                    client.notifications.mark(task.id, false, task.key, deadline);
                 } catch (PushException error) {
                     if (!error.isGone()) throw error;
-                    client.forget(task.id, task.key);
+                    client.notifications.forget(task.id, task.key);
                 }
                 break;
             case DISMISS:
-                client.dismiss(task.id, task.key, deadline);
+                client.notifications.dismiss(task.id, task.key, deadline);
                 break;
             default:
-                if (isUncertain(task)) finish(task.key);
+                if (isUncertain(task)) fail(task.key, "");
                 else send(task, deadline);
         }
     }
@@ -173,13 +189,13 @@ public final class Outbox {
         if (payload != null) {
             tried(task.key);
             try {
-                client.post(Json.read(payload), task.key, deadline);
+                client.notifications.post(Json.read(payload), task.key, deadline);
             } catch (JsonException damaged) {
                 throw Store.storage(damaged);
             }
         } else if (isThere(task.key)) {
             // Damaged: it cannot be sent.
-            finish(task.key);
+            fail(task.key, "");
             return;
         }
         finish(task.key);
@@ -203,6 +219,24 @@ public final class Outbox {
                     Task task = tasks.get(index);
                     if (!task.key.equals(key) || task.triedAt != 0) continue;
                     tasks.set(index, new Task(task.kind, task.key, task.id, task.payload, now));
+                }
+                return null;
+            }
+        });
+    }
+
+    private void fail(final String key, final String code) throws PushException {
+        client.account.change(new Account.Change<Void>() {
+            @Override
+            public @Nullable Void make(Draft draft) {
+                List<Task> tasks = draft.index.outbox;
+                for (Task task : new ArrayList<>(tasks)) {
+                    if (!task.key.equals(key)) continue;
+                    tasks.remove(task);
+                    draft.index.failed.put(key, code);
+                }
+                while (draft.index.failed.size() > MAXIMUM_FAILED) {
+                    draft.index.failed.remove(draft.index.failed.keySet().iterator().next());
                 }
                 return null;
             }

@@ -4,7 +4,6 @@ import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Collections;
 import java.util.Comparator;
-import java.util.Date;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
@@ -34,6 +33,7 @@ public final class PushClient {
     final Api api;
     final Account account;
     private final Store store;
+    final Notifications notifications = new Notifications(this);
     private final Outbox outbox = new Outbox(this);
     private final List<Runnable> listeners = new CopyOnWriteArrayList<>();
 
@@ -117,7 +117,13 @@ public final class PushClient {
         Deadline deadline = options.deadline();
         Refresh refresh = new Refresh(this, deadline);
         try {
-            outbox.flush(deadline);
+            try {
+                outbox.flush(deadline);
+            } catch (PushException error) {
+                // What the server does not take now must not keep back what it has.
+                boolean isOfTask = error.reason() == PushException.Reason.BUSY || error.reason() == PushException.Reason.PROBLEM;
+                if (!isOfTask) throw error;
+            }
             refresh.run();
             return Fetched.fresh(inbox(refresh.unkept));
         } catch (PushException error) {
@@ -137,27 +143,8 @@ public final class PushClient {
      * it, then call {@link #confirmTaken}.
      */
     public Fetched<Item> notification(long id) throws PushException {
-        final Account.Snapshot before = account.read();
-        Kept kept = before.entry(id);
-        if (kept != null && kept.item.payload() == null) kept = null;
-        Request request = new Request("GET", Paths.notification(id));
-        request.tag = kept == null ? null : kept.tag;
-        long now = options.now();
         try {
-            Answer answer = api.call(request, options.deadline());
-            if (answer.status == 304 && kept != null) return Fetched.fresh(kept.item);
-            Item item = answer.item(id);
-            take(answer, item, before.commit, null, now);
-            return Fetched.fresh(item);
-        } catch (PushException error) {
-            if (error.isGone()) {
-                forget(id, null);
-                throw error;
-            }
-            Item item = error.leavesWhatIsKept() ? kept(id) : null;
-            if (item == null) throw error;
-            long date = Math.max(kept == null ? 0 : kept.date, account.read().index.completeAt);
-            return Fetched.kept(item, date == 0 ? null : new Date(date), error);
+            return notifications.fetch(id);
         } finally {
             tell();
         }
@@ -169,28 +156,27 @@ public final class PushClient {
      * <p>Without it the server erases it a minute after the first fetch.
      */
     public void confirmTaken(long id) throws PushException {
-        try {
-            api.call(new Request("POST", Paths.taken(id)), options.deadline());
-        } catch (PushException error) {
-            if (!error.isGone()) throw error;
-        }
-        forget(id, null);
+        notifications.confirmTaken(id);
         tell();
     }
 
     /** Marks a notification as read or not, now; {@link Outbox#markRead} does not wait for the network. */
     public Item markRead(long id, boolean isRead) throws PushException {
-        return mark(id, isRead, null, options.deadline());
+        Item item = notifications.mark(id, isRead, null, options.deadline());
+        tell();
+        return item;
     }
 
     /** Marks up to 500 notifications as read in one request, and returns the ids that are read now. */
     public Set<Long> markRead(Collection<Long> ids) throws PushException {
-        return markRead(new ArrayList<>(ids), Collections.<String>emptySet(), options.deadline());
+        Set<Long> read = notifications.markRead(new ArrayList<>(ids), Collections.<String>emptySet(), options.deadline());
+        tell();
+        return read;
     }
 
     /** Dismisses a notification on all of the user's devices, now; {@link Outbox#dismiss} does not wait for the network. */
     public void dismiss(long id) throws PushException {
-        dismiss(id, null, options.deadline());
+        notifications.dismiss(id, null, options.deadline());
         tell();
     }
 
@@ -200,7 +186,7 @@ public final class PushClient {
      * @param key the same each time that this is tried, such as a random UUID; the server remembers it for 24 hours
      */
     public Item send(Json payload, String key) throws PushException {
-        return post(payload, key, options.deadline());
+        return notifications.post(payload, key, options.deadline());
     }
 
     /** What need not wait for the network. */
@@ -266,110 +252,7 @@ public final class PushClient {
         return signOut.count() == 0;
     }
 
-    // For the outbox, whose tasks end with the commit of what they have done
-
-    Item mark(long id, boolean isRead, @Nullable String task, Deadline deadline) throws PushException {
-        long before = account.read().commit;
-        long now = options.now();
-        Request request = new Request("PATCH", Paths.notification(id));
-        request.body = Json.object().with("Read", Json.of(isRead));
-        Answer answer = api.call(request, deadline);
-        Item item = answer.item(id);
-        take(answer, item, before, task, now);
-        tell();
-        return item;
-    }
-
-    Set<Long> markRead(List<Long> ids, final Set<String> tasks, Deadline deadline) throws PushException {
-        if (ids.isEmpty()) return new HashSet<>();
-        final long before = account.read().commit;
-        List<Json> numbers = new ArrayList<>();
-        for (long id : ids) numbers.add(Json.of(id));
-        Request request = new Request("POST", Paths.READ);
-        request.body = Json.object().with("Ids", Json.array(numbers));
-        Answer answer = api.call(request, deadline);
-        Json elements = answer.json == null ? null : answer.json.get("Read");
-        if (elements == null || elements.kind() != Json.Kind.ARRAY) throw answer.unexpected("a list of ids");
-        final Set<Long> read = new HashSet<>();
-        for (Json element : elements.elements()) {
-            Long id = element.integer();
-            if (id == null || !ids.contains(id)) throw answer.unexpected("ids of these");
-            read.add(id);
-        }
-        account.change(new Account.Change<Void>() {
-            @Override
-            public @Nullable Void make(Draft draft) throws PushException {
-                for (long id : read) {
-                    Kept kept = draft.isUntouched(id, before) ? draft.entry(id) : null;
-                    if (kept != null && !kept.item.isRead()) draft.put(new Kept(kept.item.read(true), null, kept.date));
-                }
-                for (String task : tasks) Outbox.finish(draft, task);
-                return null;
-            }
-        });
-        tell();
-        return read;
-    }
-
-    void dismiss(long id, @Nullable String task, Deadline deadline) throws PushException {
-        try {
-            api.call(new Request("DELETE", Paths.notification(id)), deadline);
-        } catch (PushException error) {
-            if (!error.isGone()) throw error;
-        }
-        forget(id, task);
-    }
-
-    Item post(Json payload, String key, Deadline deadline) throws PushException {
-        Request request = new Request("POST", Paths.NOTIFICATIONS);
-        if (options.app() != null) request.parameter("app", options.app());
-        request.idempotencyKey = '"' + key + '"';
-        // A string is the short form; anything else needs the long one, whose answer has another form.
-        request.body = payload.kind() == Json.Kind.STRING ? payload : Json.object().with("Payload", payload);
-        Answer answer = api.call(request, deadline);
-        Json json = answer.json;
-        if (json != null && json.get("Read") == null && json.get("Id") != null) json = json.with("Read", Json.of(false));
-        Item item = json == null ? null : Item.read(json);
-        if (item == null) throw answer.unexpected("a notification");
-        return item;
-    }
-
-    void forget(final long id, final @Nullable String task) throws PushException {
-        account.change(new Account.Change<Void>() {
-            @Override
-            public @Nullable Void make(Draft draft) {
-                if (draft.index.entries.containsKey(id)) draft.remove(id);
-                Outbox.finish(draft, task);
-                return null;
-            }
-        });
-    }
-
     // Private
-
-    /** Keeps the item of an answer as far as that is allowed, unless something newer was kept meanwhile. */
-    private void take(
-            final Answer answer, final Item item, final long before, final @Nullable String task, final long now)
-            throws PushException {
-        final boolean isKept =
-                !answer.isNoStore && !item.isReadOnce() && !item.isNeverStored() && item.payload() != null;
-        account.change(new Account.Change<Void>() {
-            @Override
-            public @Nullable Void make(Draft draft) throws PushException {
-                Outbox.finish(draft, task);
-                boolean isOver = answer.serverTime != null && item.expiresMillis() <= answer.serverTime;
-                if (isOver || !draft.isUntouched(item.id(), before)) return null;
-                Kept kept = isKept
-                        ? new Kept(item, answer.tag, now)
-                        : new Kept(item.withoutPayload(), null, now);
-                Kept old = draft.entry(item.id());
-                // Of the same content only the validator is new, which is no change to tell of.
-                if (old != null && old.item.equals(kept.item) && old.tag != null) return null;
-                draft.put(kept);
-                return null;
-            }
-        });
-    }
 
     /** What is shown: without what has ended by the device's clock, and with what waits in the outbox done. */
     private Inbox inbox(Map<Long, Item> instead) throws PushException {
@@ -400,6 +283,7 @@ public final class PushClient {
                     if (place == null || place.commit > commit) continue;
                     draft.index.entries.remove(id);
                     draft.index.cursor = null;
+                    draft.index.completeAt = 0;
                 }
                 return null;
             }

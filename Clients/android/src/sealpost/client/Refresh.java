@@ -104,6 +104,8 @@ final class Refresh {
             Set<Long> left = draft.ids();
             for (Kept kept : page.kept) left.remove(kept.item.id());
             for (long id : left) draft.remove(id);
+            // Until the last page it is not what it was at any time.
+            draft.index.completeAt = 0;
         }
         for (Kept kept : page.kept) {
             // What was dismissed while the request was on its way does not come back.

@@ -8,6 +8,8 @@ public interface TokenProvider {
      * <p>Called on the thread of the call, before each request.
      *
      * @param refused the token that the server has just refused, so that another one is due; null otherwise
+     * @throws java.io.IOException if a new one cannot be had for want of a network, which is {@link
+     *     PushException.Reason#OFFLINE}; anything else is {@link PushException.Reason#UNAUTHORIZED}
      */
     @Nullable
     String token(@Nullable String refused) throws Exception;

@@ -37,7 +37,7 @@ public final class ClientTests {
         with((server, folder) -> {
             long id = server.add("a secret text");
             PushClient client = server.client(folder.store());
-            Check.that(client.kept().items().isEmpty() && !client.kept().wasEverComplete(), "nothing at first");
+            Check.that(client.kept().items().isEmpty() && !client.kept().isComplete(), "nothing at first");
             Check.equal(client.refresh().value().items().get(0).text(), "a secret text", "what was collected");
             Check.that(client.refresh().isFresh(), "304 is fresh");
             server.close();
@@ -114,6 +114,44 @@ public final class ClientTests {
         });
     }
 
+    public static void whatTheServerRefusesIsToldUntilItIsForgotten() throws Exception {
+        with((server, folder) -> {
+            server.add("text");
+            long[] ahead = {0};
+            // Not signed, so that the clock may be wrong.
+            Options options = new Options(server.url()).clock(() -> System.currentTimeMillis() + ahead[0]);
+            Credentials alice = Credentials.token("spt_first", "alice");
+            PushClient client = new PushClient(options, alice, folder.store());
+            String refused = client.outbox().send(Json.of(true));
+            client.outbox().flush();
+            List<Outbox.Failed> failed = new PushClient(options, alice, folder.store()).outbox().failed();
+            Check.that(failed.size() == 1 && failed.get(0).key().equals(refused), "one has failed");
+            Check.equal(failed.get(0).code(), "payload-too-large", "why");
+            client.outbox().forget(failed.get(0));
+            Check.that(client.outbox().failed().isEmpty(), "forgotten");
+            String waiting = client.outbox().send(Json.of("too soon"));
+            Check.equal(client.refresh().value().items().size(), 1, "what waits keeps nothing back");
+            Check.equal(client.outbox().count(), 1, "it waits");
+            ahead[0] = 24 * 3_600_000;
+            client.outbox().flush();
+            failed = client.outbox().failed();
+            Check.that(failed.size() == 1 && failed.get(0).key().equals(waiting) && failed.get(0).code() == null, "uncertain");
+        });
+    }
+
+    public static void aProviderWithoutANetworkIsOffline() throws Exception {
+        with((server, folder) -> {
+            TokenProvider provider = refused -> {
+                throw new IOException("no network");
+            };
+            PushClient client = new PushClient(server.options(), Credentials.token(provider, "alice"), folder.store());
+            Check.equal(client.refresh().failure().reason(), PushException.Reason.OFFLINE, "why");
+            provider = refused -> null;
+            PushClient other = new PushClient(server.options(), Credentials.token(provider, "alice"), folder.store());
+            Check.fails(other::refresh, PushException.Reason.UNAUTHORIZED);
+        });
+    }
+
     public static void aTokenIsRenewedOnce() throws Exception {
         with((server, folder) -> {
             server.add("text");
@@ -125,12 +163,64 @@ public final class ClientTests {
             };
             PushClient client = new PushClient(server.options(), Credentials.token(provider, "alice"), folder.store());
             Check.that(client.refresh().isFresh(), "the first token");
-            server.token = "spt_second";
+            server.authorization = "Bearer spt_second";
             Check.that(client.refresh().isFresh(), "the second token");
             Check.equal(renewals.get(), 1, "renewals");
-            server.token = "spt_third";
+            server.authorization = "Bearer spt_third";
             PushException error = Check.fails(client::refresh, PushException.Reason.UNAUTHORIZED);
             Check.equal(error.problem().code(), "invalid-token", "the server's words");
+        });
+    }
+
+    public static void aPasswordIsShownOnceTheServerHasAskedForIt() throws Exception {
+        with((server, folder) -> {
+            String basic = "Basic " + Base64.standard("alice:secret".getBytes(StandardCharsets.UTF_8));
+            server.authorization = basic;
+            PushClient client = new PushClient(server.options(), Credentials.challenged("alice", "secret"), folder.store());
+            server.isForged = true;
+            Fetched<Inbox> inbox = client.refresh();
+            Check.equal(inbox.failure().interference().kind(), Interference.Kind.SIGNATURE, "what a forger's 401 is");
+            Check.equal(server.credentials, Collections.singletonList("null"), "a forger is shown nothing");
+            server.isForged = false;
+            server.credentials.clear();
+            Check.that(client.refresh().isFresh() && client.refresh().isFresh(), "the server lets in");
+            Check.equal(server.credentials, Arrays.asList("null", basic, basic), "asked once");
+            server.authorization = "Basic another";
+            server.credentials.clear();
+            Check.fails(client::refresh, PushException.Reason.UNAUTHORIZED);
+            Check.equal(server.credentials, Collections.singletonList(basic), "a refused password is not tried again");
+        });
+    }
+
+    public static void anAnswerBeyondTheBoundIsOversized() throws Exception {
+        with((server, folder) -> {
+            long id = server.add("more than a hundred bytes, with all of its members");
+            PushClient client =
+                    new PushClient(server.options().maximumAnswer(100), Credentials.token("spt_first", "alice"), folder.store());
+            PushException error = Check.fails(() -> client.notification(id), PushException.Reason.INTERFERENCE);
+            Check.equal(error.interference().kind(), Interference.Kind.OVERSIZED, "the kind");
+        });
+    }
+
+    public static void listenersAreToldAndTheAppsOfAnAccountAreApart() throws Exception {
+        with((server, folder) -> {
+            server.add("text");
+            AtomicInteger told = new AtomicInteger();
+            PushClient client = server.client(folder.store());
+            Runnable listener = told::incrementAndGet;
+            client.addListener(listener);
+            client.refresh();
+            Check.equal(told.get(), 1, "told");
+            client.removeListener(listener);
+            client.refresh();
+            Check.equal(told.get(), 1, "not told");
+            Credentials alice = Credentials.token("spt_first", "alice");
+            Credentials bob = Credentials.token("spt_first", "bob");
+            Check.that(new PushClient(server.options().app("bank"), alice, folder.store()).kept().items().isEmpty(), "another app");
+            Check.that(new PushClient(server.options(), bob, folder.store()).kept().items().isEmpty(), "another account");
+            // What was told by its echo alone is not what a key vouches for.
+            Options unsigned = new Options(server.url());
+            Check.that(new PushClient(unsigned, alice, folder.store()).kept().items().isEmpty(), "another proof");
         });
     }
 
@@ -267,7 +357,7 @@ public final class ClientTests {
         }
     }
 
-    public static void nothingOfAPortalIsReadAndNoMoreThanTheBound() throws Exception {
+    public static void aPortalsBodyIsNotRead() throws Exception {
         long[] sent = {0};
         try (ServerSocket listener = new ServerSocket(0, 5, InetAddress.getLoopbackAddress());
                 TestFolder folder = new TestFolder()) {
@@ -288,7 +378,8 @@ public final class ClientTests {
             });
             peer.setDaemon(true);
             peer.start();
-            Options options = new Options("http://127.0.0.1:" + listener.getLocalPort());
+            // The bound alone would let it all pass.
+            Options options = new Options("http://127.0.0.1:" + listener.getLocalPort()).maximumAnswer(1 << 30);
             PushClient client = new PushClient(options, Credentials.token("spt_", "alice"), folder.store());
             PushException error = Check.fails(() -> client.notification(7), PushException.Reason.INTERFERENCE);
             Check.equal(error.interference().kind(), Interference.Kind.MISSING_ECHO, "the kind");

@@ -39,9 +39,12 @@ final class ModelServer implements AutoCloseable {
     final TreeMap<Long, Entry> entries = new TreeMap<>();
     final Map<String, Long> sentByKey = new HashMap<>();
     final List<String> log = new ArrayList<>();
+    final List<String> credentials = new ArrayList<>();
     final String pinned;
     volatile int pageSize = 500;
-    volatile String token = "spt_first";
+    volatile String authorization = "Bearer spt_first";
+    /** Whether its answers are another's, who knows the rule of the echo. */
+    volatile boolean isForged = false;
     volatile int loseOneIn = 0;
     volatile int forgetOneIn = 0;
     volatile String ttl = "2099-01-01T00:00:00Z";
@@ -147,7 +150,7 @@ final class ModelServer implements AutoCloseable {
                 + exchange.getRequestURI().getRawPath() + "\n\"@query\";req: ?" + (query == null ? "" : query)
                 + "\n\"@signature-params\": " + input;
         fields.put("Signature-Input", "sig=" + input);
-        fields.put("Signature", "sig=:" + Base64.standard(sign(base)) + ":");
+        if (!isForged) fields.put("Signature", "sig=:" + Base64.standard(sign(base)) + ":");
         fields.forEach((name, value) -> exchange.getResponseHeaders().set(name, value));
         exchange.sendResponseHeaders(status, body.length == 0 ? -1 : body.length);
         if (body.length > 0) exchange.getResponseBody().write(body);
@@ -178,7 +181,9 @@ final class ModelServer implements AutoCloseable {
     private Object[] answer(HttpExchange exchange, Json body, Map<String, String> fields) {
         String path = exchange.getRequestURI().getRawPath();
         String method = exchange.getRequestMethod();
-        if (!("Bearer " + token).equals(exchange.getRequestHeaders().getFirst("Authorization"))) {
+        String shown = exchange.getRequestHeaders().getFirst("Authorization");
+        credentials.add(String.valueOf(shown));
+        if (!authorization.equals(shown)) {
             return problem(401, "invalid-token");
         }
         if (path.equals("/api/register") && method.equals("POST")) return new Object[] {200, Json.of("device-1")};
@@ -195,6 +200,8 @@ final class ModelServer implements AutoCloseable {
             return new Object[] {200, Json.object().with("Read", Json.array(read))};
         }
         if (path.equals("/api/notifications") && method.equals("POST")) {
+            if (body.string() == null) return problem(413, "payload-too-large");
+            if (body.string().equals("too soon")) return problem(503, "busy");
             String key = exchange.getRequestHeaders().getFirst("Idempotency-Key");
             Long id = sentByKey.get(key);
             if (id == null) {

@@ -153,7 +153,8 @@ public final class TwoProcesses {
                 ModelServer.Entry known = entry.getValue();
                 Kept kept = state.entry(entry.getKey());
                 boolean isWholePage = known.version <= version;
-                boolean isOfDate = known.changedAt < state.index.completeAt && isWholePage;
+                boolean isOfDate = known.changedAt < state.index.completeAt;
+                Check.that(!isOfDate || isWholePage, "a wrong date: " + entry.getKey() + " at " + state.index.cursor);
                 if (isWholePage && known.isDeleted) Check.that(kept == null, "not deleted: " + entry.getKey());
                 if (isWholePage && !known.isDeleted) Check.that(kept != null, "lost: " + entry.getKey() + " at " + state.index.cursor);
                 if (isOfDate && kept != null) Check.equal(kept.item.json(), known.json, "as of the date");

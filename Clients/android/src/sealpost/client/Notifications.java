@@ -1,0 +1,150 @@
+package sealpost.client;
+
+import java.util.ArrayList;
+import java.util.Date;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+
+/** Calls about single notifications, each with the commit of what it has done; an outbox's task ends in the same. */
+final class Notifications {
+    private final PushClient client;
+
+    Notifications(PushClient client) {
+        this.client = client;
+    }
+
+    /** Fetches one; the kept one if the server cannot be reached. */
+    Fetched<Item> fetch(long id) throws PushException {
+        final Account.Snapshot before = client.account.read();
+        Kept kept = before.entry(id);
+        if (kept != null && kept.item.payload() == null) kept = null;
+        Request request = new Request("GET", Paths.notification(id));
+        request.tag = kept == null ? null : kept.tag;
+        long now = client.options.now();
+        try {
+            Answer answer = client.api.call(request, client.options.deadline());
+            if (answer.status == 304 && kept != null) return Fetched.fresh(kept.item);
+            Item item = answer.item(id);
+            take(answer, item, before.commit, null, now);
+            return Fetched.fresh(item);
+        } catch (PushException error) {
+            if (error.isGone()) {
+                forget(id, null);
+                throw error;
+            }
+            Item item = error.leavesWhatIsKept() ? client.kept(id) : null;
+            if (item == null) throw error;
+            long date = Math.max(kept == null ? 0 : kept.date, client.account.read().index.completeAt);
+            return Fetched.kept(item, date == 0 ? null : new Date(date), error);
+        }
+    }
+
+    void confirmTaken(long id) throws PushException {
+        try {
+            client.api.call(new Request("POST", Paths.taken(id)), client.options.deadline());
+        } catch (PushException error) {
+            if (!error.isGone()) throw error;
+        }
+        forget(id, null);
+    }
+
+    Item mark(long id, boolean isRead, @Nullable String task, Deadline deadline) throws PushException {
+        long before = client.account.read().commit;
+        long now = client.options.now();
+        Request request = new Request("PATCH", Paths.notification(id));
+        request.body = Json.object().with("Read", Json.of(isRead));
+        Answer answer = client.api.call(request, deadline);
+        Item item = answer.item(id);
+        take(answer, item, before, task, now);
+        return item;
+    }
+
+    Set<Long> markRead(List<Long> ids, final Set<String> tasks, Deadline deadline) throws PushException {
+        if (ids.isEmpty()) return new HashSet<>();
+        final long before = client.account.read().commit;
+        List<Json> numbers = new ArrayList<>();
+        for (long id : ids) numbers.add(Json.of(id));
+        Request request = new Request("POST", Paths.READ);
+        request.body = Json.object().with("Ids", Json.array(numbers));
+        Answer answer = client.api.call(request, deadline);
+        Json elements = answer.json == null ? null : answer.json.get("Read");
+        if (elements == null || elements.kind() != Json.Kind.ARRAY) throw answer.unexpected("a list of ids");
+        final Set<Long> read = new HashSet<>();
+        for (Json element : elements.elements()) {
+            Long id = element.integer();
+            if (id == null || !ids.contains(id)) throw answer.unexpected("ids of these");
+            read.add(id);
+        }
+        client.account.change(new Account.Change<Void>() {
+            @Override
+            public @Nullable Void make(Draft draft) throws PushException {
+                for (long id : read) {
+                    Kept kept = draft.isUntouched(id, before) ? draft.entry(id) : null;
+                    if (kept != null && !kept.item.isRead()) draft.put(new Kept(kept.item.read(true), null, kept.date));
+                }
+                for (String task : tasks) Outbox.finish(draft, task);
+                return null;
+            }
+        });
+        return read;
+    }
+
+    void dismiss(long id, @Nullable String task, Deadline deadline) throws PushException {
+        try {
+            client.api.call(new Request("DELETE", Paths.notification(id)), deadline);
+        } catch (PushException error) {
+            if (!error.isGone()) throw error;
+        }
+        forget(id, task);
+    }
+
+    Item post(Json payload, String key, Deadline deadline) throws PushException {
+        Request request = new Request("POST", Paths.NOTIFICATIONS);
+        if (client.options.app() != null) request.parameter("app", client.options.app());
+        request.idempotencyKey = '"' + key + '"';
+        // A string is the short form; anything else needs the long one, whose answer has another form.
+        request.body = payload.kind() == Json.Kind.STRING ? payload : Json.object().with("Payload", payload);
+        Answer answer = client.api.call(request, deadline);
+        Json json = answer.json;
+        if (json != null && json.get("Read") == null && json.get("Id") != null) json = json.with("Read", Json.of(false));
+        Item item = json == null ? null : Item.read(json);
+        if (item == null) throw answer.unexpected("a notification");
+        return item;
+    }
+
+    void forget(final long id, final @Nullable String task) throws PushException {
+        client.account.change(new Account.Change<Void>() {
+            @Override
+            public @Nullable Void make(Draft draft) {
+                if (draft.index.entries.containsKey(id)) draft.remove(id);
+                Outbox.finish(draft, task);
+                return null;
+            }
+        });
+    }
+
+    /** Keeps the item of an answer as far as that is allowed, unless something newer was kept meanwhile. */
+    private void take(
+            final Answer answer, final Item item, final long before, final @Nullable String task, final long now)
+            throws PushException {
+        final boolean isKept =
+                !answer.isNoStore && !item.isReadOnce() && !item.isNeverStored() && item.payload() != null;
+        client.account.change(new Account.Change<Void>() {
+            @Override
+            public @Nullable Void make(Draft draft) throws PushException {
+                Outbox.finish(draft, task);
+                boolean isOver = answer.serverTime != null && item.expiresMillis() <= answer.serverTime;
+                if (isOver || !draft.isUntouched(item.id(), before)) return null;
+                Kept kept = isKept
+                        ? new Kept(item, answer.tag, now)
+                        : new Kept(item.withoutPayload(), null, now);
+                Kept old = draft.entry(item.id());
+                // Of the same content only the validator is new, which is no change to tell of.
+                if (old != null && old.item.equals(kept.item) && old.tag != null) return null;
+                draft.put(kept);
+                return null;
+            }
+        });
+    }
+}
