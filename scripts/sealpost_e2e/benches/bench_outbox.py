@@ -5,7 +5,7 @@
              ones, the other moves them to those that are settled. It opens no addresses, keeps no times of devices, counts
              nothing and fences nobody
 
-A cycle fills the queue, a thousand pushes due each hundredth of a second, and drains it, once with each (only that is timed), and deletes what has expired as the server does. The
+A cycle fills the queue, a thousand pushes due each millisecond, and drains it, once with each (only that is timed), and deletes what has expired as the server does. The
 first half of the time goes by as it is; then a session holds a snapshot open until the end, as a report or a dump does, so that
 no dead row can be removed. There the product alone is measured, and compared with the prototype's median of the first half.
 
@@ -38,7 +38,7 @@ insert into notification (id, sender_id, is_stored_by_clients, is_read_once, pri
     select {first} + n, 1, true, false, 'high', n, n, {now}, {now} + 3600000, decode(repeat('5a', 300), 'hex')
     from generate_series(1, {notifications}) as n;
 insert into push (notification_id, device, user_id, lane, is_bulk, due_at)
-    select {first} + n, number, user_id, lane, true, {now} - 60000 + (n * {devices} + number) / 1000 * 10
+    select {first} + n, number, user_id, lane, true, {now} + (n * {devices} + number) / 1000
     from generate_series(1, {notifications}) as n, device order by n, number;
 """
 # The client's number stands for the process that leases.
