@@ -72,7 +72,7 @@ let package = Package(
         room("PostgreSQL", ["Bytes", "CPostgreSQL", "Reactor"]),
         room("PushAPI", ["Bytes", "CivilTime"]),
         room("PushClient", ["Bytes", "HTTPSignatures", "PushAPI", crypto]),
-        room("PushCore", ["Bytes", "CArgon2", crypto], resources: [.embedInCode("CommonPasswords.txt")]),
+        room("PushCore", ["Bytes", "CArgon2", "CivilTime", crypto], resources: [.embedInCode("CommonPasswords.txt")]),
         room("PushDelivery", ["CivilTime", "PushCore", "PushStore", lifecycle, logging]),
         room("PushPostgreSQL", ["Migrations", "PostgreSQL", "PushCore", "PushStore", "Reactor", crypto]),
         room("PushSenders", ["Bytes", "CivilTime", "CurlHTTP", "PushCore", "Reactor", crypto, cryptoExtras]),
