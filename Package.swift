@@ -77,7 +77,7 @@ let package = Package(
             ["Bytes", "HTTPSignatures", "PushAPI", crypto],
             resources: [.copy("PrivacyInfo.xcprivacy")]
         ),
-        room("PushCore", ["Bytes", "CArgon2", crypto], resources: [.embedInCode("CommonPasswords.txt")]),
+        room("PushCore", ["Bytes", "CArgon2", "CivilTime", crypto], resources: [.embedInCode("CommonPasswords.txt")]),
         room("PushDelivery", ["CivilTime", "PushCore", "PushStore", lifecycle, logging]),
         room("PushPostgreSQL", ["Migrations", "PostgreSQL", "PushCore", "PushStore", "Reactor", crypto]),
         room("PushSenders", ["Bytes", "CivilTime", "CurlHTTP", "PushCore", "Reactor", crypto, cryptoExtras]),

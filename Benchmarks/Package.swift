@@ -53,7 +53,7 @@ let package = Package(
         .target(name: "PostgreSQL", dependencies: ["Bytes", "CPostgreSQL", "Reactor"], swiftSettings: room),
         .target(
             name: "PushCore",
-            dependencies: ["Bytes", "CArgon2", crypto],
+            dependencies: ["Bytes", "CArgon2", "CivilTime", crypto],
             resources: [.embedInCode("CommonPasswords.txt")],
             swiftSettings: room
         ),

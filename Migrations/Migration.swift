@@ -50,8 +50,17 @@ package struct Migration: Sendable {
 
     /// All steps of a PostgreSQL database, in order.
     package static let allPostgreSQL = [
-        Migration(name: "P0001_initial", sql: String(decoding: PackageResources.P0001_initial_sql, as: UTF8.self))
+        Migration(name: "P0001_initial", sql: String(decoding: PackageResources.P0001_initial_sql, as: UTF8.self)),
+        // Servers without day keys go on beside it until those with them begin to seal, which raises what must be known.
+        Migration(
+            name: Self.dayKeys,
+            sql: String(decoding: PackageResources.P0002_day_keys_sql, as: UTF8.self),
+            oldestKnown: "P0001_initial"
+        ),
     ]
+
+    /// The step of a PostgreSQL database that a program must know to open payloads that are sealed with day keys.
+    package static let dayKeys = "P0002_day_keys"
 
     /// SHA-256 of its SQL.
     package var hash: Data { Data(SHA256.hash(data: Data(self.sql.utf8))) }

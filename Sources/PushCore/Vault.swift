@@ -4,21 +4,25 @@ internal import Synchronization
 
 /// Seals values for storage: AES-256-GCM under the keyring, bound to the place where they are stored.
 ///
-/// A sealed value is one byte of format (1), four of key number, big-endian, twelve of nonce, the ciphertext, and
-/// sixteen of tag.
+/// A sealed value is one byte of format, four of key number, big-endian, twelve of nonce, the ciphertext, and sixteen of tag.
+/// Format 1 is sealed with the keyring's key of that number, format 2 with the key of a day, whose number it is.
 package final class Vault: Sendable {
     /// The offsets of the key number in a sealed value.
     package static let keyNumber = 1..<5
 
-    private static let format: UInt8 = 1
+    /// The formats of values under a key of the keyring, and under the key of a day.
+    package static let (format, dayFormat): (UInt8, UInt8) = (1, 2)
     private static let headerLength = 5
     /// How many bytes a sealed value is longer than its plaintext.
     package static let overhead = 5 + 12 + 16
 
     private let oldest: Ring
+    /// `nil`: all values are sealed with the keyring.
+    package let days: DayKeys?
 
-    package init(_ keyring: Keyring) {
+    package init(_ keyring: Keyring, days: DayKeys? = nil) {
         self.oldest = Ring(keyring)
+        self.days = days
     }
 
     /// The keyring that is in use now.
@@ -41,9 +45,23 @@ package final class Vault: Sendable {
         let key = ring.keyring.keys[0]
         let box = try AES.GCM.seal(plaintext, using: key.secret, authenticating: place.bytes(key: key.number))
         ring.seals.wrappingAdd(1, ordering: .relaxed)
-        var sealed = Data(capacity: plaintext.count + Self.overhead)
-        sealed.append(Self.format)
-        withUnsafeBytes(of: key.number.bigEndian) { sealed.append(contentsOf: $0) }
+        return Self.bytes(of: box, format: Self.format, number: key.number)
+    }
+
+    /// Seals with the key of the last day on which the value must be readable; as without one while no day keys are in use.
+    package func seal(_ plaintext: some DataProtocol, in place: SealedPlace, until: SealedUntil) throws -> Data {
+        guard let days, days.isSealing, let key = days.key(of: until.day) else {
+            return try self.seal(plaintext, in: place)
+        }
+        let number = until.day.number
+        let box = try AES.GCM.seal(plaintext, using: key, authenticating: place.bytes(key: number))
+        return Self.bytes(of: box, format: Self.dayFormat, number: number)
+    }
+
+    private static func bytes(of box: AES.GCM.SealedBox, format: UInt8, number: UInt32) -> Data {
+        var sealed = Data(capacity: box.ciphertext.count + Self.overhead)
+        sealed.append(format)
+        withUnsafeBytes(of: number.bigEndian) { sealed.append(contentsOf: $0) }
         sealed.append(contentsOf: box.nonce)
         sealed.append(box.ciphertext)
         sealed.append(box.tag)
@@ -53,19 +71,18 @@ package final class Vault: Sendable {
     /// Opens a value that `seal` made for the same place; throws `VaultError` for any other.
     package func open(_ sealed: Data, in place: SealedPlace) throws(VaultError) -> Data {
         let number = try Self.keyNumber(of: sealed)
-        let keys = self.ring.keyring.keys
-        guard let index = keys.firstIndex(where: { $0.number == number }) else { throw .keyMissing(number) }
+        let key = try self.key(number, isOfDay: sealed.first == Self.dayFormat)
         do {
             let box = try AES.GCM.SealedBox(combined: sealed.dropFirst(Self.headerLength))
-            return try AES.GCM.open(box, using: keys[index].secret, authenticating: place.bytes(key: number))
+            return try AES.GCM.open(box, using: key, authenticating: place.bytes(key: number))
         } catch {
             throw .unreadable
         }
     }
 
-    /// The value sealed anew with the first key; `nil` if it already is sealed with that key.
+    /// The value sealed anew with the first key; `nil` if it already is sealed with that key, or with that of a day.
     package func renewed(_ sealed: Data, in place: SealedPlace) throws -> Data? {
-        guard try Self.keyNumber(of: sealed) != self.keyring.sealing else { return nil }
+        guard try Self.keyNumber(of: sealed) != self.keyring.sealing, sealed.first == Self.format else { return nil }
         return try self.seal(self.open(sealed, in: place), in: place)
     }
 
@@ -98,8 +115,22 @@ package final class Vault: Sendable {
         return ring
     }
 
+    private func key(_ number: UInt32, isOfDay: Bool) throws(VaultError) -> SymmetricKey {
+        if isOfDay {
+            let day = Day(number: number)
+            guard let days else { throw .dayKeyMissing(day) }
+            if let key = days.key(of: day) { return key }
+            throw day < days.chain.day ? .dayKeyMissing(day) : .unreadable
+        }
+        let keys = self.ring.keyring.keys
+        guard let index = keys.firstIndex(where: { $0.number == number }) else { throw .keyMissing(number) }
+        return keys[index].secret
+    }
+
     private static func keyNumber(of sealed: Data) throws(VaultError) -> UInt32 {
-        guard sealed.count >= Self.overhead, sealed.first == Self.format else { throw .unreadable }
+        guard sealed.count >= Self.overhead, sealed.first == Self.format || sealed.first == Self.dayFormat else {
+            throw .unreadable
+        }
         return sealed.withUnsafeBytes { UInt32(bigEndian: $0.loadUnaligned(fromByteOffset: 1, as: UInt32.self)) }
     }
 }
@@ -122,11 +153,14 @@ package enum VaultError: Error, Hashable, CustomStringConvertible {
     case unreadable
     /// The value is sealed with a key that the keyring no longer has.
     case keyMissing(UInt32)
+    /// The value is sealed with the key of a day, which was destroyed, or which this process never had.
+    case dayKeyMissing(Day)
 
     package var description: String {
         switch self {
         case .unreadable: "an encrypted value cannot be decrypted"
         case .keyMissing(let number): "a value is encrypted with key \(number), which the keyring lacks"
+        case .dayKeyMissing(let day): "a value is encrypted with the day key of \(day), which is not there any more"
         }
     }
 }

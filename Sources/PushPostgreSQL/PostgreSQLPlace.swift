@@ -70,6 +70,16 @@ package struct PostgreSQLPlace: Sendable, CustomStringConvertible {
         }
     }
 
+    package func dayKeys() throws(StoreError) -> DayKeyReport? {
+        do {
+            let connection = try self.connect()
+            guard try connection.query("select to_regclass('day_chain') is not null")[0].boolean(0) else { return nil }
+            return try DayKeyReport(connection.query(DayKeyReport.all, Migration.dayKeys))
+        } catch {
+            throw StoreError(opening: self.description, error)
+        }
+    }
+
     /// Reads each row of each table. What the server finds on the way is damage; `pg_amcheck` looks deeper.
     package func inspect() throws(StoreError) -> StoreInspection {
         do {

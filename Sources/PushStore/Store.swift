@@ -104,6 +104,8 @@ package struct StoreOptions: Sendable {
     package var announcedLanes: Set<String> = []
     /// Called from any thread when another process has told that there is work in such a lane; it may be missed.
     package var onWork: @Sendable () -> Void = {}
+    /// Where the secret of the day keys is; `nil`: all is sealed with the keyring. A store that overwrites what it erases needs none.
+    package var dayChain: (any DayChainKeeper)?
     /// Asked before each exchange with the processes that share the store. `false` leaves it out, as if this process were
     /// stopped: for tests.
     package var mayExchange: @Sendable () -> Bool = { true }
@@ -129,6 +131,9 @@ package protocol StorePlace: Sendable, CustomStringConvertible {
     /// The keys in use; none if there is no store.
     func dataKeys() throws(StoreError) -> [DataKeyEntry]
 
+    /// What is known of the keys of days; `nil` if the store needs none, or if there is no store.
+    func dayKeys() throws(StoreError) -> DayKeyReport?
+
     /// Reads the whole store, which can take long. Throws `StoreError` if it cannot be opened or read as a store.
     func inspect() throws(StoreError) -> StoreInspection
 
@@ -144,6 +149,8 @@ extension StorePlace {
     package func open(_ keyring: Keyring) throws(StoreError) -> any Store {
         try self.open(keyring, StoreOptions())
     }
+
+    package func dayKeys() throws(StoreError) -> DayKeyReport? { nil }
 }
 
 /// The result of an inspection of a store.

@@ -13,6 +13,8 @@ package enum StoreError: Error, CustomStringConvertible {
     case moved(place: String, to: String)
     /// The database is sealed with a key that is missing from the keyring, or is a different key there.
     case wrongKeyring(reason: String)
+    /// The keys of days are not those with which the database's payloads are sealed, or are missing.
+    case wrongDayKeys(reason: String)
     /// The disk is full; writes fail until there is room.
     case full
     /// More writes or reads wait than the store accepts.
@@ -41,6 +43,7 @@ package enum StoreError: Error, CustomStringConvertible {
         case .moved(let place, let other):
             "the database \(place) was moved to \(other): set `database` to that address, or see docs/operations.md"
         case .wrongKeyring(let reason): "the keyring does not match the database: \(reason)"
+        case .wrongDayKeys(let reason): "the day keys do not match the database: \(reason)"
         case .full: "the disk is full"
         case .busy: "the write queue is full"
         case .broken(let reason): "the database failed; restart the server: \(reason)"
@@ -57,7 +60,7 @@ extension StoreError {
     /// Whether only a change of the configuration helps, and a restart does not.
     package var isConfiguration: Bool {
         switch self {
-        case .wrongKeyring, .moved: true
+        case .wrongKeyring, .wrongDayKeys, .moved: true
         default: false
         }
     }

@@ -44,6 +44,7 @@ struct Application: Sendable {
         // The first ends last: the others may give the store work until then.
         var services: [any Service] = [
             StoreService(store: self.parts.store), retention, payloadLeases, delivery, rewrap,
+            DayKeyService(store: self.parts.store, logger: logger),
             try self.parts.makeHistory(),
         ]
         if let events { services.append(events) }
@@ -97,6 +98,7 @@ struct Application: Sendable {
     }
 }
 
+extension DayKeyService: Service {}
 extension DeliveryService: Service {}
 extension EventDelivery: Service {}
 extension LimitService: Service {}

@@ -277,6 +277,7 @@ extension StoreOptions {
         self.streams = streams
         self.tags = configuration.tags
         self.release = Version.current
+        self.dayChain = DayKeyFile(configuration.dayKeys)
         self.events = configuration.events.stored
         // Any server may have posted to a device whose stream is here.
         self.announcedLanes = streamLanes

@@ -37,6 +37,7 @@ extension Configuration {
         configuration.database = try root.string("database") ?? configuration.database
         if let fault = PostgreSQLPlace(configuration.database)?.fault { throw ConfigurationError("database: \(fault)") }
         configuration.keyring = try root.string("keyring") ?? configuration.keyring
+        configuration.dayKeys = try root.string("dayKeys") ?? configuration.dayKeys
         let signing = try root.section("signing")
         configuration.signingKeys = try signing.string("keys") ?? configuration.signingKeys
         try signing.finish()

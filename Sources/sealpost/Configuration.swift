@@ -26,6 +26,7 @@ struct Configuration: Sendable {
     var limits = ServerLimits()
     var database = "var/sealpost.db"
     var keyring = "var/keyring"
+    var dayKeys = "var/day-keys"
     var signingKeys = "var/signing-keys"
     var logLevel = "info"
     var logFormat = "text"

@@ -27,6 +27,8 @@ import Testing
         "epoch": "counts what ends while several of them run",
         "account_end": "what has ended while several of them ran",
         "limit_news": "what they tell each other",
+        "day_chain": "recognises the secret of day keys, which SQLite has none of",
+        "day_key_holder": "who has that secret",
         "lane_rest": "what providers have asked of them",
         "recall": "recalls that have not come to all recipients: those of SQLite have",
         "removal": "kept in memory there: not known after a start",

@@ -1,4 +1,4 @@
-internal import Foundation
+package import Foundation
 package import PostgreSQL
 internal import Synchronization
 
@@ -52,6 +52,25 @@ package final class PostgreSQLCluster: Sendable {
         try self.running.withLock {
             try $0?.connection.execute(#"drop database if exists "\#(address.database)" with (force)"#)
         }
+    }
+
+    /// A copy of what a thief of the server's disk finds of a database: the files of its tables and indexes, with rows that were
+    /// deleted, and the write-ahead log of all of them.
+    package func copyFiles(of address: DatabaseAddress) throws -> [(name: String, bytes: Data)] {
+        let connection = try BlockingConnection(address)
+        try connection.execute("checkpoint")
+        let number = try connection.query("select oid::int8 from pg_database where datname = current_database()")
+        let data = URL(fileURLWithPath: try connection.query("select current_setting('data_directory')")[0].text(0))
+        var files: [(name: String, bytes: Data)] = []
+        for folder in ["base/\(try number[0].integer(0))", "pg_wal"].map(data.appendingPathComponent) {
+            for name in try FileManager.default.contentsOfDirectory(atPath: folder.path) {
+                let file = folder.appendingPathComponent(name)
+                let attributes = try FileManager.default.attributesOfItem(atPath: file.path)
+                guard attributes[.type] as? FileAttributeType == .typeRegular else { continue }
+                files.append((name: file.path, bytes: try Data(contentsOf: file)))
+            }
+        }
+        return files
     }
 
     /// The words before a command that run it as a user who may run a server, to whom the folder is given.

@@ -32,6 +32,8 @@ package struct StoreFixture: Sendable {
         self.kind = kind
         self.folder = try folder ?? TemporaryFolder()
         self.keyring = keyring
+        var options = options
+        if options.dayChain == nil { options.dayChain = MemoryDayChain.shared(by: self.folder, from: self.clock.now) }
         self.store = try kind.place(self.folder).open(self.keyring, options)
         self.reader = try self.store.makeReader()
     }
@@ -162,16 +164,19 @@ package struct StoreFixture: Sendable {
         page: Int? = nil
     ) async throws -> PostOutcome {
         guard let id = NotificationID(rawValue: number) else { throw Missing("\(number) is no id") }
+        let expiresAt = (sendAt ?? self.now) + expiresIn
+        let until = SealedUntil(expiresAt: expiresAt, isReadOnce: isReadOnce, now: self.now)
         return try await self.store.post(
             NewNotification(
                 id: id,
                 sender: sender.id,
                 sealedPayload: try self.store.vault.seal(
                     Data("payload \(number)".utf8),
-                    in: .payload(id, sender: sender.id)
+                    in: .payload(id, sender: sender.id),
+                    until: until
                 ),
                 sealedAlert: try alert.map {
-                    try self.store.vault.seal(JSONEncoder().encode($0), in: .alert(id, sender: sender.id))
+                    try self.store.vault.seal(JSONEncoder().encode($0), in: .alert(id, sender: sender.id), until: until)
                 },
                 audience: Audience(
                     try expressions.map { try TagExpression($0) },
@@ -182,7 +187,7 @@ package struct StoreFixture: Sendable {
                 priority: .high,
                 collapseID: collapseID,
                 createdAt: self.now,
-                expiresAt: (sendAt ?? self.now) + expiresIn,
+                expiresAt: expiresAt,
                 sendAt: sendAt
             ),
             once: request,

@@ -60,17 +60,20 @@ extension SealedColumn {
             row,
             limit - 1
         ).first?.integer(0)
-        let number = withUnsafeBytes(of: vault.keyring.sealing.bigEndian) { Data($0) }
+        let format = Data([Vault.format])
+        let number = withUnsafeBytes(of: vault.keyring.sealing.bigEndian) { format + Data($0) }
         let rows = try await tx.query(
             """
             select \(self.key), \(self.column), \(self.bound)::int8 from \(self.table)
             where \(self.key) > $1 and \(self.key) <= $2 and \(self.column) is not null
-                and substr(\(self.column), \(Vault.keyNumber.lowerBound + 1), \(Vault.keyNumber.count)) <> $3
+                and substr(\(self.column), 1, \(Vault.keyNumber.upperBound)) <> $3
+                and substr(\(self.column), 1, 1) = $4
             order by \(self.key) for no key update
             """,
             row,
             last ?? .max,
-            number
+            number,
+            format
         )
         var renewed: [(number: Int64, value: Data)] = []
         var unreadable = 0

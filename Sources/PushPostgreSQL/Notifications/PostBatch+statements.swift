@@ -44,7 +44,8 @@ extension PostBatch {
             payload,
             alert,
             notification.sendAt?.milliseconds,
-            try isScheduled ? sealing.seal(expressions, in: .scheduled(id.rawValue)) : nil,
+            try isScheduled
+                ? sealing.seal(expressions, in: .scheduled(id.rawValue), until: notification.expiresAt) : nil,
             try isScheduled ? notification.audience.platformNames : nil,
             recipients,
             try recipients.map { try PostgreSQLStore.number(of: $0, in: self.numbers) },

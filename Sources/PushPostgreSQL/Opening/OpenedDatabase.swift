@@ -23,7 +23,7 @@ struct OpenedDatabase {
         do {
             let connection = try BlockingConnection(address)
             try Schema.prepare(connection, migrations)
-            let vault = Vault(keyring)
+            let vault = Vault(keyring, days: try Self.dayKeys(connection, options, migrations))
             self.address = address
             let schema = migrations.map(\.name).max() ?? ""
             self.schema = schema
@@ -40,6 +40,18 @@ struct OpenedDatabase {
         } catch {
             throw StoreError(opening: address.description, error)
         }
+    }
+
+    /// `nil` if the process has no place for them.
+    private static func dayKeys(
+        _ connection: BlockingConnection,
+        _ options: StoreOptions,
+        _ migrations: [Migration]
+    ) throws -> DayKeys? {
+        guard let keeper = options.dayChain, migrations.contains(where: { $0.name == Migration.dayKeys }) else {
+            return nil
+        }
+        return try DayKeyReport.open(keeper, now: Date(), connection)
     }
 
     /// Reads the database's secret, or creates it at the first start.

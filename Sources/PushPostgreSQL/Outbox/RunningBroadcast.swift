@@ -61,7 +61,11 @@ struct RunningBroadcast {
             insert into fanout (notification_id, expressions, platforms, branch, cursor) values ($1, $2, $3, $4, $5)
             """,
             target.id,
-            try tx.sealing.seal(audience.expressions.map(\.description), in: .expressions(target.id)),
+            try tx.sealing.seal(
+                audience.expressions.map(\.description),
+                in: .expressions(target.id),
+                until: target.expiresAt
+            ),
             try audience.platformNames,
             walk.branch,
             walk.cursor

@@ -65,12 +65,16 @@ struct NotificationPoster: Sendable {
         let id = self.drawID(at: moment ?? now, besides: taken)
         // A time that has passed means now, also for a request that is sent again.
         let sendAt = order.sendAt.flatMap { $0 > now ? $0 : nil }
+        let expiresAt = (sendAt ?? now) + TimeInterval(order.lifetime.components.seconds)
+        let (vault, until) = (
+            self.store.vault, SealedUntil(expiresAt: expiresAt, isReadOnce: order.isReadOnce, now: now)
+        )
         let notification = NewNotification(
             id: id,
             sender: sender.id,
-            sealedPayload: try self.store.vault.seal(payload, in: .payload(id, sender: sender.id)),
+            sealedPayload: try vault.seal(payload, in: .payload(id, sender: sender.id), until: until),
             sealedAlert: try order.alert.map {
-                try self.store.vault.seal(JSONEncoder().encode($0.alert), in: .alert(id, sender: sender.id))
+                try vault.seal(JSONEncoder().encode($0.alert), in: .alert(id, sender: sender.id), until: until)
             },
             audience: order.audience,
             isStoredByClients: order.isStoredByClients,
@@ -78,7 +82,7 @@ struct NotificationPoster: Sendable {
             priority: order.priority,
             collapseID: order.collapseKey.map { self.collapseIDs.id(of: $0, from: sender.id) },
             createdAt: now,
-            expiresAt: (sendAt ?? now) + TimeInterval(order.lifetime.components.seconds),
+            expiresAt: expiresAt,
             sendAt: sendAt
         )
         let audience = self.store.hashed(order.audience)

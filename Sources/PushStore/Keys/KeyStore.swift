@@ -66,6 +66,10 @@ package protocol KeyStore: Sendable {
     /// key, also in rows that it has passed. `page` is how many values one transaction checks; with `nil` the store
     /// decides.
     func rewrap(page: Int?) async throws -> RewrapResult?
+
+    /// Destroys the keys of past days, after it has sealed anew what is sealed with them and may still be read; `nil` if the store
+    /// has no day keys.
+    func turnDayKeys(now: Date) async throws -> DayKeyTurn?
 }
 
 extension KeyStore {
@@ -73,4 +77,6 @@ extension KeyStore {
     package func rewrap() async throws -> RewrapResult? {
         try await self.rewrap(page: nil)
     }
+
+    package func turnDayKeys(now: Date) async throws -> DayKeyTurn? { nil }
 }

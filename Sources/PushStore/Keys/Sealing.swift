@@ -26,6 +26,12 @@ package struct Sealing: Sendable {
         try self.vault.seal(try JSONEncoder().encode(texts), in: place)
     }
 
+    /// Seals texts as one value that is not read after a notification has expired.
+    package func seal(_ texts: [String], in place: SealedPlace, until expiresAt: Date) throws -> Data {
+        let until = SealedUntil(expiresAt: expiresAt, isReadOnce: false, now: expiresAt)
+        return try self.vault.seal(try JSONEncoder().encode(texts), in: place, until: until)
+    }
+
     package func text(_ sealed: Data, in place: SealedPlace) throws -> String {
         String(decoding: try self.vault.open(sealed, in: place), as: UTF8.self)
     }

@@ -16,8 +16,8 @@ struct KeysCommand: AsyncParsableCommand {
 
     struct List: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "List the data keys; the first one encrypts.",
-            discussion: "Exits with 78 if a key in use is missing or does not match."
+            abstract: "List the data keys; the first one encrypts. With PostgreSQL, the day keys, too.",
+            discussion: "Exits with 78 if a key in use, or the file of day keys, is missing or does not match."
         )
 
         @OptionGroup var options: ConfigurationOptions
@@ -32,7 +32,22 @@ struct KeysCommand: AsyncParsableCommand {
                     let task = number == keyring.sealing ? "seals" : "opens"
                     print("\(number)  \(task)  \(entry?.summary ?? "not in use")")
                 }
+                let days = try configuration.storePlace.dayKeys()
+                if let days { try Self.printDayKeys(days, of: configuration) }
                 try used.check(keyring)
+                try days?.check(DayKeyFile(configuration.dayKeys).load(), at: configuration.dayKeys)
+            }
+        }
+
+        /// The file of this machine, and how far each server has destroyed.
+        private static func printDayKeys(_ report: DayKeyReport, of configuration: Configuration) throws {
+            let task = report.isSealing ? "seal payloads" : "seal nothing while a server of an older version runs"
+            print("day keys  \(task)")
+            let file = DayKeyFile(configuration.dayKeys)
+            let first = try file.load().map { "from \($0.day) on" } ?? "missing"
+            print("\(file.place)  \(first)  this machine's file")
+            for holder in report.holders where holder.place != file.place {
+                print("\(holder.place)  from \(holder.day) on  told at \(holder.at.ISO8601Format())")
             }
         }
     }

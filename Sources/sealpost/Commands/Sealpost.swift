@@ -114,6 +114,7 @@ extension Configuration {
         // A command can end pushes, too: by deleting their user.
         options.events = self.events.stored
         options.release = Version.current
+        options.dayChain = DayKeyFile(self.dayKeys)
         return try self.storePlace.open(KeyringFile(self.keyring).loadOrCreate(beside: self.storePlace), options)
     }
 

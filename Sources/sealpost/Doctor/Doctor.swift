@@ -24,6 +24,7 @@ struct Doctor: Sendable {
     /// All checks, in the order in which they should be mended; those of the network only if asked for.
     func examine(online: Bool) async throws -> [Finding] {
         var findings = [self.clock, self.disk, self.keyring, self.signingKeys, self.database] + self.certificates
+        if let dayKeys = self.dayKeys { findings.append(dayKeys) }
         findings += self.configuration.risks.map { risk in
             Finding(risk.grade == .refused ? .fail : .warn, risk.key, risk.reason)
         }

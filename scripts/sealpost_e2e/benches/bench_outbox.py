@@ -5,8 +5,8 @@
              ones, the other moves them to those that are settled. It opens no addresses, keeps no times of devices, counts
              nothing and fences nobody
 
-A cycle fills the queue, a thousand pushes due each millisecond, and drains it, once with each (only that is timed), and deletes what has expired as the server does. The
-first half of the time goes by as it is; then a session holds a snapshot open until the end, as a report or a dump does, so that
+A cycle fills the queue, a thousand pushes due each millisecond, and drains it, once with each (only that is timed), and deletes
+what has expired as the server does. The first half of the time goes by as it is; then a session holds a snapshot open until the end, as a report or a dump does, so that
 no dead row can be removed. There the product alone is measured, and compared with the prototype's median of the first half.
 
 Fails if

@@ -1,0 +1,80 @@
+internal import Bytes
+internal import Crypto
+package import Foundation
+
+/// The secret from which the keys of a day and of all later days are derived, and of no day before.
+///
+/// The secret of each day is a one-way function of that of the day before (HKDF-SHA-256, RFC 5869). Who forgets the secret of a
+/// day and keeps the next one's has destroyed that day's key, and each holder of the same chain comes to the same keys without
+/// asking another.
+package struct DayChain: Sendable, Equatable {
+    /// The first day whose key it has.
+    package let day: Day
+    private let secret: SymmetricKey
+
+    private init(day: Day, secret: SymmetricKey) {
+        (self.day, self.secret) = (day, secret)
+    }
+
+    /// A new chain from a random secret, which begins with that day.
+    package init(from day: Day) {
+        self.init(day: day, secret: SymmetricKey(size: .bits256))
+    }
+
+    /// Reads the text of a chain: a line with a date and 32 bytes in base64, beside empty lines and comments. Throws
+    /// `DayChainError`.
+    package init(text: String) throws(DayChainError) {
+        let lines = text.split(separator: "\n").filter { !$0.hasPrefix("#") }
+        guard lines.count == 1 else { throw .malformed }
+        let words = lines[0].split(separator: " ")
+        guard words.count == 2, let day = Day(words[0]), let secret = Base64.standard.bytes(in: words[1].utf8),
+            secret.count == 32
+        else { throw .malformed }
+        self.init(day: day, secret: SymmetricKey(data: secret))
+    }
+
+    package var text: String {
+        let secret = self.secret.withUnsafeBytes { Base64.standard.text(of: $0) }
+        return """
+            # Opens payloads that expire on this day (UTC) or later. The server moves it on each day: a copy keeps that from destroying.
+            \(self.day) \(secret)
+
+            """
+    }
+
+    /// The chain without the keys of the days before `day`; the same if it begins later.
+    package func advanced(to day: Day) -> DayChain {
+        var chain = self
+        while chain.day < day { chain = chain.next }
+        return chain
+    }
+
+    /// The chain that begins with the day after.
+    var next: DayChain {
+        DayChain(day: self.day.next, secret: self.derive("sealpost next day"))
+    }
+
+    /// The key of its first day.
+    var key: SymmetricKey { self.derive("sealpost day key") }
+
+    /// A value that identifies the chain on that day without revealing its secret; `nil` for a day before its first.
+    package func checkValue(of day: Day) -> Data? {
+        guard day >= self.day else { return nil }
+        return self.advanced(to: day).derive("sealpost day check", count: 16).withUnsafeBytes { Data($0) }
+    }
+
+    private func derive(_ purpose: String, count: Int = 32) -> SymmetricKey {
+        HKDF<SHA256>.deriveKey(inputKeyMaterial: self.secret, info: Data(purpose.utf8), outputByteCount: count)
+    }
+}
+
+/// Why a text is no chain of day keys.
+package enum DayChainError: Error, Hashable, CustomStringConvertible {
+    case malformed
+
+    package var description: String {
+        switch self {
+        case .malformed: "it must have one line of a date and 32 bytes in base64"
+        }
+    }
+}

@@ -1,0 +1,54 @@
+package import Foundation
+package import Logging
+internal import PushCore
+package import PushStore
+internal import ServiceLifecycle
+
+/// Destroys the keys of past days, soon after each has passed, in a store that has such keys.
+package struct DayKeyService: Sendable {
+    /// Long enough not to be noticed, and short against the hour for which a key outlives its day.
+    private static let interval = Duration.seconds(600)
+    /// The pause after a failure, and while servers of an older version run.
+    private static let pause = Duration.seconds(30)
+
+    private let store: any KeyStore
+    private let logger: Logger
+    private let now: @Sendable () -> Date
+
+    package init(store: any KeyStore, logger: Logger, now: @escaping @Sendable () -> Date = { Date() }) {
+        (self.store, self.logger, self.now) = (store, logger, now)
+    }
+
+    /// Works at once and then at intervals, until shutdown.
+    package func run() async throws {
+        await cancelWhenGracefulShutdown {
+            while !Task.isCancelled {
+                let isDone = await self.turn()
+                // Ended early by shutdown, which the loop's condition sees.
+                try? await Task.sleep(for: isDone ? Self.interval : Self.pause)
+            }
+        }
+    }
+
+    private func turn() async -> Bool {
+        do {
+            guard let turn = try await self.store.turnDayKeys(now: self.now()) else { return true }
+            if turn.begins { self.logger.notice("day keys encrypt payloads from now on") }
+            if turn.erased > 0 {
+                self.logger.warning(
+                    "payloads that may be read once were erased, since their day key was destroyed before",
+                    metadata: ["payloads": "\(turn.erased)"]
+                )
+            }
+            if let day = turn.destroyedBefore {
+                self.logger.info("day keys destroyed", metadata: ["before": "\(day)", "renewed": "\(turn.renewed)"])
+            }
+            return self.store.vault.days?.isSealing != false
+        } catch is CancellationError {
+            return true
+        } catch {
+            self.logger.report("day keys could not be destroyed; it is retried", error)
+            return false
+        }
+    }
+}

@@ -1,0 +1,91 @@
+internal import Foundation
+internal import Migrations
+internal import PostgreSQL
+internal import PushCore
+internal import PushStore
+
+extension DayKeyReport {
+    /// How far ahead the day is that the chain is recognised by: all servers' keys must lead there.
+    private static let lead: UInt32 = 400
+    /// So long before that day another one takes its place.
+    private static let renewal: UInt32 = 200
+
+    /// A row at least: the day and the check value, whether day keys seal, and a holder with its day and time.
+    static let all = """
+        select c.day, c.check_value, m.oldest_known = m.name, h.place, h.day, h.at
+        from (select 1) as one left join day_chain c on c.id = 1
+        left join migration m on m.name = $1 left join day_key_holder h on true
+        order by h.place
+        """
+
+    /// Reads the rows of `all`.
+    init(_ rows: Rows) throws {
+        var check: (Day, Data)?
+        var isSealing = false
+        var holders: [Holder] = []
+        for row in rows.map({ $0 }) {
+            if let day = try row.optionalInteger(0), let value = try row.optionalData(1) {
+                check = (Day(number: UInt32(clamping: day)), value)
+            }
+            isSealing = try row.optionalBoolean(2) ?? false
+            guard let place = try row.optionalText(3), let day = try row.optionalInteger(4),
+                let at = try row.optionalInteger(5)
+            else { continue }
+            holders.append(
+                Holder(place: place, day: Day(number: UInt32(clamping: day)), at: Date(milliseconds: at))
+            )
+        }
+        self.init(check: check, isSealing: isSealing, holders: holders)
+    }
+
+    /// The day keys of a process that opens the database; a new chain if no process had one before. Throws
+    /// `StoreError.wrongDayKeys`.
+    static func open(_ keeper: any DayChainKeeper, now: Date, _ connection: BlockingConnection) throws -> DayKeys {
+        try connection.transaction {
+            // Processes that start at the same time take turns, and none of an older version joins meanwhile.
+            _ = try connection.query("select id from schema_state where id = 1 for update")
+            let report = try Self(connection.query(Self.all, Migration.dayKeys))
+            var chain = try keeper.load()
+            if report.check == nil, chain == nil {
+                let new = DayChain(from: Self.firstDay(at: now))
+                try keeper.create(new)
+                chain = new
+            }
+            try report.check(chain, at: keeper.place)
+            guard let chain else { throw StoreError.wrongDayKeys(reason: "\(keeper.place) is missing") }
+            if let (day, value) = report.nextCheck(chain, now: now) {
+                _ = try connection.query(Self.noting, Int64(day.number), value)
+            }
+            let isSealing = try report.isSealing || connection.query(Self.beginning, Migration.dayKeys).changed == 1
+            return DayKeys(chain, isSealing: isSealing)
+        }
+    }
+
+    /// What the chain is recognised by from now on; `nil` if what is stored will do.
+    func nextCheck(_ chain: DayChain, now: Date) -> (day: Day, value: Data)? {
+        let today = max(Day(of: now), chain.day)
+        if let check, check.day.number > today.number + Self.renewal { return nil }
+        let day = Day(number: today.number + Self.lead)
+        return chain.checkValue(of: day).map { (day, $0) }
+    }
+
+    static let noting = """
+        insert into day_chain as c (id, day, check_value) values (1, $1, $2)
+        on conflict (id) do update set day = excluded.day, check_value = excluded.check_value where c.day < excluded.day
+        """
+
+    /// Has day keys seal, unless a process without them may run. From then on none can join.
+    static let beginning = """
+        update migration set oldest_known = name where name = $1 and oldest_known <> name and not exists (
+            select 1 from node where not is_fenced and until >= \(DatabaseClock.now) and schema < $1)
+        """
+
+    /// Forgets those that were not heard of for 90 days.
+    static let forgettingHolders = "delete from day_key_holder where at < \(DatabaseClock.now) - 7776000000"
+
+    /// A holder, and how far it has destroyed.
+    static let holding = """
+        insert into day_key_holder (place, day, at) values ($1, $2, \(DatabaseClock.now))
+        on conflict (place) do update set day = excluded.day, at = excluded.at
+        """
+}

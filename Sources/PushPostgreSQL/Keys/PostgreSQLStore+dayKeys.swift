@@ -1,0 +1,144 @@
+package import Foundation
+internal import Migrations
+internal import PostgreSQL
+internal import PushCore
+package import PushStore
+
+extension PostgreSQLStore {
+    /// Payloads sealed anew in one transaction.
+    private static let dayPage = 200
+
+    package func turnDayKeys(now: Date) async throws -> DayKeyTurn? {
+        guard let days = self.vault.days, let keeper = self.options.dayChain else { return nil }
+        var turn = DayKeyTurn()
+        if !days.isSealing, try await self.mayBeginDayKeys() {
+            days.beginSealing()
+            turn.begins = true
+        }
+        // A clock that is ahead must not destroy what others still read.
+        let moment = min(now, try await self.databaseTime())
+        let day = DayKeyReport.firstDay(at: moment)
+        try await self.renewReadOnce(before: day, now: moment, &turn)
+        if day > days.chain.day {
+            let chain = days.chain.advanced(to: day)
+            try keeper.advance(to: chain)
+            days.advance(to: chain)
+            turn.destroyedBefore = day
+        }
+        let report = try DayKeyReport(await self.read(DayKeyReport.all, Migration.dayKeys))
+        if let (day, value) = report.nextCheck(days.chain, now: moment) {
+            _ = try await self.read(DayKeyReport.noting, Int64(day.number), value)
+        }
+        _ = try await self.read(DayKeyReport.forgettingHolders)
+        _ = try await self.read(DayKeyReport.holding, keeper.place, Int64(days.chain.day.number))
+        return turn
+    }
+
+    // MARK: - Private
+
+    private func databaseTime() async throws -> Date {
+        Date(milliseconds: try await self.read("select \(DatabaseClock.now)")[0].integer(0))
+    }
+
+    /// Whether day keys seal by now.
+    private func mayBeginDayKeys() async throws -> Bool {
+        try await self.write { tx in
+            _ = try await tx.query("select id from schema_state where id = 1 for update")
+            _ = try await tx.query(DayKeyReport.beginning, Migration.dayKeys)
+            return try await DayKeyReport(tx.query(DayKeyReport.all, Migration.dayKeys)).isSealing
+        }
+    }
+
+    /// Seals anew what may be read once, was not taken yet, and is sealed for a day before `day`.
+    private func renewReadOnce(before day: Day, now: Date, _ turn: inout DayKeyTurn) async throws {
+        var row: Int64? = 0
+        while let last = row {
+            try Task.checkCancellation()
+            let page = try await self.write { tx in
+                let page = try await ReadOncePage(tx, after: last, before: day, limit: Self.dayPage, now: now)
+                try await page.renew(tx, now: now)
+                return page
+            }
+            turn.renewed += page.renewed.count
+            turn.erased += page.lost.count
+            row = page.last
+        }
+    }
+}
+
+/// Payloads that may be read once and whose keys will be destroyed, locked, with what becomes of them.
+private struct ReadOncePage: Sendable {
+    struct Renewed: Sendable {
+        let id: Int64
+        let payload: Data
+        let alert: Data?
+    }
+
+    /// The last row; `nil` after the last page.
+    var last: Int64?
+    var renewed: [Renewed] = []
+    /// Those whose key is not there any more.
+    var lost: [Int64] = []
+    private var freed: [Int64: Usage] = [:]
+
+    init(_ tx: WriteTransaction, after row: Int64, before day: Day, limit: Int, now: Date) async throws {
+        let bounds = [UInt32(0), day.number].map { number in
+            withUnsafeBytes(of: number.bigEndian) { Data([Vault.dayFormat]) + Data($0) }
+        }
+        let rows = try await tx.query(Self.next, row, now.milliseconds, bounds[0], bounds[1], limit)
+        for row in rows.map({ $0 }) { try self.add(row, tx.sealing.vault, now: now) }
+        if rows.count == limit { self.last = try rows[limit - 1].integer(0) }
+    }
+
+    private mutating func add(_ row: Row, _ vault: Vault, now: Date) throws {
+        let (id, sender, payload) = (try row.integer(0), try row.integer(1), try row.data(2))
+        guard let notification = NotificationID(rawValue: id) else { return }
+        let expiresAt = Date(milliseconds: try row.integer(4))
+        let until = SealedUntil(expiresAt: expiresAt, isReadOnce: true, now: now)
+        func renewed(_ sealed: Data, _ place: SealedPlace) throws -> Data {
+            try vault.seal(try vault.open(sealed, in: place), in: place, until: until)
+        }
+        do {
+            self.renewed.append(
+                Renewed(
+                    id: id,
+                    payload: try renewed(payload, .payload(notification, sender: sender)),
+                    alert: try row.optionalData(3).map { try renewed($0, .alert(notification, sender: sender)) }
+                )
+            )
+        } catch VaultError.dayKeyMissing {
+            self.lost.append(id)
+            self.freed[sender, default: Usage()].bytes += Int64(payload.count)
+        } catch is VaultError {
+            // Damaged: reported to whom it is sent.
+        }
+    }
+
+    func renew(_ tx: WriteTransaction, now: Date) async throws {
+        if !self.renewed.isEmpty {
+            _ = try await tx.query(
+                Self.renewal,
+                self.renewed.map(\.id),
+                self.renewed.map(\.payload),
+                self.renewed.map(\.alert)
+            )
+        }
+        if self.lost.isEmpty { return }
+        _ = try await tx.query(Self.erasure, self.lost)
+        try await PostgreSQLStore.subtract(tx, self.freed)
+    }
+
+    private static let next = """
+        select id, sender_id, payload, alert, expires_at from notification
+        where is_read_once and payload is not null and id > $1 and expires_at > $2
+            and substr(payload, 1, 5) >= $3 and substr(payload, 1, 5) < $4
+        order by id limit $5 for no key update
+        """
+
+    private static let renewal = """
+        update notification n set payload = u.payload, alert = u.alert
+        from unnest($1::int8[], $2::bytea[], $3::bytea[]) as u (id, payload, alert) where n.id = u.id
+        """
+
+    private static let erasure = "update notification set payload = null, alert = null where id = any($1::int8[])"
+}

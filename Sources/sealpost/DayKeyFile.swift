@@ -1,0 +1,53 @@
+import Foundation
+import PushCore
+import PushStore
+
+/// The file with the secret of the day keys, which the server replaces each day.
+struct DayKeyFile: DayChainKeeper {
+    private static let what = "the file of day keys"
+
+    let path: String
+
+    init(_ path: String) {
+        self.path = path
+    }
+
+    /// The machine and the absolute path.
+    var place: String { "\(ProcessInfo.processInfo.hostName):\(URL(fileURLWithPath: self.path).standardized.path)" }
+
+    func load() throws -> DayChain? {
+        guard FileManager.default.fileExists(atPath: self.path) else { return nil }
+        return try self.chain(in: PrivateFile.load(self.path, what: Self.what))
+    }
+
+    func create(_ chain: DayChain) throws {
+        let stored = try PrivateFile.load(self.path, what: Self.what) { chain.text }
+        guard stored == chain.text else {
+            throw ConfigurationError("\(Self.what) \(self.path) was created by another process meanwhile; try again")
+        }
+    }
+
+    /// Overwrites what was in the file, as far as the file system writes to the same blocks.
+    func advance(to chain: DayChain) throws {
+        // Opened before it loses its name.
+        let old = try FileHandle(forUpdating: URL(fileURLWithPath: self.path))
+        let isReplaced = try PrivateFile.change(self.path, what: Self.what) { text in
+            let isOlder = try self.chain(in: text).day < chain.day
+            return (isOlder ? chain.text : text, isOlder)
+        }
+        guard isReplaced else { return }
+        let length = Int(try old.seekToEnd())
+        try old.seek(toOffset: 0)
+        try old.write(contentsOf: Data(count: length))
+        try old.synchronize()
+        try old.close()
+    }
+
+    private func chain(in text: String) throws -> DayChain {
+        do throws(DayChainError) {
+            return try DayChain(text: text)
+        } catch {
+            throw ConfigurationError("\(Self.what) \(self.path) is not valid: \(error)")
+        }
+    }
+}

@@ -1,0 +1,35 @@
+import Foundation
+import PushCore
+import PushStore
+
+extension Doctor {
+    /// Whether this machine has the day keys, and whether all servers destroy them; `nil` where there are none.
+    var dayKeys: Finding? {
+        let file = DayKeyFile(self.configuration.dayKeys)
+        do {
+            // A store that cannot be read is another check's.
+            guard let report = try? self.configuration.storePlace.dayKeys() else { return nil }
+            let chain = try file.load()
+            try report.check(chain, at: file.place)
+            guard let chain else {
+                return Finding(.warn, "day.keys", "\(file.place) does not exist; the first start creates it")
+            }
+            if let late = report.late(at: self.now).first {
+                return Finding(
+                    .warn,
+                    "day.keys",
+                    """
+                    \(late.place) still has the keys from \(late.day) on, and was not heard of since \
+                    \(late.at.ISO8601Format()): start that server, or destroy the file
+                    """
+                )
+            }
+            guard report.isSealing else {
+                return Finding(.warn, "day.keys", "seal nothing until servers of an older version have ended")
+            }
+            return Finding(.ok, "day.keys", "\(file.place) can be used, from \(chain.day) on")
+        } catch {
+            return Finding(.fail, "day.keys", "\(error)")
+        }
+    }
+}

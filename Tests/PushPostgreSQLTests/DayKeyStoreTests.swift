@@ -1,0 +1,248 @@
+import Foundation
+import Migrations
+import PostgreSQL
+import PushCore
+import PushStore
+import PushTesting
+import Testing
+
+@testable import PushPostgreSQL
+
+/// What becomes of payloads, and of their bytes in all files of a server, when the keys of their days are destroyed.
+@Suite(.timeLimit(.minutes(3))) struct DayKeyStoreTests {
+    private static let day: TimeInterval = 86_400
+
+    private let fixture: StoreFixture
+    private let chain: MemoryDayChain
+    private let address: DatabaseAddress
+    private let alice: User
+
+    /// All happens ten days ago and later, since no key is destroyed before its day has passed by the database's clock, too.
+    init() async throws {
+        let folder = try TemporaryFolder()
+        self.address = try FolderDatabases.database(of: folder)
+        let first = Date() - 10 * Self.day
+        self.chain = MemoryDayChain(DayChain(from: Day(of: first)), place: "first")
+        var options = StoreOptions()
+        options.dayChain = self.chain
+        self.fixture = try StoreFixture(.postgreSQL, in: folder, options: options)
+        self.fixture.clock.advance(by: first.timeIntervalSince(self.fixture.now))
+        self.alice = try await self.fixture.addUser("alice")
+    }
+
+    private func reopened(_ chain: DayChain?, place: String = "second") throws -> any Store {
+        var options = StoreOptions()
+        options.dayChain = MemoryDayChain(chain, place: place)
+        return try PostgreSQLPlace(self.address).open(self.fixture.keyring, options)
+    }
+
+    private func id(_ number: Int64) throws -> NotificationID { try #require(NotificationID(rawValue: number)) }
+
+    private func payload(_ number: Int64, in store: any Store) async throws -> String? {
+        let found = try await store.makeReader().notification(
+            try self.id(number),
+            for: self.alice.id,
+            alsoAsSender: false,
+            now: self.fixture.now
+        )
+        return try found.map { found in
+            let place = SealedPlace.payload(try self.id(number), sender: found.sender)
+            return String(decoding: try store.vault.open(found.sealedPayload, in: place), as: UTF8.self)
+        }
+    }
+
+    /// What is in the file of the first server now.
+    private func present() throws -> DayChain { try #require(self.chain.current) }
+
+    private func connection() throws -> BlockingConnection { try BlockingConnection(self.address) }
+
+    /// How many copies of the payload can be opened in the files of a server, by their names, with a keyring and day keys.
+    private func openCopies(
+        of number: Int64,
+        in files: [(name: String, bytes: Data)],
+        with chain: DayChain?
+    ) throws -> [String: Int] {
+        let vault = Vault(self.fixture.keyring, days: chain.map { DayKeys($0, isSealing: false) })
+        let place = SealedPlace.payload(try self.id(number), sender: self.alice.id)
+        let length = "payload \(number)".utf8.count
+        var copies: [String: Int] = [:]
+        // Of whichever key: all that begins as a sealed value of these days or of the keyring does.
+        let heads: [Data] =
+            [Data([1, 0, 0, 0, 1])]
+            + (-2...4).map { days in
+                let day = Day(of: self.fixture.now + Double(days) * Self.day)
+                return withUnsafeBytes(of: day.number.bigEndian) { Data([2]) + Data($0) }
+            }
+        for (name, bytes) in files {
+            for head in heads {
+                for offset in Self.offsets(of: head, in: bytes) {
+                    let value = bytes[(bytes.startIndex + offset)...].prefix(length + Vault.overhead)
+                    // Most that begin so are something else.
+                    guard (try? vault.open(Data(value), in: place)) != nil else { continue }
+                    copies[name.contains("pg_wal") ? "log" : "tables", default: 0] += 1
+                }
+            }
+        }
+        return copies
+    }
+
+    /// Where the head stands in the bytes. The log of all tests is large, and `Data.range(of:)` takes minutes for it.
+    private static func offsets(of head: Data, in bytes: Data) -> [Int] {
+        bytes.withUnsafeBytes { all in
+            head.withUnsafeBytes { needle in
+                guard let begin = all.baseAddress, let pattern = needle.baseAddress else { return [] }
+                var (offsets, start): ([Int], Int) = ([], 0)
+                while let hit = memchr(begin + start, Int32(needle[0]), max(0, all.count - needle.count - start)) {
+                    let offset = UnsafeRawPointer(hit) - begin
+                    if memcmp(hit, pattern, needle.count) == 0 { offsets.append(offset) }
+                    start = offset + 1
+                }
+                return offsets
+            }
+        }
+    }
+
+    @Test func anExpiredPayloadCannotBeOpenedFromAnyFileOnceItsKeyIsDestroyed() async throws {
+        let store = self.fixture.store
+        try await self.fixture.post(5, from: self.alice, to: "username:alice")
+        #expect(try await self.payload(5, in: store) == "payload 5")
+        self.fixture.clock.advance(by: Self.day)
+        while try await store.deleteExpired(now: self.fixture.now, page: 100) {}
+        #expect(try self.connection().query("select id from notification").count == 0)
+        let (before, stolen) = (try self.present(), try PostgreSQLCluster.shared.copyFiles(of: self.address))
+        // The control: no query finds it any more, and whoever has the files and the keys of that day does.
+        let copies = try self.openCopies(of: 5, in: stolen, with: before)
+        #expect(copies["log", default: 0] >= 1 && copies["tables", default: 0] >= 1, "\(copies)")
+        // The keyring alone has never opened it.
+        #expect(try self.openCopies(of: 5, in: stolen, with: nil).isEmpty)
+        // The next day goes on; the hour is the difference that clocks may have.
+        let turn = try #require(try await store.turnDayKeys(now: self.fixture.now + 2 * 3600))
+        #expect(turn.destroyedBefore == Day(of: self.fixture.now))
+        let after = try self.present()
+        #expect(after.day == Day(of: self.fixture.now))
+        #expect(try self.openCopies(of: 5, in: stolen, with: after).isEmpty)
+        #expect(
+            try self.openCopies(of: 5, in: PostgreSQLCluster.shared.copyFiles(of: self.address), with: after).isEmpty
+        )
+    }
+
+    @Test func whatMayBeReadOnceIsSealedAnewEachDayUntilItIsTaken() async throws {
+        let other = try self.reopened(try self.present())
+        let store = self.fixture.store
+        try await self.fixture.post(
+            5,
+            from: self.alice,
+            to: "username:alice",
+            isReadOnce: true,
+            expiresIn: 9 * Self.day
+        )
+        for _ in 0..<3 {
+            self.fixture.clock.advance(by: Self.day)
+            _ = try await store.turnDayKeys(now: self.fixture.now)
+            _ = try await other.turnDayKeys(now: self.fixture.now)
+            for store in [store, other] { #expect(try await self.payload(5, in: store) == "payload 5") }
+        }
+        #expect(try self.present().day > Day(of: self.fixture.now - 2 * Self.day))
+        let usage = try self.connection().query("select bytes from usage")[0].integer(0)
+        #expect(usage == Int64(Vault.overhead + "payload 5".utf8.count))
+        #expect(try await store.take(try self.id(5), by: self.alice.id, now: self.fixture.now))
+        let (before, stolen) = (try self.present(), try PostgreSQLCluster.shared.copyFiles(of: self.address))
+        #expect(try !self.openCopies(of: 5, in: stolen, with: before).isEmpty)
+        _ = try await store.turnDayKeys(now: self.fixture.now + 2 * Self.day)
+        #expect(try self.openCopies(of: 5, in: stolen, with: self.chain.current).isEmpty)
+    }
+
+    @Test func aPayloadThatABackupBringsBackAfterItsKeyIsGoneIsErased() async throws {
+        let store = self.fixture.store
+        try await self.fixture.post(
+            5,
+            from: self.alice,
+            to: "username:alice",
+            isReadOnce: true,
+            expiresIn: 9 * Self.day
+        )
+        // As in a backup of the first day, put back on the fifth.
+        self.chain.advance(to: try self.present().advanced(to: Day(of: self.fixture.now + 4 * Self.day)))
+        let later = try self.reopened(self.chain.current)
+        self.fixture.clock.advance(by: 4 * Self.day)
+        let turn = try await later.turnDayKeys(now: self.fixture.now)
+        #expect(turn?.erased == 1)
+        #expect(try await self.payload(5, in: later) == nil)
+        #expect(try self.connection().query("select bytes from usage")[0].integer(0) == 0)
+        await store.close()
+    }
+
+    @Test func theExpressionsOfWhatIsSentLaterAreSealedWithTheDayToo() async throws {
+        try await self.fixture.post(5, from: self.alice, to: "username:alice", sendAt: self.fixture.now + 60)
+        let sealed = try self.connection().query("select expressions from scheduled")[0].data(0)
+        #expect(
+            sealed.prefix(5)
+                == withUnsafeBytes(of: Day(of: self.fixture.now + 3660).number.bigEndian) { Data([2]) + Data($0) }
+        )
+        self.fixture.clock.advance(by: 61)
+        _ = try await self.fixture.store.releaseScheduled(now: self.fixture.now)
+        #expect(try await self.payload(5, in: self.fixture.store) == "payload 5")
+    }
+
+    @Test func aServerWithoutTheFileOrWithAnotherOneIsRefused() throws {
+        let missing = #expect(throws: StoreError.self) { _ = try self.reopened(nil) }
+        #expect("\(missing, default: "")".contains("second is missing: copy it from another server"))
+        let wrong = #expect(throws: StoreError.self) {
+            _ = try self.reopened(DayChain(from: Day(of: self.fixture.now)))
+        }
+        #expect("\(wrong, default: "")".contains("is not the file of this database's servers"))
+        #expect(wrong?.isConfiguration == true)
+        // One that has gone on further is as good.
+        let current = try self.present()
+        _ = try self.reopened(current.advanced(to: Day(of: self.fixture.now + 5 * Self.day)))
+    }
+
+    @Test func whoHasDestroyedHowFarIsTold() async throws {
+        let other = try self.reopened(try self.present())
+        _ = try await other.turnDayKeys(now: self.fixture.now)
+        let now = Date()
+        _ = try await self.fixture.store.turnDayKeys(now: now)
+        let report = try #require(try PostgreSQLPlace(self.address).dayKeys())
+        #expect(report.isSealing)
+        #expect(report.holders.map(\.place) == ["first", "second"])
+        #expect(report.late(at: now).map(\.place) == ["second"])
+        #expect(report.holders.first?.day == DayKeyReport.firstDay(at: now))
+        // Neither clock may be ahead.
+        let turn = try await self.fixture.store.turnDayKeys(now: now + 5 * Self.day)
+        #expect(turn?.destroyedBefore == nil)
+    }
+
+    @Test func withoutAnyCopyOfTheFileOneBeginsAnewAsTheManualSays() async throws {
+        try await self.fixture.post(5, from: self.alice, to: "username:alice", expiresIn: 3 * Self.day)
+        await self.fixture.store.close()
+        let manual = try Repository.text(of: "docs/operations.md")
+        let statements = try #require(
+            manual.firstMatch(of: /```sql\n(-- No day key is left.*?)```/.dotMatchesNewlines())
+        )
+        try self.connection().execute(String(statements.1))
+        let later = try self.reopened(nil)
+        #expect(try await self.payload(5, in: later) == nil)
+        #expect(try self.connection().query("select bytes from usage")[0].integer(0) == 0)
+        #expect(later.vault.days?.isSealing == true)
+    }
+
+    // MARK: Servers of an older version
+
+    @Test func dayKeysSealOnceNoServerOfAnOlderVersionIsLeft() async throws {
+        let address = try PostgreSQLCluster.shared.newDatabase()
+        let old = PostgreSQLPlace(address, Migration.allPostgreSQL.filter { $0.name < Migration.dayKeys })
+        let keyring = self.fixture.keyring
+        let older = try old.open(keyring)
+        var options = StoreOptions()
+        options.dayChain = MemoryDayChain(nil)
+        let newer = try PostgreSQLPlace(address).open(keyring, options)
+        #expect(newer.vault.days?.isSealing == false)
+        #expect(try await newer.turnDayKeys(now: Date())?.begins == false)
+        // Beside it, another one of the older version may start.
+        await (try old.open(keyring)).close()
+        await older.close()
+        #expect(try await newer.turnDayKeys(now: Date())?.begins == true)
+        #expect(newer.vault.days?.isSealing == true)
+        #expect(throws: StoreError.self) { _ = try old.open(keyring) }
+    }
+}

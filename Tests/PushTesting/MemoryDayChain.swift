@@ -1,0 +1,43 @@
+package import Foundation
+package import PushCore
+internal import PushStore
+internal import Synchronization
+
+/// A chain of day keys in memory, as a server keeps one in a file.
+package final class MemoryDayChain: DayChainKeeper {
+    private static let folders = Mutex<[String: MemoryDayChain]>([:])
+
+    package let place: String
+    private let chain: Mutex<DayChain?>
+
+    /// `nil`: there is none yet.
+    package init(_ chain: DayChain?, place: String = "memory") {
+        self.place = place
+        self.chain = Mutex(chain)
+    }
+
+    /// The same one for all stores of a folder; made with the first.
+    package static func shared(by folder: TemporaryFolder, from now: Date) -> MemoryDayChain {
+        self.folders.withLock { folders in
+            if let chain = folders[folder.path] { return chain }
+            let made = MemoryDayChain(DayChain(from: Day(of: now)))
+            folders[folder.path] = made
+            return made
+        }
+    }
+
+    /// What would be read from the file now.
+    package var current: DayChain? { self.chain.withLock { $0 } }
+
+    package func load() -> DayChain? { self.current }
+
+    package func create(_ chain: DayChain) {
+        self.chain.withLock { $0 = chain }
+    }
+
+    package func advance(to chain: DayChain) {
+        self.chain.withLock { current in
+            if let old = current, old.day < chain.day { current = chain }
+        }
+    }
+}
