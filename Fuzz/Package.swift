@@ -38,16 +38,16 @@ let package = Package(
         room("CivilTime", ["Bytes"]),
         room("HTTPSignatures", ["Bytes", crypto]),
         room("PushAPI", ["Bytes", "CivilTime"]),
-        room("PushCore", ["Bytes", "CArgon2", crypto], resources: [.embedInCode("CommonPasswords.txt")]),
+        room("PushCore", ["Bytes", "CArgon2", "CivilTime", crypto], resources: [.embedInCode("CommonPasswords.txt")]),
         room(
             "PushServer",
             [
                 "Bytes", "CZlib", "CivilTime", "HTTPSignatures", "PushAPI", "PushCore", "PushStore", "SocketHTTP",
                 crypto, cryptoExtras, httpTypes, logging,
             ],
-            resources: [.embedInCode("openapi.json")]
+            resources: [.embedInCode("openapi.json"), .embedInCode("Console/page")]
         ),
-        room("PushStore", ["PushCore"]),
+        room("PushStore", ["PushCore", crypto]),
         room("Reactor", ["CEpoll", heap]),
         room("SocketHTTP", ["Bytes", "CivilTime", "Reactor", httpTypes]),
         .executableTarget(

@@ -4,12 +4,7 @@ import Testing
 
 /// `Clients/web`, whose tests are in JavaScript. A real browser uses it in `scripts/e2e run web-client`.
 @Suite(.timeLimit(.minutes(5))) struct WebClientTests {
-    private static let hasVectors = FileManager.default.fileExists(
-        atPath: Repository.file("docs/vectors/keys.json").path
-    )
-
-    @Test(.enabled(if: Self.hasVectors, "docs/vectors is not there"))
-    func theClientForBrowsersPassesItsTests() async throws {
+    @Test func theClientForBrowsersPassesItsTests() async throws {
         let folder = Repository.file("Clients/web")
         let tests = try FileManager.default.contentsOfDirectory(atPath: folder.appending(path: "tests").path)
             .filter { $0.hasSuffix(".test.mjs") }
