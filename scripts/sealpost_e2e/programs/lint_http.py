@@ -136,11 +136,16 @@ def tour(site, hook):
         call(200, route, user=None, **SIGNED)
         site.ask(200, route.split(" ")[1], "HEAD", user=None)
     for route in ("GET /metrics", "GET /api/users", "GET /api/tokens", "GET /api/audit", "GET /api/devices", "GET /api/register",
-        "GET /api/events", "GET /api/webpush/key"):
+        "GET /api/events", "GET /api/webpush/key", "GET /api/status", "GET /api/sessions/current"):
         call(200, route)
         site.ask(200, route.split(" ")[1], Prefer="handling=strict")
         site.ask(400, route.split(" ")[1] + "?unheard-of=1", Prefer="handling=strict")
         site.ask(200, route.split(" ")[1], "HEAD")
+    call(308, "GET /console", user=None)
+    call(200, "GET /console/", user=None)
+    call(200, "GET /console/{id}", "/console/console.js", user=None)
+    call(204, "POST /api/lanes/retry", body={"Lane": "hook"})
+    call(403, "POST /api/setup", user=None, body={"Code": "x", "Name": "y", "Password": "z"})
     device = call(200, "POST /api/register")
     call(200, "PUT /api/register/{id}", f"/api/register/{device}", body={"Platform": "stream"})
     call(200, "GET /api/register")
