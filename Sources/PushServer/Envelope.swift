@@ -14,8 +14,6 @@ struct Envelope: Sendable {
     /// `Strict-Transport-Security`, for connections with TLS.
     private let hsts: ResponseFields?
     private let logger: Logger
-    /// Read from the logger once, because each access to its level copies its handler.
-    private let logsRequests: Bool
     private let meters: RequestMeters
 
     init(signer: AnswerSigner, origins: OriginPolicy, hsts: Int?, meters: RequestMeters, logger: Logger) {
@@ -23,7 +21,6 @@ struct Envelope: Sendable {
         self.origins = origins
         self.hsts = hsts.map { [.strictTransportSecurity: "max-age=\($0)"] }
         self.logger = logger
-        self.logsRequests = logger.logLevel <= .debug
         self.meters = meters
     }
 
@@ -82,7 +79,8 @@ struct Envelope: Sendable {
     private func complete(_ response: inout Response, _ quota: QuotaPolicy.State?, in exchange: Exchange) {
         if let quota { quota.policy.addFields(quota, to: &response.fields) }
         (exchange.meter ?? self.meters.others).note(response.status.code, after: .now - exchange.start)
-        if self.logsRequests { self.log(response, in: exchange) }
+        // At each request, as the level may change while the server runs.
+        if self.logger.logLevel <= .debug { self.log(response, in: exchange) }
         let request = exchange.request
         if exchange.isCheckedStrictly { response.fields.append(lines: Self.strictness) }
         if let hsts, request.isEncrypted { response.fields.append(contentsOf: hsts) }

@@ -22,7 +22,8 @@ struct Admission {
     /// The most clients that are being told of a refusal at a time. They are counted apart from connections in use.
     static let refusedAtOnce = 64
 
-    private let limits: ServerLimits
+    /// May be exchanged at any time; clients that have a connection keep it.
+    var limits: ServerLimits
     private(set) var inUse = 0
     private(set) var refused = 0
     private var byOrigin: [PeerAddress: Int] = [:]

@@ -20,14 +20,13 @@ package final class HTTPServer: Sendable {
     package let counts: ConnectionCounts
 
     private let listeners: [Listener]
-    private let limits: ServerLimits
     private let proxies: TrustedProxies
     private let responder: any Responder
     private let grace: Duration
     private let makeStream: StreamMaker?
     private let perLoop: [LoopConnections]
     private let acceptor: EventLoop
-    /// A mutex, because the acceptor counts new connections and every loop counts ended ones.
+    /// A mutex, because the acceptor counts new connections, every loop counts ended ones, and limits may be exchanged.
     private let admission: Mutex<Admission>
     private let nextLoop = Atomic(0)
     private let graceEnded = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
@@ -43,7 +42,6 @@ package final class HTTPServer: Sendable {
         makeStream: StreamMaker? = nil
     ) {
         self.listeners = listeners
-        self.limits = limits
         self.proxies = proxies
         self.acceptor = loops.acceptor
         self.admission = Mutex(Admission(limits: limits))
@@ -62,8 +60,9 @@ package final class HTTPServer: Sendable {
     package func run() async {
         await withTaskCancellationHandler {
             await withTaskGroup(of: Event.self) { group in
+                let limits = self.admission.withLock { $0.limits }
                 for listener in self.listeners {
-                    listener.dropVanishedClients(after: self.limits.writeTimeout)
+                    listener.dropVanishedClients(after: limits.writeTimeout)
                     group.addTask(executorPreference: self.acceptor) {
                         await self.serve(listener)
                         return .listenerEnded
@@ -98,6 +97,13 @@ package final class HTTPServer: Sendable {
             let timer = LoopTimer(loop: self.acceptor) { self.endGrace() }
             timer.arm(at: .now + self.grace)
         }
+    }
+
+    /// Exchanges the limits for connections that begin afterwards; those that are open keep theirs. From any thread.
+    ///
+    /// For how long the kernel waits for a vanished client stays as it was when the server began to listen.
+    package func exchange(_ limits: ServerLimits) {
+        self.admission.withLock { $0.limits = limits }
     }
 
     private enum Event {
@@ -185,7 +191,7 @@ package final class HTTPServer: Sendable {
         Connection(
             stream,
             peer: peer,
-            limits: self.limits,
+            limits: self.admission.withLock { $0.limits },
             proxies: self.proxies,
             responder: self.responder,
             loopState: share

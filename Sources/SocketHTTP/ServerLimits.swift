@@ -1,4 +1,4 @@
-/// Limits on a client's connections, sizes and times; fixed at run time.
+/// Limits on a client's connections, sizes and times; fixed for the life of a connection.
 package struct ServerLimits: Sendable, Hashable {
     /// Connections in all; one more gets 503, or no answer if it would need a TLS handshake, and is closed.
     package var maxConnections: Int

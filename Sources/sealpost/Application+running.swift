@@ -4,11 +4,16 @@ import UnixSignals
 
 extension Application {
     /// Runs the application, and reloads at each of these signals.
-    func run(reloadingOn signals: [UnixSignal]) async throws {
+    func run(reloadingOn signals: [UnixSignal], _ configuration: ConfigurationReload) async throws {
         // Before the log line that announces the server: until now such a signal ends the process.
         let reloads = await UnixSignalsSequence(trapping: signals)
         try await withThrowingTaskGroup(of: Void.self) { group in
-            group.addTask { for await _ in reloads { await self.parts.reload() } }
+            group.addTask {
+                for await _ in reloads {
+                    configuration.reload(in: self)
+                    await self.parts.reload()
+                }
+            }
             try await self.run()
             group.cancelAll()
         }

@@ -79,6 +79,12 @@ struct Application: Sendable {
         return "\(self.scheme)://\(host)/console/#/setup/\(self.parts.setup.make().exposed)"
     }
 
+    /// Has other quotas and limits hold from now on; connections that are open keep their limits. Any thread may call it.
+    func use(quotas: [Role: Quota], limits: ServerLimits) {
+        self.parts.exchange(quotas)
+        self.server.exchange(limits)
+    }
+
     /// Serves and sends until `stop()` or a signal; running requests and pushes are finished first.
     func run() async throws {
         let result: Result<Void, any Error>

@@ -19,6 +19,11 @@ extension ApplicationParts {
         self.workIsWaiting()
     }
 
+    /// Has other quotas hold from now on.
+    func exchange(_ quotas: [Role: Quota]) {
+        self.authenticator.exchange(quotas)
+    }
+
     private func reloadKeyring() async {
         do {
             let keyring = try KeyringFile(self.configuration.keyring).loadOrCreate(

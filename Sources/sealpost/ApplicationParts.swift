@@ -26,7 +26,7 @@ struct ApplicationParts: Sendable {
     let eventStatus = EventStatus()
     let keyringHasChanged = WakeUp()
     let workIsWaiting = WakeUp()
-    private let authenticator: Authenticator
+    let authenticator: Authenticator
     private let streams = StreamHub()
     private let settlements = SettlementWatch()
     private let schedule = ReleaseSchedule()

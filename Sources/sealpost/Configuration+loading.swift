@@ -55,6 +55,7 @@ extension Configuration {
         try configuration.readApps(root.section("apps"))
         try root.finish()
         try source.finish()
+        configuration.values = source.values
         return configuration
     }
 

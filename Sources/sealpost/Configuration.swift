@@ -66,6 +66,8 @@ struct Configuration: Sendable {
     /// Those of all apps. By default event streams only, which need no provider.
     var senders: [Platform: SenderConfiguration] = [Platform("stream"): .stream]
     var streamHeartbeat = Duration.seconds(15)
+    /// The texts of the file that are in force, by the paths of their keys, to see what has changed.
+    var values: [String: String] = [:]
 
     /// What is stored as an event, for how long, and who is told.
     struct Events: Sendable, Hashable {

@@ -159,6 +159,17 @@ final class ConfigurationSource {
         }
     }
 
+    /// The texts of the file by the paths of their keys, without those that the environment overrides; elements of lists are
+    /// numbered from 0.
+    var values: [String: String] {
+        var values: [String: String] = [:]
+        if let root { Node.mapping(root).addValues(to: &values, path: []) }
+        return values.filter { key, _ in
+            let path = key.split(separator: ".").map(String.init)
+            return path.indices.allSatisfy { self.environment[Self.variable(Array(path[...$0]))] == nil }
+        }
+    }
+
     /// The value of `SEALPOST_` and the path in upper case, joined by underscores.
     func override(of path: [String]) -> String? {
         let name = Self.variable(path)
@@ -187,5 +198,19 @@ final class ConfigurationSource {
 
     private static func variable(_ path: [String]) -> String {
         self.prefix + path.joined(separator: "_").uppercased().replacing("-", with: "_")
+    }
+}
+
+extension Node {
+    fileprivate func addValues(to values: inout [String: String], path: [String]) {
+        switch self {
+        case .mapping(let mapping):
+            for (key, value) in mapping { value.addValues(to: &values, path: path + [key.string ?? ""]) }
+        case .sequence(let sequence):
+            for (number, value) in sequence.enumerated() { value.addValues(to: &values, path: path + ["\(number)"]) }
+        case .scalar(let scalar): values[path.joined(separator: ".")] = scalar.string
+        // Was resolved when the file was read.
+        case .alias: break
+        }
     }
 }

@@ -3,9 +3,25 @@ import Logging
 
 /// Passes each event to the writer as one line; no value can begin a new line or a new field.
 struct LineLogHandler: LogHandler {
-    var logLevel: Logger.Level
     var metadata: Logger.Metadata = [:]
     let writer: LogWriter
+    private var threshold: LogThreshold
+
+    /// Follows changes of `threshold`.
+    init(threshold: LogThreshold, writer: LogWriter) {
+        self.threshold = threshold
+        self.writer = writer
+    }
+
+    init(logLevel: Logger.Level, writer: LogWriter) {
+        self.init(threshold: LogThreshold(logLevel), writer: writer)
+    }
+
+    /// Setting it leaves other loggers alone, as the protocol demands.
+    var logLevel: Logger.Level {
+        get { self.threshold.level }
+        set { self.threshold = LogThreshold(newValue) }
+    }
 
     subscript(metadataKey key: String) -> Logger.Metadata.Value? {
         get { self.metadata[key] }

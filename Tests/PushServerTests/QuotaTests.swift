@@ -14,7 +14,7 @@ import Testing
     private static let start = Date(timeIntervalSince1970: 1_800_000_000)
 
     private static func policy(_ requests: Int, _ window: Int) throws -> QuotaPolicy {
-        QuotaPolicy(try #require(Quota(requests: requests, window: window)), role: .device)
+        try #require(RoleQuota(Quota(requests: requests, window: window), role: .device).policy)
     }
 
     @Test(arguments: [(1, 1), (10, 60), (1200, 60), (7, 3), (1000, 1), (3, 86_400)])
@@ -41,7 +41,7 @@ import Testing
         let allowance = Allowance()
         for _ in 0..<100 { _ = allowance.take(policy, now: Self.start) }
         #expect(!allowance.take(policy, now: Self.start + 5.001).isExceeded)
-        #expect(policy.excess.load(ordering: .relaxed) == 98)
+        #expect(policy.source.excess.load(ordering: .relaxed) == 98)
     }
 
     @Test func neitherAClockThatIsPutBackNorAShorterWindowLocksOut() throws {
@@ -206,6 +206,30 @@ import Testing
         #expect(try await self.fields(self.list()).last == #""publisher";r=999;t=1"#)
     }
 
+    @Test func anExchangedQuotaHoldsForARememberedCallerAndWhatWasUsedStaysUsed() async throws {
+        #expect(try await self.fields(self.list()).last == #""device";r=2;t=20"#)
+        let authenticator = self.fixture.authenticator
+        authenticator.exchange([.device: try #require(Quota(requests: 6, window: 120))])
+        #expect(try await self.fields(self.list()) == [#""device";q=6;w=120"#, #""device";r=4;t=20"#])
+        authenticator.exchange([:])
+        for _ in 0..<10 { #expect(try await self.fields(self.list()) == []) }
+        authenticator.exchange([.device: try #require(Quota(requests: 1, window: 1))])
+        try await self.list().expectProblem(.rateLimited)
+        authenticator.exchange([:])
+        let metrics = try await self.fixture.send(.get, "/metrics", user: "ada").text
+        #expect(metrics.contains(#"sealpost_requests_limited_total{role="device"} 1"#))
+    }
+
+    @Test func theLargestQuotaIsKeptWhole() throws {
+        let largest = try #require(Quota(requests: 100_000_000, window: 86_400))
+        let source = RoleQuota(largest, role: .device)
+        #expect(source.policy?.quota == largest)
+        source.exchange(Quota(requests: 1, window: 1))
+        #expect(source.policy?.quota == Quota(requests: 1, window: 1))
+        source.exchange(nil)
+        #expect(source.policy == nil)
+    }
+
     @Test func refusalsAreCounted() async throws {
         for _ in 0..<5 { _ = try await self.list() }
         let metrics = try await self.fixture.send(.get, "/metrics", user: "ada").text
@@ -220,9 +244,9 @@ import Testing
             try #require(quotas.quota(ofUser: id, as: .device, now: now))
         }
         let kept = try quota(-1)
-        #expect(try quota(-2).take(now: now).remaining == 2)
+        #expect(try quota(-2).take(now: now)?.remaining == 2)
         for id in 0..<Int64(5000) { _ = try quota(id) }
         #expect(try quota(-1).allowance === kept.allowance, "in use")
-        #expect(try quota(-2).take(now: now).remaining == 1, "not full")
+        #expect(try quota(-2).take(now: now)?.remaining == 1, "not full")
     }
 }

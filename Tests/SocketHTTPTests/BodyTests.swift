@@ -60,6 +60,20 @@ private let goOn = RawClient.Response(status: "HTTP/1.1 100 Continue")
         }
     }
 
+    @Test func exchangedLimitsHoldForConnectionsThatBeginAfterwards() async throws {
+        try await withServer(limits: ServerLimits(bodyBytes: 10)) { test in
+            let (old, post) = (try test.client(), "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 10\r\n\r\n0123456789")
+            try await old.send(post)
+            #expect(try await old.response().body == "POST / 0123456789")
+            test.server.exchange(ServerLimits(bodyBytes: 9))
+            try await old.send(post)
+            #expect(try await old.response().body == "POST / 0123456789")
+            let new = try test.client()
+            try await new.send(post)
+            #expect(try await new.response().status == "HTTP/1.1 413 Content Too Large")
+        }
+    }
+
     @Test func aHandlerMayAskForAnotherLimit() async throws {
         let answer: @Sendable (Request) async -> Response = { request in
             do throws(BodyError) {

@@ -28,7 +28,7 @@ final class Allowance: Sendable {
                     seen = current
                     if !isDone { continue }
                 }
-                policy.excess.wrappingAdd(1, ordering: .relaxed)
+                policy.source.excess.wrappingAdd(1, ordering: .relaxed)
                 return Self.state(policy, used: used, isExceeded: true)
             }
             let (isDone, current) = self.exchange(seen, for: now + taken)

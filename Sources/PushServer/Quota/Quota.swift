@@ -1,8 +1,6 @@
 internal import Foundation
-internal import HTTPTypes
 internal import PushCore
 internal import SocketHTTP
-internal import Synchronization
 
 /// The number of requests that a user may make within a window, all of them at once if need be.
 package struct Quota: Sendable, Hashable {
@@ -22,10 +20,10 @@ package struct Quota: Sendable, Hashable {
     }
 }
 
-/// The quota of a role, with its response fields already in bytes.
+/// The quota of a role as a request sees it.
 ///
-/// The fields are those of draft-ietf-httpapi-ratelimit-headers-10.
-final class QuotaPolicy: Sendable {
+/// Its response fields are those of draft-ietf-httpapi-ratelimit-headers-10.
+struct QuotaPolicy: Sendable {
     /// The rest of a quota after a request.
     struct State: Sendable {
         let policy: QuotaPolicy
@@ -40,28 +38,32 @@ final class QuotaPolicy: Sendable {
     /// Nanoseconds until one request is available again, and until all are.
     let interval: Int64
     let tolerance: Int64
-    let role: Role
-    /// The number of requests over the quota.
-    let excess = Atomic(0)
-    private let policyField: ResponseFields
-    private let start: [UInt8]
-    /// Where it is noted what the other servers must know; `nil`: there are none.
-    let book: UseBook?
+    let quota: Quota
+    /// Where it comes from, and where requests over it are counted.
+    let source: RoleQuota
 
-    init(_ quota: Quota, role: Role, book: UseBook? = nil) {
-        self.role = role
-        self.book = book
+    init(_ quota: Quota, of source: RoleQuota) {
+        self.quota = quota
+        self.source = source
         // At least ten, and at most a day's 86,400 · 10⁹: see the ranges.
         self.interval = Int64(quota.window) * 1_000_000_000 / Int64(quota.requests)
         self.tolerance = self.interval * Int64(quota.requests)
-        self.policyField = [.rateLimitPolicy: "\"\(role.rawValue)\";q=\(quota.requests);w=\(quota.window)"]
-        self.start = Array("\"\(role.rawValue)\";r=".utf8)
     }
 
+    var role: Role { self.source.role }
+    var book: UseBook? { self.source.book }
+
     func addFields(_ state: State, to fields: inout ResponseFields) {
-        fields.append(contentsOf: self.policyField)
+        fields.append(line: "RateLimit-Policy: ") { bytes in
+            bytes.append(contentsOf: self.source.name)
+            bytes.append(";q=")
+            bytes.append(decimal: self.quota.requests)
+            bytes.append(";w=")
+            bytes.append(decimal: self.quota.window)
+        }
         fields.append(line: "RateLimit: ") { bytes in
-            bytes.append(contentsOf: self.start)
+            bytes.append(contentsOf: self.source.name)
+            bytes.append(";r=")
             bytes.append(decimal: state.remaining)
             bytes.append(";t=")
             bytes.append(decimal: state.seconds)

@@ -3,22 +3,23 @@ internal import PushCore
 internal import PushStore
 internal import Synchronization
 
-/// A user's allowance, with the quota of its role.
+/// A user's allowance, with the quota of its role. Without a quota nothing is charged, and there is no state.
 struct CallerQuota: Sendable {
-    let policy: QuotaPolicy
+    let source: RoleQuota
     let allowance: Allowance
 
-    func take(now: Date) -> QuotaPolicy.State {
-        self.allowance.take(self.policy, now: now)
+    func take(now: Date) -> QuotaPolicy.State? {
+        self.source.policy.map { self.allowance.take($0, now: now) }
     }
 
     /// Charges further requests for one that was admitted.
     func charge(_ requests: Int, now: Date) {
-        if requests > 0 { self.allowance.charge(requests, self.policy, now: now) }
+        guard requests > 0, let policy = self.source.policy else { return }
+        self.allowance.charge(requests, policy, now: now)
     }
 
-    func state(now: Date) -> QuotaPolicy.State {
-        self.allowance.state(self.policy, now: now)
+    func state(now: Date) -> QuotaPolicy.State? {
+        self.source.policy.map { self.allowance.state($0, now: now) }
     }
 }
 
@@ -30,7 +31,7 @@ final class Quotas: Sendable {
         var bound = 1024
     }
 
-    private let policies: [Role: QuotaPolicy]
+    private let sources: [Role: RoleQuota]
     private let allowances = Mutex(Allowances())
     /// What the other servers must know; `nil`: there are none.
     private let book: UseBook?
@@ -39,19 +40,28 @@ final class Quotas: Sendable {
     init(_ quotas: [Role: Quota], scope: LimitScope = .process) {
         let book: UseBook? = scope == .servers ? UseBook() : nil
         self.book = book
-        self.policies = Dictionary(uniqueKeysWithValues: quotas.map { ($0, QuotaPolicy($1, role: $0, book: book)) })
+        self.sources = Dictionary(
+            uniqueKeysWithValues: Role.allCases.map { ($0, RoleQuota(quotas[$0], role: $0, book: book)) }
+        )
     }
 
-    /// The quota of a user, with one allowance for all of its credentials on all loops; `nil` for a role without a
-    /// quota.
+    /// Exchanges the quotas of all roles, also for callers that are remembered.
+    func exchange(_ quotas: [Role: Quota]) {
+        for (role, source) in self.sources { source.exchange(quotas[role]) }
+    }
+
+    /// The quota of a user, with one allowance for all of its credentials on all loops, also for a role that has no
+    /// quota now; `nil` for a role that can have none.
     func quota(ofUser id: Int64, as role: Role, now: Date) -> CallerQuota? {
-        guard let policy = self.policies[role] else { return nil }
-        return CallerQuota(policy: policy, allowance: self.allowances.withLock { $0.allowance(of: id, now: now) })
+        guard let source = self.sources[role] else { return nil }
+        return CallerQuota(source: source, allowance: self.allowances.withLock { $0.allowance(of: id, now: now) })
     }
 
     var samples: [MetricSample] {
-        self.policies.map { role, policy in
-            let count = policy.excess.load(ordering: .relaxed)
+        self.sources.compactMap { role, source in
+            let count = source.excess.load(ordering: .relaxed)
+            // A count that once was shown does not vanish with the quota.
+            guard count > 0 || source.policy != nil else { return nil }
             return MetricSample(.requestsLimited, ["role": role.rawValue], Double(count))
         }
     }
@@ -87,8 +97,10 @@ extension Quotas: SharedLimit {
         for message in answer.messages where message.age < QuotaUse.lifetime {
             for use in message.news?.uses ?? [] {
                 // A quota may not be the same on all servers while the configuration changes.
-                guard let quota = self.quota(ofUser: use.user, as: use.role, now: now) else { continue }
-                quota.allowance.chargeElsewhere(use.requests, quota.policy, now: now)
+                guard let policy = self.sources[use.role]?.policy,
+                    let quota = self.quota(ofUser: use.user, as: use.role, now: now)
+                else { continue }
+                quota.allowance.chargeElsewhere(use.requests, policy, now: now)
             }
         }
     }

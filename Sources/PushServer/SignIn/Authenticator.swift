@@ -220,6 +220,11 @@ package final class Authenticator: Sendable {
     /// The limits that hold across the servers of a shared store.
     package var sharedLimits: [any SharedLimit] { [self.quotas, self.gate.limiter] }
 
+    /// Exchanges the quotas, also for callers that are remembered. What users have used stays used.
+    package func exchange(_ quotas: [Role: Quota]) {
+        self.quotas.exchange(quotas)
+    }
+
     /// The metrics of sign-ins and quotas.
     var samples: [MetricSample] { self.gate.samples + self.quotas.samples }
 

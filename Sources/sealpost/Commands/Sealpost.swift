@@ -118,9 +118,13 @@ extension Configuration {
         return try self.storePlace.open(KeyringFile(self.keyring).loadOrCreate(beside: self.storePlace), options)
     }
 
-    func makeLogger() -> Logger {
-        let level = Logger.Level(rawValue: self.logLevel) ?? .info
+    /// The level as the logging library has it.
+    var level: Logger.Level { Logger.Level(rawValue: self.logLevel) ?? .info }
+
+    /// With a `threshold`, that decides what is logged, and not the configured level.
+    func makeLogger(threshold: LogThreshold? = nil) -> Logger {
+        let threshold = threshold ?? LogThreshold(self.level)
         LogWriter.standardError.use(self.logFormat == "json" ? .json : .text)
-        return Logger(label: "sealpost") { _ in LineLogHandler(logLevel: level, writer: .standardError) }
+        return Logger(label: "sealpost") { _ in LineLogHandler(threshold: threshold, writer: .standardError) }
     }
 }

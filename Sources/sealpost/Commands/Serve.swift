@@ -5,7 +5,7 @@ import UnixSignals
 
 struct Serve: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Run the server until SIGTERM or SIGINT; SIGHUP reads certificates, keys and credentials again."
+        abstract: "Run the server until SIGTERM or SIGINT; SIGHUP reloads files, quotas, limits and the log level."
     )
 
     @OptionGroup var options: ConfigurationOptions
@@ -14,7 +14,8 @@ struct Serve: AsyncParsableCommand {
         try await reportingErrors {
             let protection = MemoryProtection()
             let configuration = try self.options.load()
-            let logger = configuration.makeLogger()
+            let threshold = LogThreshold(configuration.level)
+            let logger = configuration.makeLogger(threshold: threshold)
             protection.report(to: logger)
             let listeners = try SocketActivation.takeListeners()
             let manager = try ServiceManager.take()
@@ -31,7 +32,8 @@ struct Serve: AsyncParsableCommand {
                 _ = LogFile.write(Array(line.utf8), to: STDOUT_FILENO)
             }
             DescriptorLimit.raise(for: configuration.limits.maxConnections, logger: logger)
-            try await application.run(reloadingOn: [.sighup])
+            let reload = ConfigurationReload(configuration, threshold: threshold, load: self.options.load)
+            try await application.run(reloadingOn: [.sighup], reload)
         }
     }
 }

@@ -1,0 +1,44 @@
+internal import PushCore
+internal import Synchronization
+
+/// The quota of a role, which can be exchanged at any time without a lock: callers that are remembered refer to it.
+final class RoleQuota: Sendable {
+    private static let windowBits: UInt64 = 17
+
+    let role: Role
+    /// The role's name in quotes, for response fields.
+    let name: [UInt8]
+    /// Where it is noted what the other servers must know; `nil`: there are none.
+    let book: UseBook?
+    /// The number of requests over the quota, also over earlier ones.
+    let excess = Atomic(0)
+    /// Both numbers in one word, so that no request sees one of each of two quotas; 0: no limit.
+    private let word: Atomic<UInt64>
+
+    init(_ quota: Quota?, role: Role, book: UseBook? = nil) {
+        self.role = role
+        self.name = Array("\"\(role.rawValue)\"".utf8)
+        self.book = book
+        self.word = Atomic(Self.word(quota))
+    }
+
+    /// `nil`: no limit.
+    var policy: QuotaPolicy? {
+        let word = self.word.load(ordering: .relaxed)
+        let quota = Quota(
+            requests: Int(word >> Self.windowBits),
+            window: Int(word & (1 << Self.windowBits - 1))
+        )
+        return quota.map { QuotaPolicy($0, of: self) }
+    }
+
+    /// Holds for each request that begins afterwards. What users have used stays used.
+    func exchange(_ quota: Quota?) {
+        self.word.store(Self.word(quota), ordering: .relaxed)
+    }
+
+    /// Windows have at most 17 bits, and requests 27: see the ranges.
+    private static func word(_ quota: Quota?) -> UInt64 {
+        quota.map { UInt64($0.requests) << Self.windowBits | UInt64($0.window) } ?? 0
+    }
+}

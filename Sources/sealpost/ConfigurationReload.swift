@@ -1,0 +1,82 @@
+import Logging
+import SocketHTTP
+import Synchronization
+
+/// Reads the configuration again, and has the running application use the keys that need no restart.
+///
+/// All of the new configuration is checked, also what needs a restart: one that could not start changes nothing.
+final class ConfigurationReload: Sendable {
+    /// What takes effect without a restart, a key or the beginning of one.
+    static let reloaded = ["quotas", "server.limits", "log.level"]
+    /// What does not, although it begins so: the database and the TLS handshakes were set up with these times.
+    static let exceptions: Set = ["server.limits.handlerTimeout", "server.limits.handshakeTimeout"]
+
+    private let started: Configuration
+    private let threshold: LogThreshold
+    private let load: @Sendable () throws -> Configuration
+    /// What is in force. A lock, because nothing here says that only one task reloads.
+    private let current: Mutex<Configuration>
+
+    init(
+        _ started: Configuration,
+        threshold: LogThreshold,
+        load: @escaping @Sendable () throws -> Configuration
+    ) {
+        self.started = started
+        self.threshold = threshold
+        self.load = load
+        self.current = Mutex(started)
+    }
+
+    /// Logs which keys have changed and which of them wait for a restart, or why nothing has changed.
+    func reload(in application: Application) {
+        let logger = application.parts.logger
+        let new: Configuration
+        do {
+            new = try self.load()
+            try new.refuseRisks()
+        } catch {
+            logger.error(
+                "configuration reload failed; the old configuration stays in use",
+                metadata: ["error": "\(error)"]
+            )
+            return
+        }
+        let changed = self.current.withLock { current in
+            self.use(new, instead: current, in: application)
+            defer { current = new }
+            return current.values.keysThatDiffer(from: new.values).filter(Self.isReloaded)
+        }
+        if !changed.isEmpty {
+            // A notice, so that it is seen where the level was raised to that.
+            logger.notice("configuration reloaded", metadata: ["changed": "\(changed.joined(separator: " "))"])
+        }
+        let waiting = self.started.values.keysThatDiffer(from: new.values).filter { !Self.isReloaded($0) }
+        if !waiting.isEmpty {
+            logger.warning(
+                "changed configuration is not in use before a restart",
+                metadata: ["keys": "\(waiting.joined(separator: " "))"]
+            )
+        }
+    }
+
+    private func use(_ new: Configuration, instead old: Configuration, in application: Application) {
+        var limits = new.limits
+        limits.handlerTimeout = self.started.limits.handlerTimeout
+        application.use(quotas: new.quotas, limits: limits)
+        self.threshold.level = new.level
+        guard limits.maxConnections > old.limits.maxConnections else { return }
+        DescriptorLimit.raise(for: limits.maxConnections, logger: application.parts.logger)
+    }
+
+    static func isReloaded(_ key: String) -> Bool {
+        !self.exceptions.contains(key) && self.reloaded.contains { key == $0 || key.hasPrefix("\($0).") }
+    }
+}
+
+extension [String: String] {
+    /// The keys whose values are not the same, in order.
+    fileprivate func keysThatDiffer(from other: Self) -> [String] {
+        Set(self.keys).union(other.keys).filter { self[$0] != other[$0] }.sorted()
+    }
+}
