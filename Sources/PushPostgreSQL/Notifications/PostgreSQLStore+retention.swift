@@ -118,7 +118,7 @@ extension PostgreSQLStore {
         with l as (
             select notification_id, device from \(table) where notification_id = any($1::int8[])
             order by notification_id, device limit $2 for update)
-        delete from \(table) p using l where p.notification_id = l.notification_id and p.device = l.device
+        delete from \(table) p using l where \(DuePush.equal("p", "l"))
         returning \((["p.notification_id", "p.device"] + (columns.map { [$0] } ?? [])).joined(separator: ", "))
         """
     }
@@ -136,7 +136,8 @@ extension PostgreSQLStore {
         _ = try await tx.query(
             """
             delete from collapse c using unnest($1::int8[], $2::text[], $3::int8[]) as t (device, collapse_id, id)
-            where c.device = t.device and c.collapse_id = t.collapse_id and c.notification_id = t.id
+            where c.device = any(array[t.device]) and c.collapse_id = any(array[t.collapse_id])
+                and c.notification_id = t.id
             """,
             collapsing.map(\.push.device),
             collapsing.map(\.key),
@@ -152,8 +153,9 @@ extension PostgreSQLStore {
                 order by notification_id, user_id limit $2 for update),
             w as (
                 delete from untaken w using l
-                where w.notification_id = l.notification_id and w.user_id = l.user_id)
-            delete from recipient r using l where r.notification_id = l.notification_id and r.user_id = l.user_id
+                where w.notification_id = any(array[l.notification_id]) and w.user_id = any(array[l.user_id]))
+            delete from recipient r using l
+            where r.notification_id = any(array[l.notification_id]) and r.user_id = any(array[l.user_id])
             """,
             ids,
             limit

@@ -1,7 +1,7 @@
 internal import PushStore
 
 extension DuePush {
-    /// The condition that a row of the outbox has the key of another row, which is looked up by an index whatever the planner
+    /// The condition that a row of a table of pushes has the key of another row, which is looked up by an index whatever the planner
     /// believes.
     ///
     /// An outbox that is empty when it is vacuumed counts as empty until the next time, however many pushes come in. A join by

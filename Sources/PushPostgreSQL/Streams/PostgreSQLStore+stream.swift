@@ -94,7 +94,7 @@ extension PostgreSQLStore {
                     select 1 from collapse c where c.device = x.device and c.collapse_id = n.collapse_id
                         and c.notification_id <> x.notification_id)),
         gone as (
-            delete from push_end x using lost l where x.notification_id = l.notification_id and x.device = l.device
+            delete from push_end x using lost l where \(DuePush.equal("x", "l"))
             returning x.notification_id, x.device, x.user_id, x.lane, x.is_bulk, x.attempts),
         again as (
             insert into push (notification_id, device, user_id, lane, is_bulk, attempts, due_at)
