@@ -169,8 +169,9 @@ let package = Package(
         tests(
             "PushServerTests",
             [
-                "CivilTime", "HTTPSignatures", "PushAPI", "PushCore", "PushDelivery", "PushServer", "PushStore",
-                "PushTesting", "SocketHTTP", httpTypes, logging,
+                "Bytes", "CivilTime", "HTTPSignatures", "PushAPI", "PushCore", "PushDelivery", "PushServer",
+                "PushStore",
+                "PushTesting", "SocketHTTP", crypto, cryptoExtras, httpTypes, logging,
             ]
         ),
         tests("PushSimulatorsTests", ["Bytes", "COpenSSL", "PushSimulators", "PushTesting", "Reactor", "SocketTLS"]),

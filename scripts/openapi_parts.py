@@ -46,7 +46,7 @@ SECURITY = {
     "bearer": {
         "type": "http",
         "scheme": "bearer",
-        "bearerFormat": "spt_ and 42 letters and digits",
+        "bearerFormat": "spt_ and 42 letters and digits, or a JSON Web Token of the configured issuer",
         "description": "A token from `POST /api/sessions` or `POST /api/tokens`, RFC 6750.",
     },
     "page": {

@@ -35,6 +35,10 @@ public enum ProblemCode: String, Sendable, CaseIterable {
     case unauthorized = "unauthorized"
     /// The bearer token is unknown, has expired or was revoked, or its user is disabled.
     case invalidBearerToken = "invalid-token"
+    /// The issuer's token has expired, or is too old; get another one from the issuer.
+    case tokenExpired = "token-expired"
+    /// The issuer's token is right, but its person has no account here that it may use.
+    case accountRefused = "account-refused"
     /// The role of the caller does not allow the request.
     case forbidden = "forbidden"
     /// The caller may do this, but the token lacks a scope.
@@ -85,6 +89,8 @@ public enum ProblemCode: String, Sendable, CaseIterable {
     case rateLimited = "rate-limited"
     /// The server failed; its log has the reason under the id of the request.
     case internalError = "internal-error"
+    /// The issuer's keys cannot be read now, which the token needs; `Retry-After` says how long to wait.
+    case issuerUnavailable = "issuer-unavailable"
     /// The server does not know the method or the transfer coding.
     case notImplemented = "not-implemented"
     /// The server is overloaded; `Retry-After` says how long to wait.
@@ -100,8 +106,8 @@ public enum ProblemCode: String, Sendable, CaseIterable {
         case .malformedRequest, .invalidToken, .invalidJSON, .invalidMember, .invalidParameter: 400
         case .invalidCursor, .invalidIdempotencyKey, .unsupportedSignature, .unknownPlatform, .unknownUser: 400
         case .unknownMember, .unknownParameter, .unknownApp, .alertNotAllowed: 400
-        case .unauthorized, .invalidBearerToken: 401
-        case .forbidden, .insufficientScope, .crossOrigin: 403
+        case .unauthorized, .invalidBearerToken, .tokenExpired: 401
+        case .forbidden, .insufficientScope, .crossOrigin, .accountRefused: 403
         case .notFound: 404
         case .methodNotAllowed: 405
         case .requestTimeout: 408
@@ -117,7 +123,7 @@ public enum ProblemCode: String, Sendable, CaseIterable {
         case .headerTooLarge: 431
         case .internalError: 500
         case .notImplemented: 501
-        case .busy: 503
+        case .busy, .issuerUnavailable: 503
         case .versionNotSupported: 505
         case .storageFull: 507
         }
@@ -142,6 +148,8 @@ public enum ProblemCode: String, Sendable, CaseIterable {
         case .unknownUser: "The user does not exist"
         case .unauthorized: "Credentials are missing or wrong"
         case .invalidBearerToken: "The bearer token is invalid, expired or revoked"
+        case .tokenExpired: "The token of the issuer has expired"
+        case .accountRefused: "The issuer's user has no account here"
         case .insufficientScope: "The token lacks a required scope"
         case .forbidden: "The caller is not allowed to do this"
         case .crossOrigin: "The request comes from a page of another origin"
@@ -168,6 +176,7 @@ public enum ProblemCode: String, Sendable, CaseIterable {
         case .headerTooLarge: "The header section is too large"
         case .internalError: "Internal server error"
         case .notImplemented: "Not implemented"
+        case .issuerUnavailable: "The keys of the token's issuer are not available"
         case .busy: "The server cannot take the request now"
         case .versionNotSupported: "The HTTP version is not supported"
         case .storageFull: "The server's disk is full"

@@ -63,6 +63,20 @@ package struct PasswordHash: Sendable, Hashable {
         return PasswordHash(phc: phc.description)
     }
 
+    /// What is stored for a user without a password: its digest is all zeros, which no password gives, and it costs as much to
+    /// check as the parameters say, so that a stranger learns nothing by the time.
+    package static func none(_ parameters: PasswordParameters) -> PasswordHash {
+        let phc = PHCString(
+            parameters: parameters,
+            salt: Self.random(Self.saltLength),
+            digest: [UInt8](repeating: 0, count: Self.digestLength)
+        )
+        return PasswordHash(phc: phc.description)
+    }
+
+    /// Whether the user has no password.
+    package var isNone: Bool { PHCString(self.phc)?.digest.allSatisfy { $0 == 0 } == true }
+
     /// Whether this is the password; no password matches a hash that is malformed or whose parameters are out of
     /// bounds.
     ///

@@ -48,6 +48,7 @@ struct Application: Sendable {
             try self.parts.makeHistory(),
         ]
         if let events { services.append(events) }
+        if let issuerKeys = self.parts.makeIssuerKeys() { services.append(issuerKeys) }
         if let limits = self.parts.makeLimits() { services.append(limits) }
         if let manager, let patience = manager.patience {
             services.append(WatchdogService(manager: manager, patience: patience, loops: self.parts.loops))

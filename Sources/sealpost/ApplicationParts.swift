@@ -24,6 +24,8 @@ struct ApplicationParts: Sendable {
     /// `nil`: events are only listed, or not stored.
     let eventWebhook: EventWebhookSetup?
     let eventStatus = EventStatus()
+    /// `nil`: no tokens but the server's own sign in.
+    private let issuer: IssuerSetup?
     let keyringHasChanged = WakeUp()
     let workIsWaiting = WakeUp()
     let authenticator: Authenticator
@@ -55,17 +57,23 @@ struct ApplicationParts: Sendable {
             logger: logger
         )
         self.store = try configuration.storePlace.open(keyring, options)
+        self.signingKeys = SigningKeys(try SigningKeyFile(configuration.signingKeys).loadOrCreate())
+        self.loops = try EventLoopGroup(count: configuration.loops)
+        self.outboundLoop = try EventLoop(index: 0, name: "outbound")
+        self.issuer = try configuration.oidc.map { [outboundLoop] oidc in
+            let apps = Set(configuration.senders.keys.map(\.app)).union([.usual])
+            let egress = try oidc.isDirect ? Egress() : configuration.egress
+            return try IssuerSetup(oidc, apps: apps, on: outboundLoop, egress: egress)
+        }
         self.authenticator = Authenticator(
             store: self.store,
             parameters: configuration.passwords,
             workers: Self.workers(configuration),
             quotas: configuration.quotas,
             limits: self.store.limits == nil ? .process : .servers,
+            issuer: self.issuer?.issuer,
             logger: logger
         )
-        self.signingKeys = SigningKeys(try SigningKeyFile(configuration.signingKeys).loadOrCreate())
-        self.loops = try EventLoopGroup(count: configuration.loops)
-        self.outboundLoop = try EventLoop(index: 0, name: "outbound")
         let tokens = APNsProviderTokens()
         self.senders = try configuration.senders.map { [streams, outboundLoop] name, sender in
             let setup = try SenderSetup(
@@ -92,6 +100,7 @@ struct ApplicationParts: Sendable {
     func close() async {
         for sender in self.senders { await sender.setup.close() }
         await self.eventWebhook?.webhook.close()
+        await self.issuer?.close()
         await self.store.close()
         self.loops.stop()
         self.outboundLoop.stop()
@@ -139,6 +148,11 @@ struct ApplicationParts: Sendable {
             status: self.eventStatus,
             logger: self.logger
         )
+    }
+
+    /// `nil` without an issuer.
+    func makeIssuerKeys() -> IssuerKeyService? {
+        self.issuer?.makeService(logger: self.logger)
     }
 
     func makeRetention() -> RetentionService {
@@ -248,6 +262,7 @@ struct ApplicationParts: Sendable {
                 }
             }
             + self.eventSamples
+            + self.issuerSamples
             + self.expiries.map { expiry in
                 let end = expiry.expiresAt.timeIntervalSince1970
                 return MetricSample(.credentialExpiry, ["credential": expiry.name], end)
@@ -256,6 +271,12 @@ struct ApplicationParts: Sendable {
 }
 
 extension ApplicationParts {
+    /// 0: the keys were never read.
+    private var issuerSamples: [MetricSample] {
+        guard let keys = self.issuer?.issuer.keys else { return [] }
+        return [MetricSample(.issuerKeys, [:], keys.readAt?.timeIntervalSince1970 ?? 0)]
+    }
+
     private var eventSamples: [MetricSample] {
         if self.eventWebhook == nil { return [] }
         let counts = self.eventStatus.counts

@@ -26,6 +26,9 @@ extension Configuration {
         configuration.sessionExpiresIn =
             try sessions.integer("expiresIn", in: 60...31_536_000) ?? configuration.sessionExpiresIn
         try sessions.finish()
+        let signIn = try root.section("signIn")
+        configuration.oidc = try OIDC(signIn.section("oidc"))
+        try signIn.finish()
         let audit = try root.section("audit")
         if let keep = try audit.integer("keep", in: 86_400...3_153_600_000) { configuration.auditKept = .seconds(keep) }
         try audit.finish()

@@ -59,6 +59,8 @@ struct Configuration: Sendable {
     var tags = TagPolicy()
     /// What notifications may have their pushes show.
     var alerts = AlertPolicy()
+    /// The issuer whose tokens sign in; `nil`: none.
+    var oidc: OIDC?
     /// The proxy to the providers; `nil`: none.
     var proxy: Proxy?
     /// The senders that do not use it.

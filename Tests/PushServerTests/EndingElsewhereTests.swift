@@ -216,3 +216,24 @@ import Testing
         #expect(try await self.tags(method, subject).status.kind == .successful)
     }
 }
+
+extension EndingElsewhereTests {
+    @Test func aTokenOfTheIssuerEndsElsewhereWithItsUser() async throws {
+        let storage = try StoreFixture(.postgreSQL)
+        let issuer = try TestIssuer(storage.clock)
+        let here = try await ServerFixture(storage: storage)
+        try await storage.addUser("ada", role: .admin, ServerFixture.passwordHash)
+        var rules = TestIssuer.rules
+        rules.createsUsers = false
+        let there = try await ServerFixture(storage: storage.reopened(), issuer: issuer.issuer(rules))
+        let path = Paths.user("alina")
+        for (method, body) in [(HTTPRequest.Method.patch, #"{"Disabled":true}"#), (.delete, "")] {
+            try await storage.addUser("alina", role: .device, .none(.usual))
+            let token = try issuer.token(["jti": .string(method.rawValue)])
+            #expect(try await there.send(bearing: token).status == .ok)
+            #expect(try await here.send(method, path, user: "ada", body: body).status == .noContent)
+            try await there.send(bearing: token).expectProblem(.accountRefused)
+            if method == .patch { #expect(try await here.send(.delete, path, user: "ada").status == .noContent) }
+        }
+    }
+}

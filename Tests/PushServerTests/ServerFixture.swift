@@ -51,6 +51,7 @@ struct ServerFixture: Sendable {
         parameters: PasswordParameters? = Self.parameters,
         quotas: [Role: Quota] = [:],
         limits: LimitScope = .process,
+        issuer: Issuer? = nil,
         signingKeys: SigningKeys = SigningKeys(.random()),
         troubles: [String] = []
     ) async throws {
@@ -63,6 +64,7 @@ struct ServerFixture: Sendable {
             parameters: parameters,
             quotas: quotas,
             limits: limits,
+            issuer: issuer,
             signingKeys: signingKeys,
             troubles: troubles
         )
@@ -74,6 +76,7 @@ struct ServerFixture: Sendable {
         parameters: PasswordParameters? = Self.parameters,
         quotas: [Role: Quota] = [:],
         limits: LimitScope = .process,
+        issuer: Issuer? = nil,
         signingKeys: SigningKeys = SigningKeys(.random()),
         troubles: [String] = []
     ) throws {
@@ -89,6 +92,7 @@ struct ServerFixture: Sendable {
             workers: 2,
             quotas: quotas,
             limits: limits,
+            issuer: issuer,
             logger: logger
         )
         self.signingKeys = signingKeys

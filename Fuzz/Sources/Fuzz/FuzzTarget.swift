@@ -3,7 +3,8 @@
 /// Each takes any bytes. It throws a `Contradiction` where two ways to the same thing lead to different places; that a
 /// parser traps or does not end is for libFuzzer to see.
 enum FuzzTarget: String, CaseIterable, Sendable {
-    case authorization, chunk, coding, etag, field, head, json, mytoken, origin, phc, prefer, signature, tag, target
+    case authorization, chunk, coding, etag, field, head, json, mytoken, origin, phc, prefer, signature, tag, target,
+        token
 
     func run(_ bytes: [UInt8]) throws {
         switch self {
@@ -21,6 +22,7 @@ enum FuzzTarget: String, CaseIterable, Sendable {
         case .signature: try Self.signature(bytes)
         case .tag: try Self.tag(bytes)
         case .target: try Self.target(bytes)
+        case .token: try Self.token(bytes)
         }
     }
 }

@@ -26,11 +26,15 @@ struct SessionHandler: Handler {
         ]
     }
 
-    /// Gives the caller a token in place of the password. One token cannot get another, or none would ever end. The token
-    /// of a caller whom a certificate or a proxy has identified is valid only together with one.
+    /// Gives the caller a token in place of the password. One token cannot get another, or none would ever end; one of the
+    /// issuer can, if it is configured, and with no more scopes than its own. The token of a caller whom a certificate or a proxy has identified is valid only together with one.
     private func beginSession(_ context: RequestContext) async throws -> Response {
         guard try context.token == nil else {
             throw Problem(.forbidden, "a session starts with the password, not with a token")
+        }
+        let issued = try context.known.issued
+        guard issued == nil || self.authenticator.issuer?.rules.allowsSessions == true else {
+            throw Problem(.forbidden, "tokens of the issuer begin no sessions here; show them with each request")
         }
         let user = try context.user
         let bytes = try await context.request.body.collect()
@@ -42,8 +46,11 @@ struct SessionHandler: Handler {
             usual: isForPage ? min(self.lifetime, Self.pageLifetime) : self.lifetime,
             maximum: self.lifetime,
             // The page's user would otherwise need the password for each thing that only `manage` allows.
-            scopes: isForPage ? user.role.scopes : user.role.usualScopes
+            scopes: (isForPage ? user.role.scopes : user.role.usualScopes).intersection(issued?.scopes ?? .all)
         )
+        guard order.scopes.isSubset(of: issued?.scopes ?? .all) else {
+            throw Problem(.invalidMember, "Scopes must be among those of the token: \(issued?.scopes ?? [])")
+        }
         let expiresAt = context.now + TimeInterval(order.lifetime.components.seconds)
         let session = try await self.store.addSession(
             for: user,
@@ -77,10 +84,11 @@ struct SessionHandler: Handler {
 
     /// Tells the caller who it is, and the console's page, which has been loaded anew, what to send with its requests.
     private func showSession(_ context: RequestContext) async throws -> Response {
-        let (user, token) = (try context.user, try context.token)
+        let caller = try context.known
+        let user = caller.user
         let page = try self.pageToken(of: context)
         return Response(
-            uncached: Self.json(of: user, token?.scopes ?? user.role.scopes, until: token?.expiresAt, pageToken: page)
+            uncached: Self.json(of: user, caller.scopes ?? user.role.scopes, until: caller.expiresAt, pageToken: page)
         )
     }
 
@@ -102,6 +110,9 @@ struct SessionHandler: Handler {
 
     /// Ends the token of this request.
     private func endSession(_ context: RequestContext) async throws -> Response {
+        guard try context.known.issued == nil else {
+            throw Problem(.notFound, "a token of the issuer ends with its time; disable the user to end it sooner")
+        }
         guard let token = try context.token else { throw Problem(.notFound, "the request has no bearer token") }
         try await self.revoker.revoke(token.prefix, by: context.record(.revokeToken, of: context.user.name.description))
         var response = Response.noContent

@@ -15,10 +15,12 @@ extension Response {
         switch problem.code {
         case .unauthorized:
             self.addChallenges(bearer: #"Bearer realm="sealpost""#)
-        case .invalidBearerToken:
+        case .invalidBearerToken, .tokenExpired:
             self.addChallenges(bearer: #"Bearer realm="sealpost", error="invalid_token""#)
         case .tooManyStreams, .storageFull:
             self.fields.append(.retryAfter, "30")
+        case .issuerUnavailable:
+            self.fields.append(.retryAfter, "5")
         case .busy:
             self.fields.append(.retryAfter, "1")
         default:

@@ -45,7 +45,7 @@ struct DeletionHandler: Handler {
     private func deleteNotification(_ context: RequestContext) async throws -> Response {
         guard let id = NotificationID(context.parameter) else { throw Problem(.notFound) }
         let user = try context.user
-        let maySend = try context.token.map { $0.scopes.isSuperset(of: .send) } ?? true
+        let maySend = try context.scopes?.isSuperset(of: .send) ?? true
         let expected = try context.request.head.isConditional ? await self.expectation(id, of: user, context) : nil
         for deletion in Deletion.candidates(for: user.role, maySend: maySend) {
             let isDone =

@@ -22,6 +22,7 @@ package enum MetricName: String, CaseIterable, Sendable {
     case eventsOldest = "sealpost_events_oldest_waiting_seconds"
     case auditEntries = "sealpost_audit_entries_total"
     case credentialExpiry = "sealpost_credential_expiry_timestamp_seconds"
+    case issuerKeys = "sealpost_issuer_keys_read_timestamp_seconds"
     case writesWaiting = "sealpost_writes_waiting"
     case receiptsWaiting = "sealpost_receipts_waiting"
     case receiptsDropped = "sealpost_receipts_dropped_total"
@@ -72,6 +73,7 @@ package enum MetricName: String, CaseIterable, Sendable {
         case .eventsOldest: "Age of the oldest event that waits for the receiver, in seconds; 0 if none waits."
         case .auditEntries: "Audit entries written since the database was created."
         case .credentialExpiry: "Expiry time of a credential, in seconds since 1970."
+        case .issuerKeys: "When the keys of the tokens' issuer were read last, in seconds since 1970; 0: never."
         case .writesWaiting: "Writes in the write queue."
         case .receiptsWaiting: "Fetch receipts in the receipt queue."
         case .receiptsDropped: "Fetch receipts dropped because the queue was full."
@@ -110,7 +112,7 @@ package enum MetricName: String, CaseIterable, Sendable {
         case .requestTime: "histogram"
         case .startTime, .build, .requestsRunning, .memory, .descriptors, .descriptorLimit, .pending, .overdue,
             .scheduled, .scheduledLateness, .resting, .eventsPaused, .eventsWaiting,
-            .eventsOldest, .credentialExpiry, .writesWaiting, .receiptsWaiting, .logBytes, .servers,
+            .eventsOldest, .credentialExpiry, .issuerKeys, .writesWaiting, .receiptsWaiting, .logBytes, .servers,
             .databaseConnections, .databaseWaiting, .databaseOldestWait, .standbys, .standbyLag, .connections:
             "gauge"
         }

@@ -38,6 +38,11 @@ struct RequestContext {
         get throws(Problem) { try self.known.token }
     }
 
+    /// The scopes of the caller's token; `nil` without one: all of the role. Throws as `known` does.
+    var scopes: Scopes? {
+        get throws(Problem) { try self.known.scopes }
+    }
+
     /// An audit record of what the caller does. Throws as `known` does.
     func record(_ action: AuditRecord.Action, of subject: String, detail: String = "") throws(Problem) -> AuditRecord {
         AuditRecord(action, of: subject, detail: detail, by: try self.actor, at: self.now)

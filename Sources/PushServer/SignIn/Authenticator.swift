@@ -13,17 +13,21 @@ package final class Authenticator: Sendable {
     private static let useInterval: TimeInterval = 300
 
     let store: any AccountStore & TokenStore & KeyStore
+    /// `nil`: no tokens but the server's own are taken.
+    let issuer: Issuer?
     let cache = CredentialCache()
     /// `nil`: what is remembered is always good.
     private let lease: CredentialLease?
     let pool: HashingPool
     /// Guards each check of credentials that are not cached.
     let gate: SignInGuard
-    private let quotas: Quotas
+    let quotas: Quotas
     /// The parameters of new password hashes; a sign-in replaces weaker hashes by one with these.
     let parameters: PasswordParameters
     /// The users whose stronger hash is being made.
     let strengthening = Mutex<Set<Int64>>([])
+    /// When the latest token of a user was issued that the issuer's claims were taken from.
+    let issuedTimes = Mutex(BoundedTable<Int64, Date>(bound: 100_000))
     /// Selects, for an unknown name, the user whose hash sets the time of its check.
     let nameCode: KeyedHash
 
@@ -34,9 +38,11 @@ package final class Authenticator: Sendable {
         workers: Int,
         quotas: [Role: Quota],
         limits: LimitScope = .process,
+        issuer: Issuer? = nil,
         logger: Logger
     ) {
         self.store = store
+        self.issuer = issuer
         self.lease = store.lease
         self.pool = HashingPool(workers: workers)
         self.quotas = Quotas(quotas, scope: limits)
@@ -73,7 +79,11 @@ package final class Authenticator: Sendable {
             // The stored hash is used as the cache's key, too, so that it is made only once.
             let token = Fingerprint(of: text)
             let key = self.cache.key(of: token)
-            if mayRemember, let caller = self.cache.caller(for: key, now: now) { return caller }
+            if mayRemember, let caller = self.cache.caller(for: key, now: now), self.isCurrent(caller, now: now) {
+                return caller
+            }
+            // The issuer's keys may have to be waited for.
+            if self.issuer != nil, SignedToken.looksLike(text) { return nil }
             guard let reader else { return nil }
             let start = self.moment(of: key)
             let found = BearerToken(String(text)) == nil ? nil : try reader.user(withToken: token, now: now)
@@ -99,6 +109,9 @@ package final class Authenticator: Sendable {
         case .basic(let field):
             return try await self.signIn(field, by: credentials, from: origin, reader: reader, now: now)
         case .bearer(let text):
+            if let issuer, SignedToken.looksLike(text) {
+                return try await self.signIn(issued: text, by: issuer, from: origin, reader: reader, now: now)
+            }
             let token = Fingerprint(of: text)
             let key = self.cache.key(of: token)
             let start = self.moment(of: key)
@@ -153,11 +166,17 @@ package final class Authenticator: Sendable {
         reader: any AccountReader & TokenReader,
         now: Date
     ) async throws -> Bool {
-        if case .bearer(let text) = credentials {
+        if caller.issued != nil, !caller.isValid(at: now) || !self.isCurrent(caller, now: now) { return false }
+        if case .bearer(let text) = credentials, caller.issued == nil {
             return try await reader.user(withToken: Fingerprint(of: text), now: now)?.user.id == caller.user.id
         }
         let user = try await reader.user(named: caller.user.name)
         guard let user, user.id == caller.user.id, !user.isDisabled else { return false }
+        // What the claims gave may have been taken away since.
+        if caller.issued != nil {
+            return user.role >= caller.user.role && user.apps == caller.user.apps
+                && user.passwordNumber == caller.user.passwordNumber
+        }
         guard case .basic = credentials else { return true }
         return user.passwordNumber == caller.user.passwordNumber
     }
@@ -187,17 +206,17 @@ package final class Authenticator: Sendable {
     }
 
     /// When a caller was read from the database, or a little before.
-    private struct Moment {
+    struct Moment {
         let epoch: Int
         let term: CredentialLease.Term?
     }
 
-    private func moment(of key: CredentialCache.Key) -> Moment {
+    func moment(of key: CredentialCache.Key) -> Moment {
         Moment(epoch: self.cache.epoch(of: key), term: self.lease?.term)
     }
 
     /// Does nothing if what was read may have changed without a word since.
-    private func remember(_ caller: Caller, for key: CredentialCache.Key, since start: Moment, now: Date) {
+    func remember(_ caller: Caller, for key: CredentialCache.Key, since start: Moment, now: Date) {
         if let lease { guard let term = start.term, lease.holds(term) else { return } }
         self.cache.remember(caller, for: key, since: start.epoch, now: now)
     }

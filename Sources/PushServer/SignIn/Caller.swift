@@ -8,29 +8,44 @@ final class Caller: Sendable {
     let user: User
     /// The token of the request; `nil` if the user signed in with the password or an equivalent.
     let token: TokenGrant?
+    /// What the issuer's token of the request allows; `nil` if it has none.
+    let issued: IssuedGrant?
     /// Whether a certificate or a trusted proxy has identified the user.
     let isVouched: Bool
     /// `nil`: no limit.
     let quota: CallerQuota?
 
-    init(_ user: User, token: TokenGrant? = nil, isVouched: Bool = false, quota: CallerQuota? = nil) {
+    init(
+        _ user: User,
+        token: TokenGrant? = nil,
+        issued: IssuedGrant? = nil,
+        isVouched: Bool = false,
+        quota: CallerQuota? = nil
+    ) {
         self.user = user
         self.token = token
+        self.issued = issued
         self.isVouched = isVouched
         self.quota = quota
     }
 
+    /// The scopes of the token; `nil` without one: all of the role.
+    var scopes: Scopes? { self.token?.scopes ?? self.issued?.scopes }
+
+    /// When the token ends, if there is one.
+    var expiresAt: Date? { self.token?.expiresAt ?? self.issued?.expiresAt }
+
     /// Whether the token, if there is one, is valid at that time.
     func isValid(at now: Date) -> Bool {
-        self.token.map { now < $0.expiresAt } ?? true
+        self.expiresAt.map { now < $0 } ?? true
     }
 
     /// Throws a `forbidden` problem if the role is too low, and `InsufficientScope` if only the token lacks a scope.
     func check(for access: Access) throws {
         guard case .atLeast(let role, let scopes) = access else { return }
         guard self.user.role >= role else { throw Problem(.forbidden) }
-        guard let token, !token.scopes.isSuperset(of: scopes) else { return }
-        throw InsufficientScope(required: scopes, missing: scopes.subtracting(token.scopes))
+        guard let own = self.scopes, !own.isSuperset(of: scopes) else { return }
+        throw InsufficientScope(required: scopes, missing: scopes.subtracting(own))
     }
 }
 

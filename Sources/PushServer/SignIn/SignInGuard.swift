@@ -49,10 +49,15 @@ final class SignInGuard: Sendable {
 
     /// The error for wrong credentials that name no account to guess at: a problem of that code, or `TryLater`.
     func refusal(_ code: ProblemCode, from origin: PeerAddress?, now: Date) -> any Error {
+        self.refusal(Problem(code), from: origin, now: now)
+    }
+
+    /// The same with a problem that says more.
+    func refusal(_ problem: Problem, from origin: PeerAddress?, now: Date) -> any Error {
         do {
             try self.limiter.countInvalidCredentials(from: origin, now: now)
             self.counts.note(.wrong, from: origin, now: now)
-            return Problem(code)
+            return problem
         } catch {
             self.counts.note(.throttled, from: origin, now: now)
             return error
@@ -67,6 +72,11 @@ final class SignInGuard: Sendable {
     /// Counts valid credentials other than a password.
     func noteRight(now: Date) {
         self.counts.note(.right, from: nil, now: now)
+    }
+
+    /// Counts credentials that are no guess and do not sign in.
+    func noteWrong(from origin: PeerAddress?, now: Date) {
+        self.counts.note(.wrong, from: origin, now: now)
     }
 
     // MARK: - Private

@@ -1,0 +1,33 @@
+internal import PushAPI
+
+/// What an issuer says about itself (OpenID Connect Discovery 1.0 section 4, RFC 8414).
+package struct IssuerDocument: Sendable, Hashable {
+    /// Where the document is, below the issuer.
+    package static let path = "/.well-known/openid-configuration"
+
+    /// Where its keys are.
+    package let keySet: String
+
+    /// Throws unless the document is that of `issuer`, byte for byte: another one's keys must not sign in for it.
+    package init(_ bytes: [UInt8], of issuer: String) throws(IssuerDocumentError) {
+        guard let value = try? JSONValue(reading: bytes), case .object = value else {
+            throw IssuerDocumentError("the issuer's configuration is not a JSON object")
+        }
+        guard value["issuer"]?.text?.utf8.elementsEqual(issuer.utf8) == true else {
+            throw IssuerDocumentError("the issuer's configuration names another issuer")
+        }
+        guard let keySet = value["jwks_uri"]?.text else {
+            throw IssuerDocumentError("the issuer's configuration has no jwks_uri")
+        }
+        self.keySet = keySet
+    }
+}
+
+/// Why a document of an issuer cannot be used.
+package struct IssuerDocumentError: Error, Sendable, Hashable, CustomStringConvertible {
+    package let description: String
+
+    package init(_ description: String) {
+        self.description = description
+    }
+}

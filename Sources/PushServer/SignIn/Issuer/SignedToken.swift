@@ -1,0 +1,76 @@
+internal import Bytes
+internal import PushAPI
+
+/// A JSON Web Token as it was shown: signed (RFC 7515) in the compact form, and not verified yet.
+///
+/// What decides how it is verified is the configuration. The header only selects: an algorithm among those allowed, and a key
+/// among those that the issuer has published.
+struct SignedToken: Sendable {
+    /// The longest text, in bytes.
+    static let maximumLength = 8192
+    private static let maximumKeyID = 256
+    /// The types of tokens that are taken (RFC 7519 section 5.1, RFC 9068 section 2.1): not those for logouts or proofs.
+    private static let types: Set = ["jwt", "at+jwt"]
+    /// What would have the token itself say by which key it is to be verified, or as what its content is to be read.
+    private static let refusedFields = ["crit", "jku", "jwk", "x5u", "x5c", "b64", "zip", "enc", "cty"]
+
+    let algorithm: TokenAlgorithm
+    /// `nil`: the issuer must have one key only.
+    let keyID: String?
+    let claims: TokenObject
+    /// What is signed: the header and the claims as they were sent.
+    let message: [UInt8]
+    let signature: [UInt8]
+
+    /// Whether a text is meant as such a token. One of the server's own never looks like this.
+    static func looksLike(_ text: Substring) -> Bool {
+        text.utf8.contains(UInt8(ascii: "."))
+    }
+
+    init(_ text: Substring, algorithms: Set<TokenAlgorithm>) throws(TokenFault) {
+        guard text.utf8.count <= Self.maximumLength else {
+            throw .form("the token is longer than \(Self.maximumLength) bytes")
+        }
+        let bytes = Array(text.utf8)
+        let parts = bytes.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+        guard parts.count != 5 else { throw .form("encrypted tokens are not taken") }
+        guard parts.count == 3 else { throw .form("the token does not have three parts") }
+        guard
+            let header = Base64.url.bytes(in: parts[0]), let payload = Base64.url.bytes(in: parts[1]),
+            let signature = Base64.url.bytes(in: parts[2])
+        else { throw .form("a part of the token is not base64url") }
+        let fields = try TokenObject(header, "header")
+        self.algorithm = try Self.algorithm(fields, among: algorithms)
+        self.keyID = try Self.keyID(fields)
+        self.claims = try TokenObject(payload, "claims")
+        self.message = Array(bytes[..<parts[1].endIndex])
+        self.signature = signature
+    }
+
+    private static func algorithm(
+        _ header: TokenObject,
+        among allowed: Set<TokenAlgorithm>
+    ) throws(TokenFault) -> TokenAlgorithm {
+        for name in Self.refusedFields where header[name] != nil {
+            throw .form("the header has \(name), which is not taken")
+        }
+        if let type = try header.text("typ") {
+            // RFC 7515 section 4.1.9: the prefix may be left out, and letters have no case.
+            let name = type.lowercased()
+            guard self.types.contains(name.hasPrefix("application/") ? String(name.dropFirst(12)) : name) else {
+                throw .form("typ must be JWT or at+jwt")
+            }
+        }
+        guard
+            let name = try header.text("alg"), let algorithm = TokenAlgorithm(rawValue: name),
+            allowed.contains(algorithm)
+        else { throw .form("the algorithm is not one of those allowed") }
+        return algorithm
+    }
+
+    private static func keyID(_ header: TokenObject) throws(TokenFault) -> String? {
+        let id = try header.text("kid")
+        guard (id?.utf8.count ?? 0) <= Self.maximumKeyID else { throw .form("kid is too long") }
+        return id
+    }
+}

@@ -1,0 +1,90 @@
+internal import Foundation
+internal import PushAPI
+
+/// An object of a token, its header or its claims, read without leniency.
+///
+/// Names are compared byte for byte, unlike those of the API: two readers of a token must not see two different claims.
+struct TokenObject: Sendable {
+    /// The deepest nesting.
+    static let maximumDepth = 8
+    /// The last time that a token may have: the end of the year 9999.
+    private static let maximumTime: Int64 = 253_402_300_799
+
+    private let members: [JSONValue.Member]
+
+    /// `part` names the object in the fault. Throws for anything but an object, for a name that occurs twice in an object at
+    /// any depth, and for more than `maximumDepth` levels.
+    init(_ bytes: [UInt8], _ part: String) throws(TokenFault) {
+        let value: JSONValue
+        do throws(JSONSyntaxError) {
+            value = try JSONValue(reading: bytes)
+        } catch {
+            throw .form("the \(part) is not JSON: \(error)")
+        }
+        guard case .object(let members) = value else { throw .form("the \(part) is not an object") }
+        guard Self.isPlain(value, depth: Self.maximumDepth) else {
+            throw .form("the \(part) has a name twice, or more than \(Self.maximumDepth) levels")
+        }
+        self.members = members
+    }
+
+    private init(members: [JSONValue.Member]) {
+        self.members = members
+    }
+
+    /// The value of exactly that name.
+    subscript(_ name: String) -> JSONValue? {
+        self.members.first { $0.name.utf8.elementsEqual(name.utf8) }?.value
+    }
+
+    /// A text; `nil` if it is missing. Throws for a value of another type.
+    func text(_ name: String) throws(TokenFault) -> String? {
+        guard let value = self[name] else { return nil }
+        guard let text = value.text else { throw .claim("\(name) must be a string") }
+        return text
+    }
+
+    /// A time in seconds since 1970 (RFC 7519 section 2), without its fraction; `nil` if it is missing. Throws for anything
+    /// else.
+    func time(_ name: String) throws(TokenFault) -> Date? {
+        guard let value = self[name] else { return nil }
+        guard case .number(let digits) = value else { throw .claim("\(name) must be a number") }
+        let parts = digits.utf8.split(separator: UInt8(ascii: "."), maxSplits: 1)
+        guard
+            let whole = parts.first, let seconds = Int64(Substring(whole)), (0...Self.maximumTime).contains(seconds),
+            parts.count == 1 || parts[1].allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) })
+        else { throw .claim("\(name) must be seconds since 1970") }
+        return Date(timeIntervalSince1970: TimeInterval(seconds))
+    }
+
+    /// The texts of a claim: the elements of an array, or the words of a string, as `scope` has them. Empty if it is missing,
+    /// and for anything else.
+    ///
+    /// `path` is a name, or names with dots in between that lead through objects: `realm_access.roles`.
+    func texts(at path: String) -> [String] {
+        switch self.value(at: path) {
+        case .string(let text): text.split(separator: " ").map(String.init)
+        case .array(let elements): elements.compactMap(\.text)
+        default: []
+        }
+    }
+
+    /// The value of that name or at that path.
+    private func value(at path: String) -> JSONValue? {
+        if let value = self[path] { return value }
+        let parts = path.split(separator: ".", maxSplits: 1)
+        guard parts.count == 2, case .object(let members) = self[String(parts[0])] else { return nil }
+        return TokenObject(members: members).value(at: String(parts[1]))
+    }
+
+    private static func isPlain(_ value: JSONValue, depth: Int) -> Bool {
+        switch value {
+        case .array(let elements):
+            return depth > 0 && elements.allSatisfy { self.isPlain($0, depth: depth - 1) }
+        case .object(let members):
+            return depth > 0 && Set(members.map(\.name)).count == members.count
+                && members.allSatisfy { self.isPlain($0.value, depth: depth - 1) }
+        case .null, .bool, .number, .string: return true
+        }
+    }
+}

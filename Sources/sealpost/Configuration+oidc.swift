@@ -1,0 +1,121 @@
+import CurlHTTP
+import Foundation
+import PushCore
+import PushServer
+import SocketHTTP
+
+extension Configuration {
+    /// An issuer whose tokens sign in.
+    struct OIDC: Sendable {
+        /// Without the apps that there are.
+        var rules: IssuerRules
+        var url: OutboundURL
+        /// For how long keys are used while the issuer does not answer.
+        var kept = Duration.seconds(86_400)
+        /// After how long they are read again at the latest.
+        var refresh = Duration.seconds(3600)
+        var caFile: String?
+        /// Whether it is called past the proxy.
+        var isDirect = false
+
+        /// `nil` without an issuer. Throws `ConfigurationError` for a bad value.
+        init?(_ section: ConfigurationSection) throws {
+            let issuer = try section.string("issuer")
+            let audiences = Set(try section.strings("audience") ?? [])
+            var rules = IssuerRules(issuer: issuer ?? "", audiences: audiences)
+            try rules.read(section)
+            let keys = try section.section("keys")
+            if let kept = try keys.integer("keep", in: 60...2_592_000) { self.kept = .seconds(kept) }
+            if let refresh = try keys.integer("refresh", in: 60...86_400) { self.refresh = .seconds(refresh) }
+            try keys.finish()
+            self.caFile = try section.string("caFile")
+            self.isDirect = try section.bool("direct") ?? self.isDirect
+            try section.finish()
+            guard let issuer else { return nil }
+            guard let url = OutboundURL(issuer), !issuer.contains("?"), url.isSecure || url.isLocal else {
+                throw section.error("issuer", nil, "must be https:// and a host, perhaps with a port and a path")
+            }
+            guard !audiences.isEmpty, !audiences.contains("") else {
+                throw section.error("audience", nil, "is missing: what tokens for this server have in aud")
+            }
+            (self.rules, self.url) = (rules, url)
+        }
+    }
+}
+
+extension IssuerRules {
+    fileprivate mutating func read(_ section: ConfigurationSection) throws {
+        if let names = try section.strings("algorithms") {
+            self.algorithms = Set(
+                try names.map { name in
+                    guard let algorithm = TokenAlgorithm(rawValue: name) else {
+                        let known = TokenAlgorithm.allCases.map(\.rawValue).joined(separator: ", ")
+                        throw section.error("algorithms", nil, "\"\(name)\" must be one of \(known)")
+                    }
+                    return algorithm
+                }
+            )
+            guard !self.algorithms.isEmpty else { throw section.error("algorithms", nil, "needs one or more") }
+        }
+        self.authorizedParties = Set(try section.strings("authorizedParties") ?? [])
+        let name = try section.section("name")
+        self.nameClaim = try name.string("claim") ?? self.nameClaim
+        self.namePrefix = try name.string("prefix") ?? self.namePrefix
+        guard self.namePrefix.isEmpty || Username(self.namePrefix) != nil else {
+            throw name.error("prefix", nil, "must be letters, digits, -, _, @, # or .")
+        }
+        try name.finish()
+        self.createsUsers = try section.string("users", oneOf: ["existing", "created"]) == "created"
+        self.includesPasswordUsers = try section.bool("passwordUsers") ?? self.includesPasswordUsers
+        try self.readRights(section)
+        if let leeway = try section.integer("leeway", in: 0...300) { self.leeway = TimeInterval(leeway) }
+        if let age = try section.integer("maxAge", in: 60...2_592_000) { self.maximumAge = TimeInterval(age) }
+        self.allowsSessions = try section.bool("sessions") ?? self.allowsSessions
+    }
+
+    private mutating func readRights(_ section: ConfigurationSection) throws {
+        let roles = try section.section("roles")
+        self.roles = try Mapping(roles, Role.allCases.map { ($0, $0.rawValue) })
+        self.otherRole = try roles.string("otherwise", oneOf: Role.allCases.map(\.rawValue)).flatMap(
+            Role.init(rawValue:)
+        )
+        if self.otherRole != nil, self.roles == nil {
+            throw roles.error("otherwise", nil, "it needs a claim that gives roles")
+        }
+        try roles.finish()
+        let apps = try section.section("apps")
+        self.appsClaim = try apps.string("claim")
+        try apps.finish()
+        let scopes = try section.section("scopes")
+        self.scopes = try Mapping(
+            scopes,
+            Scopes.all.names.compactMap { name in Scopes(named: name).map { ($0, name) } }
+        )
+        try scopes.finish()
+    }
+}
+
+extension IssuerRules.Mapping {
+    /// `nil` without a claim. Throws `ConfigurationError` for values without one, and for a claim without values.
+    fileprivate init?(_ section: ConfigurationSection, _ rights: [(right: Right, key: String)]) throws {
+        let claim = try section.string("claim")
+        var values: [Right: Set<String>] = [:]
+        for (right, key) in rights {
+            if let texts = try section.strings(key), !texts.isEmpty { values[right] = Set(texts) }
+        }
+        guard let claim else {
+            guard values.isEmpty else { throw section.error("claim", nil, "is missing, which has these values") }
+            return nil
+        }
+        guard !values.isEmpty else {
+            let keys = rights.map(\.key).joined(separator: ", ")
+            throw section.error("claim", nil, "it gives nothing; say which of its values give \(keys)")
+        }
+        self.init(claim: claim, values: values)
+    }
+}
+
+extension OutboundURL {
+    /// Whether it leads to this machine, where TLS protects nothing.
+    fileprivate var isLocal: Bool { ["localhost", "127.0.0.1", "[::1]"].contains(self.host) }
+}

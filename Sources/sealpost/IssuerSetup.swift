@@ -1,0 +1,143 @@
+import CurlHTTP
+import Foundation
+import Logging
+import PushCore
+import PushSenders
+import PushServer
+import Reactor
+import ServiceLifecycle
+
+/// The configured issuer of tokens, and the service that reads its keys.
+struct IssuerSetup: Sendable {
+    let issuer: Issuer
+    private let configuration: Configuration.OIDC
+    private let client: HTTPClient
+
+    /// `apps` are those that there are. Throws `ConfigurationError` if the file with its authorities cannot be read.
+    init(_ configuration: Configuration.OIDC, apps: Set<AppName>, on loop: EventLoop, egress: Egress) throws {
+        self.configuration = configuration
+        var rules = configuration.rules
+        rules.knownApps = apps
+        self.issuer = Issuer(rules: rules, keys: IssuerKeys(kept: configuration.kept.timeInterval))
+        let settings = HTTPClientSettings(
+            maximumResponseBody: 262_144,
+            connectTimeout: .seconds(5),
+            caFile: configuration.caFile,
+            // The issuer on this machine may do without TLS.
+            allowsPlainHTTP: !configuration.url.isSecure,
+            addresses: .any,
+            proxy: egress.proxy
+        )
+        do throws(OutboundError) {
+            self.client = try HTTPClient(settings, on: loop)
+        } catch {
+            throw ConfigurationError("signIn.oidc.caFile: \(error)")
+        }
+    }
+
+    /// To be called after the service has ended.
+    func close() async {
+        await self.client.close()
+    }
+
+    func makeService(logger: Logger) -> IssuerKeyService {
+        IssuerKeyService(
+            keys: self.issuer.keys,
+            issuer: self.configuration.url,
+            refresh: self.configuration.refresh,
+            client: self.client,
+            logger: logger
+        )
+    }
+}
+
+/// Reads the issuer's keys: at the start, again before their lifetime is over, and when a token has one that is not known.
+struct IssuerKeyService: Service {
+    /// Between two readings, whoever asks for them.
+    private static let pause = Duration.seconds(5)
+    private static let timeout = Duration.seconds(5)
+    /// The shortest lifetime, and that of keys for which the issuer tells none.
+    private static let lifetime = (shortest: 60, usual: 600)
+    /// The longest rest after failures.
+    private static let longestRest = Duration.seconds(60)
+
+    let keys: IssuerKeys
+    let issuer: OutboundURL
+    /// The longest lifetime.
+    let refresh: Duration
+    let client: HTTPClient
+    let logger: Logger
+
+    func run() async throws {
+        await cancelWhenGracefulShutdown {
+            await withTaskCancellationHandler {
+                var failures = 0
+                while !Task.isCancelled {
+                    let reading = self.keys.begin()
+                    let wait: Duration
+                    do {
+                        let (keys, lifetime) = try await self.read()
+                        self.keys.end(reading, with: keys, now: Date())
+                        if failures > 0 || reading == 1 { self.logger.info("the issuer's keys were read") }
+                        (wait, failures) = (min(lifetime, self.refresh), 0)
+                    } catch {
+                        self.keys.end(reading, with: nil, now: Date())
+                        if Task.isCancelled { return }
+                        failures += 1
+                        self.report(error)
+                        wait = min(Self.pause * (1 << min(failures - 1, 4)), Self.longestRest)
+                    }
+                    // Shutdown ends the sleep early.
+                    try? await Task.sleep(for: Self.pause)
+                    await self.keys.wanted.wait(atMost: max(wait - Self.pause, .zero))
+                }
+            } onCancel: {
+                self.keys.wanted.set()
+            }
+        }
+    }
+
+    private func report(_ error: any Error) {
+        self.logger.warning(
+            "the issuer's keys could not be read; the old ones stay in use",
+            metadata: [
+                "issuer": "\(self.issuer.text)", "error": "\(error)",
+                "read": "\(self.keys.readAt.map { $0.formatted(.iso8601) } ?? "never")",
+            ]
+        )
+    }
+
+    /// The keys, and how long the issuer says that they are good.
+    private func read() async throws -> (IssuerKeySet, lifetime: Duration) {
+        guard let url = self.issuer.appending(IssuerDocument.path) else {
+            throw IssuerDocumentError("the issuer's address is too long")
+        }
+        let document = try IssuerDocument(try await self.get(url).body, of: self.issuer.text)
+        guard let keySet = OutboundURL(document.keySet), keySet.isSecure || !self.issuer.isSecure else {
+            throw IssuerDocumentError("jwks_uri is not an https address")
+        }
+        let response = try await self.get(keySet)
+        let age = response.header("cache-control").flatMap(Self.maximumAge) ?? Self.lifetime.usual
+        return (try IssuerKeySet(response.body), .seconds(max(age, Self.lifetime.shortest)))
+    }
+
+    private func get(_ url: OutboundURL) async throws -> OutboundResponse {
+        let request = OutboundRequest(.get, url, headers: [.init("accept", "application/json")], timeout: Self.timeout)
+        let response = try await self.client.send(request)
+        guard response.status == 200 else {
+            throw IssuerDocumentError("\(url.text) was answered with \(response.status)")
+        }
+        return response
+    }
+
+    /// The seconds of `max-age` (RFC 9111 section 5.2.2.1), a year at the most; `nil` without it.
+    static func maximumAge(_ field: String) -> Int? {
+        for part in field.split(separator: ",") {
+            let words = part.split(separator: "=", maxSplits: 1).map { $0.trimmingCharacters(in: .whitespaces) }
+            guard words.count == 2, words[0].lowercased() == "max-age" else { continue }
+            guard !words[1].isEmpty, words[1].utf8.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
+            return min(Int(words[1]) ?? .max, 31_536_000)
+        }
+        return nil
+    }
+}

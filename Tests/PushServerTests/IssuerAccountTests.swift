@@ -1,0 +1,240 @@
+import Foundation
+import HTTPTypes
+import PushAPI
+import PushCore
+import PushStore
+import PushTesting
+import SocketHTTP
+import Testing
+
+@testable import PushServer
+
+/// The accounts of an issuer's users, and what their claims give them.
+@Suite(.timeLimit(.minutes(5))) struct IssuerAccountTests {
+    private let issuer: TestIssuer
+    private let storage: StoreFixture
+
+    init() throws {
+        self.storage = try StoreFixture(options: .withEvents)
+        self.issuer = try TestIssuer(self.storage.clock)
+    }
+
+    /// A server with the fixture's users, and these rules.
+    private func server(_ change: (inout IssuerRules) -> Void = { _ in }) async throws -> ServerFixture {
+        var rules = TestIssuer.rules
+        change(&rules)
+        for (name, role) in ServerFixture.roles {
+            try await self.storage.addUser(name, role: role, ServerFixture.passwordHash)
+        }
+        return try await ServerFixture(storage: self.storage, issuer: self.issuer.issuer(rules))
+    }
+
+    @Test func aUserIsMadeAtTheFirstSignInOnlyIfThatIsConfigured() async throws {
+        let fixture = try await self.server { $0.createsUsers = false }
+        try await fixture.send(bearing: self.issuer.token()).expectProblem(.accountRefused, "no account")
+        try await self.storage.addUser("alina", role: .publisher, .none(ServerFixture.parameters ?? .usual))
+        #expect(try await fixture.send(bearing: self.issuer.token()).json["Role"] == .string("publisher"))
+    }
+
+    @Test func whoWasMadeHasNoPasswordAndIsInTheAudit() async throws {
+        let fixture = try await self.server()
+        #expect(try await fixture.send(bearing: self.issuer.token(), client: .unix).status == .ok)
+        let audit = try await fixture.send(.get, Paths.audit, user: "ada")
+        #expect(
+            audit.text.contains(#""Action":"user.add","Subject":"alina","Detail":"device, by the issuer""#),
+            "\(audit.text)"
+        )
+        let basic = [("Authorization", ServerFixture.basic("alina", password: ""))]
+        try await fixture.send(.get, Paths.currentSession, user: nil, headers: basic).expectProblem(.unauthorized)
+    }
+
+    @Test func manyFirstRequestsMakeOneUser() async throws {
+        let fixture = try await self.server()
+        let token = try self.issuer.token()
+        try await withThrowingTaskGroup { group in
+            for number in 0..<20 {
+                group.addTask {
+                    let answer = try await fixture.send(bearing: token, client: .unix)
+                    #expect(answer.status == .ok, "\(number) \(answer.text)")
+                }
+            }
+            try await group.waitForAll()
+        }
+    }
+
+    @Test func whoHasAPasswordIsTheServersOwnUnlessConfigured() async throws {
+        let fixture = try await self.server()
+        let token = try self.issuer.token(["sub": .string("ada")])
+        try await fixture.send(bearing: token).expectProblem(.accountRefused, "password of its own")
+        let open = try await ServerFixture(
+            storage: self.storage,
+            issuer: self.issuer.issuer(self.rules { $0.includesPasswordUsers = true })
+        )
+        #expect(try await open.send(bearing: token).json["Role"] == .string("admin"))
+    }
+
+    private func rules(_ change: (inout IssuerRules) -> Void) -> IssuerRules {
+        var rules = TestIssuer.rules
+        change(&rules)
+        return rules
+    }
+
+    @Test func theNameIsThatOfTheConfiguredClaimBehindThePrefix() async throws {
+        let fixture = try await self.server { ($0.nameClaim, $0.namePrefix) = ("preferred_username", "corp.") }
+        let token = try self.issuer.token(["preferred_username": .string("ada")])
+        #expect(try await fixture.send(bearing: token).json["Name"] == .string("corp.ada"))
+        try await fixture.send(bearing: self.issuer.token()).expectProblem(.invalidBearerToken, "preferred_username")
+    }
+
+    @Test func disablingAndDeletingEndATokenAtOnce() async throws {
+        let fixture = try await self.server { $0.createsUsers = false }
+        try await self.storage.addUser("alina", role: .device, .none(ServerFixture.parameters ?? .usual))
+        let token = try self.issuer.token()
+        #expect(try await fixture.send(bearing: token).status == .ok)
+        let path = Paths.user("alina")
+        #expect(try await fixture.send(.patch, path, user: "ada", body: #"{"Disabled":true}"#).status == .noContent)
+        try await fixture.send(bearing: token).expectProblem(.accountRefused, "disabled")
+        #expect(try await fixture.send(.patch, path, user: "ada", body: #"{"Disabled":false}"#).status == .noContent)
+        #expect(try await fixture.send(bearing: token).status == .ok)
+        #expect(try await fixture.send(.delete, path, user: "ada").status == .noContent)
+        try await fixture.send(bearing: token).expectProblem(.accountRefused, "no account")
+    }
+
+    // MARK: Rights
+
+    private static func groups(_ names: String...) -> [String: JSONValue?] {
+        ["realm_access": .object([.init("roles", .array(names.map { .string($0) }))])]
+    }
+
+    private static let roles = IssuerRules.Mapping<Role>(
+        claim: "realm_access.roles",
+        values: [.device: ["staff"], .publisher: ["editors", "senders"], .admin: ["operators"]]
+    )
+
+    @Test func theHighestRoleOfTheClaimIsTheAccounts() async throws {
+        let fixture = try await self.server { $0.roles = Self.roles }
+        for (groups, role) in [
+            (Self.groups("staff", "x"), "device"), (Self.groups("senders", "staff"), "publisher"),
+            (Self.groups("operators", "staff"), "admin"), (Self.groups("staff"), "device"),
+        ] {
+            self.storage.clock.advance(by: 1)
+            #expect(try await fixture.send(bearing: self.issuer.token(groups)).json["Role"] == .string(role))
+            let user = try await fixture.send(.get, Paths.user("alina"), user: "ada")
+            #expect(try user.json["Role"] == .string(role))
+        }
+        for none in [Self.groups(), Self.groups("operator", "STAFF"), [:], ["realm_access": .string("operators")]] {
+            try await fixture.send(bearing: self.issuer.token(none)).expectProblem(.accountRefused, "no role")
+        }
+    }
+
+    @Test func whoHasNoRoleByTheClaimHasTheOther() async throws {
+        let fixture = try await self.server { ($0.roles, $0.otherRole) = (Self.roles, .device) }
+        #expect(try await fixture.send(bearing: self.issuer.token()).json["Role"] == .string("device"))
+    }
+
+    @Test func anOlderTokenWithOtherRightsIsRefused() async throws {
+        let fixture = try await self.server { $0.roles = Self.roles }
+        let old = try self.issuer.token(Self.groups("operators"))
+        #expect(try await fixture.send(bearing: old).status == .ok)
+        self.storage.clock.advance(by: 1)
+        #expect(try await fixture.send(bearing: self.issuer.token(Self.groups("staff"))).status == .ok)
+        try await fixture.send(bearing: old).expectProblem(.invalidBearerToken, "later token")
+        let user = try await fixture.send(.get, Paths.user("alina"), user: "ada")
+        #expect(try user.json["Role"] == .string("device"))
+    }
+
+    @Test func theLastAdministratorKeepsTheRoleButNotForThatToken() async throws {
+        let rules = self.rules { $0.roles = Self.roles }
+        let fixture = try await ServerFixture(storage: self.storage, issuer: self.issuer.issuer(rules))
+        #expect(try await fixture.send(bearing: self.issuer.token(Self.groups("operators"))).status == .ok)
+        self.storage.clock.advance(by: 1)
+        let token = try self.issuer.token(Self.groups("staff"))
+        #expect(try await fixture.send(bearing: token).json["Role"] == .string("device"))
+        try await fixture.send(.get, Paths.users, bearing: token).expectProblem(.forbidden)
+        #expect(try await self.storage.user("alina").role == .admin)
+    }
+
+    @Test func appsAreThoseOfTheClaimThatThereAre() async throws {
+        let bank = try #require(AppName("bank"))
+        let fixture = try await self.server { ($0.appsClaim, $0.knownApps) = ("apps", [.usual, bank]) }
+        let token = try self.issuer.token(["apps": .array([.string("bank"), .string("other"), .string("BANK")])])
+        #expect(try await fixture.send(bearing: token).status == .ok)
+        #expect(try await self.storage.user("alina").apps == [bank])
+        let none = try self.issuer.token(["apps": .string("other")])
+        try await fixture.send(bearing: none).expectProblem(.accountRefused, "no app")
+    }
+
+    @Test func scopesAreThoseOfTheClaimWithinTheRole() async throws {
+        let scopes = IssuerRules.Mapping<Scopes>(
+            claim: "scope",
+            values: [.fetch: ["push.read"], .manage: ["push.admin"], .send: ["push.send"]]
+        )
+        let fixture = try await self.server { $0.scopes = scopes }
+        let token = try self.issuer.token(["scope": .string("openid push.read push.admin")])
+        #expect(try await fixture.send(bearing: token).json["Scopes"] == .array([.string("fetch")]))
+        try await fixture.send(.post, Paths.notifications, bearing: token).expectProblem(.insufficientScope)
+        let none = try self.issuer.token(["scope": .string("openid")])
+        try await fixture.send(bearing: none).expectProblem(.accountRefused, "no scope")
+    }
+
+    @Test func withoutAClaimATokenDoesNotManage() async throws {
+        let fixture = try await self.server { $0.roles = Self.roles }
+        let token = try self.issuer.token(Self.groups("operators"))
+        try await fixture.send(.get, Paths.users, bearing: token).expectProblem(.insufficientScope, "manage")
+    }
+
+    // MARK: Other credentials
+
+    @Test func aSessionBeginsOnlyIfThatIsConfigured() async throws {
+        let token = try self.issuer.token()
+        let fixture = try await self.server()
+        try await fixture.send(.post, Paths.sessions, bearing: token).expectProblem(.forbidden, "no sessions")
+        try await fixture.send(.delete, Paths.currentSession, bearing: token).expectProblem(
+            .notFound,
+            "ends with its time"
+        )
+        let scopes = IssuerRules.Mapping<Scopes>(claim: "scope", values: [.fetch: ["read"]])
+        let open = try await ServerFixture(
+            storage: self.storage,
+            issuer: self.issuer.issuer(self.rules { ($0.allowsSessions, $0.scopes) = (true, scopes) })
+        )
+        let reader = try self.issuer.token(["scope": .string("read")])
+        let wide = try await open.send(.post, Paths.sessions, bearing: reader, body: #"{"Scopes":["send"]}"#)
+        try wide.expectProblem(.invalidMember, "Scopes")
+        let session = try await open.send(.post, Paths.sessions, bearing: reader)
+        #expect(try session.json["Scopes"] == .array([.string("fetch")]))
+        let own = try #require(try session.json["Token"]?.text)
+        #expect(try await open.send(bearing: own).json["Name"] == .string("alina"))
+    }
+
+    @Test func aTokenIsStrongerThanACertificateAndWeakerThanAProxysWord() async throws {
+        let field = try #require(IdentityField("X-Remote-User"))
+        let fixture = try await self.server()
+        let token = try self.issuer.token()
+        #expect(try await fixture.send(bearing: token, certificate: "bob").json["Name"] == .string("alina"))
+        let proxied = try await ServerFixture(
+            settings: .forTests(\.identityField, field),
+            storage: self.storage,
+            issuer: self.issuer.issuer()
+        )
+        let head = "GET \(Paths.currentSession) HTTP/1.1\r\nHost: sealpost.test\r\nX-Remote-User: bob\r\n"
+        let request = Request(
+            head: try #require(RequestHead(head + "Authorization: Bearer \(token)\r\n\r\n")),
+            body: RequestBody([]),
+            peer: .unix,
+            loopIndex: 0,
+            proxies: TrustedProxies(networks: [], includesUnix: true, field: .xForwardedFor)
+        )
+        #expect(try await proxied.server.respond(to: request).response.json["Name"] == .string("bob"))
+    }
+
+    @Test func tooManyForgedTokensOfAnAddressAreSlowedAndRightOnesAreNot() async throws {
+        let fixture = try await self.server()
+        let client = PeerAddress.ip(try #require(IPAddress("192.0.2.1")))
+        let forged = try self.issuer.token(header: ["alg": .string("none")])
+        var codes: Set<Int> = []
+        for _ in 0..<200 { codes.insert(try await fixture.send(bearing: forged, client: client).status.code) }
+        #expect(codes == [401, 429])
+        #expect(try await fixture.send(bearing: self.issuer.token(), client: client).status == .ok)
+    }
+}

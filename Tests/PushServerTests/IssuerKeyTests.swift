@@ -1,0 +1,144 @@
+import Foundation
+import HTTPTypes
+import PushAPI
+import PushCore
+import PushStore
+import PushTesting
+import SocketHTTP
+import Testing
+
+@testable import PushServer
+
+/// The keys of an issuer: those that are taken, that come, and that go.
+@Suite(.timeLimit(.minutes(5))) struct IssuerKeyTests {
+    private let fixture: ServerFixture
+    private let issuer: TestIssuer
+    private let known: Issuer
+
+    init() async throws {
+        let storage = try StoreFixture(options: .withEvents)
+        self.issuer = try TestIssuer(storage.clock)
+        self.known = Issuer(rules: TestIssuer.rules, keys: IssuerKeys(kept: 3600))
+        self.fixture = try await ServerFixture(storage: storage, issuer: self.known)
+    }
+
+    private func isRemembered(_ token: String) throws -> Bool {
+        try self.fixture.authenticator.caller(
+            by: .bearer(token[...]),
+            from: nil,
+            reader: nil,
+            term: nil,
+            now: self.fixture.clock.now
+        ) != nil
+    }
+
+    @Test func aKeyThatIsNotKnownIsWaitedFor() async throws {
+        try self.issuer.publish([.es256], in: self.known)
+        let token = try self.issuer.token(.edDSA)
+        // Until the wait a reading that began before does not count: the key may be newer.
+        let early = self.known.keys.begin()
+        async let answers = withThrowingTaskGroup(of: Int.self) { group in
+            for _ in 0..<3 { group.addTask { try await self.fixture.send(bearing: token).status.code } }
+            return try await group.reduce(into: []) { $0.append($1) }
+        }
+        await self.known.keys.wanted.wait(atMost: .seconds(60))
+        self.known.keys.end(early, with: try self.issuer.keySet([.es256]), now: self.fixture.clock.now)
+        try await eventually {
+            try self.issuer.publish(in: self.known); return try self.isRemembered(token)
+        }
+        #expect(try await answers == [200, 200, 200])
+    }
+
+    @Test func withoutKeysATokenIsToBeShownAgain() async throws {
+        let token = try self.issuer.token()
+        async let answer = self.fixture.send(bearing: token)
+        await self.known.keys.wanted.wait(atMost: .seconds(60))
+        self.known.keys.end(self.known.keys.begin(), with: nil, now: self.fixture.clock.now)
+        let response = try await answer
+        try response.expectProblem(.issuerUnavailable)
+        #expect(response.fields[.retryAfter] == "5")
+    }
+
+    @Test func theOldKeysStayForAWhileWhenTheIssuerDoesNotAnswer() async throws {
+        try self.issuer.publish(in: self.known)
+        self.fixture.clock.advance(by: 3599)
+        self.known.keys.end(self.known.keys.begin(), with: nil, now: self.fixture.clock.now)
+        let token = try self.issuer.token()
+        #expect(try await self.fixture.send(bearing: token).status == .ok)
+        self.fixture.clock.advance(by: 1)
+        #expect(try !self.isRemembered(token))
+        async let answer = self.fixture.send(bearing: token)
+        await self.known.keys.wanted.wait(atMost: .seconds(60))
+        self.known.keys.end(self.known.keys.begin(), with: nil, now: self.fixture.clock.now)
+        try await answer.expectProblem(.issuerUnavailable)
+    }
+
+    @Test func aKeyThatGoesTakesItsTokensAlong() async throws {
+        try self.issuer.publish([.es256, .edDSA], in: self.known)
+        let token = try self.issuer.token(.es256)
+        #expect(try await self.fixture.send(bearing: token).status == .ok)
+        #expect(try self.isRemembered(token))
+        // More keys change nothing.
+        try self.issuer.publish(in: self.known)
+        #expect(try self.isRemembered(token))
+        try self.issuer.publish([.edDSA], in: self.known)
+        #expect(try !self.isRemembered(token))
+        async let answer = self.fixture.send(bearing: token)
+        await self.known.keys.wanted.wait(atMost: .seconds(60))
+        try self.issuer.publish([.edDSA], in: self.known)
+        try await answer.expectProblem(.invalidBearerToken, "no such key")
+    }
+
+    @Test func aTokenIsRememberedUntilItsEnd() async throws {
+        try self.issuer.publish(in: self.known)
+        let token = try self.issuer.token(["exp": .number(Int(self.fixture.clock.now.timeIntervalSince1970) + 60)])
+        #expect(try !self.isRemembered(token))
+        #expect(try await self.fixture.send(bearing: token).status == .ok)
+        self.fixture.clock.advance(by: 59)
+        #expect(try self.isRemembered(token))
+        self.fixture.clock.advance(by: 1)
+        #expect(try !self.isRemembered(token))
+        try await self.fixture.send(bearing: token).expectProblem(.tokenExpired)
+    }
+
+    @Test func keysThatVerifyNoTokenAreLeftOut() throws {
+        let unusable: [[String: JSONValue?]] = [
+            ["use": .string("enc")], ["key_ops": .array([.string("sign")])],
+            ["kty": .string("oct"), "k": .string("AAAA")],
+            ["alg": .string("RS512")], ["n": nil], ["n": .string("AQAB")], ["e": .string("AQABAQAB")],
+            ["e": .string("Ag")],
+            ["n": .string(String(repeating: "A", count: 2000))], ["kty": .number(1)],
+        ]
+        for changes in unusable {
+            let keys = JSONValue.object([
+                .init("keys", .array([self.issuer.key(.rs256, changes), .string("x"), .null]))
+            ])
+            #expect(throws: IssuerDocumentError.self, "\(changes)") { try IssuerKeySet(keys.bytes) }
+        }
+        let many = JSONValue.object([.init("keys", .array(Array(repeating: self.issuer.key(.es256), count: 101)))])
+        #expect(throws: IssuerDocumentError.self) { try IssuerKeySet(many.bytes) }
+        for text in ["", "[]", "{}", #"{"keys":{}}"#, #"{"keys":[]}"#] {
+            #expect(throws: IssuerDocumentError.self) { try IssuerKeySet(Array(text.utf8)) }
+        }
+    }
+
+    @Test func aTokenWithoutAKeyIDNeedsTheOnlyKeyOfItsAlgorithm() throws {
+        let token = try SignedToken(self.issuer.token(header: ["kid": nil])[...], algorithms: [.es256])
+        let keys = [self.issuer.key(.es256), self.issuer.key(.rs256)]
+        let one = try IssuerKeySet(JSONValue.object([.init("keys", .array(keys))]).bytes)
+        let two = try IssuerKeySet(JSONValue.object([.init("keys", .array(keys + [keys[0]]))]).bytes)
+        #expect(one.verifies(token))
+        #expect(!two.hasKey(for: token))
+    }
+
+    @Test func theDocumentOfAnotherIssuerIsRefused() throws {
+        let text = #"{"issuer":"https://id.example","jwks_uri":"https://id.example/keys"}"#
+        #expect(try IssuerDocument(Array(text.utf8), of: "https://id.example").keySet == "https://id.example/keys")
+        for issuer in ["https://id.example/", "https://other.example"] {
+            #expect(throws: IssuerDocumentError.self) { try IssuerDocument(Array(text.utf8), of: issuer) }
+        }
+        for text in ["", "[]", #"{"issuer":"https://id.example"}"#] {
+            #expect(throws: IssuerDocumentError.self) { try IssuerDocument(Array(text.utf8), of: "https://id.example") }
+        }
+    }
+}

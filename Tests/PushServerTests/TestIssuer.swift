@@ -1,0 +1,165 @@
+import Bytes
+import Crypto
+import CryptoExtras
+import Foundation
+import HTTPTypes
+import PushAPI
+import PushCore
+import PushTesting
+import SocketHTTP
+import Testing
+
+@testable import PushServer
+
+/// An issuer with a key for each algorithm, whose tokens say what a test wants.
+struct TestIssuer: Sendable {
+    static let name = "https://id.example/realm"
+    static let audience = "sealpost"
+    private static let keys = Result { try SampleKeys() }
+
+    private let keys: SampleKeys
+    let clock: ManualClock
+
+    init(_ clock: ManualClock) throws {
+        self.keys = try Self.keys.get()
+        self.clock = clock
+    }
+
+    /// The rules that most tests want: users are made.
+    static var rules: IssuerRules {
+        var rules = IssuerRules(issuer: Self.name, audiences: [Self.audience])
+        rules.createsUsers = true
+        rules.leeway = 0
+        return rules
+    }
+
+    /// An issuer whose keys are known, as the server sees it.
+    func issuer(_ rules: IssuerRules = Self.rules, kept: TimeInterval = 86_400) throws -> Issuer {
+        let issuer = Issuer(rules: rules, keys: IssuerKeys(kept: kept))
+        try self.publish(in: issuer)
+        return issuer
+    }
+
+    /// Has the server read the keys of these algorithms.
+    func publish(_ algorithms: [TokenAlgorithm] = TokenAlgorithm.allCases, in issuer: Issuer) throws {
+        issuer.keys.end(issuer.keys.begin(), with: try self.keySet(algorithms), now: self.clock.now)
+    }
+
+    func keySet(_ algorithms: [TokenAlgorithm] = TokenAlgorithm.allCases) throws -> IssuerKeySet {
+        try IssuerKeySet(JSONValue.object([.init("keys", .array(algorithms.map(self.keys.json)))]).bytes)
+    }
+
+    /// The key of an algorithm as the issuer publishes it, with other members.
+    func key(_ algorithm: TokenAlgorithm, _ changes: [String: JSONValue?] = [:]) -> JSONValue {
+        self.keys.json(algorithm).with(changes)
+    }
+
+    /// The same with other claims only.
+    func token(_ claims: [String: JSONValue?]) throws -> String {
+        try self.token(.es256, claims)
+    }
+
+    /// A token of alina, whose header and claims have these members, or not those that are `nil`.
+    func token(
+        _ algorithm: TokenAlgorithm = .es256,
+        header: [String: JSONValue?] = [:],
+        _ claims: [String: JSONValue?] = [:]
+    ) throws -> String {
+        let now = Int(self.clock.now.timeIntervalSince1970)
+        let allClaims = JSONValue.object([
+            .init("iss", .string(Self.name)), .init("aud", .string(Self.audience)), .init("sub", .string("alina")),
+            .init("iat", .number(now)), .init("exp", .number(now + 600)),
+        ]).with(claims)
+        return try self.token(algorithm, header: self.header(algorithm).with(header).bytes, claims: allClaims.bytes)
+    }
+
+    func header(_ algorithm: TokenAlgorithm) -> JSONValue {
+        .object([
+            .init("alg", .string(algorithm.rawValue)), .init("kid", .string(algorithm.rawValue)),
+            .init("typ", .string("JWT")),
+        ])
+    }
+
+    /// A token of these bytes.
+    func token(_ algorithm: TokenAlgorithm, header: [UInt8], claims: [UInt8]) throws -> String {
+        let message = "\(Base64.url.text(of: header)).\(Base64.url.text(of: claims))"
+        return "\(message).\(Base64.url.text(of: try self.keys.sign(Data(message.utf8), algorithm)))"
+    }
+}
+
+private struct SampleKeys: Sendable {
+    let rsa = try? _RSA.Signing.PrivateKey(keySize: .bits2048)
+    let p256 = P256.Signing.PrivateKey()
+    let ed25519 = Curve25519.Signing.PrivateKey()
+
+    init() throws {
+        _ = try #require(self.rsa)
+    }
+
+    func sign(_ message: Data, _ algorithm: TokenAlgorithm) throws -> Data {
+        switch algorithm {
+        case .rs256:
+            try #require(self.rsa).signature(for: message, padding: .insecurePKCS1v1_5).rawRepresentation
+        case .ps256: try #require(self.rsa).signature(for: message, padding: .PSS).rawRepresentation
+        case .es256: try self.p256.signature(for: message).rawRepresentation
+        case .edDSA: try self.ed25519.signature(for: message)
+        }
+    }
+
+    func json(_ algorithm: TokenAlgorithm) -> JSONValue {
+        func text(_ bytes: some Sequence<UInt8>) -> JSONValue { .string(Base64.url.text(of: bytes)) }
+        let own: [JSONValue.Member]
+        switch algorithm {
+        case .rs256, .ps256:
+            let primitives = try? self.rsa?.publicKey.getKeyPrimitives()
+            own = [
+                .init("kty", .string("RSA")), .init("n", text(primitives?.modulus ?? Data())),
+                .init("e", text(primitives?.publicExponent ?? Data())),
+            ]
+        case .es256:
+            let point = self.p256.publicKey.rawRepresentation
+            own = [
+                .init("kty", .string("EC")), .init("crv", .string("P-256")), .init("x", text(point.prefix(32))),
+                .init("y", text(point.suffix(32))),
+            ]
+        case .edDSA:
+            own = [
+                .init("kty", .string("OKP")), .init("crv", .string("Ed25519")),
+                .init("x", text(self.ed25519.publicKey.rawRepresentation)),
+            ]
+        }
+        let name = JSONValue.string(algorithm.rawValue)
+        return .object(own + [.init("kid", name), .init("alg", name), .init("use", .string("sig"))])
+    }
+}
+
+extension JSONValue {
+    /// The object with these members in place of those of the same names, and without those that are `nil`.
+    fileprivate func with(_ changes: [String: JSONValue?]) -> JSONValue {
+        guard case .object(let members) = self else { return self }
+        let new = changes.compactMap { name, value in value.map { Member(name, $0) } }
+        return .object(members.filter { changes[$0.name] == nil } + new)
+    }
+}
+
+extension ServerFixture {
+    /// Sends a request with a token.
+    func send(
+        _ method: HTTPRequest.Method = .get,
+        _ target: String = Paths.currentSession,
+        bearing token: String,
+        body: String = "",
+        client: PeerAddress = .unknown,
+        certificate: String? = nil
+    ) async throws -> Response {
+        try await self.send(
+            method,
+            target,
+            user: nil,
+            headers: [("Authorization", "Bearer \(token)")],
+            body: body,
+            client: client,
+            certificate: certificate
+        )
+    }
+}
