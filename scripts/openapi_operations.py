@@ -414,6 +414,20 @@ device. They count for notifications that are sent afterwards; earlier ones stay
     answers={204: ("The user has these tags.", None, {})}, problems=[404],
 )
 operation(
+    "POST", "/api/users/{id}/enrolment", "makeEnrolmentCode", "administration", "Make a code for a device",
+    """\
+Makes a code with which a device of the user gets a token, once, with these scopes. A publisher, as the app's own backend, may do so for
+users with the role `device` that have no password and belong to no other app than its own; an administrator for all: 403 otherwise.""",
+    "publisher", "manage", parameters=(USER,), body=json("EnrolmentOrder", "The scopes and the time.", required=False),
+    answers={201: ("The code, shown only here.", schema("EnrolmentCode"), {"Location": header("Location")})}, problems=[404],
+)
+operation(
+    "POST", "/api/enrolment", "enrol", "sessions", "Exchange a code for a token",
+    "Gives a device the token of its user. A code works once and until its time is over; 403 otherwise, and 429 after too many wrong ones.",
+    None, body=json("Enrolment", "The code."),
+    answers={201: ("A token.", schema("EnrolledSession"), {"Location": header("Location")})}, problems=[403, 429, 507],
+)
+operation(
     "DELETE", "/api/users/{id}", "deleteUser", "administration", "Delete a user",
     "Deletes a user with all devices and tokens, at once. The last administrator stays: 409.",
     "admin", "manage", parameters=(USER,), answers={204: ("The user is gone.", None, {})}, problems=[404, 409],

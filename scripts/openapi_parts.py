@@ -489,6 +489,30 @@ SCHEMAS = {
         {"Token": schema("Token"), "ExpiresAt": time("When the token ends."), "Scopes": schema("GivenScopes")},
         description="A token, which is shown only here.",
     ),
+    "EnrolmentOrder": thing(
+        [], {
+            "Scopes": schema("Scopes"),
+            "ExpiresIn": either("integer", minimum=60, maximum=86400, default=900, description="Seconds in which the code may be used."),
+        },
+        description="What the token shall be good for that a code gives.", examples=[{"ExpiresIn": 3600}],
+    ),
+    "EnrolmentCode": thing(
+        ["Code", "ExpiresAt", "Scopes"],
+        {
+            "Code": {"type": "string", "pattern": "^[0-9A-HJKMNP-TV-Z]{5}(-[0-9A-HJKMNP-TV-Z]{5}){4}$", "description": "A secret that works once; the case of letters, dashes and blanks do not count."},
+            "ExpiresAt": time("When the code ends."), "Scopes": schema("GivenScopes"),
+        },
+        description="A code, which is shown only here.",
+    ),
+    "Enrolment": thing(
+        ["Code"], {"Code": {"type": "string", "description": "The code, in any spelling."}},
+        description="The code of a user.", examples=[{"Code": "7K3QM-0XW9T-5ZJ4R-B8N2D-VH6PC"}],
+    ),
+    "EnrolledSession": thing(
+        ["Name", "Token", "ExpiresAt", "Scopes"],
+        {"Name": schema("Username"), "Token": schema("Token"), "ExpiresAt": time("When the token ends."), "Scopes": schema("GivenScopes")},
+        description="Whose device it is, and its token, which is shown only here.",
+    ),
     "SessionView": thing(
         ["Name", "Role", "Scopes", "ExpiresAt", "PageToken"],
         {
@@ -532,8 +556,8 @@ SCHEMAS = {
         description="A page of tokens in the order of their prefixes.",
     ),
     "UserOrder": thing(
-        ["Name", "Password"],
-        {"Name": schema("NewUsername"), "Password": schema("Password"), "Role": {"enum": ["device", "publisher", "admin", None], "default": "device"}, "Apps": {"anyOf": [schema("Apps"), {"type": "null"}], "default": ["default"]}},
+        ["Name"],
+        {"Name": schema("NewUsername"), "Password": schema("Password"), "WithoutPassword": either("boolean", description="The user gets no password: either this or `Password`."), "Role": {"enum": ["device", "publisher", "admin", None], "default": "device"}, "Apps": {"anyOf": [schema("Apps"), {"type": "null"}], "default": ["default"]}},
         description="A user that is to be.", examples=[{"Name": "alice", "Password": "correct horse battery", "Role": "device"}],
     ),
     "NewUsername": {"type": "string", "pattern": NAME, "not": {"enum": [".", ".."]}, "description": "A name that no user has yet.", "examples": ["alice"]},
@@ -548,8 +572,8 @@ SCHEMAS = {
         description="What shall be other about a user.", examples=[{"Disabled": True}],
     ),
     "User": thing(
-        ["Name", "Role", "Apps", "CreatedAt", "Disabled"],
-        {"Name": schema("Username"), "Role": schema("Role"), "Apps": schema("Apps"), "CreatedAt": time("When the user was made."), "Disabled": {"type": "boolean"}},
+        ["Name", "Role", "Apps", "CreatedAt", "Disabled", "HasPassword"],
+        {"Name": schema("Username"), "Role": schema("Role"), "Apps": schema("Apps"), "CreatedAt": time("When the user was made."), "Disabled": {"type": "boolean"}, "HasPassword": {"type": "boolean"}},
         description="A user.",
     ),
     "UserTags": thing(

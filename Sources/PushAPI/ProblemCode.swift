@@ -39,6 +39,8 @@ public enum ProblemCode: String, Sendable, CaseIterable {
     case tokenExpired = "token-expired"
     /// The issuer's token is right, but its person has no account here that it may use.
     case accountRefused = "account-refused"
+    /// The code for enrolment is wrong, was used, or is over; ask for another one.
+    case enrolmentRefused = "enrolment-refused"
     /// The role of the caller does not allow the request.
     case forbidden = "forbidden"
     /// The caller may do this, but the token lacks a scope.
@@ -107,7 +109,7 @@ public enum ProblemCode: String, Sendable, CaseIterable {
         case .invalidCursor, .invalidIdempotencyKey, .unsupportedSignature, .unknownPlatform, .unknownUser: 400
         case .unknownMember, .unknownParameter, .unknownApp, .alertNotAllowed: 400
         case .unauthorized, .invalidBearerToken, .tokenExpired: 401
-        case .forbidden, .insufficientScope, .crossOrigin, .accountRefused: 403
+        case .forbidden, .insufficientScope, .crossOrigin, .accountRefused, .enrolmentRefused: 403
         case .notFound: 404
         case .methodNotAllowed: 405
         case .requestTimeout: 408
@@ -149,6 +151,7 @@ public enum ProblemCode: String, Sendable, CaseIterable {
         case .unauthorized: "Credentials are missing or wrong"
         case .invalidBearerToken: "The bearer token is invalid, expired or revoked"
         case .tokenExpired: "The token of the issuer has expired"
+        case .enrolmentRefused: "The enrolment code is not valid"
         case .accountRefused: "The issuer's user has no account here"
         case .insufficientScope: "The token lacks a required scope"
         case .forbidden: "The caller is not allowed to do this"

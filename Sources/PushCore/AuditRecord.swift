@@ -9,6 +9,8 @@ package struct AuditRecord: Sendable, Hashable {
         case deleteUser = "user.delete"
         /// Tags were given to a user, or taken away.
         case setTags = "user.tags"
+        /// A code was made with which a device of the user gets a token, once.
+        case enrol = "user.enrol"
         case addToken = "token.add"
         /// Also the end of a session by its user.
         case revokeToken = "token.revoke"

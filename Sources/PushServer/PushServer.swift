@@ -121,6 +121,7 @@ package final class PushServer: Responder {
             ),
             UserHandler(store: store, reports: reports, authenticator: authenticator, settings: settings),
             UserTagHandler(store: store),
+            EnrolmentHandler(store: store, authenticator: authenticator, lifetime: settings.sessionLifetime),
             SetupHandler(store: store, reports: reports, authenticator: authenticator, code: setup),
             AuditHandler(reports: reports),
             MetricHandler(

@@ -36,6 +36,43 @@ import Testing
         #expect(ended.output.contains("urn:sealpost:problem:invalid-token"))
     }
 
+    @Test func theLinesAboutCodesWorkAsPasted() async throws {
+        let folder = try TemporaryFolder()
+        let port = try Self.freePort()
+        let text = try Repository.text(of: "docs/operations.md")
+        let block = try #require(text.firstMatch(of: /<!-- enrolment -->\n```bash\n((?s).*?)```/)).output.1
+        let script = block.replacing("127.0.0.1:8080", with: "127.0.0.1:\(port)").replacing(
+            "curl",
+            with: "curl --silent"
+        )
+        let folderOfExecutable = URL(fileURLWithPath: Daemon.executable).deletingLastPathComponent().path
+        let ended = try await ChildProcess(
+            "/bin/bash",
+            [
+                "-c",
+                """
+                set -e
+                echo 'correct horse battery' | sealpost user add boss --role admin --password-stdin
+                sealpost user add erna --no-password
+                sealpost user list
+                sealpost serve &
+                curl --silent --retry 9 --retry-connrefused --retry-delay 1 http://127.0.0.1:\(port)/readyz
+                \(script)
+                kill %1
+                wait %1
+                """,
+            ],
+            in: folder.path,
+            environment: [
+                "PATH": "\(folderOfExecutable):/usr/bin:/bin", "SEALPOST_SERVER_LISTEN": "127.0.0.1:\(port)",
+            ]
+        ).end()
+        #expect(ended.code == 0, "\(ended.errors)")
+        #expect(ended.output.contains(/erna  device  since [-0-9]+  no password\n/))
+        #expect(ended.output.contains(/"Code":"[0-9A-Z]{5}(-[0-9A-Z]{5}){4}"/))
+        #expect(ended.output.contains(/"Name":"dora","Token":"spt_/), "\(ended.output)")
+    }
+
     private func quickStart() throws -> String {
         let text = try Repository.text(of: "README.md")
         let block = try #require(text.firstMatch(of: /<!-- quick start -->\n```bash\n((?s).*?)```/))

@@ -81,6 +81,7 @@ import Testing
             guard let role = caller.role else { return 401 }
             guard role >= least.role, caller.scopes?.isSuperset(of: least.scopes) ?? true else { return 403 }
         }
+        if owner != .nobody, caller.role == .publisher, let status = row.toPublisher { return status }
         switch owner {
         case .caller: return caller.scopes == nil ? row.ownByPassword ?? row.own : row.own
         case .nobody: return try #require(row.missing)

@@ -15,6 +15,8 @@ struct AccessRow: Sendable {
     var foreign: Int?
     /// To an administrator who may send; `nil`: the same as to others.
     var foreignToAdministrator: Int?
+    /// To a publisher; `nil`: the same as to others.
+    var toPublisher: Int?
     var missing: Int?
     var body = ""
 
@@ -111,6 +113,15 @@ struct AccessRow: Sendable {
             missing: 404,
             body: #"{"Tags":["board"]}"#
         ),
+        // All have a password here; those without are in `EnrolmentTests`.
+        "POST /api/users/{id}/enrolment": AccessRow(
+            resource: .user,
+            own: 201,
+            foreign: 201,
+            toPublisher: 403,
+            missing: 404
+        ),
+        "POST /api/enrolment": AccessRow(resource: .nothing, own: 403, body: #"{"Code":"x"}"#),
         // The only administrator stays.
         "DELETE /api/users/{id}": AccessRow(resource: .user, own: 409, foreign: 204, missing: 404),
         "GET /api/webpush/key": AccessRow(resource: .nothing, own: 200),

@@ -28,6 +28,7 @@ import Testing
         "DELETE /api/sessions/current": (.device, []), "GET /api/status": (.admin, .manage),
         "POST /api/lanes/retry": (.admin, .manage), "GET /console": nil, "GET /console/": nil,
         "GET /console/{id}": nil, "POST /api/setup": nil,
+        "POST /api/enrolment": nil, "POST /api/users/{id}/enrolment": (.publisher, .manage),
         "GET /api/users": (.admin, .manage), "GET /api/users/{id}": (.admin, .manage),
         "PUT /api/users/current/password": (.device, []),
         "POST /api/tokens": (.admin, .manage), "GET /api/tokens": (.admin, .manage),

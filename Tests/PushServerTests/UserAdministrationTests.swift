@@ -63,7 +63,7 @@ import Testing
     @Test func aUserIsShownWithoutTheHash() async throws {
         let response = try await self.fixture.send(.get, Paths.user("Alice"), user: "ada")
         let expected =
-            #"{"Name":"alice","Role":"device","Apps":["default"],"CreatedAt":"2027-01-15T08:00:00Z","Disabled":false}"#
+            #"{"Name":"alice","Role":"device","Apps":["default"],"CreatedAt":"2027-01-15T08:00:00Z","Disabled":false,"HasPassword":true}"#
         #expect(response.text == expected)
     }
 
@@ -167,7 +167,7 @@ import Testing
     @Test func sendingToADisabledUserIsAsToAnyOther() async throws {
         #expect(try await self.patch("bob", #"{"Disabled":true}"#).status == .noContent)
         let path = try await self.fixture.post(#"{"Payload":1,"To":["username:bob"]}"#)
-        #expect(try await self.patch("bob", #"{"Disabled":false}"#).status == .noContent)
+        #expect(try await self.patch("bob", #"{"Disabled":false,"HasPassword":true}"#).status == .noContent)
         #expect(try await self.fixture.send(.get, path, user: "bob").status == .ok)
     }
 

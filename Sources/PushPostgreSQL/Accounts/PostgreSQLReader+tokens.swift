@@ -65,6 +65,7 @@ extension PostgreSQLReader {
     private static let entries = """
         select u.id, u.name, t.prefix, t.is_session, t.scopes, t.created_at, t.expires_at, t.used_at
         from token t join account u on u.id = t.user_id where t.expires_at > $1 and t.prefix > $2
+            and t.scopes not like '\(Enrolment.mark)%'
         """
     static let allTokens = "\(entries) order by t.prefix limit $3"
     static let tokensOfOne = "\(entries) and u.name_key = $4 order by t.prefix limit $3"

@@ -42,7 +42,8 @@ extension PostgreSQLReader {
     static let usersAfter = "\(entries) where name_key > $1 order by name_key limit $2"
     private static let entryNamed = "\(entries) where name_key = $1"
 
-    private static let entries = "select id, name, role, apps, created_at, disabled_at is not null from account"
+    private static let entries =
+        "select id, name, role, apps, created_at, disabled_at is not null, password from account"
 
     package func tags(ofUser name: Username) async throws(StoreError) -> [Tag]? {
         let sealing = self.store.sealing
@@ -79,7 +80,8 @@ extension UserEntry {
             role: role,
             apps: Set(storedApps: try row.optionalText(3)),
             createdAt: Date(milliseconds: try row.integer(4)),
-            isDisabled: try row.boolean(5)
+            isDisabled: try row.boolean(5),
+            hasPassword: !PasswordHash(phc: try row.text(6)).isNone
         )
     }
 }

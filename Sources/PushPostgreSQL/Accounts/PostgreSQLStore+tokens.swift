@@ -43,20 +43,29 @@ extension PostgreSQLStore {
                 tx,
                 now: now
             )
-            let ended = try await tx.query(
-                Self.oldestSessions,
-                user.id,
-                token.fingerprint.bytes,
-                NewSession.maximumCount - 1
-            )
-            if ended.count > 0 { _ = try await tx.query(Self.newVersion, user.id) }
-            let fingerprints = try ended.compactMap { Fingerprint(bytes: try $0.data(0)) }
-            for fingerprint in fingerprints { tx.end(.token(fingerprint, user: user.id)) }
-            return NewSession(token: token, ended: fingerprints)
+            return NewSession(token: token, ended: try await Self.endOldestSessions(of: user.id, but: token, tx))
         }
     }
 
-    private static let lockSignedIn = """
+    /// Ends the oldest sessions beyond the most that a user has.
+    static func endOldestSessions(
+        of user: Int64,
+        but token: BearerToken,
+        _ tx: WriteTransaction
+    ) async throws -> [Fingerprint] {
+        let ended = try await tx.query(
+            Self.oldestSessions,
+            user,
+            token.fingerprint.bytes,
+            NewSession.maximumCount - 1
+        )
+        if ended.count > 0 { _ = try await tx.query(Self.newVersion, user) }
+        let fingerprints = try ended.compactMap { Fingerprint(bytes: try $0.data(0)) }
+        for fingerprint in fingerprints { tx.end(.token(fingerprint, user: user)) }
+        return fingerprints
+    }
+
+    static let lockSignedIn = """
         select id from account where id = $1 and password_number = $2 and disabled_at is null for no key update
         """
     static let oldestSessions = """
@@ -123,7 +132,7 @@ extension PostgreSQLStore {
 
     // MARK: - Private
 
-    private struct NewToken {
+    struct NewToken {
         let user: Int64
         let isSession: Bool
         let isVouched: Bool
@@ -132,7 +141,7 @@ extension PostgreSQLStore {
     }
 
     /// Inserts a random token, and adds the record with it to the audit.
-    private func insert(
+    func insert(
         _ new: NewToken,
         by record: AuditRecord?,
         _ tx: WriteTransaction,

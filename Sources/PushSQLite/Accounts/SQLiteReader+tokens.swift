@@ -60,13 +60,16 @@ extension SQLiteReader {
 
     static let allTokens = """
         select t.*, u.name from token t join user u on u.id = t.user_id
-        where t.expires_at > ?1 and t.prefix > ?2 order by t.prefix limit ?3
+        where t.expires_at > ?1 and t.prefix > ?2 and \(isToken) order by t.prefix limit ?3
         """
+
+    /// Not a code for enrolment.
+    private static let isToken = "t.scopes not like '\(Enrolment.mark)%'"
 
     /// Starts at the user, who has few tokens, while the other users have many.
     static let tokensOfOne = """
         select t.*, u.name from user u cross join token t indexed by token_by_user on t.user_id = u.id
-        where u.name_key = ?4 and t.expires_at > ?1 and t.prefix > ?2 order by t.prefix limit ?3
+        where u.name_key = ?4 and t.expires_at > ?1 and t.prefix > ?2 and \(isToken) order by t.prefix limit ?3
         """
 }
 

@@ -57,7 +57,7 @@ extension SQLiteReader {
     }
 
     private static let entries =
-        "select id, name, role, apps, created_at, disabled_at is not null as is_disabled from user"
+        "select id, name, role, apps, created_at, disabled_at is not null as is_disabled, password from user"
 }
 
 extension UserEntry {
@@ -69,7 +69,8 @@ extension UserEntry {
             role: role,
             apps: try Set(storedApps: row["apps"]),
             createdAt: try Date(milliseconds: row["created_at"]),
-            isDisabled: try row["is_disabled"]
+            isDisabled: try row["is_disabled"],
+            hasPassword: try !PasswordHash(phc: row["password"]).isNone
         )
     }
 }

@@ -52,20 +52,24 @@ extension SQLiteStore {
                 expiresAt: expiresAt,
                 now: now
             )
-            let ended = try Data.fetchAll(
-                db,
-                sql: """
-                    delete from token where hash in (
-                        select hash from token where user_id = ?1 and is_session and hash <> ?2
-                        order by created_at desc limit -1 offset ?3)
-                    returning hash
-                    """,
-                arguments: [user.id, token.fingerprint.bytes, NewSession.maximumCount - 1]
-            )
-            return NewSession(token: token, ended: ended.compactMap { Fingerprint(bytes: $0) })
+            return NewSession(token: token, ended: try Self.endOldestSessions(of: user.id, but: token, db))
         } noting: { [audit] in
             record?.about($0?.token.prefix, in: audit)
         }
+    }
+
+    /// Ends the oldest sessions beyond the most that a user has.
+    static func endOldestSessions(of user: Int64, but token: BearerToken, _ db: Database) throws -> [Fingerprint] {
+        try Data.fetchAll(
+            db,
+            sql: """
+                delete from token where hash in (
+                    select hash from token where user_id = ?1 and is_session and hash <> ?2
+                    order by created_at desc limit -1 offset ?3)
+                returning hash
+                """,
+            arguments: [user, token.fingerprint.bytes, NewSession.maximumCount - 1]
+        ).compactMap { Fingerprint(bytes: $0) }
     }
 
     package func revokeToken(_ prefix: TokenPrefix, by record: AuditRecord?) async throws -> Fingerprint? {
@@ -112,7 +116,7 @@ extension SQLiteStore {
         return uses.count
     }
 
-    private func insertToken(
+    func insertToken(
         _ db: Database,
         user: Int64,
         isSession: Bool,
@@ -143,7 +147,7 @@ extension SQLiteStore {
 
 extension AuditRecord {
     /// The record with the token that it is about before its detail; `nil` if there is none, for then nothing was done.
-    fileprivate func about(_ token: TokenPrefix?, in audit: AuditTrail) -> AuditRecord? {
+    func about(_ token: TokenPrefix?, in audit: AuditTrail) -> AuditRecord? {
         guard let token else { return nil }
         var record = self
         let details = ["token \(audit.name(of: token))", record.detail]

@@ -13,7 +13,12 @@ struct UserHandler: Handler {
 
     var routes: [Route] {
         [
-            Route(.post, Paths.users, .atLeast(.admin, .manage), body: ["Name", "Password", "Role", "Apps"]) {
+            Route(
+                .post,
+                Paths.users,
+                .atLeast(.admin, .manage),
+                body: ["Name", "Password", "WithoutPassword", "Role", "Apps"]
+            ) {
                 try await self.addUser($0)
             },
             Route(.get, Paths.users, .atLeast(.admin, .manage), query: ["cursor", "after", "limit"]) {
@@ -46,7 +51,7 @@ struct UserHandler: Handler {
         }
         let role = try self.role(body) ?? .device
         let apps = try self.apps(body)
-        let hash = try await self.hash(Secret(try body.requiredString("Password")), chosenFor: name, context)
+        let hash = try await self.newHash(body, of: name, context)
         let detail = [role.rawValue, apps.map { "apps \($0.text)" }].compactMap(\.self).joined(separator: ", ")
         let isAdded = try await self.store.addUser(
             name,
@@ -176,6 +181,17 @@ struct UserHandler: Handler {
         return apps
     }
 
+    /// The hash of the new user's password. That there is none must be said, as a password may be forgotten.
+    private func newHash(_ body: JSONBody, of name: Username, _ context: RequestContext) async throws -> PasswordHash {
+        if try body.bool("WithoutPassword") == true {
+            guard body.value("Password") == nil else {
+                throw Problem(.invalidMember, "Password and WithoutPassword exclude each other")
+            }
+            return .none(self.authenticator.parameters)
+        }
+        return try await self.hash(Secret(try body.requiredString("Password")), chosenFor: name, context)
+    }
+
     private func hash(
         _ password: Secret<String>,
         chosenFor name: Username,
@@ -211,6 +227,7 @@ extension UserEntry {
             .init("Apps", self.apps.json),
             .init("CreatedAt", .string(self.createdAt.rfc3339)),
             .init("Disabled", .bool(self.isDisabled)),
+            .init("HasPassword", .bool(self.hasPassword)),
         ])
     }
 }

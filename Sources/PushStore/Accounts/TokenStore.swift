@@ -43,6 +43,29 @@ package protocol TokenStore: Sendable {
         now: Date
     ) async throws -> NewSession?
 
+    /// Stores a code with which a device of the user gets a session of these scopes, once; `false` if the password was
+    /// changed, or the user disabled or deleted, meanwhile.
+    ///
+    /// A code ends as a session does, and is in no list.
+    func addEnrolment(
+        _ code: Fingerprint,
+        for user: User,
+        scopes: Scopes,
+        expiresAt: Date,
+        by record: AuditRecord?,
+        now: Date
+    ) async throws -> Bool
+
+    /// Uses a code up and begins a session with it; `nil` if there is no such code, it is over, or the user is disabled.
+    ///
+    /// `record` makes the audit's record for the user and the scopes; the session's token is added to it.
+    func redeemEnrolment(
+        _ code: Fingerprint,
+        expiresAt: Date,
+        now: Date,
+        by record: @escaping @Sendable (Username, Scopes) -> AuditRecord
+    ) async throws -> Enrolment?
+
     /// Revokes the token of that prefix, and returns its fingerprint; `nil` if there is none.
     func revokeToken(_ prefix: TokenPrefix, by record: AuditRecord?) async throws -> Fingerprint?
 

@@ -44,13 +44,22 @@ package struct UserEntry: Sendable, Hashable {
     package let apps: Set<AppName>
     package let createdAt: Date
     package let isDisabled: Bool
+    package let hasPassword: Bool
 
-    package init(name: Username, role: Role, apps: Set<AppName>, createdAt: Date, isDisabled: Bool) {
+    package init(
+        name: Username,
+        role: Role,
+        apps: Set<AppName>,
+        createdAt: Date,
+        isDisabled: Bool,
+        hasPassword: Bool
+    ) {
         self.name = name
         self.role = role
         self.apps = apps
         self.createdAt = createdAt
         self.isDisabled = isDisabled
+        self.hasPassword = hasPassword
     }
 }
 

@@ -32,6 +32,15 @@ struct UserCommand: AsyncParsableCommand {
 
         @OptionGroup var password: PasswordInput
 
+        @Flag(help: "The user gets no password: devices enrol with a code, or an issuer signs the user in.")
+        var noPassword = false
+
+        func validate() throws {
+            if self.noPassword, self.password.passwordStdin {
+                throw ValidationError("--no-password and --password-stdin exclude each other")
+            }
+        }
+
         func run() async throws {
             guard let name = Username(self.name) else {
                 throw ValidationError("\"\(self.name)\" is not 1 to 100 letters, digits, -, _, @, # or .")
@@ -39,7 +48,8 @@ struct UserCommand: AsyncParsableCommand {
             try await reportingErrors {
                 let configuration = try self.options.load()
                 let apps = try self.apps.map(configuration.app(named:))
-                let hash = try self.password.hash(for: name, configuration)
+                let hash =
+                    try self.noPassword ? .none(configuration.passwords) : self.password.hash(for: name, configuration)
                 try await withStore(configuration) { store in
                     let isAdded = try await store.addUser(
                         name,
@@ -79,7 +89,7 @@ struct UserCommand: AsyncParsableCommand {
             let day = user.createdAt.formatted(.iso8601.year().month().day())
             let apps =
                 user.apps == [.usual] ? "" : "  apps \(user.apps.sorted().map(\.description).joined(separator: " "))"
-            return "\(user.name)  \(user.role.rawValue)  since \(day)\(apps)\(user.isDisabled ? "  disabled" : "")"
+            return "\(user.name)  \(user.role.rawValue)  since \(day)\(apps)\(user.hasPassword ? "" : "  no password")\(user.isDisabled ? "  disabled" : "")"
         }
     }
 }

@@ -84,6 +84,8 @@ def tour(client, hook, caller, results):
     client.send(caller, "GET /console/{id}", "/console/console.js")
     client.send(caller, "POST /api/lanes/retry", body={"Lane": "fcm"})
     client.send(caller, "POST /api/setup", body={"Code": SECRET, "Name": NAME, "Password": f"{SECRET} made"})
+    status, text = client.send(caller, "POST /api/users/{id}/enrolment", f"/api/users/{caller.name}/enrolment")
+    client.send(caller, "POST /api/enrolment", body={"Code": json.loads(text).get("Code", SECRET)})
     client.send(caller, "GET /api/users/{id}", f"/api/users/{caller.name}")
     client.send(caller, "PUT /api/users/current/password", body={"Current": f"{SECRET} wrong", "New": caller.password})
     client.send(caller, "PUT /api/users/current/password", body={"Current": caller.password, "New": caller.password})

@@ -146,6 +146,7 @@ def tour(site, hook):
     call(200, "GET /console/{id}", "/console/console.js", user=None)
     call(204, "POST /api/lanes/retry", body={"Lane": "hook"})
     call(403, "POST /api/setup", user=None, body={"Code": "x", "Name": "y", "Password": "z"})
+    call(403, "POST /api/enrolment", user=None, body={"Code": "x"})
     device = call(200, "POST /api/register")
     call(200, "PUT /api/register/{id}", f"/api/register/{device}", body={"Platform": "stream"})
     call(200, "GET /api/register")

@@ -10,7 +10,7 @@ export const title = 'Audit';
 
 const KINDS = [['', 'Everything'], ['notification', 'Notifications'], ['user', 'Users'], ['device', 'Devices'], ['token', 'Tokens'], ['session', 'Sign-ins'], ['keys', 'Keys']];
 const WORDS = {
-  'session.begin': 'signed in', 'user.add': 'added the user', 'user.change': 'changed the user', 'user.delete': 'deleted the user', 'user.tags': 'set the tags of',
+  'session.begin': 'signed in', 'user.add': 'added the user', 'user.change': 'changed the user', 'user.delete': 'deleted the user', 'user.tags': 'set the tags of', 'user.enrol': 'made a code for',
   'token.add': 'made a token for', 'token.revoke': 'ended a token', 'device.register': 'registered the device', 'device.claim': 'asked for the device',
   'device.move': 'took over the device', 'device.unregister': 'unregistered the device', 'device.test': 'tested the device', 'notification.send': 'sent',
   'notification.take': 'fetched for good', 'notification.confirm': 'confirmed', 'notification.dismiss': 'dismissed', 'notification.recall': 'recalled', 'keys.change': 'changed the keys',

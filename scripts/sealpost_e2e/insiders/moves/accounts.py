@@ -125,6 +125,22 @@ def wider_tokens(insider):
     insider.ask("PUT", "/api/users/current/password", passwords, authorization=fetching)
 
 
+@move(
+    "Another's enrolment", "asks for codes of users with a password, of itself and of an administrator, and uses "
+    "made-up codes", "403 enrolment-refused, 403 forbidden, 403 insufficient-scope, 404 not-found, 429 too-many-attempts?",
+    role="publisher",
+)
+def anothers_enrolment(insider):
+    for name in (insider.site.vera.name, insider.site.victor.name, "root", insider.name):
+        path = f"/api/users/{name}/enrolment"
+        if insider.ask("POST", path, {"Scopes": ["fetch"]}, authorization=insider.password).status == 201:
+            insider.harm(f"it has got a code of {name}")
+    insider.ask("POST", "/api/users/nobody-at-all/enrolment", authorization=insider.password)
+    insider.ask("POST", f"/api/users/{insider.site.vera.name}/enrolment")
+    for number in range(40):
+        insider.ask("POST", "/api/enrolment", {"Code": f"{number:025d}"}, authorization="")
+
+
 @move("Routes of administrators", "users, tokens, audit, metrics, status and lanes, all methods, of a publisher", "403 forbidden", role="publisher")
 def managing(insider):
     for method, path, body in (

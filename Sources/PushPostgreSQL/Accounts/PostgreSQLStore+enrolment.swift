@@ -1,0 +1,85 @@
+package import Foundation
+internal import PostgreSQL
+package import PushCore
+package import PushStore
+
+extension PostgreSQLStore {
+    package func addEnrolment(
+        _ code: Fingerprint,
+        for user: User,
+        scopes: Scopes,
+        expiresAt: Date,
+        by record: AuditRecord?,
+        now: Date
+    ) async throws -> Bool {
+        try await self.write { [sealing] tx in
+            guard try await tx.query(Self.lockSignedIn, user.id, user.passwordNumber).count == 1 else { return false }
+            _ = try await tx.query(
+                Self.insertCode,
+                code.bytes,
+                // The column wants a value of its own; it is shown to nobody.
+                BearerToken.random().prefix.description,
+                user.id,
+                Enrolment.mark + scopes.description,
+                now.milliseconds,
+                expiresAt.milliseconds,
+                sealing.rows.token(code, user: user.id)
+            )
+            _ = try await tx.query(Self.oldestCodes, user.id, code.bytes, Enrolment.maximumCount - 1)
+            if let record { tx.append(record) }
+            return true
+        }
+    }
+
+    private static let insertCode = """
+        insert into token (hash, prefix, user_id, is_session, is_vouched, scopes, created_at, expires_at, mac)
+        values ($1, $2, $3, true, false, $4, $5, $6, $7)
+        """
+    static let oldestCodes = """
+        delete from token where hash in (
+            select hash from token where user_id = $1 and scopes like '\(Enrolment.mark)%' and hash <> $2
+            order by created_at desc offset $3)
+        """
+
+    package func redeemEnrolment(
+        _ code: Fingerprint,
+        expiresAt: Date,
+        now: Date,
+        by record: @escaping @Sendable (Username, Scopes) -> AuditRecord
+    ) async throws -> Enrolment? {
+        try await self.write { [sealing] tx in
+            // The user first, as in `addSession`.
+            guard let row = try await tx.query(Self.lockUserOfCode, code.bytes, now.milliseconds).first else {
+                return nil
+            }
+            let id = try row.integer(0)
+            guard let role = Role(rawValue: try row.text(2)) else { throw StoreError.damaged(row: "a user's") }
+            // Of two that use a code at the same time, the second finds it gone.
+            guard let used = try await tx.query(Self.useCode, code.bytes).first else { return nil }
+            guard try used.integer(1) == sealing.rows.token(code, user: id) else {
+                throw StoreError.damaged(row: "a code's")
+            }
+            let user = try sealing.username(row.data(1), ofUser: id)
+            // The mark is no scope's name.
+            let scopes = Scopes(try used.text(0)).intersection(role.scopes)
+            let token = try await self.insert(
+                NewToken(user: id, isSession: true, isVouched: false, scopes: scopes, expiresAt: expiresAt),
+                by: record(user, scopes),
+                tx,
+                now: now
+            )
+            let ended = try await Self.endOldestSessions(of: id, but: token, tx)
+            return Enrolment(user: user, scopes: scopes, session: NewSession(token: token, ended: ended))
+        }
+    }
+
+    private static let lockUserOfCode = """
+        select u.id, u.name, u.role from account u
+        where u.id = (
+                select user_id from token
+                where hash = $1 and scopes like '\(Enrolment.mark)%' and expires_at > $2)
+            and u.disabled_at is null
+        for no key update
+        """
+    private static let useCode = "delete from token where hash = $1 returning scopes, mac"
+}

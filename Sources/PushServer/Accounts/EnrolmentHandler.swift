@@ -1,0 +1,111 @@
+internal import Foundation
+internal import HTTPTypes
+internal import PushAPI
+internal import PushCore
+internal import PushStore
+internal import SocketHTTP
+
+/// Gives devices of users without a password their tokens, by codes that work once.
+struct EnrolmentHandler: Handler {
+    let store: any TokenStore
+    let authenticator: Authenticator
+    /// How long a token is good.
+    let lifetime: Duration
+
+    var routes: [Route] {
+        [
+            Route(
+                .post,
+                Paths.userEnrolment("{id}"),
+                .atLeast(.publisher, .manage),
+                body: ["Scopes", "ExpiresIn"]
+            ) {
+                try await self.makeCode($0)
+            },
+            Route(.post, Paths.enrolment, .anybody, body: ["Code"]) { try await self.enrol($0) },
+        ]
+    }
+
+    /// Makes a code for a user, which is shown only here. An administrator may do so for any user, a publisher, as the app's
+    /// own backend, for devices of its apps without a password: who has the code can act as the user.
+    private func makeCode(_ context: RequestContext) async throws -> Response {
+        let caller = try context.user
+        let body = try await Self.body(of: context)
+        guard
+            let name = Username(context.parameter), let user = try await context.reader.user(named: name),
+            let hash = try await context.reader.password(of: user)
+        else { throw Problem(.notFound) }
+        guard caller.role == .admin || user.role == .device && user.apps.isSubset(of: caller.apps) && hash.isNone else {
+            throw Problem(.forbidden, "a publisher enrols devices of its apps that have no password")
+        }
+        guard !user.isDisabled else { throw Problem(.forbidden, "the user is disabled") }
+        let order = try TokenOrder(
+            body,
+            role: user.role,
+            usual: EnrolmentCode.usualLifetime,
+            maximum: EnrolmentCode.lifetime.upperBound
+        )
+        guard order.lifetime >= EnrolmentCode.lifetime.lowerBound else {
+            throw Problem(.invalidMember, "ExpiresIn must be at least 60 seconds")
+        }
+        let code = EnrolmentCode.random()
+        let expiresAt = context.now + TimeInterval(order.lifetime.components.seconds)
+        let isAdded = try await self.store.addEnrolment(
+            code.fingerprint,
+            for: user,
+            scopes: order.scopes,
+            expiresAt: expiresAt,
+            by: context.record(.enrol, of: user.name.description, detail: order.summary(until: expiresAt)),
+            now: context.now
+        )
+        guard isAdded else { throw Problem(.notFound) }
+        return Response(
+            created: Paths.enrolment,
+            .object([
+                .init("Code", .string(code.text.exposed)),
+                .init("ExpiresAt", .string(expiresAt.rfc3339)),
+                .init("Scopes", order.scopes.json),
+            ])
+        )
+    }
+
+    /// Exchanges a code for a token. Whatever is wrong with it, the answer is the same, and counts as a failed sign-in.
+    private func enrol(_ context: RequestContext) async throws -> Response {
+        let (now, origin) = (context.now, context.request.origin)
+        let text = try JSONBody(try await context.request.body.collect()).requiredString("Code")
+        let client = AuditRecord.Actor(
+            name: nil,
+            token: nil,
+            client: context.request.client.description,
+            request: context.id.description
+        )
+        let expiresAt = now + TimeInterval(self.lifetime.components.seconds)
+        var enrolment: Enrolment?
+        if let code = EnrolmentCode(text) {
+            enrolment = try await self.store.redeemEnrolment(code.fingerprint, expiresAt: expiresAt, now: now) {
+                let actor = AuditRecord.Actor(name: $0, token: nil, client: client.client, request: client.request)
+                let detail = "by a code, scopes \($1), until \(expiresAt.rfc3339)"
+                return AuditRecord(.beginSession, of: $0.description, detail: detail, by: actor, at: now)
+            }
+        }
+        guard let enrolment else {
+            throw self.authenticator.gate.refusal(.enrolmentRefused, from: origin, now: now)
+        }
+        for fingerprint in enrolment.session.ended { self.authenticator.tokenEnded(fingerprint) }
+        self.authenticator.gate.noteRight(now: now)
+        return Response(
+            created: Paths.currentSession,
+            .object([
+                .init("Name", .string(enrolment.user.description)),
+                .init("Token", .string(enrolment.session.token.text.exposed)),
+                .init("ExpiresAt", .string(expiresAt.rfc3339)),
+                .init("Scopes", enrolment.scopes.json),
+            ])
+        )
+    }
+
+    private static func body(of context: RequestContext) async throws -> JSONBody {
+        let bytes = try await context.request.body.collect()
+        return try bytes.isEmpty ? JSONBody(.object([])) : JSONBody(bytes)
+    }
+}
