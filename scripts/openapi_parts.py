@@ -572,8 +572,8 @@ SCHEMAS = {
         description="What shall be other about a user.", examples=[{"Disabled": True}],
     ),
     "User": thing(
-        ["Name", "Role", "Apps", "CreatedAt", "Disabled", "HasPassword"],
-        {"Name": schema("Username"), "Role": schema("Role"), "Apps": schema("Apps"), "CreatedAt": time("When the user was made."), "Disabled": {"type": "boolean"}, "HasPassword": {"type": "boolean"}},
+        ["Name", "Role", "Apps", "Tags", "CreatedAt", "Disabled", "HasPassword"],
+        {"Name": schema("Username"), "Role": schema("Role"), "Apps": schema("Apps"), "Tags": {"type": "array", "items": {"type": "string", "pattern": TAG}, "description": "The tags that the user was given."}, "CreatedAt": time("When the user was made."), "Disabled": {"type": "boolean"}, "HasPassword": {"type": "boolean"}},
         description="A user.",
     ),
     "UserTags": thing(

@@ -36,6 +36,47 @@ import Testing
         #expect(document.contains("\"version\": \"\(version)\""))
     }
 
+    @Test func usersAreExportedAndImported() async throws {
+        let lines = """
+            {"Name":"alice","Role":"publisher","Tags":["role:nurse"]}
+            {"Name":"bob","Role":"boss"}
+
+            {"Name":"carol","Disabled":true}
+            """
+        let dry = try await Daemon.run(["user", "import", "-", "--dry-run"], in: self.folder, input: lines)
+        #expect(dry.output.hasSuffix("nothing was done: would be 2 added, 0 changed, 0 unchanged, 1 refused\n"))
+        let made = try await Daemon.run(["user", "import", "-"], in: self.folder, input: lines)
+        #expect(made.code == 1)
+        #expect(made.errors == "sealpost: 1 lines were refused\n")
+        #expect(
+            made.output == """
+                line 1: alice added
+                line 2: refused: Role must be one of device, publisher, admin
+                line 4: carol added
+                2 added, 0 changed, 0 unchanged, 1 refused
+
+                """
+        )
+        let file = self.folder.path + "/users.jsonl"
+        let written = try await Daemon.run(["user", "export", file], in: self.folder)
+        #expect(written.output == "2 users written to \(file)\n", "\(written.errors)")
+        let mode = try FileManager.default.attributesOfItem(atPath: file)[.posixPermissions] as? Int
+        #expect(mode == 0o600)
+        let text = try String(contentsOfFile: file, encoding: .utf8)
+        #expect(
+            text.contains(
+                #"{"Name":"alice","Role":"publisher","Apps":["default"],"Tags":["role:nurse"],"Disabled":false,"HasPassword":false,"#
+            )
+        )
+        let again = try await Daemon.run(["user", "import", file], in: self.folder)
+        #expect(
+            again.code == 0 && again.output.hasSuffix("0 added, 0 changed, 2 unchanged, 0 refused\n"),
+            "\(again.output)"
+        )
+        let taken = try await Daemon.run(["user", "export", file], in: self.folder)
+        #expect(taken.code == 1 && taken.errors.contains("cannot be made"))
+    }
+
     @Test func aUserIsMadeOnceAndMaySignIn() async throws {
         let made = try await Daemon.run(
             ["user", "add", "alice", "--password-stdin"],

@@ -43,7 +43,7 @@ extension PostgreSQLReader {
     private static let entryNamed = "\(entries) where name_key = $1"
 
     private static let entries =
-        "select id, name, role, apps, created_at, disabled_at is not null, password from account"
+        "select id, name, role, apps, created_at, disabled_at is not null, password, tags from account"
 
     package func tags(ofUser name: Username) async throws(StoreError) -> [Tag]? {
         let sealing = self.store.sealing
@@ -79,6 +79,7 @@ extension UserEntry {
             name: try sealing.username(row.data(1), ofUser: row.integer(0)),
             role: role,
             apps: Set(storedApps: try row.optionalText(3)),
+            tags: try sealing.tags(try row.optionalData(7), ofUser: row.integer(0)),
             createdAt: Date(milliseconds: try row.integer(4)),
             isDisabled: try row.boolean(5),
             hasPassword: !PasswordHash(phc: try row.text(6)).isNone

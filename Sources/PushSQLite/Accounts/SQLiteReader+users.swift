@@ -57,7 +57,7 @@ extension SQLiteReader {
     }
 
     private static let entries =
-        "select id, name, role, apps, created_at, disabled_at is not null as is_disabled, password from user"
+        "select id, name, role, apps, created_at, disabled_at is not null as is_disabled, password, tags from user"
 }
 
 extension UserEntry {
@@ -68,6 +68,7 @@ extension UserEntry {
             name: try sealing.username(row["name"], ofUser: row["id"]),
             role: role,
             apps: try Set(storedApps: row["apps"]),
+            tags: try sealing.tags(row["tags"], ofUser: row["id"]),
             createdAt: try Date(milliseconds: row["created_at"]),
             isDisabled: try row["is_disabled"],
             hasPassword: try !PasswordHash(phc: row["password"]).isNone

@@ -225,6 +225,7 @@ extension UserEntry {
             .init("Name", .string(self.name.description)),
             .init("Role", .string(self.role.rawValue)),
             .init("Apps", self.apps.json),
+            .init("Tags", .array(self.tags.map { .string($0.description) })),
             .init("CreatedAt", .string(self.createdAt.rfc3339)),
             .init("Disabled", .bool(self.isDisabled)),
             .init("HasPassword", .bool(self.hasPassword)),

@@ -45,11 +45,14 @@ package struct UserEntry: Sendable, Hashable {
     package let createdAt: Date
     package let isDisabled: Bool
     package let hasPassword: Bool
+    /// The tags that the user was given, sorted.
+    package let tags: [Tag]
 
     package init(
         name: Username,
         role: Role,
         apps: Set<AppName>,
+        tags: [Tag],
         createdAt: Date,
         isDisabled: Bool,
         hasPassword: Bool
@@ -57,6 +60,7 @@ package struct UserEntry: Sendable, Hashable {
         self.name = name
         self.role = role
         self.apps = apps
+        self.tags = tags
         self.createdAt = createdAt
         self.isDisabled = isDisabled
         self.hasPassword = hasPassword

@@ -9,7 +9,8 @@ struct UserCommand: AsyncParsableCommand {
         abstract: "Manage users.",
         discussion: "A running server locks the database: use /api/users instead.",
         subcommands: [
-            Add.self, List.self, ChangeRole.self, ChangePassword.self, Disable.self, Enable.self, Remove.self,
+            Add.self, List.self, Import.self, Export.self, ChangeRole.self, ChangePassword.self, Disable.self,
+            Enable.self, Remove.self,
         ]
     )
 
@@ -89,7 +90,8 @@ struct UserCommand: AsyncParsableCommand {
             let day = user.createdAt.formatted(.iso8601.year().month().day())
             let apps =
                 user.apps == [.usual] ? "" : "  apps \(user.apps.sorted().map(\.description).joined(separator: " "))"
-            return "\(user.name)  \(user.role.rawValue)  since \(day)\(apps)\(user.hasPassword ? "" : "  no password")\(user.isDisabled ? "  disabled" : "")"
+            return
+                "\(user.name)  \(user.role.rawValue)  since \(day)\(apps)\(user.hasPassword ? "" : "  no password")\(user.isDisabled ? "  disabled" : "")"
         }
     }
 }

@@ -1,0 +1,119 @@
+package import Foundation
+package import PushCore
+package import PushStore
+
+/// Makes and changes users as the lines of an import say. Doing so again changes nothing more.
+package struct UserImport: Sendable {
+    /// What became of a line, or would.
+    package enum Outcome: Sendable, Hashable {
+        case added
+        /// These have changed, in words.
+        case changed([String])
+        case unchanged
+        case refused(String)
+    }
+
+    private let store: any AccountStore
+    private let reader: any AccountReader
+    private let parameters: PasswordParameters
+    private let takesHashes: Bool
+    private let isDry: Bool
+    private let now: @Sendable () -> Date
+    /// The names of the lines before.
+    private var names: Set<Username> = []
+
+    /// `parameters` are those of new passwords. Without `takesHashes` a line with a hash is refused. If it is `dry`, nothing is
+    /// changed.
+    package init(
+        store: any AccountStore,
+        reader: any AccountReader,
+        parameters: PasswordParameters,
+        takesHashes: Bool,
+        isDry: Bool,
+        now: @escaping @Sendable () -> Date = { Date() }
+    ) {
+        self.store = store
+        self.reader = reader
+        self.parameters = parameters
+        self.takesHashes = takesHashes
+        self.isDry = isDry
+        self.now = now
+    }
+
+    /// Does what a line says. Throws only if the store fails.
+    ///
+    /// A new user without a hash has no password. One who has a password keeps it: a hash in the line is for users without one, or
+    /// an import that is repeated would undo what users have changed meanwhile.
+    package mutating func apply(_ line: UserLine) async throws -> Outcome {
+        guard self.names.insert(line.name).inserted else { return .refused("\(line.name) has a line before") }
+        guard line.hash == nil || self.takesHashes else {
+            return .refused("has a PasswordHash; import it with --with-hashes, or remove it")
+        }
+        guard let user = try await self.reader.userEntry(named: line.name) else { return try await self.add(line) }
+        return try await self.change(user, by: line)
+    }
+
+    private func add(_ line: UserLine) async throws -> Outcome {
+        if self.isDry { return .added }
+        let role = line.role ?? .device
+        let isAdded = try await self.store.addUser(
+            line.name,
+            role: role,
+            apps: line.apps ?? [.usual],
+            // Somebody who is to be disabled never has a password before.
+            password: .none(self.parameters),
+            by: self.record(.addUser, line, role.rawValue),
+            now: self.now()
+        )
+        guard isAdded else { return .refused("\(line.name) was made by another meanwhile; import again") }
+        // What is left after a crash is done when the import is repeated.
+        guard let user = try await self.reader.userEntry(named: line.name) else {
+            return .refused("\(line.name) was deleted meanwhile; import again")
+        }
+        if case .refused(let reason) = try await self.change(user, by: line) { return .refused(reason) }
+        return .added
+    }
+
+    private func change(_ user: UserEntry, by line: UserLine) async throws -> Outcome {
+        let role = line.role == user.role ? nil : line.role
+        let apps = line.apps == user.apps ? nil : line.apps
+        let isDisabled = line.isDisabled == user.isDisabled ? nil : line.isDisabled
+        let hash = user.hasPassword ? nil : line.hash
+        let tags = line.tags == Set(user.tags) ? nil : line.tags
+        let changes = [
+            role.map { "role \($0.rawValue)" },
+            apps.map { "apps \($0.sorted().map(\.description).joined(separator: " "))" },
+            hash.map { _ in "password" }, isDisabled.map { $0 ? "disabled" : "enabled" },
+        ].compactMap(\.self)
+        let all = changes + (tags == nil ? [] : ["tags"])
+        if all.isEmpty { return .unchanged }
+        if self.isDry { return .changed(all) }
+        if !changes.isEmpty {
+            let change = try await self.store.changeUser(
+                user.name,
+                role: role,
+                apps: apps,
+                password: hash,
+                isDisabled: isDisabled,
+                by: self.record(.changeUser, line, changes.joined(separator: ", ")),
+                now: self.now()
+            )
+            switch change {
+            case .done: break
+            case .missing: return .refused("\(user.name) was deleted meanwhile; import again")
+            case .lastAdministrator:
+                return .refused("\(user.name) is the last enabled administrator; add another one first")
+            }
+        }
+        if let tags {
+            guard try await self.store.setTags(tags, ofUser: user.name, by: self.record(.setTags, line, "")) else {
+                return .refused("\(user.name) was deleted meanwhile; import again")
+            }
+        }
+        return .changed(all)
+    }
+
+    private func record(_ action: AuditRecord.Action, _ line: UserLine, _ detail: String) -> AuditRecord {
+        AuditRecord(action, of: line.name.description, detail: detail, at: self.now())
+    }
+}

@@ -1,0 +1,130 @@
+internal import PushAPI
+package import PushCore
+package import PushStore
+
+/// A user as a line of an export has it, and of an import: a JSON object with the names of the API.
+///
+/// What an import does not name stays as it is, and gets the usual value in a new user.
+package struct UserLine: Sendable, Hashable {
+    /// The longest line, in bytes.
+    package static let maximumLength = 65_536
+    /// Those of an export that an import does not read: they follow from the others.
+    private static let ignored: Set = ["HasPassword", "CreatedAt"]
+    private static let names = ["Name", "Role", "Apps", "Tags", "Disabled", "PasswordHash"]
+
+    package let name: Username
+    package var role: Role?
+    package var apps: Set<AppName>?
+    package var tags: Set<Tag>?
+    package var isDisabled: Bool?
+    /// `nil`: the line has none.
+    package var hash: PasswordHash?
+
+    /// Reads a line; `known` are the apps that there are.
+    ///
+    /// Throws a `UserLineError` that says what is wrong, also for a name of a member that is not known: a misspelt `Role` must
+    /// not make somebody a device.
+    package init(_ line: some Collection<UInt8>, apps known: Set<AppName>) throws(UserLineError) {
+        guard line.count <= Self.maximumLength else {
+            throw UserLineError("is longer than \(Self.maximumLength) bytes")
+        }
+        let value: JSONValue
+        do throws(JSONSyntaxError) {
+            value = try JSONValue(reading: line)
+        } catch {
+            throw UserLineError("is not JSON: \(error)")
+        }
+        guard case .object(let members) = value else { throw UserLineError("is not a JSON object") }
+        var values: [String: JSONValue] = [:]
+        for member in members where !Self.ignored.contains(member.name) {
+            guard Self.names.contains(member.name) else {
+                throw UserLineError(
+                    "\(member.name.prefix(40)) is not known; known are \(Self.names.joined(separator: ", "))"
+                )
+            }
+            guard values.updateValue(member.value, forKey: member.name) == nil else {
+                throw UserLineError("\(member.name) is there twice")
+            }
+        }
+        guard let name = values["Name"]?.text.flatMap({ Username($0) }), ![".", ".."].contains(name.description) else {
+            throw UserLineError("Name must be 1 to 100 letters, digits, -, _, @, # or .")
+        }
+        self.name = name
+        try self.read(values, apps: known)
+    }
+
+    private mutating func read(_ values: [String: JSONValue], apps known: Set<AppName>) throws(UserLineError) {
+        if let value = values["Role"] {
+            guard let role = value.text.flatMap(Role.init(rawValue:)) else {
+                throw UserLineError("Role must be one of \(Role.allCases.map(\.rawValue).joined(separator: ", "))")
+            }
+            self.role = role
+        }
+        self.apps = try Self.texts("Apps", of: values)?.map { (text) throws(UserLineError) in
+            guard let app = AppName(text), known.contains(app) else {
+                throw UserLineError("Apps: \(text.prefix(64)) is not configured")
+            }
+            return app
+        }
+        self.tags = try Self.texts("Tags", of: values)?.map { (text) throws(UserLineError) in
+            guard let tag = Tag(text) else { throw UserLineError("Tags: \(text.prefix(64)) is not \(Tag.rule)") }
+            guard !tag.isReserved else { throw UserLineError("Tags: only the server gives \(tag)") }
+            return tag
+        }
+        guard self.tags?.count ?? 0 <= Tag.maximumPerUser else {
+            throw UserLineError("Tags has more than \(Tag.maximumPerUser) elements")
+        }
+        if let value = values["Disabled"] {
+            guard case .bool(let isDisabled) = value else { throw UserLineError("Disabled must be true or false") }
+            self.isDisabled = isDisabled
+        }
+        if let value = values["PasswordHash"] {
+            // What cannot be read matches no password, so nobody could sign in, and nothing would say why.
+            guard let hash = value.text.map(PasswordHash.init(phc:)), hash.parameters != nil, !hash.isNone else {
+                throw UserLineError("PasswordHash must be Argon2id in the PHC string format, as an export has it")
+            }
+            self.hash = hash
+        }
+    }
+
+    private static func texts(_ name: String, of values: [String: JSONValue]) throws(UserLineError) -> [String]? {
+        guard let value = values[name] else { return nil }
+        guard case .array(let elements) = value else { throw UserLineError("\(name) must be an array of strings") }
+        let texts = elements.compactMap(\.text)
+        guard texts.count == elements.count else { throw UserLineError("\(name) must be an array of strings") }
+        return texts
+    }
+
+    /// The line of a user, without its end; `hash` is in it only if it is given.
+    package static func text(of user: UserEntry, hash: PasswordHash?) -> [UInt8] {
+        var members: [JSONValue.Member] = [
+            .init("Name", .string(user.name.description)), .init("Role", .string(user.role.rawValue)),
+            .init("Apps", .array(user.apps.sorted().map { .string($0.description) })),
+            .init("Tags", .array(user.tags.map { .string($0.description) })),
+            .init("Disabled", .bool(user.isDisabled)), .init("HasPassword", .bool(user.hasPassword)),
+            .init("CreatedAt", .string(user.createdAt.rfc3339)),
+        ]
+        if let hash, !hash.isNone { members.append(.init("PasswordHash", .string(hash.phc))) }
+        return JSONValue.object(members).bytes
+    }
+}
+
+extension [String] {
+    /// The set of what `body` makes of each.
+    fileprivate func map<Value: Hashable>(
+        _ body: (String) throws(UserLineError) -> Value
+    ) throws(UserLineError) -> Set<Value> {
+        var values: Set<Value> = []
+        for text in self { values.insert(try body(text)) }
+        return values
+    }
+}
+
+/// What is wrong with a line, worded to follow its number.
+package struct UserLineError: Error, Sendable, Hashable, CustomStringConvertible {
+    package let description: String
+
+    package init(_ description: String) {
+        self.description = description
+    }
+}
