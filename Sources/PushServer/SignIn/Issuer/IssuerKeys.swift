@@ -19,7 +19,8 @@ package final class IssuerKeys: Sendable {
         let signal: Signal
         /// The last reading that had begun.
         let after: Int
-        var outcome = Refresh.failed
+        /// That of the first reading that counts.
+        var outcome: Refresh?
     }
 
     private struct State {
@@ -80,7 +81,7 @@ package final class IssuerKeys: Sendable {
                 state.readAt = now
             }
             var signals: [Signal] = []
-            for (number, waiter) in state.waiters where waiter.after < reading {
+            for (number, waiter) in state.waiters where waiter.after < reading && waiter.outcome == nil {
                 state.waiters[number]?.outcome = keys == nil ? .failed : .done
                 signals.append(waiter.signal)
             }

@@ -1,0 +1,95 @@
+import Foundation
+import PushCore
+import PushServer
+import PushTesting
+import Testing
+
+@testable import sealpost
+
+/// The section `signIn.oidc`.
+@Suite(.timeLimit(.minutes(5))) struct OIDCConfigurationTests {
+    private let folder: TemporaryFolder
+
+    init() throws {
+        self.folder = try TemporaryFolder()
+    }
+
+    private func load(_ yaml: String, environment: [String: String] = [:]) throws -> Configuration.OIDC? {
+        let file = self.folder.file("sealpost.yaml")
+        try "signIn: {oidc: \(yaml)}".write(toFile: file, atomically: true, encoding: .utf8)
+        return try Configuration.load(file: file, environment: environment).oidc
+    }
+
+    @Test func withoutAnIssuerThereIsNone() throws {
+        #expect(try self.load("{issuer: null, audience: sealpost, users: created}") == nil)
+    }
+
+    @Test func whatIsNotSaidIsStrict() throws {
+        let oidc = try #require(try self.load("{issuer: 'https://id.example.com/realm', audience: sealpost}"))
+        #expect(!oidc.isDirect && oidc.kept == .seconds(86_400))
+        let rules = oidc.rules
+        #expect(rules.issuer == "https://id.example.com/realm" && rules.audiences == ["sealpost"])
+        #expect(rules.algorithms == Set(TokenAlgorithm.allCases) && rules.nameClaim == "sub")
+        #expect(!rules.createsUsers && !rules.includesPasswordUsers && !rules.allowsSessions)
+        #expect(rules.roles == nil && rules.appsClaim == nil && rules.scopes == nil && rules.authorizedParties.isEmpty)
+    }
+
+    @Test func allOfItIsRead() throws {
+        let oidc = try self.load(
+            """
+            {issuer: 'http://127.0.0.1:9/', audience: [a, b], algorithms: [EdDSA], authorizedParties: app,
+             name: {claim: email, prefix: corp.}, users: created, passwordUsers: true,
+             roles: {claim: realm_access.roles, admin: [ops, root], otherwise: device}, apps: {claim: apps},
+             scopes: {claim: scope, fetch: read, manage: [admin]}, leeway: 0, maxAge: 600, sessions: true,
+             keys: {keep: 60, refresh: 120}, caFile: ca.pem, direct: true}
+            """,
+            environment: ["SEALPOST_SIGNIN_OIDC_LEEWAY": "5"]
+        )
+        let rules = try #require(oidc).rules
+        #expect(rules.audiences == ["a", "b"] && rules.algorithms == [.edDSA] && rules.authorizedParties == ["app"])
+        #expect(rules.nameClaim == "email" && rules.namePrefix == "corp." && rules.createsUsers)
+        #expect(rules.includesPasswordUsers && rules.allowsSessions && rules.leeway == 5 && rules.maximumAge == 600)
+        #expect(rules.roles?.claim == "realm_access.roles" && rules.roles?.values == [.admin: ["ops", "root"]])
+        #expect(rules.otherRole == .device && rules.appsClaim == "apps")
+        #expect(rules.scopes?.values == [.fetch: ["read"], .manage: ["admin"]])
+        #expect(oidc?.kept == .seconds(60) && oidc?.refresh == .seconds(120) && oidc?.caFile == "ca.pem")
+        #expect(oidc?.isDirect == true)
+    }
+
+    /// A change of a good section, and what the error says.
+    @Test(arguments: [
+        ("issuer: 'http://id.example.com'", "issuer: must be https"),
+        ("issuer: 'https://id.example.com?x'", "issuer: must"),
+        ("issuer: id.example.com", "issuer: must"), ("audience: null", "audience: is missing"),
+        ("audience: ''", "audience: is missing"), ("algorithms: [HS256]", "\"HS256\" must be one of"),
+        ("algorithms: [none]", "\"none\" must be one of"), ("algorithms: []", "algorithms: needs"),
+        ("users: some", "users: must be one of"), ("name: {prefix: 'a b'}", "name.prefix: must"),
+        ("roles: {claim: groups}", "roles.claim: it gives nothing"), ("roles: {admin: [x]}", "roles.claim: is missing"),
+        ("roles: {otherwise: device}", "roles.otherwise: it needs"),
+        ("scopes: {claim: scope}", "scopes.claim: it gives nothing"),
+        ("roles: {claim: g, boss: [x]}", "boss"), ("leeway: 301", "leeway: must"), ("maxAge: 10", "maxAge: must"),
+        ("keys: {keep: 1}", "keys.keep: must"), ("secret: x", "secret: is not known here"),
+    ])
+    func aWrongValueIsNamed(change: String, message: String) throws {
+        let good = ["issuer: 'https://id.example.com'", "audience: sealpost"]
+        let key = change.prefix { $0 != ":" }
+        let lines = good.filter { !$0.hasPrefix(key) } + [change]
+        do {
+            _ = try self.load("{\(lines.joined(separator: ", "))}")
+            Issue.record("was taken")
+        } catch {
+            #expect("\(error)".contains(message), "\(error)")
+        }
+    }
+
+    @Test(
+        arguments: [
+            ("max-age=60", 60), ("public, Max-Age = 3600", 3600), ("max-age=99999999999999999999", 31_536_000),
+            ("no-store", nil), ("max-age=", nil), ("max-age=-1", nil), ("max-age=\"60\"", nil), ("s-maxage=5", nil),
+            ("", nil),
+        ] as [(String, Int?)]
+    )
+    func theLifetimeOfKeysIsThatOfTheirField(field: String, seconds: Int?) {
+        #expect(IssuerKeyService.maximumAge(field) == seconds)
+    }
+}
