@@ -146,9 +146,17 @@ class Patroni:
             )
 
     def query(self, sql, database=NAME, user=NAME):
-        """The rows that a statement returns on the primary, as lists of texts."""
-        text = processes.run(*self.psql(database, user, self.members), sql)
-        return [line.split("\t") for line in text.splitlines()]
+        """The rows that a statement, which may be run twice, returns on the primary, as lists of texts."""
+        deadline = time.monotonic() + 60
+        while True:
+            try:
+                text = processes.run(*self.psql(database, user, self.members), sql)
+                return [line.split("\t") for line in text.splitlines()]
+            except SystemExit:
+                # A primary that was frozen takes a connection, and ends it once it learns that it is none any more.
+                if time.monotonic() > deadline:
+                    raise
+                time.sleep(0.5)
 
     # What follows is for this file only.
 

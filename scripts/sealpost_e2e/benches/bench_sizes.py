@@ -73,7 +73,7 @@ def run(options):
         credentials = api.sign_in(site.connect(), "alice")
         sizes.mark()
         post_singly(site, credentials)
-        sizes.report("notification", "recipient", "audit")
+        sizes.report("notification", "recipient")
         sizes.mark()
         is_fine = broadcast(cluster, site, credentials, options.devices)
         sizes.report("push", "recipient")
@@ -116,7 +116,10 @@ def post_singly(site, credentials):
     connection = site.connect()
     for _ in range(POSTS // 500):
         batch = {"Notifications": [{"Payload": "Your test result is in. " * 12, "To": ["username:alice"]} for _ in range(500)]}
-        api.ask(connection, "POST", "/api/notifications/batch", batch, credentials)
+        outcomes = api.ask(connection, "POST", "/api/notifications/batch", batch, credentials)["Outcomes"]
+        refused = [one for one in outcomes if one["Status"] != 201]
+        if refused:
+            raise SystemExit(f"{len(refused)} of {len(outcomes)} posts were refused: {refused[0]}")
 
 
 def broadcast(cluster, site, credentials, devices):
