@@ -34,6 +34,11 @@ import Testing
         #expect(ended.code == 0, "\(ended.output)\(ended.errors)")
     }
 
+    @Test func thePlotsShowTheFiguresOfTheDocumentation() async throws {
+        let ended = try await Scripts.start("make-plots", ["--check"]).end()
+        #expect(ended.code == 0, "\(ended.output)\(ended.errors)")
+    }
+
     /// With tools of others that only `make e2e-packages` installs.
     @Test(
         .enabled(if: Self.hasTools, "make e2e-packages has not been run"),
