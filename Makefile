@@ -32,7 +32,7 @@ DEB_FOLDER = .build-deb
 # All at once, five hundred tests would starve each other's deadlines on a busy machine.
 export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH = 4
 
-.PHONY: demo test check build release bench bench-fetches bench-delivery bench-herd bench-posts bench-batches bench-postgresql bench-outbox bench-servers bench-tools sizes fuzz growth sanitize e2e format docs docker install deb packages test-packages e2e-packages deb-packages bench-packages
+.PHONY: demo test check build release bench bench-fetches bench-delivery bench-herd bench-posts bench-batches bench-postgresql bench-outbox bench-servers bench-tools plots sizes fuzz growth sanitize e2e format docs docker install deb packages test-packages e2e-packages deb-packages bench-packages
 
 demo: packages
 	swift build --product sealpost
@@ -56,7 +56,11 @@ release: packages
 # fetches, posts a second against PostgreSQL and a loop over SQLite, both on PostgreSQL against pgbench, the outbox there against
 # a bare prototype, and two servers there against one, as ratios of one run each. Each fails below its limits; make --keep-going
 # bench goes on with the others.
-bench: bench-fetches bench-delivery bench-herd bench-posts bench-batches bench-postgresql bench-outbox bench-servers
+bench: bench-fetches bench-delivery bench-herd bench-posts bench-batches bench-postgresql bench-outbox bench-servers plots
+
+# A picture of each output that the benches have left in .build-benchmarks/results, also of one that ended below a limit.
+plots:
+	scripts/make-plots .build-benchmarks/results
 
 bench-fetches: bench-tools
 	scripts/e2e run bench-fetches .build/release/sealpost .build-benchmarks/release
