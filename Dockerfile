@@ -27,5 +27,7 @@ VOLUME /var/lib/sealpost
 # In a container the loopback address would be out of reach; publish the port to the host's loopback only.
 ENV SEALPOST_SERVER_LISTEN=0.0.0.0:8080
 EXPOSE 8080
+# With a configuration file, override it: ["CMD", "sealpost", "health", "--config", FILE].
+HEALTHCHECK --interval=10s --timeout=5s --start-period=30s CMD ["sealpost", "health"]
 ENTRYPOINT ["sealpost"]
 CMD ["serve"]

@@ -16,7 +16,7 @@ struct Sealpost: AsyncParsableCommand {
         subcommands: [
             Serve.self, Demo.self, Simulate.self, UserCommand.self, TokenCommand.self, AuditCommand.self,
             KeysCommand.self, SigningKeysCommand.self, BackupCommand.self, RestoreCommand.self, MoveCommand.self,
-            Migrate.self, DoctorCommand.self,
+            Migrate.self, DoctorCommand.self, HealthCommand.self,
         ]
     )
 }
