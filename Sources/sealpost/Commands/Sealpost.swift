@@ -19,6 +19,29 @@ struct Sealpost: AsyncParsableCommand {
             Migrate.self, DoctorCommand.self, HealthCommand.self,
         ]
     )
+
+    /// What the library's own does, with a suggestion for a command that does not exist.
+    static func main() async {
+        do {
+            var command = try await self.asyncParseAsRoot()
+            if var command = command as? any AsyncParsableCommand {
+                try await command.run()
+            } else {
+                try command.run()
+            }
+        } catch {
+            self.end(with: error)
+        }
+    }
+
+    private static func end(with error: any Error) -> Never {
+        if self.exitCode(for: error) == .validationFailure,
+            let unknown = UnknownCommand(in: Array(CommandLine.arguments.dropFirst()), of: self)
+        {
+            self.exit(withError: failure(ExitCode.validationFailure.rawValue, unknown))
+        }
+        self.exit(withError: error)
+    }
 }
 
 /// The options of every command that uses the database.
@@ -61,7 +84,7 @@ func reportingErrors(_ body: () async throws -> Void) async throws {
 }
 
 /// Prints the error to standard error, after all log lines; a failure to print does not change the exit code.
-private func failure(_ code: Int32, _ error: any Error) -> ExitCode {
+private func failure(_ code: Int32, _ error: any CustomStringConvertible) -> ExitCode {
     LogWriter.standardError.flush(within: .milliseconds(500))
     _ = LogFile.write(Array("sealpost: \(error)\n".utf8), to: STDERR_FILENO)
     return ExitCode(code)
