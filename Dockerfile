@@ -10,7 +10,10 @@ COPY Fuzz Fuzz
 COPY Migrations Migrations
 COPY Sources Sources
 COPY Tests Tests
+# What `sealpost --version` tells: make docker passes it.
+ARG COMMIT
 RUN swift build --configuration release --static-swift-stdlib -Xswiftc -cross-module-optimization \
+        ${COMMIT:+-Xlinker "--package-metadata={\"type\":\"git\",\"name\":\"sealpost\",\"commit\":\"$COMMIT\"}"} \
         --product sealpost \
     && strip .build/release/sealpost
 

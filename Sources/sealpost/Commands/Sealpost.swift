@@ -12,7 +12,7 @@ struct Sealpost: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "sealpost",
         abstract: "A push server that keeps payloads at home and sends only an id through the push services.",
-        version: Version.current,
+        version: Version.text,
         subcommands: [
             Serve.self, Demo.self, Simulate.self, UserCommand.self, TokenCommand.self, AuditCommand.self,
             KeysCommand.self, SigningKeysCommand.self, BackupCommand.self, RestoreCommand.self, MoveCommand.self,
