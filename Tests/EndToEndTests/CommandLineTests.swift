@@ -246,7 +246,7 @@ import Testing
     @Test(arguments: [
         (["usr", "list"], "usr; did you mean user?"), (["user", "ad", "bob"], "user ad; did you mean user add?"),
         (["key", "rotate"], "key; did you mean keys?"), (["keys", "rotat"], "keys rotat; did you mean keys rotate?"),
-        (["fly\n", "--config", "x"], "fly\\u000a; known are serve, demo, "),
+        (["fly\n", "--config", "x"], "fly\\u000a; known are init, serve, demo, "),
         (["audit", "fly"], "audit fly; known are list, verify\n"),
     ])
     func anUnknownCommandIsSaidInOneLineWithWhatWasMeant(arguments: [String], hint: String) async throws {

@@ -14,7 +14,8 @@ struct Sealpost: AsyncParsableCommand {
         abstract: "A push server that keeps payloads at home and sends only an id through the push services.",
         version: Version.text,
         subcommands: [
-            Serve.self, Demo.self, Simulate.self, UserCommand.self, TokenCommand.self, AuditCommand.self,
+            InitCommand.self, Serve.self, Demo.self, Simulate.self, UserCommand.self, TokenCommand.self,
+            AuditCommand.self,
             KeysCommand.self, SigningKeysCommand.self, BackupCommand.self, RestoreCommand.self, MoveCommand.self,
             Migrate.self, DoctorCommand.self, HealthCommand.self,
         ]
@@ -150,4 +151,9 @@ extension Configuration {
         LogWriter.standardError.use(self.logFormat == "json" ? .json : .text)
         return Logger(label: "sealpost") { _ in LineLogHandler(threshold: threshold, writer: .standardError) }
     }
+}
+
+extension Logger {
+    /// For checks whose findings are told in another way.
+    static let silent = Logger(label: "silent") { _ in SwiftLogNoOpLogHandler() }
 }
