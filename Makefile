@@ -10,6 +10,10 @@ BENCH_PACKAGES = curl nginx-light openssl postgresql python3 wrk
 # names of C files in messages begin at this folder, so that what is built does not tell where.
 RELEASE = --configuration release --static-swift-stdlib -Xswiftc -cross-module-optimization \
 	-Xcc -fmacro-prefix-map=$(CURDIR)=.
+# The commit, which the program tells with --version: a note of the linker's, which `readelf --notes` and coredumpctl show, too.
+# Without git there is none.
+COMMIT := $(shell git describe --always --abbrev=12 --exclude='*' --dirty 2>/dev/null)
+NOTE = -Xlinker '--package-metadata={"type":"git","name":"sealpost","commit":"$(COMMIT)"}'
 SOURCES = Package.swift Migrations Sources Tests Benchmarks/Package.swift Benchmarks/Sources Fuzz/Package.swift \
 	Fuzz/Sources/Fuzz
 # Executions of each of the fuzzer's targets, and which of them, if not all: make fuzz RUNS=100000 TARGETS="head json"
@@ -50,7 +54,7 @@ build: packages
 	swift build
 
 release: packages
-	swift build $(RELEASE) --product sealpost
+	swift build $(RELEASE) $(if $(COMMIT),$(NOTE)) --product sealpost
 
 # Requests a second against Hummingbird and nginx, pushes a second against libcurl and AsyncHTTPClient, a herd against plain
 # fetches, posts a second against PostgreSQL and a loop over SQLite, both on PostgreSQL against pgbench, the outbox there against
@@ -163,7 +167,7 @@ docs: packages
 	scripts/make-docs
 
 docker:
-	docker build --tag sealpost .
+	docker build --build-arg COMMIT=$(COMMIT) --tag sealpost .
 
 # Installs what `make release` has built, with units, man pages, completions and an example of the configuration. A configuration
 # that is there stays as it is.

@@ -8,24 +8,7 @@ enum PrivateFile {
     /// read it.
     static func load(_ path: String, what: String, ifMissing make: () -> String) throws -> String {
         if !FileManager.default.fileExists(atPath: path) {
-            let folder = URL(fileURLWithPath: path).deletingLastPathComponent()
-            do {
-                try FileManager.default.createDirectory(
-                    at: folder,
-                    withIntermediateDirectories: true,
-                    attributes: [.posixPermissions: 0o700]
-                )
-            } catch {
-                throw ConfigurationError("\(what) \(path) cannot be created: \(error.localizedDescription)")
-            }
-            let taken = "\(what) \(path) was created by another process meanwhile; try again"
-            let file = try self.create(path, what: what, taken: taken)
-            do {
-                try self.write(make(), to: file, path: path, what: what)
-            } catch {
-                unlink(path)
-                throw error
-            }
+            try NewFile(path, what: what, mode: 0o600, text: make()).appear()
         }
         return try self.load(path, what: what)
     }
@@ -78,6 +61,16 @@ enum PrivateFile {
         return value
     }
 
+    /// Syncs the folder's entries to the disk.
+    static func synchronize(folderOf path: String, what: String) throws {
+        let folder = URL(fileURLWithPath: path).deletingLastPathComponent().path
+        let descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        defer { if descriptor >= 0 { close(descriptor) } }
+        guard descriptor >= 0, fsync(descriptor) == 0 else {
+            throw ConfigurationError("\(what) \(path) cannot be synced to disk: \(String(cString: strerror(errno)))")
+        }
+    }
+
     // MARK: - Private
 
     /// Creates the file with mode 0600. Throws if that fails, with the text `taken` if the file exists.
@@ -99,15 +92,5 @@ enum PrivateFile {
             throw ConfigurationError("\(what) \(path) cannot be written: \(error.localizedDescription)")
         }
         try self.synchronize(folderOf: path, what: what)
-    }
-
-    /// Syncs the folder's entries to the disk.
-    private static func synchronize(folderOf path: String, what: String) throws {
-        let folder = URL(fileURLWithPath: path).deletingLastPathComponent().path
-        let descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        defer { if descriptor >= 0 { close(descriptor) } }
-        guard descriptor >= 0, fsync(descriptor) == 0 else {
-            throw ConfigurationError("\(what) \(path) cannot be synced to disk: \(String(cString: strerror(errno)))")
-        }
     }
 }

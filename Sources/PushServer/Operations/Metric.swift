@@ -52,7 +52,7 @@ package enum MetricName: String, CaseIterable, Sendable {
     var help: String {
         switch self {
         case .startTime: "Start time of the server, in seconds since 1970."
-        case .build: "1, with the version of the server."
+        case .build: "1, with the version of the server and the commit that it was built from."
         case .requests: "Answers by route and status; the route is empty where none was found."
         case .requestTime: "Time from a request's head to the head of its answer, in seconds, by route."
         case .requestsRunning: "Requests that are being answered."
