@@ -103,6 +103,8 @@ def fail_over(cluster, ledger, how, instants, is_lossy):
         # By then the new primary has been at work for a while, and the old one still believes that it is the primary.
         time.sleep(instants.uniform(2, 10))
         cluster.signal(primary, signal.SIGCONT)
+        # Until then two of three would be gone at the next failover, and no commit can be on two.
+        processes.wait_until(lambda: not cluster.says(primary, "primary"), 60, "the end of the old primary", pause=0.3)
     return Outage(how, begin, wait)
 
 
