@@ -74,7 +74,7 @@ let package = Package(
         room("PushAPI", ["Bytes", "CivilTime"]),
         room(
             "PushClient",
-            ["Bytes", "HTTPSignatures", "PushAPI", crypto],
+            ["Bytes", "CivilTime", "HTTPSignatures", "PushAPI", crypto],
             resources: [.copy("PrivacyInfo.xcprivacy")]
         ),
         room("PushCore", ["Bytes", "CArgon2", "CivilTime", crypto], resources: [.embedInCode("CommonPasswords.txt")]),

@@ -216,14 +216,4 @@ import Testing
             #expect(peer.requests.map(\.method) == ["DELETE"])
         }
     }
-
-    @Test func signingOutForgetsEverything() async throws {
-        let store = AnswerStore.memory
-        try await ScriptedPeer.run(Self.server(), store: store) { peer, client in
-            _ = try await client.notification(7)
-            peer.play { _, _ in .hangUp }
-            await #expect(throws: URLError.self) { try await client.signOut() }
-            await #expect(throws: URLError.self) { try await client.notification(7) }
-        }
-    }
 }

@@ -148,7 +148,6 @@ import Testing
             { _ = try await $0.notification(7) }, { _ = try await $0.sync() }, { try await $0.markRead(7) },
             { try await $0.markRead([7]) }, { try await $0.dismiss(7) }, { _ = try await $0.send("a") },
             { try await $0.register(platform: "apns", handle: "ab") }, { _ = try await $0.signIn() },
-            { try await $0.signOut() },
         ]
         for body in [#"{"Id":8,"Read":true}"#, "[1]", #""..""#, "{}"] {
             try await ScriptedPeer.run({ request, _ in .answer(PeerAnswer(to: request, body: body)) }) { _, client in
