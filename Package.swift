@@ -141,7 +141,16 @@ let package = Package(
         tests("HTTPSignaturesTests", ["HTTPSignatures", "PushTesting", crypto]),
         tests("PostgreSQLTests", ["CPostgreSQL", "PostgreSQL", "PushTesting", "Reactor"]),
         tests("PushAPITests", ["PushAPI"]),
-        tests("PushClientTests", ["HTTPSignatures", "PushAPI", "PushClient", "PushTesting", "Reactor", crypto]),
+        .executableTarget(
+            name: "ClientProgram",
+            dependencies: ["HTTPSignatures", "PushAPI", "PushClient", crypto],
+            path: "Tests/ClientProgram",
+            swiftSettings: strict
+        ),
+        tests(
+            "PushClientTests",
+            ["ClientProgram", "HTTPSignatures", "PushAPI", "PushClient", "PushTesting", "Reactor", crypto]
+        ),
         tests("PushCoreTests", ["PushCore", "PushTesting", crypto]),
         tests(
             "PushDeliveryTests",
