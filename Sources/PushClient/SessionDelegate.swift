@@ -69,10 +69,10 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable {
             return !exchange.isOversized && exchange.isWanted(response)
         }
         if isWanted { return completionHandler(.allow) }
-        // A portal may send far more than an extension has memory for.
+        // A portal may send far more than an extension has memory for. On Linux the disposition alone ends nothing.
+        dataTask.cancel()
         self.finish(dataTask, error: nil)
         completionHandler(.cancel)
-        dataTask.cancel()
     }
 
     func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {

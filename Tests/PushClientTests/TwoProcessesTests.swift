@@ -58,7 +58,7 @@ import Testing
                 group.addTask {
                     // It says so when its client is there.
                     var output = await process.output(until: "step\n")
-                    let end = ContinuousClock.now + .milliseconds(Int.random(in: 100...1500))
+                    let end = ContinuousClock.now + .milliseconds(Int.random(in: 100...2500))
                     while ContinuousClock.now < end {
                         server.change { Self.happen(&$0) }
                         try await Task.sleep(for: .milliseconds(Int.random(in: 0...20)))

@@ -62,7 +62,7 @@ actor InboxKeeper {
     func confirm(_ cursor: String, serverTime: Date?, now: Date) throws {
         try self.change { draft in
             guard draft.index.cursor == cursor else { return }
-            draft.index.completeAt = max(draft.index.completeAt ?? now, now)
+            draft.index.completeAt = now
             draft.expire(serverTime)
         }
     }

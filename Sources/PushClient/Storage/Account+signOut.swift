@@ -12,6 +12,7 @@ extension Account {
             index.signOuts = draft.index.signOuts.suffix(Self.maximumSignOuts - 1) + [order(draft.index.registration)]
             draft.index = index
         }
+        self.dropOverlay()
         self.files.removeEarlier(of: self.name)
     }
 

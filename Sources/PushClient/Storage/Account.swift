@@ -178,6 +178,10 @@ final class Account: Sendable {
         // It is committed though nothing has changed, which shows that it can be.
         let draft = AccountDraft(upon: snapshot) { _ in nil }
         guard (try? self.commit(draft, upon: snapshot, self.files)) != nil else { return }
+        self.dropOverlay()
+    }
+
+    func dropOverlay() {
         self.state.withLock { $0.overlay = nil }
     }
 

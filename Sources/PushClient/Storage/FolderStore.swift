@@ -48,14 +48,13 @@ final class FolderStore: EntryStore {
         let draft = place.appending(path: "\(Self.draft)\(UUID().uuidString)", directoryHint: .notDirectory)
         // Its name goes in any case; what has got another stays.
         defer { Self.remove(draft) }
+        try self.write(sealing: value, bound: "\(folder.name)/\(commit)", to: draft, isSynced: true)
         do {
-            try self.write(sealing: value, bound: "\(folder.name)/\(commit)", to: draft, isSynced: true)
             try FileManager.default.linkItem(at: draft, to: self.index(commit, folder))
             return true
         } catch {
-            let isTaken = Self.isThere(self.index(commit, folder))
-            // Another process may have removed the account, or this draft as left by a crash.
-            guard isTaken || !Self.isThere(draft) && Self.isThere(self.folder) else { throw error }
+            // The name is taken, or another process has removed the draft, as one that a crash has left, or the account.
+            guard Self.isThere(self.index(commit, folder)) || !Self.isThere(draft) else { throw error }
             return false
         }
     }
