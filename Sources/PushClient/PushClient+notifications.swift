@@ -94,9 +94,20 @@ extension PushClient {
     /// throws ``PushClientError/problem(_:)`` with the code `payload-too-large`. The server may also bound how much a
     /// user has stored (`too-much-stored`).
     public func send(_ payload: String, idempotencyKey: UUID = UUID()) async throws -> NotificationItem {
+        try await self.post(.string(payload), idempotencyKey)
+    }
+
+    /// The same with any JSON value, such as an object, which `NotificationItem.decode(_:)` reads.
+    public func send(_ payload: JSONValue, idempotencyKey: UUID = UUID()) async throws -> NotificationItem {
+        // A text is the short form; of the long one anything else is a member.
+        if payload.text != nil { return try await self.post(payload, idempotencyKey) }
+        return try await self.post(.object([.init("Payload", payload)]), idempotencyKey)
+    }
+
+    private func post(_ body: JSONValue, _ idempotencyKey: UUID) async throws -> NotificationItem {
         var request = APIRequest("POST", Paths.notifications)
         if let app { request.query = [URLQueryItem(name: "app", value: app)] }
-        request.body = .string(payload)
+        request.body = body
         request.idempotencyKey = idempotencyKey
         return try await self.api.call(request).item()
     }
