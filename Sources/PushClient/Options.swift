@@ -22,6 +22,11 @@ extension PushClient {
         public var serverTrust: ServerTrust
         /// How long one request may take, from its beginning to the last byte of its answer.
         public var timeout: Duration
+        /// How long one call may take, with all of its requests and repeats: register, for example, may need four.
+        public var deadline: Duration = .seconds(60)
+        /// Whether several accounts are signed in on this device side by side: registrations of others with the same handle stay, and
+        /// pushes carry a hint whose they are, for ``PushClient/recipient(of:among:)``.
+        public var isDeviceShared = false
         /// The app that this client is of, where the server sends for several; `nil`: the account's only one, or `default`.
         public var app: String?
         /// The session's configuration. The client switches off its caches, cookies and stored credentials.

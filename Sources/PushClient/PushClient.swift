@@ -24,6 +24,9 @@ public struct PushClient: Sendable {
     let inbox: InboxKeeper
     let app: String?
     let now: @Sendable () -> Date
+    let isDeviceShared: Bool
+    /// How long a call may take.
+    let deadline: Duration
 
     /// A client of one server for one account, on one device: its store has one registration.
     ///
@@ -45,5 +48,7 @@ public struct PushClient: Sendable {
         self.inbox = InboxKeeper(self.records)
         self.app = options.app
         self.now = options.now
+        self.isDeviceShared = options.isDeviceShared
+        self.deadline = options.deadline
     }
 }

@@ -27,7 +27,7 @@ import Testing
             for other in others { _ = try await other.notification(item.id) }
             try await client.signOut()
             for other in others + [client] {
-                await #expect(throws: PushClientError.unauthorized) { try await other.notification(item.id) }
+                await expectUnauthorized { try await other.notification(item.id) }
             }
         }
     }
