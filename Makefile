@@ -107,7 +107,8 @@ sanitize: packages test-packages
 # openapi.json, hostile pages in a browser, a million deliveries with faults, a provider down for hours, a search for secrets
 # in all that leaves, senders behind a Squid, payloads that are read once over a proxy that cuts answers off, schemas of the
 # past, guesses at passwords and at who has one, the moves of hostile users, a Prometheus whose alerts fire and clear, the
-# Debian package in a fresh Debian, and the client for Android behind the proxies, and in two processes that are killed.
+# Debian package in a fresh Debian, the client for Android behind the proxies, and it and PushClient in two processes that are
+# killed, and the memory of an extension's fetch.
 e2e: release e2e-packages
 	SEALPOST_TEST_PROXIES=all swift test --filter EndToEnd
 	SEALPOST_TEST_FLIPS=10000 SEALPOST_TEST_ID_BITS=16 swift test --filter 'BitFlip|GuessedID'
@@ -146,6 +147,8 @@ e2e: release e2e-packages
 	scripts/e2e run events .build/release/sealpost
 	scripts/e2e run prometheus .build/release/sealpost
 	scripts/e2e run package .build/release/sealpost
+	SEALPOST_TEST_STEPS=10000 swift test --filter TwoProcessesTests
+	SEALPOST_TEST_KEPT=5000 swift test --filter ExtensionMemoryTests
 	scripts/android-client check
 	scripts/android-client processes 10000
 	scripts/e2e run android-client .build/release/sealpost

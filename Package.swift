@@ -74,7 +74,7 @@ let package = Package(
         room("PushAPI", ["Bytes", "CivilTime"]),
         room(
             "PushClient",
-            ["Bytes", "HTTPSignatures", "PushAPI", crypto],
+            ["Bytes", "CivilTime", "HTTPSignatures", "PushAPI", crypto],
             resources: [.copy("PrivacyInfo.xcprivacy")]
         ),
         room("PushCore", ["Bytes", "CArgon2", "CivilTime", crypto], resources: [.embedInCode("CommonPasswords.txt")]),
@@ -141,7 +141,16 @@ let package = Package(
         tests("HTTPSignaturesTests", ["HTTPSignatures", "PushTesting", crypto]),
         tests("PostgreSQLTests", ["CPostgreSQL", "PostgreSQL", "PushTesting", "Reactor"]),
         tests("PushAPITests", ["PushAPI"]),
-        tests("PushClientTests", ["HTTPSignatures", "PushAPI", "PushClient", "PushTesting", "Reactor", crypto]),
+        .executableTarget(
+            name: "ClientProgram",
+            dependencies: ["HTTPSignatures", "PushAPI", "PushClient", crypto],
+            path: "Tests/ClientProgram",
+            swiftSettings: strict
+        ),
+        tests(
+            "PushClientTests",
+            ["ClientProgram", "HTTPSignatures", "PushAPI", "PushClient", "PushTesting", "Reactor", crypto]
+        ),
         tests("PushCoreTests", ["PushCore", "PushTesting", crypto]),
         tests(
             "PushDeliveryTests",

@@ -47,12 +47,14 @@ public struct ResponseVerifier: Sendable {
         SignatureRequest.field(coverage, keyID: keyID)
     }
 
-    /// Returns if the answer has a current signature by one of the keys, over exactly the demanded components.
+    /// Returns when the answer was signed, if it has a current signature by one of the keys, over exactly the demanded
+    /// components.
     ///
     /// A 304, which has no content, is signed over its `ETag` instead of the digest.
     ///
     /// The algorithm is always the key's. Signatures by other keys are ignored.
-    public func verify(_ message: SignedMessage, now: Date) throws(SignatureFailure) {
+    @discardableResult
+    public func verify(_ message: SignedMessage, now: Date) throws(SignatureFailure) -> Date {
         let (key, label, list) = try self.signatureInput(of: message)
         let signature = try self.signature(of: message, label: label)
         try self.checkCoverage(list, status: message.status)
@@ -70,7 +72,7 @@ public struct ResponseVerifier: Sendable {
         guard key.isSignature(signature, over: base) else {
             throw SignatureFailure(.badSignature, "the signature is not over this answer to this request")
         }
-        try self.checkTime(list.parameters, now: now)
+        return try self.checkTime(list.parameters, now: now)
     }
 
     // MARK: - Private
@@ -131,7 +133,7 @@ public struct ResponseVerifier: Sendable {
         return FieldLines.value(of: message.contentDigest)
     }
 
-    private func checkTime(_ parameters: FieldParameters, now: Date) throws(SignatureFailure) {
+    private func checkTime(_ parameters: FieldParameters, now: Date) throws(SignatureFailure) -> Date {
         guard case .integer(let created) = parameters["created"] else {
             throw SignatureFailure(.missing, "the signature does not say when it was made")
         }
@@ -145,5 +147,6 @@ public struct ResponseVerifier: Sendable {
         case .integer: throw SignatureFailure(.stale, "the signature has expired")
         default: throw SignatureFailure(.malformed, "the signature's end is no time")
         }
+        return Date(timeIntervalSince1970: TimeInterval(created))
     }
 }

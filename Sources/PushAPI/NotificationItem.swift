@@ -1,7 +1,7 @@
 public import Foundation
 
 /// A notification as its recipient collects it.
-public struct NotificationItem: Sendable, Hashable {
+public struct NotificationItem: Sendable, Hashable, Identifiable {
     /// The `secureId` of the push.
     public let id: Int64
     /// The secret: a string, or any other JSON value. `nil` where the answer leaves it out, as after sending.
@@ -44,6 +44,28 @@ public struct NotificationItem: Sendable, Hashable {
         self.createdAt = json["CreatedAt"]?.text.flatMap(Date.init(rfc3339:)) ?? .distantPast
         self.expiresAt = json["ExpiresAt"]?.text.flatMap(Date.init(rfc3339:)) ?? .distantFuture
         self.isReadOnce = json["ReadOnce"] == .bool(true)
+    }
+
+    /// Reads the payload as a value of the app.
+    ///
+    /// Throws `DecodingError`, also if there is no payload.
+    ///
+    /// ```swift
+    /// struct Appointment: Decodable { let place: String }
+    /// let appointment = try item.decode(Appointment.self)
+    /// ```
+    public func decode<Value: Decodable>(
+        _ type: Value.Type,
+        by decoder: JSONDecoder = JSONDecoder()
+    ) throws -> Value {
+        guard let payload else {
+            let context = DecodingError.Context(
+                codingPath: [],
+                debugDescription: "the notification has no payload here"
+            )
+            throw DecodingError.valueNotFound(type, context)
+        }
+        return try decoder.decode(type, from: Data(payload.bytes))
     }
 
     /// The wire form: `Id`, `Payload` and `Read` first, as the published clients read them.

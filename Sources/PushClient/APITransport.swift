@@ -9,9 +9,6 @@ internal import Synchronization
 
 /// Sends a request with credentials and a `MyToken`, once more if the connection is lost, and returns a checked answer.
 final class APITransport: Sendable {
-    /// Far more bytes than a list of 500 notifications has.
-    private static let maximumBody = 64 << 20
-
     /// `nil` if the server's URL is invalid.
     let endpoint: Endpoint?
     private let credentials: PushClient.Credentials
@@ -30,7 +27,7 @@ final class APITransport: Sendable {
         self.transport = Transport(
             configuration: options.configuration,
             trust: options.serverTrust,
-            maximumBody: Self.maximumBody
+            maximumBody: options.answerLimit
         )
     }
 
@@ -121,7 +118,9 @@ final class APITransport: Sendable {
         let urlRequest = try endpoint.urlRequest(for: request, token, authorization: authorization)
         do {
             let limit = try CallDeadline.rest(atMost: self.options.timeout)
-            let response = try await self.transport.exchange(urlRequest, within: limit)
+            let response = try await self.transport.exchange(urlRequest, within: limit) { head in
+                AnswerCheck.isEchoed(token, by: head)
+            }
             let answer = try self.check.answer(to: request, token, response, now: self.options.now())
             return (answer, response.isChallenge)
         } catch is UntrustedKey {

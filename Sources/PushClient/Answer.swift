@@ -16,6 +16,8 @@ struct Answer: Sendable {
         /// there every answer has `Cache-Control: no-store`, for the caches of proxies.
         let isNoStore: Bool
         let retryAfter: Duration?
+        /// The server's clock: when the answer was signed, or its `Date` where answers are not.
+        let serverTime: Date?
     }
 
     /// The requested notification; `id` is `nil` where the server chose it.

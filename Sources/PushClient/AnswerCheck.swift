@@ -1,7 +1,12 @@
 internal import Bytes
+internal import CivilTime
 internal import Foundation
 internal import HTTPSignatures
 internal import PushAPI
+
+#if canImport(FoundationNetworking)
+    internal import FoundationNetworking
+#endif
 
 /// Tells the server's own answers from everything else.
 ///
@@ -25,7 +30,9 @@ struct AnswerCheck: Sendable {
         try check.isNoRedirect()
         try check.isEchoed(token)
         try check.isWhole()
-        if let verifier { try check.isSigned(for: token, verifier, now: now) }
+        let signedAt = try self.verifier.map { verifier throws(PushClientError) in
+            try check.isSigned(for: token, verifier, now: now)
+        }
         if response.status == 304 { try check.isNotModified() }
         return Answer(
             request: request,
@@ -34,10 +41,19 @@ struct AnswerCheck: Sendable {
             fields: Answer.Fields(
                 tag: response.field("ETag"),
                 isNoStore: self.verifier == nil && Self.directives(response).contains("no-store"),
-                retryAfter: response.field("Retry-After").flatMap(Self.retryAfter)
+                retryAfter: response.field("Retry-After").flatMap(Self.retryAfter),
+                serverTime: signedAt
+                    ?? response.field("Date").flatMap { HTTPDate($0) }.map {
+                        Date(timeIntervalSince1970: TimeInterval($0.seconds))
+                    }
             ),
             json: try check.json()
         )
+    }
+
+    /// Whether a head echoes the token, so that its body is worth taking.
+    static func isEchoed(_ token: MyToken, by head: HTTPURLResponse) -> Bool {
+        RawResponse(response: head, body: Data()).field(MyToken.fieldName) == token.echo
     }
 
     private static func directives(_ response: RawResponse) -> [String] {
@@ -92,14 +108,14 @@ private struct Check {
         return self.response.field("Content-Length").flatMap { Int($0) }
     }
 
-    func isSigned(for token: MyToken, _ verifier: ResponseVerifier, now: Date) throws(PushClientError) {
+    func isSigned(for token: MyToken, _ verifier: ResponseVerifier, now: Date) throws(PushClientError) -> Date {
         let message = SignedMessage(
             status: self.response.status,
             body: self.response.body,
             request: self.request.signed(token)
         ) { name in self.response.field(name).map { [$0] } ?? [] }
         do {
-            try verifier.verify(message, now: now)
+            return try verifier.verify(message, now: now)
         } catch {
             let seen = Self.printable(error.description)
             switch error.reason {

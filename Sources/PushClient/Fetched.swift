@@ -21,6 +21,14 @@ public enum Fetched<Value> {
         }
     }
 
+    /// The same with another value made of this one.
+    public func map<Other>(_ transform: (Value) throws -> Other) rethrows -> Fetched<Other> {
+        switch self {
+        case .fresh(let value): .fresh(try transform(value))
+        case .cached(let value, let date): .cached(try transform(value), date)
+        }
+    }
+
     /// When a kept value was last known to be right; `nil` for a fresh one.
     public var date: Date? {
         if case .cached(_, let date) = self { date } else { nil }

@@ -27,6 +27,12 @@ extension PushClient {
         /// Whether several accounts are signed in on this device side by side: registrations of others with the same handle stay, and
         /// pushes carry a hint whose they are, for ``PushClient/recipient(of:among:)``.
         public var isDeviceShared = false
+        /// How many bytes an answer may have; more are not taken. The default is more than any list has.
+        ///
+        /// In an extension, which fetches one notification and has little memory, 256 KiB are enough, unless the server's operator
+        /// has allowed larger payloads than 64 KiB. Other answers than the server's own are not taken in any case, but for
+        /// their head.
+        public var answerLimit: Int
         /// The app that this client is of, where the server sends for several; `nil`: the account's only one, or `default`.
         public var app: String?
         /// The session's configuration. The client switches off its caches, cookies and stored credentials.
@@ -40,6 +46,7 @@ extension PushClient {
             signatureTolerance: Duration = .seconds(300),
             serverTrust: ServerTrust = .system,
             timeout: Duration = .seconds(30),
+            answerLimit: Int = 64 << 20,
             app: String? = nil,
             configuration: URLSessionConfiguration = .ephemeral
         ) {
@@ -47,6 +54,7 @@ extension PushClient {
             self.signatureTolerance = signatureTolerance
             self.serverTrust = serverTrust
             self.timeout = timeout
+            self.answerLimit = answerLimit
             self.app = app
             self.configuration = configuration
         }

@@ -11,23 +11,23 @@ extension PushClient {
     /// A payload that may be read only once (its `isReadOnce` is true) is not cached, and the server returns it again
     /// for one minute only, in case an answer is lost: show or store it, then call ``confirmTaken(_:)``.
     public func notification(_ id: Int64) async throws -> Fetched<NotificationItem> {
-        let kept = self.records.item(id, now: self.now())
+        let (before, now) = (try await self.inbox.read(), self.now())
+        let kept = try await self.inbox.item(id, now: now)?.kept
         do {
             var request = APIRequest("GET", Paths.notification(id))
             request.tag = kept?.tag
             let answer = try await self.api.call(request)
-            if answer.status == 304, var kept, let item = kept.item {
-                kept.date = self.now()
-                self.records.keep(kept, as: id)
-                return .fresh(item)
+            if answer.status == 304, let kept {
+                if let name = before.index.name(of: id) { await self.inbox.confirm(name, now) }
+                return .fresh(kept.item)
             }
-            return .fresh(try self.take(answer, id))
+            return .fresh(try await self.take(answer, id, askedUpon: before.commit, now: now))
         } catch PushClientError.problem(let problem) where [404, 410].contains(problem.status) {
-            await self.forget([id])
+            try await self.inbox.remove([id])
             throw PushClientError.problem(problem)
         } catch let error where error.leavesWhatIsKept {
-            guard let (item, date) = await self.kept(id) else { throw error }
-            return .cached(item, date)
+            guard let (kept, date) = try await self.inbox.item(id, now: now) else { throw error }
+            return .cached(kept.item, date)
         }
     }
 
@@ -43,18 +43,17 @@ extension PushClient {
         } catch PushClientError.problem(let problem) where [404, 410].contains(problem.status) {
             // It is already gone.
         }
-        await self.forget([id])
+        try await self.inbox.remove([id])
     }
 
     /// Marks a notification as read or unread, and returns it.
     @discardableResult
     public func markRead(_ id: Int64, _ isRead: Bool = true) async throws -> NotificationItem {
+        let (before, now) = (try await self.inbox.read().commit, self.now())
         var request = APIRequest("PATCH", Paths.notification(id))
         request.body = .object([.init("Read", .bool(isRead))])
         let answer = try await self.api.call(request)
-        let item = try self.take(answer, id)
-        await self.inbox.change { $0.mark(id, read: item.isRead) }
-        return item
+        return try await self.take(answer, id, askedUpon: before, now: now)
     }
 
     /// Marks up to 500 notifications as read in one request, and returns the ids that are read now.
@@ -65,17 +64,14 @@ extension PushClient {
     @discardableResult
     public func markRead(_ ids: [Int64]) async throws -> [Int64] {
         if ids.isEmpty { return [] }
+        let before = try await self.inbox.read().commit
         var request = APIRequest("POST", Paths.readNotifications)
         request.body = .object([.init("Ids", .array(ids.map { .number($0) }))])
         let answer = try await self.api.call(request)
         guard case .array(let elements)? = answer.json?["Read"] else { throw answer.unexpected("a list of ids") }
         let read = elements.compactMap { $0.integer.map(Int64.init) }
         guard read.count == elements.count, Set(read).isSubset(of: ids) else { throw answer.unexpected("ids of these") }
-        for id in read {
-            guard let kept = self.records.item(id, now: self.now())?.read(true) else { continue }
-            self.records.keep(kept, as: id)
-        }
-        await self.inbox.change { for id in read { $0.mark(id, read: true) } }
+        try await self.inbox.mark(read, read: true, askedUpon: before)
         return read
     }
 
@@ -86,7 +82,7 @@ extension PushClient {
         } catch PushClientError.problem(let problem) where [404, 410].contains(problem.status) {
             // It is already gone.
         }
-        await self.forget([id])
+        try await self.inbox.remove([id])
     }
 
     /// Sends a text to the caller's own devices and returns the stored notification.
@@ -98,43 +94,44 @@ extension PushClient {
     /// throws ``PushClientError/problem(_:)`` with the code `payload-too-large`. The server may also bound how much a
     /// user has stored (`too-much-stored`).
     public func send(_ payload: String, idempotencyKey: UUID = UUID()) async throws -> NotificationItem {
+        try await self.post(.string(payload), idempotencyKey)
+    }
+
+    /// The same with any JSON value, such as an object, which `NotificationItem.decode(_:)` reads.
+    public func send(_ payload: JSONValue, idempotencyKey: UUID = UUID()) async throws -> NotificationItem {
+        // A text is the short form; of the long one anything else is a member.
+        if payload.text != nil { return try await self.post(payload, idempotencyKey) }
+        return try await self.post(.object([.init("Payload", payload)]), idempotencyKey)
+    }
+
+    private func post(_ body: JSONValue, _ idempotencyKey: UUID) async throws -> NotificationItem {
         var request = APIRequest("POST", Paths.notifications)
         if let app { request.query = [URLQueryItem(name: "app", value: app)] }
-        request.body = .string(payload)
+        request.body = body
         request.idempotencyKey = idempotencyKey
         return try await self.api.call(request).item()
     }
 
     // MARK: - Kept
 
-    /// The item of an answer; caches it if that is allowed.
-    private func take(_ answer: Answer, _ id: Int64) throws(PushClientError) -> NotificationItem {
+    /// The item of an answer; keeps it as far as that is allowed.
+    private func take(
+        _ answer: Answer,
+        _ id: Int64,
+        askedUpon before: Int64,
+        now: Date
+    ) async throws -> NotificationItem {
         let item = try answer.item(id)
         // All signed answers are `no-store`, for proxies' caches; in those the item itself tells whether it may be
-        // cached.
+        // kept.
         let json = answer.json ?? .null
-        if answer.fields.isNoStore || json.isReadOnce || json.isNeverStored || item.payload == nil {
-            self.records.forget(id)
-        } else {
-            let kept = KeptItem(body: answer.body, tag: answer.fields.tag, date: self.now())
-            self.records.keep(kept, as: id)
-        }
+        let isKept = !answer.fields.isNoStore && !json.isReadOnce && !json.isNeverStored && item.payload != nil
+        let kept = KeptItem(
+            isKept ? item : item.withoutPayload,
+            tag: isKept ? answer.fields.tag : nil,
+            date: now
+        )
+        try await self.inbox.take(kept, askedUpon: before, serverTime: answer.fields.serverTime)
         return item
-    }
-
-    /// The cached item of a fetch or of the inbox, whichever the server confirmed last.
-    private func kept(_ id: Int64) async -> (NotificationItem, Date)? {
-        let now = self.now()
-        let fetched = self.records.item(id, now: now).flatMap { kept in kept.item.map { ($0, kept.date) } }
-        let state = await self.inbox.state
-        guard let item = state.entries[id]?.item, item.payload != nil, item.expiresAt > now else { return fetched }
-        let date = await self.inbox.date(of: state)
-        if let fetched, fetched.1 >= date { return fetched }
-        return (item, date)
-    }
-
-    func forget(_ ids: [Int64]) async {
-        for id in ids { self.records.forget(id) }
-        await self.inbox.change { for id in ids { $0.entries[id] = nil } }
     }
 }

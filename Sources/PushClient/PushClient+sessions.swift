@@ -1,3 +1,4 @@
+public import Foundation
 internal import PushAPI
 
 extension PushClient {
@@ -10,13 +11,39 @@ extension PushClient {
         return session
     }
 
-    /// Revokes the token that this client signs in with, and deletes all kept values of the account.
+    /// Signs out: at once on this device, in all of its processes, and at the server as soon as it can be reached.
     ///
-    /// Every later call is `unauthorized`. The kept values are deleted first, so that they are gone even if the call
-    /// throws; the token may then remain valid.
-    public func signOut() async throws {
-        self.records.forgetAll()
-        await self.inbox.forget()
-        _ = try await self.api.call(APIRequest("DELETE", Paths.currentSession, isRepeatable: false))
+    /// All that is kept of the account is removed, and from here on this client and all others that were made before keep
+    /// nothing and throw ``PushClientError/signedOut``. The server then ends the registration and, where the client has a token
+    /// and no password, the session. What that takes is kept, sealed, until the server has done so.
+    ///
+    /// Returns whether the server knows; if not, call ``finishSignOuts(server:options:store:)`` when there is a network. Throws
+    /// if the sign-out cannot be written, as on a full disk: then nothing is ended.
+    @discardableResult
+    public func signOut() async throws -> Bool {
+        try await self.inbox.end { registration in
+            SignOutOrder(self.api.endpoint?.name ?? "", self.credentials, registration: registration?.id)
+        }
+        return try await CallDeadline.within(self.deadline) {
+            try await SignOuts(self.records.account).finish(at: self.server, self.options)
+        }
+    }
+
+    /// Tells a server of sign-outs that it does not know yet, of all accounts of a store. Returns whether all are done.
+    ///
+    /// Call it at the start of the app and when the network is back. Throws what the server refuses for now, such as
+    /// ``PushClientError/busy(_:retryAfter:)``; without a network it returns `false`.
+    @discardableResult
+    public static func finishSignOuts(
+        server: URL,
+        options: Options = Options(),
+        store: AnswerStore
+    ) async throws -> Bool {
+        var isDone = true
+        for folder in store.entries.folders() {
+            let signOuts = SignOuts(Account(store.entries, folder: folder))
+            if try await !signOuts.finish(at: server, options) { isDone = false }
+        }
+        return isDone
     }
 }

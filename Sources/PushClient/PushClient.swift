@@ -14,7 +14,8 @@ public import Foundation
 ///     store: .folder(folder, key: key)
 /// )
 /// try await client.register(platform: "apns", handle: deviceToken)
-/// let inbox = try await client.sync()
+/// show(try await client.kept())  // at once, without network
+/// show(try await client.refresh().value)
 /// ```
 /// A client is cheap to pass around, and any number of calls may run at once. Calls throw ``PushClientError``,
 /// `URLError` and `CancellationError`.
@@ -22,6 +23,9 @@ public struct PushClient: Sendable {
     let api: APITransport
     let records: Records
     let inbox: InboxKeeper
+    let server: URL
+    let credentials: Credentials
+    let options: Options
     let app: String?
     let now: @Sendable () -> Date
     let isDeviceShared: Bool
@@ -30,13 +34,17 @@ public struct PushClient: Sendable {
 
     /// A client of one server for one account, on one device: its store has one registration.
     ///
-    /// The server's URL may have a path, as behind a proxy that serves several.
+    /// The server's URL may have a path, as behind a proxy that serves several. Make it where the app begins a session: after
+    /// ``signOut()`` another client of the same account is another session, and this one keeps nothing any more.
     public init(
         server: URL,
         credentials: Credentials,
         options: Options = Options(),
         store: AnswerStore = .memory
     ) {
+        self.server = server
+        self.credentials = credentials
+        self.options = options
         self.api = APITransport(server: server, credentials: credentials, options: options)
         self.records = Records(
             store,
@@ -45,7 +53,7 @@ public struct PushClient: Sendable {
             account: options.app.map { "\(credentials.account)\n\($0)" } ?? credentials.account,
             isSigned: !options.signatureKeys.isEmpty
         )
-        self.inbox = InboxKeeper(self.records)
+        self.inbox = InboxKeeper(self.records.account)
         self.app = options.app
         self.now = options.now
         self.isDeviceShared = options.isDeviceShared

@@ -12,6 +12,8 @@ public enum PushClientError: Error, Sendable, Hashable {
     case busy(Problem, retryAfter: Duration?)
     /// The name or the password is wrong, or the token is no longer valid; the problem's code says which.
     case unauthorized(Problem)
+    /// The account was signed out on this device since this client was made. Nothing was sent, or nothing of it is kept.
+    case signedOut
     /// Certificate keys are pinned on a system that does not show certificates. Nothing was sent.
     case pinningUnavailable
     /// The server's URL is not an HTTP URL with a host.

@@ -13,6 +13,7 @@ struct UntrustedKey: Error {}
 final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable {
     private struct Exchange {
         let continuation: CheckedContinuation<RawResponse, any Error>
+        let isWanted: @Sendable (HTTPURLResponse) -> Bool
         var response: HTTPURLResponse?
         var body = Data()
         var isOversized = false
@@ -30,9 +31,16 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable {
         self.maximumBody = maximumBody
     }
 
-    /// Resumes the continuation when the task is complete. Must be called before the task is resumed.
-    func await(_ task: URLSessionTask, _ continuation: CheckedContinuation<RawResponse, any Error>) {
-        self.exchanges.withLock { $0[task.taskIdentifier] = Exchange(continuation: continuation) }
+    /// Resumes the continuation when the task is complete, or with a head after which no body is wanted. Must be called before
+    /// the task is resumed.
+    func await(
+        _ task: URLSessionTask,
+        _ continuation: CheckedContinuation<RawResponse, any Error>,
+        _ isWanted: @escaping @Sendable (HTTPURLResponse) -> Bool
+    ) {
+        self.exchanges.withLock {
+            $0[task.taskIdentifier] = Exchange(continuation: continuation, isWanted: isWanted)
+        }
     }
 
     /// Ends the exchange at once: the session may take long to report the end.
@@ -49,8 +57,22 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable {
         didReceive response: URLResponse,
         completionHandler: @escaping @Sendable (URLSession.ResponseDisposition) -> Void
     ) {
-        self.change(dataTask) { $0.response = response as? HTTPURLResponse }
-        completionHandler(.allow)
+        let isWanted = self.exchanges.withLock { exchanges in
+            guard let response = response as? HTTPURLResponse, var exchange = exchanges[dataTask.taskIdentifier] else {
+                return true
+            }
+            exchange.response = response
+            // A 304 may announce the length of what it has not.
+            exchange.isOversized =
+                response.statusCode != 304 && response.expectedContentLength > Int64(self.maximumBody)
+            exchanges[dataTask.taskIdentifier] = exchange
+            return !exchange.isOversized && exchange.isWanted(response)
+        }
+        if isWanted { return completionHandler(.allow) }
+        // A portal may send far more than an extension has memory for. On Linux the disposition alone ends nothing.
+        dataTask.cancel()
+        self.finish(dataTask, error: nil)
+        completionHandler(.cancel)
     }
 
     func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {

@@ -19,6 +19,9 @@ final class TokenProvider: Sendable {
         self.provide = provide
     }
 
+    /// The token that it gave last.
+    var last: String? { self.state.withLock { $0.token } }
+
     /// A token other than the one that the server has refused; throws what the app's closure throws.
     func token(insteadOf refused: String?) async throws -> String {
         while true {

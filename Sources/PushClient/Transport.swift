@@ -26,11 +26,15 @@ final class Transport: Sendable {
         self.session.finishTasksAndInvalidate()
     }
 
-    /// Throws `URLError`, also after `limit`, and `CancellationError`.
-    func exchange(_ request: URLRequest, within limit: Duration) async throws -> RawResponse {
+    /// Throws `URLError`, also after `limit`, and `CancellationError`. After a head that is not wanted, no body is taken.
+    func exchange(
+        _ request: URLRequest,
+        within limit: Duration,
+        if isWanted: @escaping @Sendable (HTTPURLResponse) -> Bool
+    ) async throws -> RawResponse {
         do {
             return try await withThrowingTaskGroup(of: RawResponse.self) { group in
-                group.addTask { try await self.load(request) }
+                group.addTask { try await self.load(request, if: isWanted) }
                 // The session's own limit is in whole seconds on Linux, and begins anew with each byte elsewhere.
                 group.addTask {
                     try await Task.sleep(for: limit)
@@ -46,11 +50,14 @@ final class Transport: Sendable {
         }
     }
 
-    private func load(_ request: URLRequest) async throws -> RawResponse {
+    private func load(
+        _ request: URLRequest,
+        if isWanted: @escaping @Sendable (HTTPURLResponse) -> Bool
+    ) async throws -> RawResponse {
         let task = self.session.dataTask(with: request)
         return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
-                self.delegate.await(task, continuation)
+                self.delegate.await(task, continuation, isWanted)
                 // A task that was cancelled before this point has not ended the exchange, which did not exist yet.
                 guard !Task.isCancelled else { return self.delegate.cancel(task) }
                 task.resume()

@@ -55,6 +55,12 @@ struct Visit: Sendable {
         try self.site.client(self.site.server, keys: self.keys, user: user)
     }
 
+    /// The same with other credentials.
+    func client(_ credentials: PushClient.Credentials) throws -> PushClient {
+        let options = PushClient.Options(signatureKeys: self.keys)
+        return PushClient(server: try self.site.server, credentials: credentials, options: options)
+    }
+
     func payload(of user: String) -> JSONValue {
         .string(user == "alice" ? self.payload : "Bob's")
     }

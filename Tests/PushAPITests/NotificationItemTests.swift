@@ -19,6 +19,18 @@ import Testing
         )
     }
 
+    @Test func aPayloadIsReadAsAValueOfTheApp() throws {
+        struct Visit: Decodable, Equatable { let place: String }
+        func item(_ payload: JSONValue?) -> NotificationItem {
+            NotificationItem(id: 7, payload: payload, isRead: false, createdAt: .now, expiresAt: .now)
+        }
+        let object = JSONValue.object([.init("place", .string("Room 7"))])
+        #expect(try item(object).decode(Visit.self) == Visit(place: "Room 7"))
+        #expect(try item(.string("a")).decode(String.self) == "a")
+        #expect(throws: DecodingError.self) { try item(.string("a")).decode(Visit.self) }
+        #expect(throws: DecodingError.self) { try item(nil).decode(Visit.self) }
+    }
+
     @Test func theWireFormIsReadBackToTheSecond() throws {
         let read = try #require(NotificationItem(self.item.json))
         #expect(read.id == 7)

@@ -210,20 +210,27 @@ import Testing
         }
     }
 
+    @Test func anyValueCanBeSent() async throws {
+        try await ScriptedPeer.run({ request, _ in
+            .answer(PeerAnswer(to: request, status: 201, body: #"{"Id":9,"Read":false,"Pushes":2}"#))
+        }) { peer, client in
+            #expect(try await client.send(.object([.init("place", .string("Room 7"))])).id == 9)
+            #expect(peer.requests.last?.body == #"{"Payload":{"place":"Room 7"}}"#)
+            _ = try await client.send(.string("a"))
+            #expect(peer.requests.last?.body == #""a""#)
+        }
+    }
+
+    @Test func aFetchedValueIsMapped() {
+        let date = Date(timeIntervalSince1970: 7)
+        #expect(Fetched.fresh(7).map { $0 + 1 } == .fresh(8))
+        #expect(Fetched.cached(7, date).map { "\($0)" } == .cached("7", date))
+    }
+
     @Test func dismissingWhatIsGoneIsDone() async throws {
         try await ScriptedPeer.run({ request, _ in .answer(PeerAnswer(to: request, .notFound)) }) { peer, client in
             try await client.dismiss(7)
             #expect(peer.requests.map(\.method) == ["DELETE"])
-        }
-    }
-
-    @Test func signingOutForgetsEverything() async throws {
-        let store = AnswerStore.memory
-        try await ScriptedPeer.run(Self.server(), store: store) { peer, client in
-            _ = try await client.notification(7)
-            peer.play { _, _ in .hangUp }
-            await #expect(throws: URLError.self) { try await client.signOut() }
-            await #expect(throws: URLError.self) { try await client.notification(7) }
         }
     }
 }

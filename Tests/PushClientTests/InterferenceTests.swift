@@ -142,13 +142,48 @@ import Testing
         }
     }
 
+    /// A portal that announces a body and takes its time: its head says all.
+    @Test func theBodyOfAnAnswerWithoutTheEchoIsNotWaitedFor() async throws {
+        try await ScriptedPeer.run({ _, _ in
+            var answer = PeerAnswer(body: "<html>")
+            answer.framing = .wrongLength(1 << 20)
+            return .answer(answer)
+        }) { _, client in
+            let found = await interference { try await client.notification(7) }
+            #expect(found?.kind == .missingEcho)
+        }
+    }
+
+    @Test(arguments: [PeerAnswer.Framing.length, .chunked(isEnded: true), .untilTheEnd])
+    func anAnswerBeyondTheLimitIsNotTaken(framing: PeerAnswer.Framing) async throws {
+        let options = PushClient.Options(answerLimit: 1000)
+        for (count, kind) in [(1000 - Samples.item(7, "").utf8.count, nil), (1000, Interference.Kind.oversized)] {
+            let body = Samples.item(7, String(repeating: "x", count: count))
+            try await ScriptedPeer.run(
+                { request, _ in
+                    var answer = PeerAnswer(to: request, body: body)
+                    answer.framing = framing
+                    answer.hangsUp = true
+                    return .answer(answer)
+                },
+                options: options
+            ) { _, client async throws in
+                if kind == nil {
+                    #expect(try await client.notification(7).date == nil)
+                } else {
+                    let found = await interference { try await client.notification(7) }
+                    #expect(found?.kind == kind)
+                }
+            }
+        }
+    }
+
     /// Each with what it is answered with, and with what it asks twice.
     @Test func eachCallChecksItsAnswer() async throws {
         let calls: [@Sendable (PushClient) async throws -> Void] = [
             { _ = try await $0.notification(7) }, { _ = try await $0.sync() }, { try await $0.markRead(7) },
             { try await $0.markRead([7]) }, { try await $0.dismiss(7) }, { _ = try await $0.send("a") },
             { try await $0.register(platform: "apns", handle: "ab") }, { _ = try await $0.signIn() },
-            { try await $0.signOut() },
         ]
         for body in [#"{"Id":8,"Read":true}"#, "[1]", #""..""#, "{}"] {
             try await ScriptedPeer.run({ request, _ in .answer(PeerAnswer(to: request, body: body)) }) { _, client in

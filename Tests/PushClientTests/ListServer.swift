@@ -12,6 +12,8 @@ final class ListServer: Sendable {
         var generation = "c"
         var pageSize = 500
         var directive = "private, no-cache"
+        /// The field `Date`, if any.
+        var date: String?
     }
 
     private let state = Mutex(State())
@@ -47,10 +49,11 @@ final class ListServer: Sendable {
             let page = changes.prefix(state.pageSize)
             let cursor =
                 "\(state.generation)\(page.last?.value.change ?? max(start, since == nil ? state.last : start))"
-            let fields = [
+            var fields = [
                 (name: "ETag", value: "\"\(page.isEmpty ? cursor : "page-\(cursor)-\(start)")\""),
                 (name: "Cache-Control", value: state.directive),
             ]
+            if let date = state.date { fields.append((name: "Date", value: date)) }
             if page.isEmpty, request.fields["if-none-match"] == "\"\(cursor)\"" {
                 return PeerAnswer(to: request, status: 304, fields: fields)
             }

@@ -62,20 +62,38 @@ import Testing
         }
     }
 
-    @Test func whatHasExpiredIsDroppedAndNamed() async throws {
+    @Test func whatHasExpiredByTheServersTimeIsDeletedAndNamed() async throws {
         let time = ManualTime(try #require(Date(rfc3339: "2027-01-01T00:00:00Z")))
         let server = ListServer()
         server.put(1, Samples.item(1, expires: "2027-01-01T00:10:00Z"))
         server.put(2, Samples.item(2))
+        server.change { $0.date = "Fri, 01 Jan 2027 00:00:00 GMT" }
         try await ScriptedPeer.run(server.script, options: time.options) { peer, client in
             #expect(try await client.sync().value.notifications.map(\.id) == [1, 2])
             time.pass(600)
+            server.change { $0.date = "Fri, 01 Jan 2027 00:10:00 GMT" }
             let inbox = try await client.sync().value
             #expect(inbox.notifications.map(\.id) == [2])
             #expect(inbox.deleted == [1])
             #expect(try await client.sync().value.deleted.isEmpty)
             peer.play { _, _ in .hangUp }
             #expect(try await client.sync().value.notifications.map(\.id) == [2])
+        }
+    }
+
+    /// A device's clock that is wrong for a while hides, and deletes nothing.
+    @Test func aClockSetAheadDeletesNothing() async throws {
+        let time = ManualTime(try #require(Date(rfc3339: "2027-01-01T00:00:00Z")))
+        let server = ListServer()
+        server.put(1, Samples.item(1, expires: "2027-01-02T00:00:00Z"))
+        server.change { $0.date = "Fri, 01 Jan 2027 00:00:00 GMT" }
+        try await ScriptedPeer.run(server.script, options: time.options) { _, client in
+            _ = try await client.sync()
+            time.pass(3 * 86400)
+            let ahead = try await client.sync().value
+            #expect(ahead.notifications.isEmpty && ahead.deleted.isEmpty)
+            time.pass(-3 * 86400)
+            #expect(try await client.sync().value.notifications.map(\.id) == [1])
         }
     }
 
@@ -163,12 +181,17 @@ import Testing
         server.change { $0.pageSize = 2 }
         try await ScriptedPeer.run(server.script) { peer, client in
             peer.play { request, index in index < 2 ? .answer(server.answer(request)) : .hangUp }
-            let cut = try await client.sync()
-            #expect(cut.date != nil)
-            #expect(cut.value.notifications.count == 4)
+            // It was never complete, so that there is no date as of which it is right.
+            await #expect(throws: URLError.self) { try await client.sync() }
+            let part = try await client.kept()
+            #expect(part.notifications.count == 4)
+            #expect(part.completeAt == nil)
             let count = peer.requests.count
             peer.play(server.script)
-            #expect(try await client.sync().value.notifications.count == 6)
+            let inbox = try await client.sync().value
+            #expect(inbox.notifications.count == 6)
+            #expect(inbox.arrived == Array(1...6), "what the call that failed has not told is told")
+            #expect(inbox.completeAt != nil)
             #expect(peer.requests[count...].map(\.target) == ["/api/notifications?limit=500&since=c4"])
         }
     }
@@ -249,8 +272,8 @@ import Testing
         try await ScriptedPeer.run({ request, _ in
             .answer(PeerAnswer(to: request, body: Samples.list([], cursor: "c", more: true)))
         }) { peer, client in
-            let cached = try await client.sync()
-            #expect(cached.date != nil)
+            let found = await interference { try await client.sync() }
+            #expect(found?.kind == .unexpectedBody)
             #expect(peer.requests.count < 1100)
         }
     }

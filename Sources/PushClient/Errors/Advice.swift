@@ -72,7 +72,7 @@ extension PushClient {
         private init(_ error: PushClientError) {
             switch error {
             case .interference(let interference): self.init(interference.kind)
-            case .unauthorized: self = .signedOut
+            case .unauthorized, .signedOut: self = .signedOut
             case .busy: self = .wait
             case .problem(let problem): self = problem.status >= 500 ? .wait : .refused
             case .pinningUnavailable, .invalidServer: self = .unavailable

@@ -2,7 +2,7 @@ internal import Crypto
 internal import Foundation
 
 /// The registration of this device, as the server last accepted it.
-struct KeptRegistration: Codable, Sendable {
+struct KeptRegistration: Codable, Sendable, Hashable {
     let id: String
     /// A digest of platform, environment, handle, sharing and tags, which tells whether they have changed and reveals nothing of them.
     let fingerprint: Data

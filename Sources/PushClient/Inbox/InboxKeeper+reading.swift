@@ -1,0 +1,68 @@
+internal import Foundation
+internal import PushAPI
+
+extension InboxKeeper {
+    /// A kept notification with its payload and the date as of which it is right; `nil` if there is none, or it has ended by
+    /// the device's clock.
+    func item(_ id: Int64, now: Date) throws -> (kept: KeptItem, date: Date)? {
+        for _ in 0..<Account.attempts {
+            let snapshot = try self.read()
+            guard let name = snapshot.index.name(of: id) else { return nil }
+            if let kept = try self.account.item(name) {
+                guard kept.item.payload != nil, kept.item.expiresAt > now else { return nil }
+                let dates = [snapshot.index.completeAt, self.confirmedDate(of: name)].compactMap { $0 }
+                return (kept, dates.reduce(kept.date, max))
+            }
+            // Another process may have replaced it. If none has, it is damaged.
+            if self.account.latest == snapshot.commit { return nil }
+        }
+        throw Account.Busy()
+    }
+
+    func changes(since mark: Int64?, consumer: String) throws -> InboxChanges {
+        let snapshot = try self.read()
+        return InboxChanges(snapshot, since: mark ?? snapshot.index.mark(of: consumer), consumer: consumer)
+    }
+
+    /// The inbox as the app sees it now, with payloads that must not be kept instead of what is kept of them.
+    func inbox(instead unkept: [Int64: NotificationItem] = [:], now: Date) throws -> (
+        inbox: Inbox, changes: InboxChanges
+    ) {
+        let (snapshot, items) = try self.items()
+        let visible = items.map { unkept[$0.id] ?? $0 }.filter { $0.expiresAt > now }
+            .sorted { ($0.createdAt, $0.id) < ($1.createdAt, $1.id) }
+        let mark = snapshot.index.mark(of: Self.refresher)
+        let changes = InboxChanges(snapshot, since: mark, consumer: Self.refresher)
+        let inbox = Inbox(
+            notifications: visible,
+            arrived: changes.arrived.intersection(visible.map(\.id)).sorted(),
+            deleted: changes.deleted.sorted(),
+            completeAt: snapshot.index.completeAt
+        )
+        return (inbox, changes)
+    }
+
+    /// All kept items. Gives up those whose file is lost, and the cursor with them, so that the next refresh fetches all.
+    private func items() throws -> (Account.Snapshot, [NotificationItem]) {
+        var read: [EntryName: NotificationItem] = [:]
+        for _ in 0..<Account.attempts {
+            let snapshot = try self.read()
+            let names = snapshot.index.names
+            var lost: [EntryName] = []
+            for name in names where read[name] == nil {
+                if let kept = try self.account.item(name) { read[name] = kept.item } else { lost.append(name) }
+            }
+            if lost.isEmpty { return (snapshot, names.compactMap { read[$0] }) }
+            // Another process may have replaced them while they were read. If none has, they are damaged.
+            guard self.account.latest == snapshot.commit else { continue }
+            try self.account.change { draft in
+                for name in lost where draft.index.name(of: name.id) == name {
+                    draft.forget(name.id)
+                    draft.index.cursor = nil
+                    draft.index.completeAt = nil
+                }
+            }
+        }
+        throw Account.Busy()
+    }
+}

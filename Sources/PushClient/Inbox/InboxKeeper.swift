@@ -1,0 +1,147 @@
+internal import Foundation
+internal import PushAPI
+
+/// The kept inbox of one account, which other processes may change at the same time.
+///
+/// An actor, so that the calls of one process change it one after the other. Nothing of it stays in memory between calls.
+actor InboxKeeper {
+    /// The consumer that the deltas of ``Inbox`` are for.
+    static let refresher = "sealpost.refresh"
+
+    nonisolated let account: Account
+    /// When files were found to be still right, since this process began.
+    private var confirmed: [EntryName: Date] = [:]
+    private var isSwept = false
+    private var bells: [Int: AsyncStream<Void>.Continuation] = [:]
+    private var nextBell = 0
+
+    init(_ account: Account) {
+        self.account = account
+    }
+
+    /// Does what need not be done for each call: adopts what earlier versions have kept, and sweeps.
+    func prepare() {
+        self.account.returnToFiles()
+        self.account.adoptEarlier()
+        guard !self.isSwept else { return }
+        // What cannot be swept now is swept by another process, or the next one.
+        try? self.account.sweep()
+        self.isSwept = true
+    }
+
+    /// The state; throws `PushClientError.signedOut`. One that cannot be read now is that of an account without anything.
+    func read() throws -> Account.Snapshot {
+        do {
+            return try self.account.read()
+        } catch let error as PushClientError {
+            throw error
+        } catch {
+            return try self.account.readInMemory()
+        }
+    }
+
+    // MARK: - Changes
+
+    /// Merges a page that was asked for upon a state. Returns `false`, and changes nothing, if another call has moved the
+    /// cursor meanwhile.
+    func merge(
+        _ page: InboxPage,
+        askedUpon before: Account.Snapshot,
+        isRestart: Bool,
+        serverTime: Date?,
+        now: Date
+    ) throws -> Bool {
+        try self.change { draft in
+            guard draft.index.cursor == before.index.cursor else { return false }
+            draft.merge(page, askedUpon: before.commit, isRestart: isRestart, serverTime: serverTime, now: now)
+            return true
+        }
+    }
+
+    /// Records that nothing follows the cursor.
+    func confirm(_ cursor: String, serverTime: Date?, now: Date) throws {
+        try self.change { draft in
+            guard draft.index.cursor == cursor else { return }
+            draft.index.completeAt = now
+            draft.expire(serverTime)
+        }
+    }
+
+    /// Keeps a fetched notification, unless something newer was kept since the request began.
+    func take(_ kept: KeptItem, askedUpon before: Int64, serverTime: Date?) throws {
+        let id = kept.item.id
+        let name: EntryName? = try self.change { draft in
+            if let serverTime, kept.item.expiresAt <= serverTime { return nil }
+            guard draft.isUntouched(id, since: before) else { return nil }
+            // Of the same content only the date is new, which is no change to tell of.
+            if draft.item(id)?.item == kept.item { return draft.index.name(of: id) }
+            draft.put(kept)
+            return nil
+        }
+        if let name { self.confirm(name, kept.date) }
+    }
+
+    /// Marks those that are kept, unless something newer was kept since the request began.
+    func mark(_ ids: [Int64], read isRead: Bool, askedUpon before: Int64) throws {
+        try self.change { draft in
+            for id in ids where draft.isUntouched(id, since: before) {
+                guard let kept = draft.item(id), kept.item.isRead != isRead else { continue }
+                draft.put(KeptItem(kept.item.read(isRead), date: kept.date))
+            }
+        }
+    }
+
+    func remove(_ ids: [Int64]) throws {
+        try self.change { draft in for id in ids { draft.remove(id) } }
+    }
+
+    func take(_ changes: InboxChanges) throws {
+        try self.change { $0.index.take(changes) }
+    }
+
+    /// Signs the account out.
+    func end(_ order: @Sendable (KeptRegistration?) -> SignOutOrder) throws {
+        defer { self.ring() }
+        do {
+            try self.account.end(order)
+        } catch PushClientError.signedOut {
+            // Another client has done it.
+        }
+    }
+
+    func confirmedDate(of name: EntryName) -> Date? { self.confirmed[name] }
+
+    /// A file was found to be still right.
+    func confirm(_ name: EntryName, _ date: Date) {
+        if self.confirmed.count >= 100 { self.confirmed = [:] }
+        self.confirmed[name] = date
+    }
+
+    private func change<Result>(_ change: (inout AccountDraft) -> Result) throws -> Result {
+        defer { self.ring() }
+        return try self.account.change(change)
+    }
+
+    // MARK: - Waiting
+
+    private func ring() {
+        for bell in self.bells.values { bell.yield() }
+    }
+
+    /// Returns after a change by this process, or by another if it is seen within the interval, or after that.
+    func waitForChange(after commit: Int64, atMost interval: Duration) async throws {
+        guard self.account.latest == commit else { return }
+        let (stream, bell) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+        let number = self.nextBell
+        self.nextBell += 1
+        self.bells[number] = bell
+        defer { self.bells[number] = nil }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { for await _ in stream { return } }
+            group.addTask { try await Task.sleep(for: interval) }
+            defer { group.cancelAll() }
+            try await group.next()
+        }
+        try Task.checkCancellation()
+    }
+}

@@ -1,0 +1,34 @@
+/// The changes of a kept inbox, as `PushClient.updates(every:)` tells them.
+public struct InboxUpdates: AsyncSequence, Sendable {
+    let inbox: InboxKeeper
+    let interval: Duration
+
+    /// Begins with the changes after this call.
+    public func makeAsyncIterator() -> Iterator {
+        Iterator(inbox: self.inbox, interval: self.interval, mark: self.inbox.account.latest)
+    }
+
+    /// Waits for changes.
+    public struct Iterator: AsyncIteratorProtocol, Sendable {
+        let inbox: InboxKeeper
+        let interval: Duration
+        var mark: Int64
+
+        /// The changes since the last ones; `nil` once the account was signed out. Throws `CancellationError`.
+        public mutating func next() async throws -> InboxChanges? {
+            while true {
+                try await self.inbox.waitForChange(after: self.mark, atMost: self.interval)
+                // After the interval there may be nothing.
+                if self.inbox.account.latest == self.mark { continue }
+                do {
+                    let changes = try await self.inbox.changes(since: self.mark, consumer: "")
+                    // Of a store that was set up anew the numbers are lower.
+                    self.mark = changes.upTo
+                    if !changes.isEmpty { return changes }
+                } catch PushClientError.signedOut {
+                    return nil
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,102 @@
+internal import Foundation
+internal import PushAPI
+
+/// Collects all that has changed since the cursor: page after page, each in one commit with its cursor.
+struct Refresh {
+    /// Far more pages than an inbox has: ends the loop if a server or a proxy answers `More` for ever.
+    private static let maximumPages = 1000
+
+    let inbox: InboxKeeper
+    let app: String?
+    let now: Date
+    /// Payloads that must not be kept, and are shown this once.
+    private(set) var unkept: [Int64: NotificationItem] = [:]
+    private var isBeginning = false
+    private var hasBegunAnew = false
+
+    init(_ inbox: InboxKeeper, app: String?, now: Date) {
+        (self.inbox, self.app, self.now) = (inbox, app, now)
+    }
+
+    mutating func run(_ api: APITransport) async throws {
+        for _ in 0..<Self.maximumPages {
+            let before = try await self.inbox.read()
+            let isRestart = self.isRestart(before)
+            let answer: Answer
+            do {
+                answer = try await api.call(self.request(since: isRestart ? nil : before.index.cursor))
+            } catch PushClientError.problem(let problem) where problem.code == .invalidCursor {
+                guard self.beginAnew() else { throw PushClientError.problem(problem) }
+                continue
+            }
+            guard try await self.merge(answer, askedUpon: before, isRestart: isRestart) else { return }
+        }
+        throw Self.endless
+    }
+
+    /// Whether the next request is without the cursor that there is.
+    func isRestart(_ before: Account.Snapshot) -> Bool { self.isBeginning || before.index.cursor == nil }
+
+    /// The server does not know the cursor. Once: after a page of this call, a restart could repeat for ever.
+    mutating func beginAnew() -> Bool {
+        if self.hasBegunAnew { return false }
+        (self.isBeginning, self.hasBegunAnew) = (true, true)
+        return true
+    }
+
+    /// Merges an answer to a request that was made upon that state; returns whether there is more to do.
+    mutating func merge(
+        _ answer: Answer,
+        askedUpon before: Account.Snapshot,
+        isRestart: Bool
+    ) async throws -> Bool {
+        let serverTime = answer.fields.serverTime
+        if answer.status == 304 {
+            guard let cursor = before.index.cursor else { throw answer.unexpected("a list") }
+            try await self.inbox.confirm(cursor, serverTime: serverTime, now: self.now)
+            return false
+        }
+        let page = try InboxPage(answer)
+        let isMerged = try await self.inbox.merge(
+            page,
+            askedUpon: before,
+            isRestart: isRestart,
+            serverTime: serverTime,
+            now: self.now
+        )
+        // Another call was faster: this one goes on from its cursor.
+        guard isMerged else { return true }
+        (self.isBeginning, self.hasBegunAnew) = (false, true)
+        for item in page.items {
+            self.unkept[item.item.id] = item.isKept || item.item.payload == nil ? nil : item.item
+        }
+        for id in page.deleted { self.unkept[id] = nil }
+        return page.hasMore
+    }
+
+    // MARK: - Private
+
+    private func request(since cursor: String?) -> APIRequest {
+        var request = APIRequest("GET", Paths.notifications)
+        request.query = [URLQueryItem(name: "limit", value: "500")]
+        if let app { request.query.append(URLQueryItem(name: "app", value: app)) }
+        if let cursor {
+            request.query.append(URLQueryItem(name: "since", value: cursor))
+            // If nothing follows a cursor, the server's answer has that cursor as its tag.
+            request.tag = "\"\(cursor)\""
+        }
+        return request
+    }
+
+    private static var endless: PushClientError {
+        .interference(
+            Interference(
+                kind: .unexpectedBody,
+                expected: "a last page",
+                seen: "more pages than an inbox has",
+                status: 200,
+                path: Paths.notifications
+            )
+        )
+    }
+}

@@ -1,0 +1,50 @@
+internal import Foundation
+
+extension Account {
+    /// Returns `false`, and changes nothing, if another has committed upon the same state.
+    func commit(_ draft: AccountDraft, upon snapshot: Snapshot, _ store: any EntryStore) throws -> Bool {
+        var index = draft.index
+        let name = UInt64.random(in: 0 ... .max)
+        index.history = [name] + index.history.prefix(31)
+        var created: [EntryName] = []
+        do {
+            for (id, new) in draft.fresh {
+                let name = try self.create(new.bytes, id, draft.commit, store)
+                created.append(name)
+                index.entries[id]?.nonce = name.nonce
+            }
+            guard try store.createIndex(index.bytes(draft.commit), draft.commit, in: self.folder) else {
+                for name in created { store.removeEntry(name, in: self.folder) }
+                return false
+            }
+        } catch {
+            for name in created { store.removeEntry(name, in: self.folder) }
+            throw error
+        }
+        let commits = try store.commits(in: self.folder)
+        if let last = commits.max(), last > draft.commit {
+            // Others have gone on: either upon this commit, or before it, and this process was suspended for so long that the
+            // number was free again. What is left then is swept.
+            return try self.newest(store).index?.history.contains(name) == true
+        }
+        let names = Set(index.names)
+        for name in snapshot.index.names where !names.contains(name) { store.removeEntry(name, in: self.folder) }
+        for commit in commits where commit <= draft.commit - Self.keptIndexes {
+            store.removeIndex(commit, in: self.folder)
+        }
+        return true
+    }
+
+    private func create(
+        _ bytes: Data,
+        _ id: Int64,
+        _ commit: Int64,
+        _ store: any EntryStore
+    ) throws -> EntryName {
+        for _ in 0..<Self.attempts {
+            let name = EntryName(id: id, commit: commit, nonce: .random(in: 0 ... .max))
+            if try store.createEntry(bytes, name, in: self.folder) { return name }
+        }
+        throw Busy()
+    }
+}

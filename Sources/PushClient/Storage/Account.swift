@@ -1,0 +1,219 @@
+internal import Foundation
+internal import Synchronization
+
+/// What is kept of one account, changed one commit after the other.
+///
+/// A commit writes the new entries, each in a file of its own, then gives its index the next number in one step, which
+/// fails if another process was faster: that one begins anew upon the newer index. Only then it removes what the index
+/// before had and this one has not. So:
+///
+/// - A crash at any point leaves the index before or the one after, whole, and at most files that no index names;
+///   ``sweep()`` removes those.
+/// - No file is removed that an index names or will name: who has not seen the newest index cannot commit.
+/// - Nobody holds a lock, so a process may be suspended at any point.
+final class Account: Sendable {
+    /// The state after a commit; 0 before the first.
+    struct Snapshot: Sendable {
+        let commit: Int64
+        let index: AccountIndex
+    }
+
+    /// Others change it all the time.
+    struct Busy: Error {}
+
+    private struct State {
+        /// The sign-in that this client belongs to; `nil` until the index could be read.
+        var epoch: UInt32?
+        /// The latest commit that was seen.
+        var seen: Int64 = 0
+        /// In the place of files that cannot be written.
+        var overlay: OverlayStore?
+    }
+
+    static let attempts = 500
+    /// How many commits keep their index, for those who have just looked which is the latest.
+    static let keptIndexes: Int64 = 4
+
+    let name: String
+    let proof: AccountIndex.Proof
+    let folder: AccountFolder
+    let limits: StoreLimits
+    let files: any EntryStore
+    private let state = Mutex(State())
+
+    init(_ files: any EntryStore, name: String, proof: AccountIndex.Proof, limits: StoreLimits = StoreLimits()) {
+        self.files = files
+        self.name = name
+        self.proof = proof
+        self.folder = files.folder(of: name)
+        self.limits = limits
+        // This client is of the sign-in of now. Where that cannot be read yet, it is of that of the first reading.
+        _ = try? self.read()
+    }
+
+    /// One whose name is not known, to look after its sign-outs.
+    init(_ files: any EntryStore, folder: AccountFolder) {
+        self.files = files
+        self.name = ""
+        self.proof = .echoed
+        self.folder = folder
+        self.limits = StoreLimits()
+    }
+
+    /// The files, or what stands in for them.
+    var store: any EntryStore { self.state.withLock { $0.overlay } ?? self.files }
+
+    // MARK: - Reading
+
+    /// The state after the latest commit. Throws `PushClientError.signedOut` once the account was signed out.
+    func read() throws -> Snapshot { try self.read(self.store) }
+
+    /// A kept notification; `nil` if its file is not there or damaged. Throws if it cannot be read now.
+    func item(_ name: EntryName) throws -> KeptItem? {
+        try self.store.readEntry(name, in: self.folder).flatMap(KeptItem.init(bytes:))
+    }
+
+    /// The number of the latest commit, for those who wait for the next.
+    var latest: Int64 {
+        // What cannot be read now has no news.
+        (try? self.store.commits(in: self.folder).max()) ?? 0
+    }
+
+    func read(_ store: any EntryStore) throws -> Snapshot {
+        let (commit, stored) = try self.newest(store)
+        let epoch = self.epoch(seeing: stored, at: commit, store)
+        guard let stored else {
+            return Snapshot(commit: commit, index: .empty(self.proof, epoch: epoch, after: commit))
+        }
+        if stored.isEnded {
+            guard stored.epoch &+ 1 == epoch else { throw PushClientError.signedOut }
+            return Snapshot(commit: commit, index: stored.begunAnew(self.proof, after: commit))
+        }
+        guard stored.epoch == epoch else { throw PushClientError.signedOut }
+        let index = stored.proof == self.proof ? stored : stored.withoutEntries(self.proof, after: commit)
+        return Snapshot(commit: commit, index: index)
+    }
+
+    /// The sign-in that this client belongs to: the one that it first saw in the files.
+    private func epoch(seeing stored: AccountIndex?, at commit: Int64, _ store: any EntryStore) -> UInt32 {
+        self.state.withLock { state in
+            if store is OverlayStore { return stored?.epoch ?? state.epoch ?? 0 }
+            if let epoch = state.epoch { return epoch }
+            let epoch = stored.map { $0.isEnded ? $0.epoch &+ 1 : $0.epoch } ?? 0
+            // A damaged one does not tell.
+            if stored != nil || commit == 0 { state.epoch = epoch }
+            return epoch
+        }
+    }
+
+    /// The latest index as it is stored, whoever's sign-in it is of; `nil` where there is none that can be read.
+    func newest(_ store: any EntryStore) throws -> (commit: Int64, index: AccountIndex?) {
+        for attempt in 0..<Self.attempts {
+            let commits = try store.commits(in: self.folder)
+            let commit = commits.max() ?? 0
+            let isEarlier = self.state.withLock { state in
+                // A folder that is changed while it is listed may show less than there is. If it still does, it was removed.
+                if commit < state.seen, attempt < 3 { return true }
+                state.seen = commit
+                return false
+            }
+            if isEarlier { continue }
+            if commit == 0 { return (0, nil) }
+            switch try store.readIndex(commit, in: self.folder) {
+            case .gone: continue
+            case .value(let bytes): if let index = AccountIndex(bytes: bytes, commit) { return (commit, index) }
+            case .damaged: break
+            }
+            return (commit, try self.earlier(than: commit, of: commits, store))
+        }
+        throw Busy()
+    }
+
+    /// What an older index says of the device, in the place of a damaged one; its notifications are fetched again.
+    private func earlier(than commit: Int64, of commits: [Int64], _ store: any EntryStore) throws -> AccountIndex? {
+        for other in commits.filter({ $0 < commit }).sorted(by: >) {
+            guard case .value(let bytes) = try store.readIndex(other, in: self.folder),
+                let index = AccountIndex(bytes: bytes, other)
+            else { continue }
+            return index.isEnded ? index : index.withoutEntries(index.proof, after: commit)
+        }
+        return nil
+    }
+
+    // MARK: - Changes
+
+    /// Makes a change upon the latest state, again and again until it is committed; nothing if it leaves the state as it
+    /// is. Where nothing can be written, the change is in memory from here on.
+    func change<Result>(_ change: (inout AccountDraft) -> Result) throws -> Result {
+        do {
+            return try self.change(self.store, change)
+        } catch let error as PushClientError {
+            throw error
+        } catch let error as Busy {
+            throw error
+        } catch {
+            return try self.change(self.overlay(), change)
+        }
+    }
+
+    /// The state of files that cannot be read now: from here on it is in memory.
+    func readInMemory() throws -> Snapshot { try self.read(self.overlay()) }
+
+    private func overlay() -> OverlayStore {
+        self.state.withLock { state in
+            let overlay = state.overlay ?? OverlayStore(self.files, self.folder)
+            state.overlay = overlay
+            return overlay
+        }
+    }
+
+    /// The same, or throws where it cannot be written.
+    func changeFiles<Result>(_ change: (inout AccountDraft) -> Result) throws -> Result {
+        try self.change(self.files, change)
+    }
+
+    /// Goes on with the files if they can be written again. What was in memory alone is fetched again.
+    func returnToFiles() {
+        guard self.state.withLock({ $0.overlay != nil }), let snapshot = try? self.read(self.files) else { return }
+        // It is committed though nothing has changed, which shows that it can be.
+        let draft = AccountDraft(upon: snapshot) { _ in nil }
+        guard (try? self.commit(draft, upon: snapshot, self.files)) != nil else { return }
+        self.dropOverlay()
+    }
+
+    func dropOverlay() {
+        self.state.withLock { $0.overlay = nil }
+    }
+
+    /// Removes what crashes have left behind.
+    ///
+    /// Its own commit makes those fail that have begun before it, whose files it may have seen.
+    func sweep() throws {
+        let store = self.store
+        let snapshot = try self.read(store)
+        let names = snapshot.index.names
+        let leftovers = store.leftovers(in: self.folder)
+        guard leftovers.count > names.count else { return }
+        let draft = AccountDraft(upon: snapshot) { _ in nil }
+        guard try self.commit(draft, upon: snapshot, store) else { return }
+        store.removeLeftovers(leftovers, except: names, in: self.folder)
+    }
+
+    private func change<Result>(
+        _ store: any EntryStore,
+        _ change: (inout AccountDraft) -> Result
+    ) throws -> Result {
+        for _ in 0..<Self.attempts {
+            let snapshot = try self.read(store)
+            var draft = AccountDraft(upon: snapshot) { name in
+                // One that cannot be read now is none for this change.
+                (try? store.readEntry(name, in: self.folder)).flatMap(KeptItem.init(bytes:))
+            }
+            let result = change(&draft)
+            if draft.index == snapshot.index { return result }
+            draft.finish(self.limits)
+            if try self.commit(draft, upon: snapshot, store) { return result }
+        }
+        throw Busy()
+    }
+}

@@ -1,0 +1,159 @@
+internal import Foundation
+internal import PushAPI
+
+/// The next state of an account, until it is committed.
+struct AccountDraft {
+    /// Of the sealed form; AES-GCM adds a nonce and a tag.
+    static let maximumIndex = 65_536 - 28
+    static let maximumDeletions = 500
+    static let maximumMarks = 16
+
+    let commit: Int64
+    var index: AccountIndex
+    /// The new items, and the contents of their files.
+    private(set) var fresh: [Int64: (kept: KeptItem, bytes: Data)] = [:]
+    private let read: (EntryName) -> KeptItem?
+
+    init(upon snapshot: Account.Snapshot, read: @escaping (EntryName) -> KeptItem?) {
+        self.commit = snapshot.commit + 1
+        self.index = snapshot.index
+        self.read = read
+    }
+
+    /// An item as it will be; `nil` if there is none that can be read.
+    func item(_ id: Int64) -> KeptItem? { self.fresh[id]?.kept ?? self.index.name(of: id).flatMap(self.read) }
+
+    mutating func put(_ kept: KeptItem) {
+        let id = kept.item.id
+        let bytes = kept.bytes
+        self.fresh[id] = (kept, bytes)
+        self.index.entries[id] = AccountIndex.Entry(kept, bytes.count, commit: self.commit)
+        self.index.deletions[id] = nil
+    }
+
+    /// Deletes an item. One that is not there is told as deleted, too: its push may have been shown.
+    mutating func remove(_ id: Int64) {
+        self.forget(id)
+        self.index.deletions[id] = self.commit
+    }
+
+    /// Gives up an item without telling anybody.
+    mutating func forget(_ id: Int64) {
+        self.fresh[id] = nil
+        self.index.entries[id] = nil
+    }
+
+    /// Whether nothing has happened to an item since a commit, so that an answer to a request of that time is its latest
+    /// state.
+    func isUntouched(_ id: Int64, since commit: Int64) -> Bool {
+        max(
+            self.index.entries[id]?.commit ?? 0,
+            self.index.deletions[id] ?? 0,
+            self.index.forgottenUpTo,
+            self.index.restartedAt
+        ) <= commit
+    }
+
+    // MARK: - Pages
+
+    /// Merges a page that was asked for upon the state of a commit.
+    mutating func merge(_ page: InboxPage, askedUpon before: Int64, isRestart: Bool, serverTime: Date?, now: Date) {
+        let kept = Set(self.index.entries.keys)
+        if isRestart {
+            let new = Set(page.items.map(\.item.id))
+            for id in kept where !new.contains(id) { self.remove(id) }
+            self.index.restartedAt = self.commit
+            // Until the last page it is not what it was at any time.
+            self.index.completeAt = nil
+        }
+        for item in page.items.map(\.kept) {
+            // What was dismissed while the request was on its way does not come back.
+            if let deleted = self.index.deletions[item.id], deleted > before, deleted < self.commit { continue }
+            // What has ended and was never here is nothing to tell of.
+            if let serverTime, item.expiresAt <= serverTime, !kept.contains(item.id) { continue }
+            self.put(KeptItem(item, date: now))
+        }
+        for id in page.deleted { self.remove(id) }
+        self.index.cursor = page.cursor
+        if !page.hasMore { self.index.completeAt = now }
+        self.expire(serverTime)
+    }
+
+    /// Deletes what has ended by the server's time. The device's clock never deletes anything.
+    mutating func expire(_ serverTime: Date?) {
+        guard let serverTime else { return }
+        let hour = AccountIndex.hour(of: serverTime)
+        for (id, entry) in self.index.entries where entry.expiryHour <= hour {
+            // One that cannot be read is left for the next hour.
+            guard entry.expiryHour < hour || self.item(id).map({ $0.item.expiresAt <= serverTime }) == true else {
+                continue
+            }
+            self.remove(id)
+        }
+    }
+
+    // MARK: - Limits
+
+    /// Keeps to the limits.
+    mutating func finish(_ limits: StoreLimits) {
+        self.shrink(limits)
+        self.forgetDeletions(besides: Self.maximumDeletions)
+        self.index.marks.removeFirst(max(0, self.index.marks.count - Self.maximumMarks))
+        while self.index.bytes(self.commit).count + 8 > Self.maximumIndex, !self.index.entries.isEmpty {
+            if !self.index.deletions.isEmpty {
+                self.forgetDeletions(besides: self.index.deletions.count / 2)
+            } else {
+                for id in self.oldest().prefix(self.index.entries.count / 32 + 1) { self.forget(id) }
+                self.index.forgottenUpTo = self.commit
+            }
+        }
+    }
+
+    private mutating func shrink(_ limits: StoreLimits) {
+        let excess = self.index.entries.count - limits.entries
+        if excess > 0 { for id in self.oldest().prefix(excess) { self.remove(id) } }
+        var bytes = self.index.entries.values.reduce(0) { $0 + Int($1.units) * 256 }
+        guard bytes > limits.bytes else { return }
+        for id in self.oldest() where bytes > limits.bytes {
+            guard let old = self.index.entries[id], let kept = self.item(id), kept.item.payload != nil else { continue }
+            self.put(KeptItem(kept.item.withoutPayload, date: kept.date))
+            bytes -= (Int(old.units) - Int(self.index.entries[id]?.units ?? 0)) * 256
+        }
+    }
+
+    /// Those that were not changed for the longest time first.
+    private func oldest() -> [Int64] {
+        self.index.entries.sorted {
+            ($0.value.commit, $0.value.expiryHour, $0.key) < ($1.value.commit, $1.value.expiryHour, $1.key)
+        }.map(\.key)
+    }
+
+    private mutating func forgetDeletions(besides count: Int) {
+        guard self.index.deletions.count > count else { return }
+        let oldest = self.index.deletions.sorted { $0.value < $1.value }.dropLast(count)
+        for (id, commit) in oldest {
+            self.index.deletions[id] = nil
+            self.index.forgottenUpTo = max(self.index.forgottenUpTo, commit)
+        }
+    }
+}
+
+extension AccountIndex {
+    /// Hours since 1970; the last one stands for all that are later.
+    static func hour(of date: Date) -> UInt32 {
+        let hour = (date.timeIntervalSince1970 / 3600).rounded(.down)
+        return hour < 0 ? 0 : hour >= Double(UInt32.max) ? .max : UInt32(hour)
+    }
+}
+
+extension AccountIndex.Entry {
+    /// Without its nonce, which it gets with its file.
+    init(_ kept: KeptItem, _ size: Int, commit: Int64) {
+        self.init(
+            commit: commit,
+            nonce: 0,
+            expiryHour: AccountIndex.hour(of: kept.item.expiresAt),
+            units: UInt16(clamping: (size + 255) / 256)
+        )
+    }
+}

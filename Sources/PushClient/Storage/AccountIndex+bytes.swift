@@ -1,0 +1,89 @@
+internal import Foundation
+
+/// The form of an index in its file: about twelve bytes for each notification.
+///
+/// Ids are sorted and written as differences, and commits as how long ago they were.
+extension AccountIndex {
+    private static let form: UInt8 = 2
+
+    /// The bytes as of the commit of that number.
+    func bytes(_ commit: Int64) -> Data {
+        var writer = ByteWriter()
+        writer.byte(Self.form)
+        writer.byte(self.proof.rawValue << 1 | (self.isEnded ? 1 : 0))
+        writer.number(UInt64(self.epoch))
+        writer.list(self.history) { $0.fixed($1) }
+        writer.optional(self.cursor) { $0.text($1) }
+        writer.optional(self.completeAt) { $0.date($1) }
+        writer.age(self.restartedAt, commit)
+        let earliest = self.entries.values.lazy.map(\.expiryHour).min() ?? 0
+        writer.number(UInt64(earliest))
+        writer.byId(self.entries) { writer, entry in
+            writer.age(entry.commit, commit)
+            writer.byte(entry.nonce)
+            // What never ends is as short as what ends first.
+            writer.number(entry.expiryHour == .max ? 0 : UInt64(entry.expiryHour - earliest) + 1)
+            writer.number(UInt64(entry.units))
+        }
+        writer.byId(self.deletions) { $0.age($1, commit) }
+        writer.age(self.forgottenUpTo, commit)
+        writer.list(self.marks) { writer, mark in
+            writer.text(mark.consumer)
+            writer.age(mark.commit, commit)
+        }
+        writer.optional(self.registration) { writer, registration in
+            writer.text(registration.id)
+            writer.data(registration.fingerprint)
+            writer.date(registration.date)
+        }
+        writer.list(self.signOuts) { writer, order in
+            writer.text(order.server)
+            writer.text(order.authorization)
+            writer.byte(order.isWhenChallenged ? 1 : 0)
+            writer.optional(order.registration) { $0.text($1) }
+        }
+        return writer.bytes
+    }
+
+    /// `nil` for bytes of another form.
+    init?(bytes: Data, _ commit: Int64) {
+        var reader = ByteReader(bytes)
+        guard let index = try? AccountIndex(&reader, commit) else { return nil }
+        self = index
+    }
+
+    private init(_ reader: inout ByteReader, _ commit: Int64) throws {
+        guard try reader.byte() == Self.form else { throw ByteReader.Malformed() }
+        let flags = try reader.byte()
+        guard let proof = Proof(rawValue: flags >> 1), let epoch = UInt32(exactly: try reader.number()) else {
+            throw ByteReader.Malformed()
+        }
+        self.init(proof: proof, epoch: epoch, isEnded: flags & 1 != 0)
+        self.history = try reader.list { try $0.fixed() }
+        self.cursor = try reader.optional { try $0.text() }
+        self.completeAt = try reader.optional { try $0.date() }
+        self.restartedAt = try reader.age(commit)
+        let earliest = try reader.number()
+        self.entries = try reader.byId { reader in
+            let (commit, nonce, hours) = try (reader.age(commit), reader.byte(), reader.number())
+            // A sum that is too large is one of damage.
+            let expiryHour = hours == 0 ? UInt32.max : UInt32(clamping: earliest &+ (hours - 1))
+            let units = UInt16(clamping: try reader.number())
+            return Entry(commit: commit, nonce: nonce, expiryHour: expiryHour, units: units)
+        }
+        self.deletions = try reader.byId { try $0.age(commit) }
+        self.forgottenUpTo = try reader.age(commit)
+        self.marks = try reader.list { try Mark(consumer: $0.text(), commit: $0.age(commit)) }
+        self.registration = try reader.optional {
+            try KeptRegistration(id: $0.text(), fingerprint: $0.data(), date: $0.date())
+        }
+        self.signOuts = try reader.list { reader in
+            try SignOutOrder(
+                server: reader.text(),
+                authorization: reader.text(),
+                isWhenChallenged: reader.byte() == 1,
+                registration: reader.optional { try $0.text() }
+            )
+        }
+    }
+}

@@ -1,0 +1,217 @@
+internal import Bytes
+internal import Crypto
+internal import Foundation
+internal import Synchronization
+
+/// Sealed files: one folder for each account, names and contents readable with the key only.
+///
+/// Several processes may use one folder at the same time. No file is changed once it has its name: an index gets it by a hard
+/// link, whole and only if no other has it.
+final class FolderStore: EntryStore {
+    let folder: URL
+    private let names: SymmetricKey
+    private let contents: SymmetricKey
+    private let limits: StoreLimits
+    /// A lock: it is held while the folder is made, once for each process.
+    private let isPrepared = Mutex(false)
+
+    init(_ folder: URL, key: SymmetricKey, limits: StoreLimits = StoreLimits()) {
+        self.folder = folder
+        self.names = Self.derive("names", from: key)
+        self.contents = Self.derive("contents", from: key)
+        self.limits = limits
+    }
+
+    func folder(of account: String) -> AccountFolder { AccountFolder(name: self.hash("account\n\(account)")) }
+
+    func folders() -> [AccountFolder] {
+        // Without a folder there are none.
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: self.folder.path)) ?? []
+        return names.filter { $0.utf8.count == 32 }.map(AccountFolder.init)
+    }
+
+    // MARK: - Indexes
+
+    func commits(in folder: AccountFolder) throws -> [Int64] {
+        try Self.files(in: self.indexes(folder)).compactMap { Int64($0) }
+    }
+
+    func readIndex(_ commit: Int64, in folder: AccountFolder) throws -> StoredIndex {
+        guard let sealed = try Self.read(self.index(commit, folder)) else { return .gone }
+        let opened = try? self.open(sealed, bound: "\(folder.name)/\(commit)")
+        return opened.map(StoredIndex.value) ?? .damaged
+    }
+
+    func createIndex(_ value: Data, _ commit: Int64, in folder: AccountFolder) throws -> Bool {
+        let place = self.indexes(folder)
+        try self.make(place, of: folder)
+        let draft = place.appending(path: "\(Self.draft)\(UUID().uuidString)", directoryHint: .notDirectory)
+        // Its name goes in any case; what has got another stays.
+        defer { Self.remove(draft) }
+        try self.write(sealing: value, bound: "\(folder.name)/\(commit)", to: draft, isSynced: true)
+        do {
+            try FileManager.default.linkItem(at: draft, to: self.index(commit, folder))
+            return true
+        } catch {
+            // The name is taken, or another process has removed the draft, as one that a crash has left, or the account.
+            guard Self.isThere(self.index(commit, folder)) || !Self.isThere(draft) else { throw error }
+            return false
+        }
+    }
+
+    func removeIndex(_ commit: Int64, in folder: AccountFolder) { Self.remove(self.index(commit, folder)) }
+
+    // MARK: - Entries
+
+    func readEntry(_ name: EntryName, in folder: AccountFolder) throws -> Data? {
+        let file = self.entry(name, folder)
+        guard let sealed = try Self.read(file) else { return nil }
+        // A damaged one is none.
+        return try? self.open(sealed, bound: "\(folder.name)/\(file.lastPathComponent)")
+    }
+
+    func createEntry(_ value: Data, _ name: EntryName, in folder: AccountFolder) throws -> Bool {
+        try self.make(self.entries(folder), of: folder)
+        let file = self.entry(name, folder)
+        do {
+            try self.write(sealing: value, bound: "\(folder.name)/\(file.lastPathComponent)", to: file)
+            return true
+        } catch let error as CocoaError where error.code == .fileWriteFileExists {
+            return false
+        }
+    }
+
+    func removeEntry(_ name: EntryName, in folder: AccountFolder) { Self.remove(self.entry(name, folder)) }
+
+    func leftovers(in folder: AccountFolder) -> Set<String> {
+        // What cannot be listed is swept another time.
+        let entries = (try? Self.files(in: self.entries(folder))) ?? []
+        let drafts = (try? Self.files(in: self.indexes(folder)))?.filter { $0.hasPrefix(Self.draft) } ?? []
+        return Set(entries).union(drafts)
+    }
+
+    func removeLeftovers(_ files: Set<String>, except names: [EntryName], in folder: AccountFolder) {
+        let kept = Set(names.map { self.entry($0, folder).lastPathComponent })
+        for file in files.subtracting(kept) {
+            let place = file.hasPrefix(Self.draft) ? self.indexes(folder) : self.entries(folder)
+            Self.remove(place.appending(path: file, directoryHint: .notDirectory))
+        }
+    }
+
+    // MARK: - Names
+
+    private static let draft = "draft-"
+
+    func url(of folder: AccountFolder) -> URL { self.folder.appending(path: folder.name, directoryHint: .isDirectory) }
+
+    private func indexes(_ folder: AccountFolder) -> URL {
+        self.url(of: folder).appending(path: "index", directoryHint: .isDirectory)
+    }
+
+    private func index(_ commit: Int64, _ folder: AccountFolder) -> URL {
+        self.indexes(folder).appending(path: "\(commit)", directoryHint: .notDirectory)
+    }
+
+    private func entries(_ folder: AccountFolder) -> URL {
+        self.url(of: folder).appending(path: "entries", directoryHint: .isDirectory)
+    }
+
+    private func entry(_ name: EntryName, _ folder: AccountFolder) -> URL {
+        let hash = self.hash("entry\n\(folder.name)\n\(name.id)\n\(name.commit)\n\(name.nonce)")
+        return self.entries(folder).appending(path: hash, directoryHint: .notDirectory)
+    }
+
+    func hash(_ text: String) -> String {
+        let code = HMAC<SHA256>.authenticationCode(for: Data(text.utf8), using: self.names)
+        return Hexadecimal.text(of: code.prefix(16))
+    }
+
+    private static func derive(_ purpose: String, from key: SymmetricKey) -> SymmetricKey {
+        HKDF<SHA256>.deriveKey(
+            inputKeyMaterial: key,
+            info: Data("sealpost client \(purpose)".utf8),
+            outputByteCount: 32
+        )
+    }
+
+    // MARK: - Contents
+
+    /// Opens what was sealed for that place: a file that was moved or renamed does not open.
+    func open(_ sealed: Data, bound place: String) throws -> Data {
+        try AES.GCM.open(.init(combined: sealed), using: self.contents, authenticating: Data(place.utf8))
+    }
+
+    /// Writes a new file; throws `CocoaError.fileWriteFileExists` if there is one.
+    func write(sealing value: Data, bound place: String, to file: URL, isSynced: Bool = false) throws {
+        let box = try AES.GCM.seal(value, using: self.contents, authenticating: Data(place.utf8))
+        guard let sealed = box.combined else { preconditionFailure("a nonce of twelve bytes is combined") }
+        #if canImport(Darwin) && !os(macOS)
+            try sealed.write(
+                to: file,
+                options: [.withoutOverwriting, .completeFileProtectionUntilFirstUserAuthentication]
+            )
+        #else
+            try sealed.write(to: file, options: .withoutOverwriting)
+        #endif
+        guard isSynced else { return }
+        // An index outlives a loss of power. An entry need not: one that does not open is fetched again.
+        let handle = try FileHandle(forWritingTo: file)
+        defer { try? handle.close() }
+        try handle.synchronize()
+    }
+
+    // MARK: - Folders
+
+    private func make(_ place: URL, of folder: AccountFolder) throws {
+        try self.isPrepared.withLock { isPrepared in
+            if isPrepared, Self.isThere(self.folder) { return }
+            try self.prepare()
+            isPrepared = true
+        }
+        if Self.isThere(place) { return }
+        let isNew = !Self.isThere(self.url(of: folder))
+        try FileManager.default.createDirectory(
+            at: place,
+            withIntermediateDirectories: true,
+            attributes: [.posixPermissions: 0o700]
+        )
+        if isNew { self.thin(besides: folder) }
+    }
+
+    static func files(in folder: URL) throws -> [String] {
+        do {
+            return try FileManager.default.contentsOfDirectory(atPath: folder.path)
+        } catch let error as CocoaError where [.fileReadNoSuchFile, .fileNoSuchFile].contains(error.code) {
+            return []
+        }
+    }
+
+    /// `nil` for one that is not there.
+    static func read(_ file: URL) throws -> Data? {
+        do {
+            return try Data(contentsOf: file)
+        } catch let error as CocoaError where [.fileReadNoSuchFile, .fileNoSuchFile].contains(error.code) {
+            return nil
+        }
+    }
+
+    static func isThere(_ file: URL) -> Bool { FileManager.default.fileExists(atPath: file.path) }
+
+    static func remove(_ file: URL) {
+        // One that is not there need not be removed.
+        try? FileManager.default.removeItem(at: file)
+    }
+
+    /// Removes the accounts that were not used for the longest time, until there are not too many.
+    private func thin(besides folder: AccountFolder) {
+        let folders = self.folders()
+        let dates = folders.map { folder in
+            [self.url(of: folder), self.indexes(folder)].compactMap { place in
+                // One that has just gone counts as old.
+                try? place.resourceValues(forKeys: [.contentModificationDateKey]).contentModificationDate
+            }.max() ?? .distantPast
+        }
+        let oldest = zip(folders, dates).filter { $0.0 != folder }.sorted { $0.1 < $1.1 }.map(\.0)
+        for old in oldest.prefix(max(0, folders.count - self.limits.accounts)) { Self.remove(self.url(of: old)) }
+    }
+}

@@ -1,0 +1,63 @@
+internal import Foundation
+internal import PushAPI
+
+/// The content of an entry: a notification, its validator, and when it was last known to be right.
+struct KeptItem: Sendable, Hashable {
+    let item: NotificationItem
+    /// The validator of a fetch, as received.
+    let tag: String?
+    let date: Date
+
+    init(_ item: NotificationItem, tag: String? = nil, date: Date) {
+        self.item = item
+        self.tag = tag
+        self.date = date
+    }
+
+    var bytes: Data {
+        var writer = ByteWriter()
+        writer.date(self.date)
+        writer.optional(self.tag) { $0.text($1) }
+        writer.data(Data(self.item.json.bytes))
+        return writer.bytes
+    }
+
+    /// `nil` for bytes of another form.
+    init?(bytes: Data) {
+        var reader = ByteReader(bytes)
+        guard let kept = try? KeptItem(&reader) else { return nil }
+        self = kept
+    }
+
+    private init(_ reader: inout ByteReader) throws {
+        let (date, tag) = (try reader.date(), try reader.optional { try $0.text() })
+        guard let item = NotificationItem(try JSONValue(reading: reader.data())) else { throw ByteReader.Malformed() }
+        self.init(item, tag: tag, date: date)
+    }
+}
+
+extension NotificationItem {
+    func read(_ isRead: Bool) -> NotificationItem { self.with(payload: self.payload, isRead: isRead) }
+
+    var withoutPayload: NotificationItem { self.with(payload: nil, isRead: self.isRead) }
+
+    private func with(payload: JSONValue?, isRead: Bool) -> NotificationItem {
+        NotificationItem(
+            id: self.id,
+            payload: payload,
+            isRead: isRead,
+            createdAt: self.createdAt,
+            expiresAt: self.expiresAt,
+            isReadOnce: self.isReadOnce
+        )
+    }
+}
+
+/// Whether an item may be kept, as far as its JSON tells.
+extension JSONValue {
+    /// Its payload is collected once, so that no client keeps it.
+    var isReadOnce: Bool { self["ReadOnce"] == .bool(true) }
+
+    /// Its sender has forbidden to keep it.
+    var isNeverStored: Bool { self["Store"]?.text == "never" }
+}

@@ -1,0 +1,44 @@
+internal import Foundation
+
+/// What one process keeps in memory where files cannot be written, upon those that can be read.
+///
+/// Other processes do not see it, and its entries are gone with the process.
+final class OverlayStore: EntryStore {
+    private let files: any EntryStore
+    private let memory = MemoryStore()
+
+    init(_ files: any EntryStore, _ folder: AccountFolder) {
+        self.files = files
+        // Where nothing can be read, nothing was.
+        guard let commit = try? files.commits(in: folder).max(),
+            case .value(let index)? = try? files.readIndex(commit, in: folder)
+        else { return }
+        _ = self.memory.createIndex(index, commit, in: folder)
+    }
+
+    func folder(of account: String) -> AccountFolder { self.files.folder(of: account) }
+    func folders() -> [AccountFolder] { self.memory.folders() }
+    func commits(in folder: AccountFolder) -> [Int64] { self.memory.commits(in: folder) }
+
+    func readIndex(_ commit: Int64, in folder: AccountFolder) -> StoredIndex {
+        self.memory.readIndex(commit, in: folder)
+    }
+
+    func createIndex(_ value: Data, _ commit: Int64, in folder: AccountFolder) -> Bool {
+        self.memory.createIndex(value, commit, in: folder)
+    }
+
+    func removeIndex(_ commit: Int64, in folder: AccountFolder) { self.memory.removeIndex(commit, in: folder) }
+
+    func readEntry(_ name: EntryName, in folder: AccountFolder) throws -> Data? {
+        try self.memory.readEntry(name, in: folder) ?? self.files.readEntry(name, in: folder)
+    }
+
+    func createEntry(_ value: Data, _ name: EntryName, in folder: AccountFolder) -> Bool {
+        self.memory.createEntry(value, name, in: folder)
+    }
+
+    func removeEntry(_ name: EntryName, in folder: AccountFolder) { self.memory.removeEntry(name, in: folder) }
+    func leftovers(in folder: AccountFolder) -> Set<String> { [] }
+    func removeLeftovers(_ files: Set<String>, except names: [EntryName], in folder: AccountFolder) {}
+}

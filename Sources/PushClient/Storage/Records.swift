@@ -1,0 +1,33 @@
+internal import Foundation
+
+/// The registration of this device, as it is kept of one account of one server.
+struct Records: Sendable {
+    let account: Account
+
+    init(_ store: AnswerStore, server: String, account: String, isSigned: Bool) {
+        self.account = Account(store.entries, name: "\(server)\n\(account)", proof: isSigned ? .signed : .echoed)
+    }
+
+    var registration: KeptRegistration? {
+        get {
+            self.account.adoptEarlier()
+            // One that cannot be read now is none.
+            return (try? self.account.read())?.index.registration
+        }
+        nonmutating set {
+            self.account.adoptEarlier()
+            // An account that was signed out meanwhile keeps none.
+            try? self.account.change { $0.index.registration = newValue }
+        }
+    }
+}
+
+extension Account {
+    /// Moves over what an earlier version of this library has kept, if there is anything.
+    func adoptEarlier() {
+        guard let values = self.files.earlier(of: self.name, proof: self.proof) else { return }
+        // What cannot be written now is moved later.
+        guard (try? self.changeFiles { $0.adopt(values) }) != nil else { return }
+        self.files.removeEarlier(of: self.name)
+    }
+}

@@ -1,0 +1,82 @@
+import Crypto
+import Foundation
+import PushAPI
+import PushClient
+
+/// A process with a client, for tests that need several of them, or that measure one.
+///
+///     ClientProgram nothing                                        the empty process, with its memory
+///     ClientProgram fetch SERVER FOLDER ID LIMIT                   one notification, as an extension does, with the memory
+///     ClientProgram work SERVER KEY FOLDER NAME SEED               random steps until it is killed
+@main struct ClientProgram {
+    struct Usage: Error {}
+
+    static func main() async throws {
+        let arguments = CommandLine.arguments
+        switch arguments.count > 1 ? arguments[1] : "" {
+        case "nothing": print(try Memory.now("RssAnon:"))
+        case "fetch" where arguments.count == 6:
+            // The code of the network is a file's, and shared: it is loaded before the measurement begins.
+            _ = await Self.fetch(["http://127.0.0.1:1", arguments[3] + "/none", "1", "1"])
+            let memory = try Memory()
+            print(await Self.fetch(Array(arguments[2...])))
+            print(try memory.peak())
+        case "work" where arguments.count == 7:
+            let worker = try Worker(Array(arguments[2...]))
+            while true { try await worker.step() }
+        default: throw Usage()
+        }
+    }
+
+    static func url(_ text: String) throws -> URL {
+        guard let url = URL(string: text) else { throw Usage() }
+        return url
+    }
+
+    /// Of tests only.
+    static let key = SymmetricKey(data: Data(count: 32))
+
+    /// What became of it, in a word.
+    private static func fetch(_ arguments: [String]) async -> String {
+        do {
+            guard let id = Int64(arguments[2]), let limit = Int(arguments[3]) else { throw Usage() }
+            let client = PushClient(
+                server: try Self.url(arguments[0]),
+                credentials: .token("t", account: "alice"),
+                options: .init(timeout: .seconds(12), answerLimit: limit),
+                store: .folder(URL(fileURLWithPath: arguments[1]), key: Self.key)
+            )
+            return try await client.notification(id).date == nil ? "fresh" : "cached"
+        } catch PushClientError.interference(let interference) {
+            return interference.kind.rawValue
+        } catch PushClientError.problem(let problem) {
+            return "\(problem.status)"
+        } catch {
+            return "\(error)"
+        }
+    }
+}
+
+/// How much memory this process takes that is no file's, in KiB. The kernel of an iPhone counts that, and no code.
+struct Memory {
+    private let anonymous: Int
+    private let all: Int
+
+    /// Begins a measurement: the peak of before is forgotten (proc(5)).
+    init() throws {
+        try Data("5".utf8).write(to: URL(fileURLWithPath: "/proc/self/clear_refs"))
+        (self.anonymous, self.all) = (try Self.now("RssAnon:"), try Self.now("VmRSS:"))
+    }
+
+    /// At most so much: what else of files was loaded since the beginning counts, too.
+    func peak() throws -> Int { self.anonymous + (try Self.now("VmHWM:")) - self.all }
+
+    static func now(_ name: String) throws -> Int {
+        let status = try String(contentsOfFile: "/proc/self/status", encoding: .utf8)
+        let line = status.split(separator: "\n").first { $0.hasPrefix(name) }
+        guard let value = line?.split(whereSeparator: \.isWhitespace).dropFirst().first.flatMap({ Int($0) }) else {
+            throw ClientProgram.Usage()
+        }
+        return value
+    }
+}

@@ -1,0 +1,93 @@
+import Foundation
+import HTTPSignatures
+import PushAPI
+import PushClient
+
+/// Takes random steps with a client, and says what it has done.
+final class Worker {
+    struct Wrong: Error {
+        let what: String
+    }
+
+    private let client: PushClient
+    private let name: String
+    private let shownFile: URL
+    private var random: Steps
+
+    init(_ arguments: [String]) throws {
+        guard let key = VerificationKey(base64URL: arguments[1]), let seed = UInt64(arguments[4]) else {
+            throw ClientProgram.Usage()
+        }
+        let folder = URL(fileURLWithPath: arguments[2])
+        self.client = PushClient(
+            server: try ClientProgram.url(arguments[0]),
+            credentials: .token("t", account: "alice"),
+            options: .init(signatureKeys: [key]),
+            store: .folder(folder.appending(path: "store"), key: ClientProgram.key)
+        )
+        self.name = arguments[3]
+        self.shownFile = folder.appending(path: "shown-\(self.name)")
+        self.random = Steps(state: seed)
+    }
+
+    func step() async throws {
+        do {
+            try await self.takeStep()
+        } catch is URLError {
+            // The network is bad on purpose.
+        } catch PushClientError.problem {
+            // What is fetched may be gone.
+        } catch PushClientError.interference(let interference) where interference.kind == .truncated {
+            // A connection that is lost in the middle of an answer.
+        }
+        Self.say("step")
+    }
+
+    private func takeStep() async throws {
+        let items = try await self.client.kept().notifications
+        guard Set(items.map(\.id)).count == items.count else { throw Wrong(what: "one is there twice") }
+        let id = items.randomElement(using: &self.random)?.id ?? 1
+        switch Int.random(in: 0..<10, using: &self.random) {
+        case 0: try await self.client.markRead(id, Bool.random(using: &self.random))
+        case 1: try await self.client.markRead(items.prefix(3).map(\.id))
+        case 2 where Int.random(in: 0..<3, using: &self.random) == 0: try await self.client.dismiss(id)
+        case 3, 4: _ = try await self.client.notification(id)
+        case 5, 6: try await self.show()
+        default: _ = try await self.client.refresh()
+        }
+    }
+
+    /// Shows what has changed: writes the ids down, and only then says so.
+    private func show() async throws {
+        let changes = try await self.client.changes(for: self.name)
+        var shown = changes.isEverything ? [] : try Self.shown(self.shownFile)
+        shown.subtract(changes.deleted)
+        shown.formUnion(changes.arrived)
+        let text = shown.sorted().map(String.init).joined(separator: "\n")
+        try Data(text.utf8).write(to: self.shownFile, options: .atomic)
+        try await self.client.confirm(changes)
+    }
+
+    private static func shown(_ file: URL) throws -> Set<Int64> {
+        guard FileManager.default.fileExists(atPath: file.path) else { return [] }
+        return Set(try String(contentsOf: file, encoding: .utf8).split(separator: "\n").compactMap { Int64($0) })
+    }
+
+    /// At once: what a buffer holds is lost with the process.
+    private static func say(_ text: String) {
+        FileHandle.standardOutput.write(Data("\(text)\n".utf8))
+    }
+}
+
+/// Random numbers that are the same for a seed (SplitMix64).
+struct Steps: RandomNumberGenerator {
+    var state: UInt64
+
+    mutating func next() -> UInt64 {
+        self.state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = self.state
+        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ (mixed >> 31)
+    }
+}

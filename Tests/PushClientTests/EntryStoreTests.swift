@@ -1,0 +1,184 @@
+import Crypto
+import Foundation
+import PushAPI
+import PushTesting
+import Testing
+
+@testable import PushClient
+
+/// Where the files of accounts are.
+@Suite(.timeLimit(.minutes(5))) struct EntryStoreTests {
+    private static let key = SymmetricKey(size: .bits256)
+    private static let name = EntryName(id: 4711, commit: 1, nonce: 3)
+
+    private static func stores(in folder: TemporaryFolder) -> [any EntryStore] {
+        [MemoryStore(), FolderStore(URL(fileURLWithPath: folder.file("new/store")), key: Self.key)]
+    }
+
+    private static func files(in folder: TemporaryFolder, _ part: String) throws -> [URL] {
+        let root = URL(fileURLWithPath: folder.file("new/store"))
+        return try FileManager.default.subpathsOfDirectory(atPath: root.path).filter {
+            part.isEmpty || $0.contains(part)
+        }
+        .map { root.appending(path: $0) }.filter { (try? Data(contentsOf: $0)) != nil }
+    }
+
+    @Test func ofTwoIndexesOfOneNumberOneIsMade() throws {
+        let folder = try TemporaryFolder()
+        for store in Self.stores(in: folder) {
+            let (alice, bob) = (store.folder(of: "alice"), store.folder(of: "bob"))
+            #expect(try store.commits(in: alice) == [])
+            #expect(try store.createIndex(Data("1".utf8), 7, in: alice))
+            #expect(try !store.createIndex(Data("2".utf8), 7, in: alice))
+            #expect(try store.createIndex(Data("3".utf8), 7, in: bob))
+            guard case .value(let value) = try store.readIndex(7, in: alice) else { throw CancellationError() }
+            #expect(value == Data("1".utf8))
+            #expect(try store.commits(in: alice) == [7])
+            #expect(Set(store.folders()) == [alice, bob])
+            store.removeIndex(7, in: alice)
+            guard case .gone = try store.readIndex(7, in: alice) else { throw CancellationError() }
+            #expect(try store.commits(in: alice) == [])
+            #expect(store.leftovers(in: bob) == [])
+        }
+    }
+
+    @Test func anEntryIsMadeOnceAndRemoved() throws {
+        let folder = try TemporaryFolder()
+        for store in Self.stores(in: folder) {
+            let alice = store.folder(of: "alice")
+            #expect(try store.readEntry(Self.name, in: alice) == nil)
+            #expect(try store.createEntry(Data("1".utf8), Self.name, in: alice))
+            #expect(try !store.createEntry(Data("2".utf8), Self.name, in: alice))
+            #expect(try store.readEntry(Self.name, in: alice) == Data("1".utf8))
+            #expect(try store.readEntry(Self.name, in: store.folder(of: "bob")) == nil)
+            let other = EntryName(id: 4711, commit: 2, nonce: 3)
+            #expect(try store.createEntry(Data("2".utf8), other, in: alice))
+            let leftovers = store.leftovers(in: alice)
+            #expect(leftovers.count == 2)
+            store.removeLeftovers(leftovers, except: [other], in: alice)
+            #expect(try store.readEntry(Self.name, in: alice) == nil)
+            #expect(try store.readEntry(other, in: alice) == Data("2".utf8))
+            store.removeEntry(other, in: alice)
+            store.removeEntry(other, in: alice)
+            #expect(try store.readEntry(other, in: alice) == nil)
+        }
+    }
+
+    @Test func theOldestAccountGoesWhenThereAreTooMany() throws {
+        let folder = try TemporaryFolder()
+        let store = FolderStore(URL(fileURLWithPath: folder.path), key: Self.key, limits: StoreLimits(accounts: 2))
+        for account in ["a", "b"] { _ = try store.createIndex(Data(), 1, in: store.folder(of: account)) }
+        // What was changed last is what counts.
+        _ = try store.createIndex(Data(), 2, in: store.folder(of: "a"))
+        _ = try store.createIndex(Data(), 1, in: store.folder(of: "c"))
+        #expect(try ["a", "b", "c"].filter { try !store.commits(in: store.folder(of: $0)).isEmpty } == ["a", "c"])
+    }
+
+    @Test func filesTellNothing() throws {
+        let folder = try TemporaryFolder()
+        let store = Self.stores(in: folder)[1]
+        let secret = "the secret that is kept"
+        let account = store.folder(of: "https://push.example\nuser:alice")
+        _ = try store.createEntry(Data(secret.utf8), Self.name, in: account)
+        _ = try store.createIndex(Data(secret.utf8), 1, in: account)
+        let files = try Self.files(in: folder, "")
+        #expect(files.count == 3)
+        let all = try files.reduce(into: Data()) { $0 += Data($1.path.utf8) + (try Data(contentsOf: $1)) }
+        for text in [secret, "4711", "alice", "push.example"] { #expect(all.range(of: Data(text.utf8)) == nil) }
+        // The same again looks otherwise.
+        let before = try Self.files(in: folder, "entries").map { try Data(contentsOf: $0) }
+        store.removeEntry(Self.name, in: account)
+        _ = try store.createEntry(Data(secret.utf8), Self.name, in: account)
+        #expect(try Self.files(in: folder, "entries").map { try Data(contentsOf: $0) } != before)
+    }
+
+    /// The key was lost: what it has sealed can never be read, and does not stay.
+    @Test func aLostKeyLeavesNothingBehind() throws {
+        let folder = try TemporaryFolder()
+        let url = URL(fileURLWithPath: folder.file("new/store"))
+        let store = FolderStore(url, key: Self.key)
+        let alice = store.folder(of: "alice")
+        _ = try store.createEntry(Data("1".utf8), Self.name, in: alice)
+        _ = try store.createIndex(Data("1".utf8), 1, in: alice)
+        let other = FolderStore(url, key: SymmetricKey(size: .bits256))
+        let account = other.folder(of: "alice")
+        #expect(try other.commits(in: account) == [])
+        #expect(try other.readEntry(Self.name, in: account) == nil)
+        #expect(try Self.files(in: folder, "").count == 3, "to look removes nothing")
+        _ = try other.createEntry(Data("2".utf8), Self.name, in: account)
+        #expect(try Self.files(in: folder, "").count == 2)
+        #expect(try other.readEntry(Self.name, in: account) == Data("2".utf8))
+        // The same key again finds all.
+        #expect(try FolderStore(url, key: Self.key).readEntry(Self.name, in: alice) == nil)
+    }
+
+    @Test func whatIsDamagedIsNoneAndHarmsNothingElse() throws {
+        let folder = try TemporaryFolder()
+        let store = Self.stores(in: folder)[1]
+        let alice = store.folder(of: "alice")
+        _ = try store.createEntry(Data("value".utf8), Self.name, in: alice)
+        _ = try store.createIndex(Data("value".utf8), 1, in: alice)
+        for part in ["entries", "index"] {
+            let file = try #require(try Self.files(in: folder, part).first)
+            let good = try Data(contentsOf: file)
+            var damaged: [Data] = [Data(), Data(count: 11), good.dropLast(), good + [0], Data(count: good.count)]
+            for index in good.indices {
+                var bytes = good
+                bytes[index] ^= 1
+                damaged.append(bytes)
+            }
+            for bytes in damaged {
+                try bytes.write(to: file)
+                if part == "entries" {
+                    #expect(try store.readEntry(Self.name, in: alice) == nil)
+                } else {
+                    guard case .damaged = try store.readIndex(1, in: alice) else { throw CancellationError() }
+                }
+            }
+            try good.write(to: file)
+        }
+        // A file in another's place is none of that name.
+        let other = EntryName(id: 1, commit: 1, nonce: 1)
+        let first = try #require(try Self.files(in: folder, "entries").first)
+        _ = try store.createEntry(Data("other".utf8), other, in: alice)
+        let second = try #require(try Self.files(in: folder, "entries").first { $0 != first })
+        try Data(contentsOf: first).write(to: second)
+        #expect(try store.readEntry(other, in: alice) == nil)
+        #expect(try store.readEntry(Self.name, in: alice) == Data("value".utf8))
+    }
+
+    @Test func onlyTheOwnerMayLookIn() throws {
+        let folder = try TemporaryFolder()
+        let store = Self.stores(in: folder)[1]
+        _ = try store.createIndex(Data("value".utf8), 1, in: store.folder(of: "alice"))
+        for path in ["new/store", "new/store/\(store.folder(of: "alice").name)/index"] {
+            let attributes = try FileManager.default.attributesOfItem(atPath: folder.file(path))
+            #expect(attributes[.posixPermissions] as? Int == 0o700)
+        }
+    }
+
+    /// A disk that takes nothing: calls go on, and the next process begins anew.
+    @Test func whatCannotBeWrittenIsFetchedAgain() async throws {
+        let folder = try TemporaryFolder()
+        let place = URL(fileURLWithPath: folder.file("store"))
+        try Data().write(to: place)
+        let store = AnswerStore.folder(place, key: Self.key)
+        let server = ListServer()
+        for id in 1...5 { server.put(Int64(id), Samples.item(Int64(id))) }
+        server.change { $0.pageSize = 2 }
+        try await ScriptedPeer.run(server.script, store: store) { peer, client async throws in
+            #expect(try await client.refresh().value.notifications.count == 5)
+            #expect(peer.requests.count == 3)
+            // This client still knows it; another begins anew.
+            #expect(try await client.refresh().value.notifications.count == 5)
+            #expect(peer.requests.count == 4)
+            #expect(try await peer.client(store: store).refresh().value.notifications.count == 5)
+            #expect(peer.requests.count == 7)
+            await #expect(throws: (any Error).self, "it cannot be ended for others") { try await client.signOut() }
+            // The disk takes it again.
+            try FileManager.default.removeItem(at: place)
+            #expect(try await client.refresh().value.notifications.count == 5)
+            #expect(try await peer.client(store: store).kept().notifications.count == 5)
+        }
+    }
+}

@@ -1,0 +1,111 @@
+import Crypto
+import Foundation
+import PushAPI
+import PushTesting
+import Testing
+
+@testable import PushClient
+
+/// How much memory an extension's fetch takes, whatever is kept and whatever a portal sends.
+///
+/// `SEALPOST_TEST_KEPT=5000` keeps that many notifications of 4 KiB, and its portal sends 64 MiB; without it both are less, since
+/// Foundation on Linux goes on reading, and keeps in memory, what arrives until a busy machine has come to end the transfer.
+@Suite(.timeLimit(.minutes(5))) struct ExtensionMemoryTests {
+    private static let wanted = ProcessInfo.processInfo.environment["SEALPOST_TEST_KEPT"].flatMap { Int($0) }
+    private static let kept = Self.wanted ?? 300
+    private static let bound = 8 << 10
+    private static let payload = String(repeating: "x", count: 4096)
+    private static let flood = [UInt8](repeating: UInt8(ascii: " "), count: (Self.wanted == nil ? 4 : 64) << 20)
+
+    /// What answers, and what becomes of the fetch.
+    private struct Case {
+        let name: String
+        let outcome: String
+        let script: ScriptedPeer.Script
+    }
+
+    private static let cases = [
+        Case(name: "the server", outcome: "fresh") { request, _ in
+            .answer(PeerAnswer(to: request, body: Samples.item(7, Self.payload)))
+        },
+        Case(name: "no network", outcome: "cached") { _, _ in .hangUp },
+        Case(name: "a portal with a flood", outcome: "cached") { _, _ in
+            var answer = PeerAnswer()
+            answer.body = Self.flood
+            return .answer(answer)
+        },
+        Case(name: "a portal with a flood in chunks", outcome: "cached") { _, _ in
+            var answer = PeerAnswer()
+            answer.body = Self.flood
+            answer.framing = .chunked(isEnded: true)
+            return .answer(answer)
+        },
+        Case(name: "a portal with a flood and the right echo", outcome: "cached") { request, _ in
+            var answer = PeerAnswer(to: request)
+            answer.body = Self.flood
+            return .answer(answer)
+        },
+        Case(name: "a portal with a flood in chunks and the right echo", outcome: "cached") { request, _ in
+            var answer = PeerAnswer(to: request)
+            answer.body = Self.flood
+            answer.framing = .chunked(isEnded: true)
+            return .answer(answer)
+        },
+        // Last: it is not kept any more.
+        Case(name: "the server, which has it no more", outcome: "404") { request, _ in
+            .answer(PeerAnswer(to: request, .notFound))
+        },
+    ]
+
+    @Test func aFetchTakesNoMoreThanEightMebibytes() async throws {
+        let nothing = try await Self.memory(ChildProcess.clientProgram(["nothing"]).end())
+        let folder = try TemporaryFolder()
+        try await ScriptedPeer.run({ _, _ in .hangUp }) { peer in
+            try Self.fill(folder, peer.url)
+            for sample in Self.cases {
+                peer.play(sample.script)
+                let arguments = ["fetch", peer.url.absoluteString, folder.path, "7", "\(256 << 10)"]
+                let ended = try await ChildProcess.clientProgram(arguments).end()
+                let memory = try Self.memory(ended)
+                #expect(ended.output.split(separator: "\n").first.map(String.init) == sample.outcome, "\(sample.name)")
+                #expect(memory - nothing <= Self.bound, "\(sample.name)")
+                print("\(sample.name): \(memory - nothing) KiB above the empty process, with \(Self.kept) kept")
+            }
+        }
+    }
+
+    /// As the app has left the folder.
+    private static func fill(_ folder: TemporaryFolder, _ url: URL) throws {
+        let store = AnswerStore.folder(URL(fileURLWithPath: folder.path), key: SymmetricKey(data: Data(count: 32)))
+        let server = try #require(Endpoint(url, signatureKeys: [])).name
+        let account = Records(store, server: server, account: "user:alice", isSigned: false).account
+        try account.change { draft in
+            for id in 1..<Int64(Self.kept) {
+                let item = NotificationItem(
+                    id: id << 30,
+                    payload: .string(Self.payload),
+                    isRead: false,
+                    createdAt: .now,
+                    expiresAt: .now + 86400
+                )
+                draft.put(KeptItem(item, date: .now))
+            }
+            let item = NotificationItem(
+                id: 7,
+                payload: .string(Self.payload),
+                isRead: false,
+                createdAt: .now,
+                expiresAt: .now + 86400
+            )
+            draft.put(KeptItem(item, date: .now))
+            draft.index.cursor = "c"
+            draft.index.completeAt = .now
+        }
+        #expect(try account.read().index.entries.count == Self.kept)
+    }
+
+    private static func memory(_ ended: ChildProcess.Ended) throws -> Int {
+        let line = try #require(ended.output.split(separator: "\n").last, "\(ended.errors)")
+        return try #require(Int(line), "\(line)")
+    }
+}

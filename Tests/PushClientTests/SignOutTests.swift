@@ -1,0 +1,149 @@
+import Crypto
+import Foundation
+import PushAPI
+import PushClient
+import PushTesting
+import Testing
+
+/// Signing out ends everything, whatever the network does and whoever else is writing.
+@Suite(.timeLimit(.minutes(5))) struct SignOutTests {
+    private static func script(_ server: ListServer) -> ScriptedPeer.Script {
+        { request, _ in
+            switch (request.method, request.path) {
+            case ("POST", "/api/register"): .answer(PeerAnswer(to: request, body: #""id-1""#))
+            case ("PUT", _), ("DELETE", _): .answer(PeerAnswer(to: request, status: 204))
+            case ("GET", "/api/notifications"): .answer(server.answer(request))
+            default: .answer(PeerAnswer(to: request, body: Samples.item(7)))
+            }
+        }
+    }
+
+    private static func server() -> ListServer {
+        let server = ListServer()
+        for id in 1...3 { server.put(Int64(id), Samples.item(Int64(id))) }
+        return server
+    }
+
+    @Test func theServerEndsTheDeviceAndThenTheSession() async throws {
+        let server = Self.server()
+        try await ScriptedPeer.run(Self.script(server)) { peer in
+            let client = peer.client(.token("t", account: "alice"))
+            try await client.register(platform: "apns", handle: "a")
+            _ = try await client.refresh()
+            let count = peer.requests.count
+            #expect(try await client.signOut())
+            #expect(
+                peer.requests[count...].map { "\($0.method) \($0.path)" }
+                    == ["DELETE /api/register/id-1", "DELETE /api/sessions/current"]
+            )
+            #expect(peer.requests.suffix(2).allSatisfy { $0.fields["authorization"] == "Bearer t" })
+            await #expect(throws: PushClientError.signedOut) { try await client.kept() }
+            await #expect(throws: PushClientError.signedOut) { try await client.refresh() }
+            await #expect(throws: PushClientError.signedOut) { try await client.notification(7) }
+            #expect(client.registrationID == nil)
+            #expect(peer.requests.count == count + 2)
+            #expect(try await client.signOut(), "again is nothing")
+            #expect(peer.requests.count == count + 2)
+        }
+    }
+
+    @Test(arguments: [false, true]) func aSignOutWithoutNetworkIsDoneLater(isFolder: Bool) async throws {
+        let folder = try TemporaryFolder()
+        let place = URL(fileURLWithPath: folder.path)
+        let key = SymmetricKey(size: .bits256)
+        let memory = AnswerStore.memory
+        let server = Self.server()
+        try await ScriptedPeer.run(Self.script(server)) { peer in
+            // Each store as that of another start of the app.
+            func store() -> AnswerStore { isFolder ? .folder(place, key: key) : memory }
+            let client = peer.client(.token("t", account: "alice"), store: store())
+            try await client.register(platform: "apns", handle: "a")
+            _ = try await client.refresh()
+            peer.play { _, _ in .hangUp }
+            #expect(try await !client.signOut())
+            #expect(try await !PushClient.finishSignOuts(server: peer.url, store: store()))
+            #expect(try folder.allBytes().range(of: Data("Bearer".utf8)) == nil)
+
+            // The next session begins at once, with nothing, and keeps its own.
+            peer.play(Self.script(server))
+            let next = peer.client(.token("u", account: "alice"), store: store())
+            #expect(try await next.kept().notifications.isEmpty)
+            #expect(next.registrationID == nil)
+            let inbox = try await next.refresh().value
+            #expect(inbox.notifications.count == 3 && inbox.arrived.count == 3)
+            await #expect(throws: PushClientError.signedOut) { try await client.kept() }
+
+            let count = peer.requests.count
+            #expect(try await PushClient.finishSignOuts(server: peer.url, store: store()))
+            #expect(
+                peer.requests[count...].map { "\($0.method) \($0.path) \($0.fields["authorization"] ?? "")" }
+                    == ["DELETE /api/register/id-1 Bearer t", "DELETE /api/sessions/current Bearer t"]
+            )
+            #expect(try await PushClient.finishSignOuts(server: peer.url, store: store()), "once")
+            #expect(peer.requests.count == count + 2)
+            #expect(try await next.kept().notifications.count == 3)
+        }
+    }
+
+    /// Another server's are left for that.
+    @Test func aSignOutIsToldItsOwnServerAlone() async throws {
+        let store = AnswerStore.memory
+        try await ScriptedPeer.run({ _, _ in .hangUp }, store: store) { _, client async throws in
+            #expect(try await client.signOut(), "a password alone ends nothing at the server")
+        }
+        try await ScriptedPeer.run({ _, _ in .hangUp }) { peer async throws in
+            #expect(try await !peer.client(.token("t"), store: store).signOut())
+        }
+        try await ScriptedPeer.run({ request, _ in .answer(PeerAnswer(to: request, status: 204)) }) {
+            peer async throws in
+            #expect(try await PushClient.finishSignOuts(server: peer.url, store: store))
+            #expect(peer.requests.isEmpty)
+        }
+    }
+
+    /// Refreshes, fetches and registrations that were under way write nothing any more.
+    @Test func aSignOutEndsAllWriters() async throws {
+        let server = Self.server()
+        server.change { $0.pageSize = 1 }
+        for round in 0..<10 {
+            let folder = try TemporaryFolder()
+            let store = AnswerStore.folder(URL(fileURLWithPath: folder.path), key: SymmetricKey(size: .bits256))
+            try await ScriptedPeer.run(Self.script(server)) { peer async throws in
+                let credentials = PushClient.Credentials.token("t", account: "alice")
+                let clients = (0..<3).map { _ in peer.client(credentials, store: store) }
+                await withTaskGroup(of: Void.self) { group in
+                    for client in clients {
+                        // What they throw depends on how far they are.
+                        group.addTask { _ = try? await client.refresh() }
+                        group.addTask { _ = try? await client.notification(7) }
+                        group.addTask { _ = try? await client.register(platform: "apns", handle: "a") }
+                    }
+                    group.addTask {
+                        for _ in 0..<round { await Task.yield() }
+                        _ = try? await clients[0].signOut()
+                    }
+                }
+                let next = peer.client(credentials, store: store)
+                #expect(try await next.kept().notifications.isEmpty)
+                #expect(next.registrationID == nil)
+            }
+        }
+    }
+
+    @Test func whatTheServerNoLongerKnowsIsDone() async throws {
+        try await ScriptedPeer.run({ request, _ in .answer(PeerAnswer(to: request, .unauthorized)) }) {
+            peer async throws in
+            #expect(try await peer.client(.token("t")).signOut())
+            #expect(peer.requests.count == 1)
+        }
+    }
+}
+
+extension TemporaryFolder {
+    /// All bytes of all files at any depth.
+    func allBytes() throws -> Data {
+        try FileManager.default.subpathsOfDirectory(atPath: self.path).reduce(into: Data()) { bytes, name in
+            bytes.append((try? Data(contentsOf: URL(fileURLWithPath: self.file(name)))) ?? Data())
+        }
+    }
+}

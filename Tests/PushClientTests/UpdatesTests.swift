@@ -1,0 +1,137 @@
+import Crypto
+import Foundation
+import PushAPI
+import PushTesting
+import Testing
+
+@testable import PushClient
+
+/// What an app is shown at once, and what it is told of changes.
+@Suite(.timeLimit(.minutes(5))) struct UpdatesTests {
+    private static func server(_ count: Int64) -> ListServer {
+        let server = ListServer()
+        for id in 1...count { server.put(id, Samples.item(id, "payload \(id)")) }
+        return server
+    }
+
+    @Test func whatIsKeptIsThereWithoutNetwork() async throws {
+        let store = AnswerStore.memory
+        let time = ManualTime()
+        let server = Self.server(3)
+        try await ScriptedPeer.run(server.script, options: time.options, store: store) { peer, client in
+            let nothing = try await client.kept()
+            #expect(nothing.notifications.isEmpty && nothing.completeAt == nil)
+            let fresh = try await client.refresh().value
+            #expect(fresh.completeAt == time.now)
+            let count = peer.requests.count
+            let kept = try await peer.client(options: time.options, store: store).kept()
+            #expect(kept.notifications == fresh.notifications)
+            #expect(kept.completeAt == time.now)
+            #expect(kept.arrived.isEmpty, "the refresh has told it")
+            #expect(try await client.kept(2)?.payload == .string("payload 2"))
+            #expect(try await client.kept(4) == nil)
+            #expect(peer.requests.count == count)
+        }
+    }
+
+    /// What an extension has fetched, the app shows and tells.
+    @Test func whatAnotherProcessHasFetchedIsInTheInbox() async throws {
+        let folder = try TemporaryFolder()
+        let (place, key) = (URL(fileURLWithPath: folder.path), SymmetricKey(size: .bits256))
+        let server = Self.server(2)
+        try await ScriptedPeer.run(server.script, store: .folder(place, key: key)) { peer, app in
+            _ = try await app.refresh()
+            peer.play { request, _ in .answer(PeerAnswer(to: request, body: Samples.item(9))) }
+            let fetched = try await peer.client(store: .folder(place, key: key)).notification(9)
+            #expect(fetched.date == nil)
+            let kept = try await app.kept()
+            #expect(kept.notifications.map(\.id) == [1, 2, 9])
+            #expect(kept.arrived == [9])
+            peer.play { _, _ in .hangUp }
+            let cached = try await app.refresh()
+            #expect(cached.date != nil && cached.value.arrived == [9])
+            #expect(try await app.kept().arrived.isEmpty)
+        }
+    }
+
+    @Test func eachConsumerHasAMarkOfItsOwn() async throws {
+        let server = Self.server(3)
+        try await ScriptedPeer.run(server.script) { peer, client in
+            _ = try await client.refresh()
+            let first = try await client.changes(for: "search")
+            #expect(first.arrived == [1, 2, 3] && first.deleted.isEmpty && !first.isEverything)
+            #expect(try await client.changes(for: "search") == first, "until it is confirmed")
+            try await client.confirm(first)
+            #expect(try await client.changes(for: "search").isEmpty)
+            server.put(2, nil)
+            server.put(4, Samples.item(4))
+            _ = try await client.refresh()
+            let second = try await client.changes(for: "search")
+            #expect(second.arrived == [4] && second.deleted == [2])
+            #expect(try await client.changes(for: "badge").arrived == [1, 3, 4])
+            // An older confirmation that comes late takes nothing back.
+            try await client.confirm(second)
+            try await client.confirm(first)
+            #expect(try await client.changes(for: "search").isEmpty)
+        }
+    }
+
+    /// More deletions than are remembered: the consumer is told that it has to look at all.
+    @Test func aMarkThatIsTooOldIsToldEverything() async throws {
+        let account = Account(MemoryStore(), name: "a", proof: .echoed)
+        let keeper = InboxKeeper(account)
+        try await keeper.take(keeper.changes(since: nil, consumer: "old"))
+        let kept = KeptItem(try Self.item(1), date: .now)
+        try account.change { $0.put(kept) }
+        try await keeper.take(keeper.changes(since: nil, consumer: "old"))
+        for id in 2...700 { try account.change { $0.remove(Int64(id)) } }
+        let changes = try await keeper.changes(since: nil, consumer: "old")
+        #expect(changes.isEverything && changes.arrived == [1])
+    }
+
+    @Test func changesAreToldWhoeverMakesThem() async throws {
+        let folder = try TemporaryFolder()
+        let (place, key) = (URL(fileURLWithPath: folder.path), SymmetricKey(size: .bits256))
+        let server = Self.server(2)
+        try await ScriptedPeer.run(server.script, store: .folder(place, key: key)) { peer, app in
+            var updates = app.updates(every: .milliseconds(10)).makeAsyncIterator()
+            _ = try await app.refresh()
+            #expect(try await updates.next()?.arrived == [1, 2])
+            let other = peer.client(store: .folder(place, key: key))
+            peer.play { request, _ in .answer(PeerAnswer(to: request, body: Samples.item(9))) }
+            // Told while it waits.
+            let waiting = updates
+            async let next = Self.next(of: waiting)
+            _ = try await other.notification(9)
+            #expect(try await next?.arrived == [9])
+            peer.play { request, _ in .answer(PeerAnswer(to: request, status: 204)) }
+            updates = app.updates(every: .milliseconds(10)).makeAsyncIterator()
+            try await other.dismiss(1)
+            #expect(try await updates.next()?.deleted == [1])
+            try await other.signOut()
+            #expect(try await updates.next() == nil)
+        }
+    }
+
+    @Test(.timeLimit(.minutes(1))) func whoWaitsIsCancelled() async throws {
+        let client = PushClient(server: try #require(URL(string: "http://push.example")), credentials: .token("t"))
+        await withThrowingTaskGroup(of: InboxChanges?.self) { group in
+            group.addTask {
+                var updates = client.updates(every: .seconds(3600)).makeAsyncIterator()
+                return try await updates.next()
+            }
+            group.cancelAll()
+            let result = await group.nextResult()
+            #expect(throws: CancellationError.self) { try result?.get() }
+        }
+    }
+
+    private static func next(of updates: InboxUpdates.Iterator) async throws -> InboxChanges? {
+        var updates = updates
+        return try await updates.next()
+    }
+
+    private static func item(_ id: Int64) throws -> NotificationItem {
+        try #require(NotificationItem(JSONValue(reading: Samples.item(id).utf8)))
+    }
+}
