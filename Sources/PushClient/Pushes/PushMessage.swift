@@ -65,7 +65,7 @@ extension PushClient {
     }
 
     /// The `accountHint` of a push: an HMAC under the registration id, which no provider learns.
-    static func accountHint(of notification: Int64, registration: String) -> String {
+    package static func accountHint(of notification: Int64, registration: String) -> String {
         let key = SymmetricKey(data: Array(registration.utf8))
         let code = HMAC<SHA256>.authenticationCode(for: Array("hint \(notification)".utf8), using: key)
         return Base64.url.text(of: Array(code).prefix(8))
